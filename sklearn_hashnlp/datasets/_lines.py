@@ -1,0 +1,131 @@
+"""The lines of a text file, compressed or not, with errors that name the file and the line."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path, PurePosixPath
+from typing import IO, cast
+
+# What the decompressors raise over a damaged or truncated file. OSError is what gzip and bz2 use.
+_DAMAGED = (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
+
+_LINES_BETWEEN_REPORTS = 1000
+
+
+def read_lines(path: Path, progress: Callable[[int, int], None] | None = None) -> Iterator[str]:
+    r"""Yield the lines of a UTF-8 file, each with its line feed.
+
+    Lines end at ``\n`` alone, so that every editor's line numbers agree with the errors. A byte order mark at the
+    beginning is no part of the first line. NUL characters are ordinary characters.
+
+    Parameters
+    ----------
+    path : Path
+        The file; one that ends in .gz, .bz2, .xz or .zip is decompressed on the way.
+    progress : callable, default=None
+        Called now and then with the number of bytes read and the size of the file, both as stored on disk.
+
+    Yields
+    ------
+    str
+        The next line.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    ValueError
+        If the file is damaged or a line is no UTF-8, naming the file and the line.
+    """
+    with ExitStack() as stack:
+        stored = stack.enter_context(path.open("rb"))
+        size = path.stat().st_size
+        stream = stack.enter_context(_decompress(stored, path))
+        for number in count(1):
+            try:
+                line = stream.readline()
+            except _DAMAGED as error:
+                raise ValueError(f"{path}, line {number}: the file is damaged or cut off ({error}).") from error
+            if not line:
+                break
+            yield _decode(line, path, number)
+            if progress is not None and number % _LINES_BETWEEN_REPORTS == 0:
+                progress(min(stored.tell(), size), size)
+        if progress is not None:
+            progress(size, size)
+
+
+def name_inside(path: Path) -> str:
+    """Tell the name that the file has when it is decompressed: ``"a.csv"`` for ``a.csv.gz``.
+
+    Parameters
+    ----------
+    path : Path
+        The file. A zip archive is opened for the name of its only member.
+
+    Returns
+    -------
+    str
+        The name without a folder.
+    """
+    if path.suffix.lower() in {".gz", ".bz2", ".xz"}:
+        return path.stem
+    if path.suffix.lower() == ".zip":
+        with path.open("rb") as stored, _open_archive(stored, path) as archive:
+            return PurePosixPath(_only_member(archive, path)).name
+    return path.name
+
+
+def _decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        return cast(IO[bytes], gzip.GzipFile(fileobj=stored))
+    if suffix == ".bz2":
+        return cast(IO[bytes], bz2.BZ2File(stored))
+    if suffix == ".xz":
+        return cast(IO[bytes], lzma.LZMAFile(stored))
+    if suffix == ".zip":
+        archive = _open_archive(stored, path)
+        member = _only_member(archive, path)
+        try:
+            return archive.open(member)
+        except (RuntimeError, NotImplementedError) as error:  # locked with a password, or packed in an unknown way
+            raise ValueError(f"{path}: its member {member!r} cannot be read ({error}). Unpack it first.") from error
+    return stored
+
+
+def _open_archive(stored: IO[bytes], path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(stored)
+    except zipfile.BadZipFile as error:
+        raise ValueError(f"{path}: expected a zip archive, and this is none or a damaged one ({error}).") from error
+
+
+def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
+    # macOS adds a shadow of every file to the archives that it makes.
+    members = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+    if len(members) != 1:
+        some = ", ".join(members[:5]) or "none"
+        raise ValueError(f"{path}: expected a zip archive with one file in it, found {len(members)} ({some}).")
+    return members[0]
+
+
+def _decode(line: bytes, path: Path, number: int) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
+            found, encoding = "the file begins like UTF-16", "utf-16"
+        else:
+            found, encoding = f"byte {error.start + 1} of the line is 0x{line[error.start]:02x}", "latin1"
+        raise ValueError(
+            f"{path}, line {number}: expected UTF-8, but {found}. "
+            f"Convert the file first, for example with: iconv -f {encoding} -t utf-8 OLD > NEW"
+        ) from error

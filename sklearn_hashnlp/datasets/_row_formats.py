@@ -1,0 +1,260 @@
+"""The three shapes of labelled text files, each a generator of rows with their line numbers."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+LABEL_NAMES = ("label", "labels", "class", "category", "target", "intent", "sentiment", "tag", "y")
+TEXT_NAMES = (
+    "text",
+    "texts",
+    "sentence",
+    "document",
+    "content",
+    "review",
+    "message",
+    "utterance",
+    "question",
+    "body",
+    "x",
+)
+FASTTEXT_PREFIX = "__label__"
+
+_LONGEST_LABEL = 1000
+_LARGEST_FIELD = 2**31 - 1  # what fits a C long everywhere
+
+
+class Row(NamedTuple):
+    """One labelled text and the line that it begins on, counted from 1."""
+
+    line: int
+    text: str
+    label: str
+
+
+class Columns(NamedTuple):
+    """The names asked for by the user; None where the file's own names shall be searched."""
+
+    text: str | None = None
+    label: str | None = None
+
+
+def delimited_rows(
+    lines: Iterable[str], path: Path, columns: Columns, *, delimiter: str, quoted: bool
+) -> Iterator[Row]:
+    """Read CSV or TSV whose first line names the columns.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        The lines of the file with their line feeds; a quoted field may run over several.
+    path : Path
+        The file, for the errors.
+    columns : Columns
+        Which columns to take.
+    delimiter : str
+        What stands between two fields.
+    quoted : bool
+        Whether quotes around a field are marks; else they are characters like any other.
+
+    Yields
+    ------
+    Row
+        The next row; blank lines are passed over.
+
+    Raises
+    ------
+    ValueError
+        For a missing column, a row with too few or too many fields, wrong quotes, or an empty label.
+    """
+    previous_limit = csv.field_size_limit()
+    csv.field_size_limit(max(previous_limit, _LARGEST_FIELD))  # a document of any length is legal
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    # Strict: a quote that is never closed would otherwise swallow the rest of the file without a word.
+    reader = csv.reader(iter(lines), delimiter=delimiter, quoting=quoting, strict=True)
+    header: list[str] | None = None
+    start = 1
+    try:
+        for fields in reader:
+            if not fields:
+                pass
+            elif header is None:
+                header = fields
+                if any("\0" in name for name in header):
+                    raise ValueError(
+                        f"{path}, line {start}: NUL bytes in the first line. Is the file UTF-16, or no text?"
+                    )
+                text_at, label_at = _choose(header, columns, f"{path}, line {start}")
+            elif len(fields) != len(header):
+                raise ValueError(
+                    f"{path}, line {start}: expected {len(header)} fields ({', '.join(header)}), found {len(fields)}."
+                )
+            else:
+                yield Row(start, fields[text_at], _checked_label(fields[label_at], path, start))
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(
+            f"{path}, line {start}: the row that begins here breaks the rules of quotes ({error}). A quote inside a "
+            'quoted field is written twice (""); if quotes are plain characters in this file, pass quoted=False.'
+        ) from error
+    finally:
+        csv.field_size_limit(previous_limit)
+
+
+def json_rows(lines: Iterable[str], path: Path, columns: Columns) -> Iterator[Row]:
+    """Read JSON lines: one object a line, with a string text and a label that is a string, a number or a boolean.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        The lines of the file.
+    path : Path
+        The file, for the errors.
+    columns : Columns
+        Which keys to take.
+
+    Yields
+    ------
+    Row
+        The next row; blank lines are passed over.
+
+    Raises
+    ------
+    ValueError
+        For a line that is no JSON object, a missing key, or a value of the wrong type.
+    """
+    names: tuple[str, str] | None = None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
+            raise ValueError(
+                f"{where}: expected one JSON object on each line, and this is no JSON ({error})."
+            ) from error
+        if not isinstance(record, dict):
+            raise ValueError(f"{where}: expected one JSON object on each line, found {_json_type(record)}.")
+        keys = list(record)
+        if names is None:
+            text_at, label_at = _choose(keys, columns, where)
+            names = keys[text_at], keys[label_at]
+        for name in names:
+            if name not in record:
+                raise ValueError(f"{where}: expected the key {name!r}, found {keys}.")
+        text, label = record[names[0]], record[names[1]]
+        if not isinstance(text, str):
+            raise ValueError(f"{where}: expected a string under {names[0]!r}, found {_json_type(text)}.")
+        if not isinstance(label, str | int | float):
+            raise ValueError(f"{where}: expected one label under {names[1]!r}, found {_json_type(label)}.")
+        if "\\ud" in line.lower():
+            _refuse_half_characters(text, where)
+        label = label if isinstance(label, str) else json.dumps(label)
+        yield Row(number, text, _checked_label(label, path, number))
+
+
+def fasttext_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
+    """Read fastText's training format: ``__label__`` and the label, a blank, and the text.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        The lines of the file.
+    path : Path
+        The file, for the errors.
+
+    Yields
+    ------
+    Row
+        The next row; blank lines are passed over.
+
+    Raises
+    ------
+    ValueError
+        For a line without a label at its beginning or with several labels.
+    """
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        first, *rest = line.split(maxsplit=1)
+        text = rest[0].rstrip("\r\n") if rest else ""
+        if not first.startswith(FASTTEXT_PREFIX):
+            raise ValueError(
+                f"{path}, line {number}: expected {FASTTEXT_PREFIX}LABEL at its beginning, found {first[:40]!r}."
+            )
+        if text.startswith(FASTTEXT_PREFIX):
+            raise ValueError(
+                f"{path}, line {number}: expected one label, found {first!r} and {text.split()[0][:40]!r}."
+            )
+        yield Row(number, text, _checked_label(first.removeprefix(FASTTEXT_PREFIX), path, number))
+
+
+def _choose(names: Sequence[str], columns: Columns, where: str) -> tuple[int, int]:
+    """Find the positions of the text and the label among the names of the columns."""
+    text_at = _find(names, columns.text, TEXT_NAMES, "text", where)
+    label_at = _find(names, columns.label, LABEL_NAMES, "label", where)
+    if len(names) == 2:  # where one of two is known, so is the other
+        if text_at is None and label_at is not None:
+            text_at = 1 - label_at
+        elif label_at is None and text_at is not None:
+            label_at = 1 - text_at
+    for kind, found in (("text", text_at), ("label", label_at)):
+        if found is None:
+            raise ValueError(
+                f"{where}: no column is known to be the {kind}; the columns are {list(names)}. "
+                f"Name it with {kind}_column=. (The first line of a CSV or TSV file names its columns.)"
+            )
+    assert text_at is not None  # for the type checker; the loop above has raised
+    assert label_at is not None
+    if text_at == label_at:
+        raise ValueError(f"{where}: the text and the label are the same column, {names[text_at]!r}.")
+    return text_at, label_at
+
+
+def _find(names: Sequence[str], wanted: str | None, usual: Sequence[str], kind: str, where: str) -> int | None:
+    """Find one column by the name asked for, or else by the first of the usual names that is there."""
+    if wanted is not None:
+        positions = [at for at, name in enumerate(names) if name == wanted]
+        if not positions:
+            raise ValueError(f"{where}: no column {wanted!r} for the {kind}; the columns are {list(names)}.")
+    else:
+        folded = [name.strip().casefold() for name in names]
+        best = next((name for name in usual if name in folded), None)
+        positions = [at for at, name in enumerate(folded) if name == best]
+    if len(positions) > 1:
+        raise ValueError(
+            f"{where}: {len(positions)} columns are named {names[positions[0]]!r}; the {kind} could be any."
+        )
+    return positions[0] if positions else None
+
+
+def _checked_label(label: str, path: Path, line: int) -> str:
+    label = label.strip()
+    if not label:
+        raise ValueError(f"{path}, line {line}: expected a label, found none.")
+    if len(label) > _LONGEST_LABEL:
+        raise ValueError(
+            f"{path}, line {line}: expected a label, found {len(label)} characters that begin with {label[:40]!r}. "
+            "Are text_column and label_column the wrong way round?"
+        )
+    return label
+
+
+def _refuse_half_characters(text: str, where: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(text[error.start]):04x}"
+        raise ValueError(
+            f"{where}: character {error.start + 1} of the text is {half}, half of a surrogate pair."
+        ) from error
+
+
+def _json_type(value: object) -> str:
+    kinds = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+    return kinds.get(type(value), "a number")

@@ -1,0 +1,96 @@
+"""Reading lines: compression, encodings, damaged files."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sklearn_hashnlp.datasets._lines import name_inside, read_lines
+
+CONTENT = "erste Zeile\nzweite, mit NUL \0 und \u2028 und \r darin\r\n🎈 ohne Ende".encode()
+LINES = ["erste Zeile\n", "zweite, mit NUL \0 und \u2028 und \r darin\r\n", "🎈 ohne Ende"]
+
+
+def zipped(content: bytes, path: Path) -> bytes:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("__MACOSX/._a.csv", b"shadow")
+        archive.writestr("folder/a.csv", content)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [("", bytes), (".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
+)
+def test_lines_and_name_of_a_compressed_file(tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / f"a.csv{suffix}"
+    path.write_bytes(compress(CONTENT))
+    assert list(read_lines(path)) == LINES
+    assert name_inside(path) == "a.csv"
+
+
+def test_a_zip_archive_of_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "archive.zip"
+    zipped(CONTENT, path)
+    assert list(read_lines(path)) == LINES
+    assert name_inside(path) == "a.csv"
+
+
+def test_a_zip_archive_of_two_files_names_them(tmp_path: Path) -> None:
+    path = tmp_path / "archive.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("train.csv", b"")
+        archive.writestr("test.csv", b"")
+    with pytest.raises(ValueError, match=r"one file in it, found 2 \(train.csv, test.csv\)"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zip"])
+def test_a_damaged_or_truncated_file_is_named(tmp_path: Path, suffix: str) -> None:
+    whole = CONTENT + bytes(range(1, 128)) * 1000
+    compress: dict[str, Callable[[bytes], bytes]] = {
+        ".gz": gzip.compress,
+        ".bz2": bz2.compress,
+        ".xz": lzma.compress,
+        ".zip": lambda content: zipped(content, tmp_path / "whole.zip"),
+    }
+    path = tmp_path / f"a.csv{suffix}"
+    for content in (compress[suffix](whole)[:-40], b"this was never compressed"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=rf"a\.csv\{suffix}.*damaged"):
+            list(read_lines(path))
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("\ufeffa\n\ufeffb\n".encode())
+    assert list(read_lines(path)) == ["a\n", "\ufeffb\n"]
+
+
+def test_wrong_encodings_are_named_with_line_and_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"label,text\na,b\na,caf\xe9\n")
+    with pytest.raises(
+        ValueError, match=r"a\.csv, line 3: expected UTF-8, but byte 6 of the line is 0xe9\. .*iconv -f latin1"
+    ):
+        list(read_lines(path))
+    path.write_bytes("label,text\n".encode("utf-16"))
+    with pytest.raises(
+        ValueError, match=r"line 1: expected UTF-8, but the file begins like UTF-16\. .*iconv -f utf-16"
+    ):
+        list(read_lines(path))
+
+
+def test_progress_ends_at_the_size_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(b"line\n" * 5000))
+    seen: list[tuple[int, int]] = []
+    list(read_lines(path, lambda done, size: seen.append((done, size))))
+    assert len(seen) == 6
+    assert seen == sorted(seen)
+    assert seen[-1] == (path.stat().st_size,) * 2

@@ -1,0 +1,137 @@
+"""The rows of CSV, TSV, JSON lines and fastText files, and what is said about wrong ones."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sklearn_hashnlp.datasets._row_formats import Columns, Row, delimited_rows, fasttext_rows, json_rows
+
+PATH = Path("a.file")
+
+
+def read(kind: str, content: str, columns: Columns = Columns(), quoted: bool = True) -> list[Row]:  # noqa: B008
+    lines: Iterator[str] = iter(re.findall(r"[^\n]*\n|[^\n]+", content))
+    if kind == "fasttext":
+        return list(fasttext_rows(lines, PATH))
+    if kind == "json":
+        return list(json_rows(lines, PATH, columns))
+    return list(delimited_rows(lines, PATH, columns, delimiter="\t" if kind == "tsv" else ",", quoted=quoted))
+
+
+def test_csv_counts_the_lines_of_quoted_fields() -> None:
+    rows = read("csv", 'label,text\r\na,"one\ntwo ""quoted""\n\nfour"\r\n\r\nb,\n')
+    assert rows == [Row(2, 'one\ntwo "quoted"\n\nfour', "a"), Row(7, "", "b")]
+
+
+def test_a_huge_field_is_legal_and_the_limit_of_the_process_stays() -> None:
+    limit = csv.field_size_limit()
+    [row] = read("csv", "label,text\na," + "x" * (limit + 1))
+    assert len(row.text) == limit + 1
+    assert csv.field_size_limit() == limit
+
+
+def test_a_nul_is_a_character_of_a_text() -> None:
+    assert read("csv", "label,text\na,b\0c\n")[0].text == "b\0c"
+    assert read("fasttext", "__label__a b\0c\n")[0].text == "b\0c"
+    assert read("json", json.dumps({"label": "a", "text": "b\0c"}))[0].text == "b\0c"
+
+
+def test_tsv_with_quotes_as_characters() -> None:
+    content = 'sentence\tlabel\n"Oh" he said\t1\nunclosed "\t0\n'
+    assert [row.text for row in read("tsv", content, quoted=False)] == ['"Oh" he said', 'unclosed "']
+    with pytest.raises(ValueError, match=r"line 2: .*pass quoted=False"):
+        read("tsv", content)
+
+
+@pytest.mark.parametrize(
+    ("header", "columns", "text", "label"),
+    [
+        ("label,text,x,y", Columns(), "1", "0"),
+        ("Sentence , LABEL", Columns(), "0", "1"),
+        ("idx,kind,body", Columns(label="kind"), "2", "1"),
+        ("what,kind", Columns(label="kind"), "0", "1"),
+        ("kind,review", Columns(), "1", "0"),
+        ("text,label,Text", Columns(text="Text"), "2", "1"),
+    ],
+)
+def test_columns_are_found(header: str, columns: Columns, text: str, label: str) -> None:
+    values = ",".join(str(at) for at in range(header.count(",") + 1))
+    [row] = read("csv", f"{header}\n{values}\n", columns)
+    assert (row.text, row.label) == (text, label)
+
+
+def test_json_takes_numbers_and_booleans_as_labels() -> None:
+    rows = read(
+        "json", '{"text": "a", "label": 1}\n\n{"label": true, "text": "", "more": []}\n{"label": 1.5, "text": "c"}'
+    )
+    assert rows == [Row(1, "a", "1"), Row(3, "", "true"), Row(4, "c", "1.5")]
+
+
+def test_fasttext() -> None:
+    rows = read("fasttext", "__label__good  very nice \r\n\n\t__label__bad\n__label__c mind the __label__x\n")
+    assert rows == [Row(1, "very nice ", "good"), Row(3, "", "bad"), Row(4, "mind the __label__x", "c")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "columns", "message"),
+    [
+        ("csv", "label,text\na,b\na,b,c\n", Columns(), r"a\.file, line 3: expected 2 fields \(label, text\), found 3"),
+        ("csv", 'label,text\na,"b\nc"\na\n', Columns(), r"line 4: expected 2 fields .*, found 1"),
+        ("csv", 'label,text\na,b\na,"never\nclosed\n', Columns(), r"line 3: .*quotes \(unexpected end of data\)"),
+        ("csv", "label,text\n ,b\n", Columns(), r"line 2: expected a label, found none"),
+        ("csv", "label,text\na\rb,c\n", Columns(), r"line 2: "),
+        ("csv", f"label,text\n{'long ' * 300},b\n", Columns(), r"line 2: .*the wrong way round"),
+        ("csv", "l\0a\0,t\0\n", Columns(), r"line 1: NUL bytes in the first line\. Is the file UTF-16"),
+        (
+            "csv",
+            "3,Fears for pension\n",
+            Columns(),
+            r"line 1: no column is known to be the text.*\['3', 'Fears.*first line",
+        ),
+        ("csv", "text,a,b\n", Columns(), r"no column is known to be the label.*\['text', 'a', 'b'\].*label_column="),
+        (
+            "csv",
+            "text,label\n",
+            Columns(text="body"),
+            r"no column 'body' for the text; the columns are \['text', 'label'\]",
+        ),
+        ("csv", "text,label,label\n", Columns(), r"2 columns are named 'label'; the label could be any"),
+        ("csv", "text,a\n", Columns(label="text"), r"the text and the label are the same column, 'text'"),
+        ("json", '{"text": "a"', Columns(), r"line 1: expected one JSON object on each line, and this is no JSON"),
+        ("json", "[1]", Columns(), r"line 1: expected one JSON object on each line, found a list"),
+        (
+            "json",
+            '{"text": "a", "label": "b"}\n{"text": "a"}',
+            Columns(),
+            r"line 2: expected the key 'label', found \['text'\]",
+        ),
+        ("json", '{"text": 1, "label": "b"}', Columns(), r"expected a string under 'text', found a number"),
+        ("json", '{"text": "a", "label": null}', Columns(), r"expected one label under 'label', found null"),
+        ("json", '{"text": "a", "label": ["b"]}', Columns(), r"expected one label under 'label', found a list"),
+        ("json", '{"text": "a\\ud800", "label": "b"}', Columns(), r"line 1: character 2 of the text is \\ud800"),
+        (
+            "fasttext",
+            "__label__a b\nno label\n",
+            Columns(),
+            r"line 2: expected __label__LABEL at its beginning, found 'no'",
+        ),
+        (
+            "fasttext",
+            "__label__a __label__b c\n",
+            Columns(),
+            r"expected one label, found '__label__a' and '__label__b'",
+        ),
+        ("fasttext", "__label__ c\n", Columns(), r"line 1: expected a label, found none"),
+    ],
+)
+def test_errors_name_the_file_the_line_and_what_was_expected(
+    kind: str, content: str, columns: Columns, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        read(kind, content, columns)
