@@ -1,0 +1,157 @@
+"""Parameter values as JSON and back, without losing what kind of value each was."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+# Every JSON object in a model is one of these tags with its content, so that no value can be taken for another:
+# JSON itself knows no tuples, no sets, no keys that are numbers, and no infinity.
+_SCALAR_TYPES: dict[str, type] = {"bool": bool, "float": float, "int": int}
+_DTYPE_NAMES = frozenset(
+    ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+)
+
+
+class ModelFormatError(ValueError):
+    """A folder is no model that this version can load: incomplete, damaged, changed, or from a newer version.
+
+    Raised by :func:`~sklearn_hashnlp.persistence.load_model`; the message says what is wrong and what to do.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.persistence import ModelFormatError
+    >>> issubclass(ModelFormatError, ValueError)
+    True
+    """
+
+
+def encode_value(value: Any, where: str, encode_estimator: Callable[[Any, str], Any]) -> Any:
+    """Turn one parameter value into what JSON can hold.
+
+    Parameters
+    ----------
+    value : object
+        None, a string, number or boolean (numpy's too), a tuple, list, set, frozenset or dict of such, a numpy dtype,
+        or an estimator.
+    where : str
+        What the value is, for the errors: ``"parameter 'norm' of Normalizer"``.
+    encode_estimator : callable
+        Encodes an estimator, given it and ``where``.
+
+    Returns
+    -------
+    object
+        The encoded value.
+
+    Raises
+    ------
+    TypeError
+        If the value is code or anything else that a model folder does not hold.
+    """
+
+    def encode(part: Any) -> Any:
+        return encode_value(part, where, encode_estimator)
+
+    if isinstance(value, np.bool_ | np.integer | np.floating):
+        value = value.item()
+    if value is None or isinstance(value, bool | str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, list):
+        return [encode(part) for part in value]
+    if type(value) is tuple:
+        return {"tuple": [encode(part) for part in value]}
+    if isinstance(value, set | frozenset):
+        kind = "set" if isinstance(value, set) else "frozenset"
+        return {kind: sorted((encode(part) for part in value), key=repr)}  # the order of a set is not repeatable
+    if type(value) is dict:
+        return {"dict": [[encode(key), encode(part)] for key, part in value.items()]}
+    if isinstance(value, np.dtype) and value.name in _DTYPE_NAMES:
+        return {"dtype": value.name}
+    if isinstance(value, type):
+        if issubclass(value, np.generic) and np.dtype(value).name in _DTYPE_NAMES:
+            return {"numpy_type": np.dtype(value).name}
+        if value in _SCALAR_TYPES.values():
+            return {"type": value.__name__}
+    elif isinstance(value, BaseEstimator):
+        return {"estimator": encode_estimator(value, where)}
+    raise TypeError(f"A model folder cannot hold {where}: {_what_it_is(value)}")
+
+
+def decode_value(value: Any, where: str, decode_estimator: Callable[[Any, str], Any]) -> Any:
+    """Turn what :func:`encode_value` returned into the parameter value.
+
+    Parameters
+    ----------
+    value : object
+        What stood in the JSON document.
+    where : str
+        What the value is, for the errors.
+    decode_estimator : callable
+        Builds an estimator, given its description and ``where``.
+
+    Returns
+    -------
+    object
+        A value equal to the encoded one and of the same type.
+
+    Raises
+    ------
+    ModelFormatError
+        If the value was not written by :func:`encode_value`.
+    """
+
+    def decode(part: Any) -> Any:
+        return decode_value(part, where, decode_estimator)
+
+    if isinstance(value, list):
+        return [decode(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    try:
+        [(tag, content)] = value.items()
+        match tag:
+            case "tuple":
+                return tuple(decode(part) for part in content)
+            case "set":
+                return {decode(part) for part in content}
+            case "frozenset":
+                return frozenset(decode(part) for part in content)
+            case "dict":
+                return {decode(key): decode(part) for key, part in content}
+            case "float":
+                return float(content)
+            case "type":
+                return _SCALAR_TYPES[content]
+            case "dtype" | "numpy_type" if content in _DTYPE_NAMES:
+                return np.dtype(content) if tag == "dtype" else np.dtype(content).type
+            case "estimator":
+                return decode_estimator(content, where)
+    except ModelFormatError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFormatError(f"The value of {where} is damaged: {_short(value)} ({error}).") from error
+    raise ModelFormatError(f"The value of {where} is of a kind that this version does not know: {_short(value)}.")
+
+
+def _what_it_is(value: Any) -> str:
+    joblib = "or save the whole model with joblib.dump(model, path), which does hold code: load only what you trust."
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return "it is a random generator. Use an int as seed."
+    if callable(value):
+        name = getattr(value, "__name__", type(value).__name__)
+        return f"it is code ({name}), and loading a folder runs none. Unset it, {joblib}"
+    if isinstance(value, np.ndarray):
+        return "it is an array. Use a list."
+    return f"it is of type {type(value).__module__}.{type(value).__qualname__}. Unset it, {joblib}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,247 @@
+"""Model folders: round trips, what is refused, and what a killed writer leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.pipeline import Pipeline
+
+from sklearn_hashnlp.persistence import ModelFormatError, _model_folder, load_model, save_model
+
+TEXTS = ["good day", "bad day", "good good", "bad night"]
+LABELS = ["+", "-", "+", "-"]
+FILES = ["parameters.json", "weights.safetensors"]
+
+
+@pytest.fixture
+def model(centroids: Any) -> Any:
+    return Pipeline([("vectorizer", HashingVectorizer(n_features=64)), ("classifier", centroids())]).fit(TEXTS, LABELS)
+
+
+@pytest.fixture
+def saved(model: Any, tmp_path: Path) -> Path:
+    save_model(model, tmp_path / "model")
+    return tmp_path / "model"
+
+
+def rewrite(folder: Path, **changes: Any) -> None:
+    """Change the document of a model in both files, the digest with it."""
+    with safe_open(folder / FILES[1], framework="np") as file:
+        document = json.loads(file.metadata()["sklearn-hashnlp"]) | changes
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    document.pop("digest")
+    document["digest"] = _model_folder._digest(document, arrays)
+    save_file(arrays, folder / FILES[1], metadata={"sklearn-hashnlp": json.dumps(document)})
+    (folder / FILES[0]).write_text(json.dumps(document))
+
+
+def test_a_new_folder_in_new_folders(model: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    save_model(model, str(folder))
+    assert sorted(path.name for path in folder.iterdir()) == FILES
+    loaded = load_model(str(folder))
+    np.testing.assert_array_equal(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS))
+    document = json.loads((folder / FILES[0]).read_text())
+    assert (document["format_version"], document["hash_specification"]) == (1, 1)
+    assert document["model"]["class"] == "Pipeline"
+
+
+def test_saving_twice_writes_the_same_bytes(model: Any, saved: Path) -> None:
+    first = [(saved / name).read_bytes() for name in FILES]
+    save_model(load_model(saved), saved)
+    assert [(saved / name).read_bytes() for name in FILES] == first
+
+
+def test_a_model_without_learned_state_needs_no_hash_specification(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_model_folder, "import_module", None)
+    save_model(HashingVectorizer(n_features=8), tmp_path)
+    assert load_model(tmp_path).n_features == 8
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no umask")
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_permissions_follow_the_umask(model: Any, tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        save_model(model, tmp_path / "model")
+    finally:
+        os.umask(before)
+    assert {stat.S_IMODE((tmp_path / "model" / name).stat().st_mode) for name in FILES} == {0o666 & ~mask}
+
+
+def test_a_folder_with_other_things_is_refused(model: Any, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").touch()
+    with pytest.raises(FileExistsError, match=r"holds 'thesis\.txt' and no model"):
+        save_model(model, tmp_path)
+    (tmp_path / FILES[0]).write_text('{"alpha": 1}')
+    (tmp_path / FILES[1]).write_bytes(b"somebody else's")
+    with pytest.raises(FileExistsError, match="and no model"):
+        save_model(model, tmp_path)
+    with pytest.raises(FileExistsError, match="is a file"):
+        save_model(model, tmp_path / "thesis.txt")
+
+
+def test_other_files_beside_a_model_stay(model: Any, saved: Path) -> None:
+    (saved / "README.md").write_text("mine")
+    save_model(model, saved)
+    assert (saved / "README.md").read_text() == "mine"
+
+
+def test_a_refused_model_touches_nothing(saved: Path, tmp_path: Path) -> None:
+    before = [(saved / name).read_bytes() for name in FILES]
+    for folder in (saved, tmp_path / "new"):
+        with pytest.raises(TypeError, match="analyzer"):
+            save_model(HashingVectorizer(analyzer=str.split), folder)
+    assert [(saved / name).read_bytes() for name in FILES] == before
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_full_disk_leaves_the_old_model(model: Any, saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: Any, **kwargs: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = [(saved / name).read_bytes() for name in FILES]
+    monkeypatch.setattr(_model_folder, "save_file", full)
+    with pytest.raises(OSError, match="No space left"):
+        save_model(model.set_params(classifier__scale=2.0), saved)
+    assert [(saved / name).read_bytes() for name in FILES] == before
+    assert sorted(path.name for path in saved.iterdir()) == FILES
+
+
+def test_a_crash_between_the_two_renamings_leaves_the_old_model(model: Any, saved: Path) -> None:
+    weights = (saved / FILES[1]).read_bytes()
+    save_model(model.set_params(classifier__scale=2.0), saved)
+    (saved / FILES[1]).write_bytes(weights)
+    assert load_model(saved)["classifier"].scale == 1.0
+    save_model(model, saved)
+    assert load_model(saved)["classifier"].scale == 2.0
+
+
+def test_a_crash_of_the_first_save_can_be_repaired(model: Any, saved: Path) -> None:
+    (saved / FILES[1]).unlink()
+    (saved / ".saving-abandoned").mkdir()
+    with pytest.raises(ModelFormatError, match=r"weights\.safetensors is missing: saving was interrupted"):
+        load_model(saved)
+    save_model(model, saved)
+    load_model(saved)
+
+
+def test_abandoned_files_are_removed_when_they_are_old(model: Any, saved: Path) -> None:
+    for name in ("old", "young"):
+        (saved / f".saving-{name}").mkdir()
+    an_hour_ago = time.time() - 4000
+    os.utime(saved / ".saving-old", (an_hour_ago, an_hour_ago))
+    save_model(model, saved)
+    assert sorted(path.name for path in saved.iterdir()) == [".saving-young", *FILES]
+
+
+def test_no_model_is_a_file_not_found(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="the folder does not exist"):
+        load_model(tmp_path / "nothing")
+    with pytest.raises(FileNotFoundError, match=r"expected parameters\.json and weights\.safetensors there"):
+        load_model(tmp_path)
+
+
+def test_an_edited_copy_is_refused(saved: Path) -> None:
+    text = (saved / FILES[0]).read_text()
+    (saved / FILES[0]).write_text(text.replace('"n_features": 64', '"n_features": 32'))
+    with pytest.raises(ModelFormatError, match=r"parameters\.json was edited.*set_params"):
+        load_model(saved)
+    (saved / FILES[0]).write_text(json.dumps(json.loads(text)))  # other blanks are no edit
+    load_model(saved)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"{", "damaged: it is no JSON"), (b"\xff", "no JSON"), (b"[]", "no digest"), (None, "is missing: not all")],
+)
+def test_a_damaged_copy_is_refused(saved: Path, content: bytes | None, message: str) -> None:
+    (saved / FILES[0]).unlink()
+    if content is not None:
+        (saved / FILES[0]).write_bytes(content)
+    with pytest.raises(ModelFormatError, match=rf"parameters\.json .*{message}"):
+        load_model(saved)
+
+
+def test_damaged_weights_are_refused(saved: Path, tmp_path: Path) -> None:
+    path = saved / FILES[1]
+    whole = path.read_bytes()
+    for content in (b"", whole[:-8], whole[:20], b"\xff" * 100):
+        path.write_bytes(content)
+        with pytest.raises(ModelFormatError, match="damaged"):
+            load_model(saved)
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(ModelFormatError, match=r"The digest of weights\.safetensors is wrong"):
+        load_model(saved)
+    path.write_bytes(whole.replace(b'n_features\\": 64', b'n_features\\": 32'))
+    with pytest.raises(ModelFormatError, match="digest"):
+        load_model(saved)
+    for metadata in (None, {"sklearn-hashnlp": '{"format": "other"}'}, {"sklearn-hashnlp": "[" * 100_000}):
+        save_file({"a": np.zeros(3)}, path, metadata=metadata)
+        with pytest.raises(ModelFormatError, match=r"no model of sklearn-hashnlp|no JSON"):
+            load_model(saved)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format_version": 2}, "format version is 2, .* reads up to 1. Upgrade with: pip install"),
+        ({"format_version": "1"}, "format version is '1', and no version is like that"),
+        ({"hash_specification": 7}, "trained with version 7 of the hash functions, .* has 1"),
+        ({"model": {"class": "os.system", "parameters": {}}}, "asks for the class 'os.system'"),
+        ({"model": None}, "Expected the description of an estimator"),
+    ],
+)
+def test_other_versions_and_strange_models_are_refused(saved: Path, changes: dict[str, Any], message: str) -> None:
+    rewrite(saved, **changes)
+    with pytest.raises(ModelFormatError, match=rf"The model in '.*' cannot be loaded\. .*{message}"):
+        load_model(saved)
+
+
+WRITER = """
+import sys
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn_hashnlp.persistence import save_model
+print("ready", flush=True)
+number = 0
+while True:
+    number += 1
+    save_model(HashingVectorizer(n_features=number, token_pattern=str(number)), sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a file that is open cannot be replaced on Windows")
+def test_a_reader_sees_whole_models_while_writers_are_killed(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    save_model(HashingVectorizer(n_features=1, token_pattern="1"), folder)
+    seen = set()
+    for _ in range(3):
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE)
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"ready\n"
+        until = time.monotonic() + 0.3
+        while time.monotonic() < until:
+            loaded = load_model(folder)
+            assert loaded.token_pattern == str(loaded.n_features)
+            seen.add(loaded.n_features)
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+        writer.stdout.close()
+        loaded = load_model(folder)
+        assert loaded.token_pattern == str(loaded.n_features)
+    assert len(seen) > 3

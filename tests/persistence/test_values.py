@@ -1,0 +1,123 @@
+"""Parameter values survive JSON with their kinds; code is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.preprocessing import Normalizer
+
+from sklearn_hashnlp.persistence._values import ModelFormatError, decode_value, encode_value
+
+
+def there_and_back(value: Any) -> Any:
+    encoded = json.loads(json.dumps(encode_value(value, "it", lambda *_: "encoded"), allow_nan=False))
+    return decode_value(encoded, "it", lambda *_: "decoded")
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equal and of equal types all the way down, NaN equal to itself."""
+    return (
+        repr(left) == repr(right)
+        if not isinstance(left, set | frozenset)
+        else left == right and type(left) is type(right)
+    )
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+hashable = st.recursive(scalars, lambda part: st.lists(part, max_size=3).map(tuple), max_leaves=5)
+values = st.recursive(
+    scalars | st.frozensets(st.text()) | st.sets(st.integers()),
+    lambda part: (
+        st.lists(part, max_size=3) | st.lists(part, max_size=3).map(tuple) | st.dictionaries(hashable, part, max_size=3)
+    ),
+    max_leaves=10,
+)
+
+
+@given(values)
+def test_any_nesting_of_plain_values_comes_back(value: Any) -> None:
+    def plain(part: Any) -> Any:  # the order in which a set prints is not its own
+        if isinstance(part, set | frozenset):
+            return type(part).__name__, sorted(map(repr, part))
+        if isinstance(part, list | tuple):
+            return type(part)(plain(item) for item in part)
+        return {key: plain(item) for key, item in part.items()} if isinstance(part, dict) else part
+
+    assert same(plain(there_and_back(value)), plain(value))
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.float64, np.int32, np.bool_, np.dtype("float32"), np.dtype("uint8"), float, int, bool]
+)
+def test_dtypes_keep_their_kind(dtype: Any) -> None:
+    assert there_and_back(dtype) is dtype or (there_and_back(dtype) == dtype and isinstance(dtype, np.dtype))
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (np.int64(3), 3),
+        (np.float32(0.5), 0.5),
+        (np.bool_(True), True),
+        (np.str_("a"), "a"),
+        (np.float64("inf"), float("inf")),
+    ],
+)
+def test_numpy_scalars_become_plain(value: Any, plain: Any) -> None:
+    assert there_and_back(value) == plain
+    assert isinstance(there_and_back(value), type(plain))
+
+
+def test_sets_are_written_in_one_order() -> None:
+    words = [f"word{number}" for number in range(50)]
+    assert encode_value(frozenset(words), "it", print) == encode_value(frozenset(reversed(words)), "it", print)
+
+
+def test_an_estimator_is_handed_on() -> None:
+    assert encode_value(Normalizer(), "it", lambda *_: "encoded") == {"estimator": "encoded"}
+    assert there_and_back([("norm", Normalizer())]) == [("norm", "decoded")]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (str.lower, r"cannot hold it: it is code \(lower\).*joblib\.dump"),
+        (lambda text: text, r"it is code \(<lambda>\)"),
+        (np.random.RandomState(0), "it is a random generator. Use an int as seed"),
+        (np.random.default_rng(0), "it is a random generator"),
+        (np.arange(3), "it is an array. Use a list"),
+        ([{"a": object()}], r"it is of type builtins\.object.*joblib\.dump"),
+        (b"bytes", r"builtins\.bytes"),
+        (str, r"it is code \(str\)"),
+        (np.dtype("O"), "dtype"),
+        (Normalizer, r"it is code \(Normalizer\)"),
+    ],
+)
+def test_what_a_folder_cannot_hold(value: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        encode_value(value, "it", print)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"tuple": 3},
+        {"tuple": [], "list": []},
+        {},
+        {"set": [[1]]},
+        {"dict": [1]},
+        {"float": "much"},
+        {"dtype": "object"},
+        {"numpy_type": ["float64"]},
+        {"type": "os.system"},
+        {"call": "os.system"},
+    ],
+)
+def test_damaged_values_are_named(value: Any) -> None:
+    with pytest.raises(ModelFormatError, match="value of parameter 'p'"):
+        decode_value(value, "parameter 'p'", print)
