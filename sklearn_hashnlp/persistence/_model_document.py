@@ -139,7 +139,7 @@ def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str
     }
     try:
         estimator = cls(**values)
-        if hasattr(estimator, "_validate_params"):
+        if hasattr(estimator, "_parameter_constraints"):  # FeatureUnion declares none
             estimator._validate_params()
     except (TypeError, ValueError) as error:
         if isinstance(error, ModelFormatError):

@@ -82,7 +82,7 @@ def save_model(model: Any, folder: str | os.PathLike[str]) -> None:
         "model": description,
     }
     document["digest"] = _digest(document, arrays)
-    _check_replaceable(folder)
+    check_replaceable(folder)
     folder.mkdir(parents=True, exist_ok=True)
     # Within the folder, and so within its file system, where renaming is atomic.
     unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder))
@@ -239,8 +239,19 @@ def _hash_specification() -> Any:
     return import_module("sklearn_hashnlp.nn").HASH_SPECIFICATION
 
 
-def _check_replaceable(folder: Path) -> None:
-    """Refuse to write into a folder that holds other things than a model."""
+def check_replaceable(folder: Path) -> None:
+    """Refuse to write into a folder that holds other things than a model.
+
+    Parameters
+    ----------
+    folder : Path
+        Where a model is to be saved; ask before hours of training rather than after.
+
+    Raises
+    ------
+    FileExistsError
+        If the folder is a file or holds something else than a model.
+    """
     if not folder.exists():
         return
     if not folder.is_dir():
