@@ -1,0 +1,13 @@
+"""Pictures of models and their training, drawn with matplotlib.
+
+For a confusion matrix there is scikit-learn's own :class:`sklearn.metrics.ConfusionMatrixDisplay`.
+"""
+
+from importlib.util import find_spec
+
+if find_spec("matplotlib") is None:
+    raise ImportError("sklearn_hashnlp.plotting needs matplotlib. Install it with: pip install 'sklearn-hashnlp[plot]'")
+
+from sklearn_hashnlp.plotting._training_history import TrainingHistoryDisplay
+
+__all__ = ["TrainingHistoryDisplay"]
