@@ -1,0 +1,177 @@
+"""The parameters of a hash embedding and the way from a feature id to them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sklearn_hashnlp.nn._aggregations import AGGREGATIONS
+from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
+from sklearn_hashnlp.nn._universal_hash import hash_constants, hash_tensor
+
+VARIANTS = ("improved", "paper", "standard")
+_LARGEST = 2**31 - 1
+
+
+class HashTables(nn.Module):
+    """What :class:`HashEmbedding` and :class:`HashEmbeddingBag` share: tables, hash functions, widths.
+
+    Parameters
+    ----------
+    num_embeddings : int
+        Rows of the importance table; n (or K) in Svenstrup et al. (2017). Of the table itself for ``"standard"``.
+    num_buckets : int
+        Vectors in the shared pool; B in the paper. Ignored by ``"standard"``.
+    embedding_dim : int
+        Columns of a vector; d in the paper.
+    num_hashes : int, default=2
+        Component vectors of a feature; k in the paper. Ignored by ``"standard"``.
+    variant : {"improved", "paper", "standard"}, default="improved"
+        See :class:`HashEmbedding`.
+    aggregation : {"sum", "concat", "median"}, default="sum"
+        See :class:`HashEmbedding`. Ignored by ``"standard"``.
+    append_weight : bool, default=True
+        Whether the k importance weights are appended. Ignored by ``"standard"``.
+    seed : int, default=0
+        Of the hash functions.
+    pool_std : float, default=0.1
+        Standard deviation of a fresh pool; 0 makes a pool of zeros, which costs no time and no memory.
+    importance_init : float, default=1.0
+        Every importance weight of a fresh table; 0 costs nothing either.
+    sparse : bool, default=False
+        Whether gradients of the tables are sparse tensors, as in :class:`torch.nn.Embedding`.
+    device : torch.device or str, default=None
+        Where the tables are made.
+    dtype : torch.dtype, default=None
+        Of the tables.
+
+    Attributes
+    ----------
+    pool : Parameter of shape (num_buckets, embedding_dim)
+        E in the paper; shape (num_embeddings, embedding_dim) for ``"standard"``.
+    importance : Parameter of shape (num_embeddings, num_hashes) or None
+        P in the paper; None for ``"standard"``.
+    output_dim : int
+        Columns of the result.
+    """
+
+    importance: nn.Parameter | None
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        num_buckets: int,
+        embedding_dim: int,
+        *,
+        num_hashes: int = 2,
+        variant: str = "improved",
+        aggregation: str = "sum",
+        append_weight: bool = True,
+        seed: int = 0,
+        pool_std: float = 0.1,
+        importance_init: float = 1.0,
+        sparse: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        sizes = {"num_embeddings": num_embeddings, "num_buckets": num_buckets, "embedding_dim": embedding_dim}
+        for name, size in (sizes | {"num_hashes": num_hashes}).items():
+            if not 1 <= size <= _LARGEST:
+                raise ValueError(f"{name} must be between 1 and {_LARGEST}, got {size}.")
+        if variant not in VARIANTS:
+            raise ValueError(f"variant must be one of {VARIANTS}, got {variant!r}.")
+        if aggregation not in AGGREGATIONS:
+            raise ValueError(f"aggregation must be one of {tuple(AGGREGATIONS)}, got {aggregation!r}.")
+        self.num_embeddings = num_embeddings
+        self.num_buckets = num_buckets
+        self.embedding_dim = embedding_dim
+        self.num_hashes = num_hashes
+        self.variant = variant
+        self.aggregation = aggregation
+        self.append_weight = append_weight
+        self.seed = seed
+        self.pool_std = pool_std
+        self.importance_init = importance_init
+        self.sparse = sparse
+        self._constants = hash_constants(seed, num_hashes + 1)
+        standard = variant == "standard"
+        rows = num_embeddings if standard else num_buckets
+        self.pool = nn.Parameter(lazy_zeros((rows, embedding_dim), dtype=dtype, device=device))
+        if standard:
+            self.register_parameter("importance", None)
+        else:
+            self.importance = nn.Parameter(lazy_zeros((num_embeddings, num_hashes), dtype=dtype, device=device))
+        self._fill()
+
+    def _fill(self) -> None:
+        # Fresh tables are zero already, and writing zeros would commit their memory.
+        if self.pool_std:
+            nn.init.normal_(self.pool, std=self.pool_std)
+        if self.importance is not None and self.importance_init:
+            nn.init.constant_(self.importance, self.importance_init)
+
+    def reset_parameters(self) -> None:
+        """Draw both tables anew."""
+        nn.init.zeros_(self.pool)
+        if self.importance is not None:
+            nn.init.zeros_(self.importance)
+        self._fill()
+
+    @property
+    def output_dim(self) -> int:
+        """Columns of the result: d (k d for "concat"), plus k when weights are appended."""
+        if self.importance is None:
+            return self.embedding_dim
+        width = self.embedding_dim * (self.num_hashes if self.aggregation == "concat" else 1)
+        return width + (self.num_hashes if self.append_weight else 0)
+
+    def locate(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Find the rows of both tables that a feature id uses.
+
+        Parameters
+        ----------
+        ids : Tensor of int64 of any shape (...)
+            Feature ids; only the low 32 bits count.
+
+        Returns
+        -------
+        rows : Tensor of int64, shape (...)
+            Rows of ``importance``: h(w); D1(w) for ``"paper"``.
+        slots : Tensor of int64, shape (..., num_hashes)
+            Rows of ``pool``: u_1(w) .. u_k(w); of D1(w) for ``"paper"``. For ``"standard"`` ``rows``, one column.
+        """
+        rows = hash_tensor(ids, self._constants[0], self.num_embeddings)
+        if self.importance is None:
+            return rows, rows.unsqueeze(-1)
+        keys = rows if self.variant == "paper" else ids
+        slots = [hash_tensor(keys, constants, self.num_buckets) for constants in self._constants[1:]]
+        return rows, torch.stack(slots, dim=-1)
+
+    def weights_of(self, rows: Tensor) -> Tensor:
+        """Look up importance weights.
+
+        Parameters
+        ----------
+        rows : Tensor of int64, shape (...)
+            As :meth:`locate` gives them.
+
+        Returns
+        -------
+        Tensor of shape (..., num_hashes)
+            p in the paper; ones of shape (..., 1) for ``"standard"``.
+        """
+        if self.importance is None:
+            return torch.ones((*rows.shape, 1), dtype=self.pool.dtype, device=self.pool.device)
+        return functional.embedding(rows, self.importance, sparse=self.sparse)
+
+    def extra_repr(self) -> str:
+        """Describe the module in one line."""
+        text = f"{self.num_embeddings}, {self.num_buckets}, {self.embedding_dim}, variant={self.variant!r}"
+        if self.importance is None:
+            return text
+        return (
+            f"{text}, num_hashes={self.num_hashes}, aggregation={self.aggregation!r}, "
+            f"append_weight={self.append_weight}, seed={self.seed}"
+        )

@@ -1,0 +1,50 @@
+"""The head on top of a document vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import nn
+
+
+def make_head(in_features: int, hidden_sizes: Sequence[int], out_features: int) -> nn.Sequential:
+    """Build the layers from a document vector to one score a class.
+
+    Each hidden layer is linear, batch-normalised, then rectified. The last layer starts as a random orthogonal matrix
+    with no bias, so that with an embedding that starts at zero every class pulls it in a direction of its own.
+
+    Parameters
+    ----------
+    in_features : int
+        Columns of the document vector.
+    hidden_sizes : sequence of int
+        Widths of the hidden layers; the reference has three of 1000, none is softmax regression.
+    out_features : int
+        Number of classes.
+
+    Returns
+    -------
+    torch.nn.Sequential
+        Scores before the softmax come out.
+
+    References
+    ----------
+    .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations. NIPS,
+           arXiv:1709.03933, section 5 (three hidden layers of 1000, ReLU, batch normalisation).
+
+    Examples
+    --------
+    >>> make_head(22, [], 4)
+    Sequential(
+      (0): Linear(in_features=22, out_features=4, bias=True)
+    )
+    """
+    layers: list[nn.Module] = []
+    width = in_features
+    for size in hidden_sizes:
+        layers += [nn.Linear(width, size), nn.BatchNorm1d(size), nn.ReLU()]
+        width = size
+    last = nn.Linear(width, out_features)
+    nn.init.orthogonal_(last.weight)
+    nn.init.zeros_(last.bias)
+    return nn.Sequential(*layers, last)
