@@ -1,0 +1,503 @@
+"""Text classification without a dictionary, as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+from skorch.helper import predefined_split
+
+from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
+from sklearn_hashnlp.estimators._batches import RaggedBatches, RaggedRows
+from sklearn_hashnlp.estimators._best_weights import StopAtBest
+from sklearn_hashnlp.estimators._document_frequency import inverse_document_frequency
+from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings, RaggedNet
+from sklearn_hashnlp.estimators._model_state import pack_labels, pack_table, unpack_labels, unpack_table
+from sklearn_hashnlp.estimators._training import resolve_device, torch_scope
+from sklearn_hashnlp.nn import RowwiseAdagrad
+
+_SEEDS = 2**31 - 1
+_PREDICT_ROWS = 1024
+_SMALLEST_VALIDATION = 20
+_TABLES = ("bag.pool", "bag.importance")
+
+
+class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Classify sparse rows, such as hashed n-gram counts, through hash embeddings.
+
+    Every column has a vector, made of ``n_hashes`` vectors of a shared pool weighted by the column's own importance
+    [1]_ [2]_; a document is the sum of its columns' vectors; a softmax head, or a small network, tells its class. No
+    dictionary is kept and nothing depends on the number of columns, which may be as large as 2**31 - 1.
+
+    Parameters
+    ----------
+    variant : {"improved", "paper", "standard"}, default="improved"
+        ``"improved"``: importance and components are looked up by the column itself. ``"paper"``: by the column hashed
+        to ``n_embeddings`` rows, so that columns which collide there share everything. ``"standard"``: the hashing
+        trick, one table of ``n_embeddings`` vectors and no importance. Where the rows have no more columns than
+        ``n_embeddings``, the improved variant has nothing to improve.
+    n_buckets : int, default=10**6
+        Vectors in the shared pool; B in the paper. Ignored by ``variant="standard"``.
+    n_hashes : int, default=2
+        Vectors of the pool that make up one column's; k in the paper. Ignored by ``variant="standard"``.
+    n_embeddings : int, default=10**7
+        Rows of the importance table; n (or K) in the paper.
+    embedding_dim : int, default=20
+        Length of a vector; d in the paper.
+    aggregation : {"sum", "concat", "median"}, default="sum"
+        How the components are joined. Ignored by ``variant="standard"``.
+    append_weight : bool, default=True
+        Whether a document also holds the sum of its columns' importance. Ignored by ``variant="standard"``.
+    importance_init : {"idf", "ones"}, default="idf"
+        What importance starts at. ``"idf"``: the inverse document frequency among the training rows, divided by its
+        mean, and zero for columns that no training row has, which then change nothing. ``"ones"``: one, as in the
+        source. Ignored by ``variant="standard"``.
+    normalize : {None, "l1", "l2"}, default="l2"
+        By which norm of its columns, weighted by importance, a row's sum is divided; None is the source's plain sum.
+    hidden_layer_sizes : tuple of int, default=()
+        Hidden layers of the head, each batch-normalised and rectified; the source has (1000, 1000, 1000).
+    ngram_dropout : (int, int) or None, default=None
+        In training each row keeps a random number of its columns, between these two inclusive; shorter rows stay
+        whole. The source has (4, 99). With document frequencies and normalisation it has cost accuracy, so it is off.
+    max_epochs : int, default=3
+        Passes over the training rows.
+    batch_size : int, default=32
+        Rows a step.
+    learning_rate : float, default=0.1
+        Step size of row-wise AdaGrad; a head with hidden layers takes a tenth of it.
+    shuffle : bool, default=True
+        Whether each pass has an order of its own.
+    early_stopping : bool, default=False
+        Whether to hold out some training rows, stop when accuracy on them no longer grows, and keep the weights of the
+        best epoch. Where a class has a single row or fewer than 20 rows would be held out, nothing is, and training
+        runs for ``max_epochs``.
+    validation_fraction : float, default=0.05
+        Share of the rows to hold out, stratified by class. Only with ``early_stopping``.
+    n_iter_no_change : int, default=10
+        Epochs without a better one after which training stops. Only with ``early_stopping``.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where to compute; "auto" takes a CUDA device where there is one.
+    callbacks : list of skorch callbacks or None, default=None
+        Handed to skorch as they are.
+    random_state : int, RandomState instance or None, default=None
+        Of hash functions, initial weights, order and dropout. The same int gives the same model to the last bit,
+        whatever the number of threads (on a CPU).
+    verbose : int, default=0
+        1 prints a line an epoch.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    n_features_in_ : int
+        Columns seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where they were all strings.
+    n_parameters_ : int
+        Trainable numbers: ``n_embeddings * n_hashes + n_buckets * embedding_dim`` (``n_embeddings * embedding_dim`` for
+        ``variant="standard"``) and the head's, which without hidden layers are ``(width + 1) * n_classes`` with
+        ``width`` the length of a document's vector.
+    history_ : list of dict
+        An entry an epoch: ``epoch``, ``train_loss``, ``dur`` (seconds) and, where rows were held out, ``valid_loss``
+        and ``valid_acc``.
+    net_ : skorch.NeuralNet
+        The trained net; ``net_.module_.bag`` is a :class:`sklearn_hashnlp.nn.HashEmbeddingBag`.
+
+    See Also
+    --------
+    make_text_classifier : The whole way from strings to labels.
+    sklearn_hashnlp.nn.HashEmbeddingBag : The embedding alone.
+
+    Notes
+    -----
+    The pool starts at zero and the head at a random orthogonal matrix, so an n-gram that was never seen in training
+    adds nothing. Steps and memory grow with the columns that occur, not with the size of the tables.
+
+    An interrupt (Ctrl-C) ends ``fit`` early but in good order: the model is the one reached so far, or the best epoch's
+    with ``early_stopping``.
+
+    References
+    ----------
+    .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations. NIPS,
+           arXiv:1709.03933, sections 2 and 5.
+    .. [2] Dubois (2017). Hash-Embeddings, https://github.com/YannDubs/Hash-Embeddings (the improved variant).
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import HashingVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn_hashnlp.estimators import HashEmbeddingClassifier
+    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
+    >>> model = make_pipeline(HashingVectorizer(), HashEmbeddingClassifier(random_state=0))
+    >>> model.fit(texts, ["good", "bad", "good", "bad"]).predict(["fine and funny", "so dull"])
+    array(['good', 'bad'], dtype='<U4')
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "variant": [StrOptions({"improved", "paper", "standard"})],
+        "n_buckets": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "n_hashes": [Interval(Integral, 1, 64, closed="both")],
+        "n_embeddings": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "embedding_dim": [Interval(Integral, 1, None, closed="left")],
+        "aggregation": [StrOptions({"sum", "concat", "median"})],
+        "append_weight": ["boolean"],
+        "importance_init": [StrOptions({"idf", "ones"})],
+        "normalize": [StrOptions({"l1", "l2"}), None],
+        "hidden_layer_sizes": [tuple, list],
+        "ngram_dropout": [tuple, None],
+        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "shuffle": ["boolean"],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "device": [StrOptions({"cpu", "cuda", "auto"})],
+        "callbacks": [list, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        *,
+        variant: str = "improved",
+        n_buckets: int = 10**6,
+        n_hashes: int = 2,
+        n_embeddings: int = 10**7,
+        embedding_dim: int = 20,
+        aggregation: str = "sum",
+        append_weight: bool = True,
+        importance_init: str = "idf",
+        normalize: str | None = "l2",
+        hidden_layer_sizes: tuple[int, ...] = (),
+        ngram_dropout: tuple[int, int] | None = None,
+        max_epochs: int = 3,
+        batch_size: int = 32,
+        learning_rate: float = 0.1,
+        shuffle: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.05,
+        n_iter_no_change: int = 10,
+        device: str = "cpu",
+        callbacks: list[Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.variant = variant
+        self.n_buckets = n_buckets
+        self.n_hashes = n_hashes
+        self.n_embeddings = n_embeddings
+        self.embedding_dim = embedding_dim
+        self.aggregation = aggregation
+        self.append_weight = append_weight
+        self.importance_init = importance_init
+        self.normalize = normalize
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.ngram_dropout = ngram_dropout
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.shuffle = shuffle
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.device = device
+        self.callbacks = callbacks
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: ArrayLike) -> HashEmbeddingClassifier:
+        """Train on rows and their labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows of finite numbers of any sign; computed in float32.
+        y : array-like of shape (n_samples,)
+            Labels: strings, integers or bools.
+
+        Returns
+        -------
+        HashEmbeddingClassifier
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, ``X`` or ``y`` is not as described, or ``y`` has one class only.
+        RuntimeError
+            If ``device="cuda"`` and torch finds no CUDA device.
+        """
+        self._check_shapes()
+        device = resolve_device(self.device, caller=type(self).__name__)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32)
+        check_classification_targets(y)
+        classes, targets = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs rows of at least two classes in y, got one class only: "
+                f"{classes.tolist()[0]!r}. Check that y holds the labels and that the rows were not sorted and cut."
+            )
+        random_state = check_random_state(self.random_state)
+        hash_seed, torch_seed, batch_seed, split_seed = (int(random_state.randint(_SEEDS)) for _ in range(4))
+        matrix, targets = self._canonical(X), targets.astype(np.int64)
+        train, valid = self._split(targets, split_seed)
+        train_rows = RaggedRows(matrix if valid is None else matrix[train], targets[train])
+        valid_rows = None if valid is None else RaggedRows(matrix[valid], targets[valid])
+        with torch_scope(torch_seed, device):
+            net = self._make_net(len(classes), hash_seed, device)
+            self._add_training(net, valid_rows, np.random.default_rng(batch_seed))
+            net.initialize()
+            self._start_importance(net.module_.bag, train_rows)
+            net.partial_fit(train_rows)
+        self.classes_ = classes
+        self.history_ = _plain_history(net)
+        self._hold(net)
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Score rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+            Scores before the softmax; for two classes the second's less the first's.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Estimate class probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, columns in the order of ``classes_``.
+        """
+        scores = self._scores(X)
+        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Tell the most probable label of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+        """
+        scores = self._scores(X)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def _check_shapes(self) -> None:
+        # What declared constraints cannot say.
+        sizes: Any = self.hidden_layer_sizes
+        if not all(isinstance(size, Integral) and int(size) >= 1 for size in sizes):
+            raise ValueError(
+                f"The 'hidden_layer_sizes' parameter of {type(self).__name__} must hold positive integers. "
+                f"Got {sizes!r} instead."
+            )
+        if self.hidden_layer_sizes and self.batch_size < 2:
+            raise ValueError(
+                f"The 'batch_size' parameter of {type(self).__name__} must be at least 2 with 'hidden_layer_sizes', "
+                f"whose batch normalisation compares the rows of a batch. Got {self.batch_size!r} instead."
+            )
+        if self.ngram_dropout is not None:
+            pair: Any = self.ngram_dropout
+            if len(pair) != 2 or not all(isinstance(n, Integral) for n in pair) or not 1 <= pair[0] <= pair[1]:
+                raise ValueError(
+                    f"The 'ngram_dropout' parameter of {type(self).__name__} must be None or (fewest, most), two "
+                    f"integers with 1 <= fewest <= most. Got {pair!r} instead."
+                )
+
+    def _canonical(self, X: Any) -> Any:
+        matrix = csr_array(X)
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()  # the caller's stays as it is
+            matrix.sum_duplicates()
+        if not matrix.data.all():
+            matrix = matrix.copy()
+            matrix.eliminate_zeros()  # a stored zero is no occurrence
+        if self.normalize is not None and matrix.nnz:
+            size = np.abs(matrix.data)
+            if size.max() > 1e15 or size.min() < 1e-15:  # their squares leave float32; a row's scale does not matter
+                largest = np.maximum.reduceat(np.append(size, np.float32(0)), matrix.indptr[:-1])
+                data = matrix.data / np.repeat(largest, np.diff(matrix.indptr))
+                matrix = csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+        return matrix
+
+    def _split(self, targets: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        rows = np.arange(len(targets))
+        counts = np.bincount(targets)
+        n_valid = int(np.ceil(self.validation_fraction * len(rows)))
+        fewest = max(_SMALLEST_VALIDATION, len(counts))  # stratification wants a row of each class on both sides
+        if not self.early_stopping or counts.min() < 2 or n_valid < fewest or len(rows) - n_valid < len(counts):
+            return rows, None
+        train, valid = train_test_split(rows, test_size=n_valid, stratify=targets, random_state=seed)
+        return np.sort(train), np.sort(valid)
+
+    def _make_net(self, n_classes: int, hash_seed: int, device: str) -> RaggedNet:
+        return RaggedNet(
+            BagOfHashEmbeddings,
+            criterion=torch.nn.CrossEntropyLoss,
+            module__num_embeddings=int(self.n_embeddings),
+            module__num_buckets=int(self.n_buckets),
+            module__embedding_dim=int(self.embedding_dim),
+            module__num_hashes=int(self.n_hashes),
+            module__variant=self.variant,
+            module__aggregation=self.aggregation,
+            module__append_weight=bool(self.append_weight),
+            module__normalize=self.normalize,
+            module__importance_init=0.0 if self.importance_init == "idf" else 1.0,
+            module__hash_seed=hash_seed,
+            module__hidden_sizes=tuple(int(size) for size in self.hidden_layer_sizes),
+            module__num_classes=n_classes,
+            optimizer=RowwiseAdagrad,
+            lr=float(self.learning_rate),
+            iterator_train=RaggedBatches,
+            iterator_valid=RaggedBatches,
+            iterator_valid__batch_size=_PREDICT_ROWS,
+            train_split=None,
+            verbose=0,
+            device=device,
+        )
+
+    def _add_training(self, net: RaggedNet, valid_rows: RaggedRows | None, generator: np.random.Generator) -> None:
+        callbacks: list[Any] = list(self.callbacks or [])
+        if valid_rows is not None:
+            callbacks.append(("stop_at_best", StopAtBest(self.n_iter_no_change)))
+        net.set_params(
+            callbacks=callbacks,
+            max_epochs=int(self.max_epochs),
+            batch_size=int(self.batch_size),
+            iterator_train__shuffle=bool(self.shuffle),
+            iterator_train__dropout=self.ngram_dropout,
+            iterator_train__generator=generator,
+            iterator_train__smallest=2 if self.hidden_layer_sizes else 1,
+            train_split=None if valid_rows is None else predefined_split(valid_rows),
+            verbose=int(self.verbose),
+        )
+        if self.hidden_layer_sizes:
+            net.set_params(optimizer__param_groups=[("head.*", {"lr": self.learning_rate / 10})])
+
+    def _start_importance(self, bag: Any, rows: RaggedRows) -> None:
+        if self.importance_init == "idf" and bag.importance is not None:
+            places, weights = inverse_document_frequency(bag, rows.indices, len(rows))
+            with torch.no_grad():
+                bag.importance[places.to(bag.importance.device)] = weights.unsqueeze(1).to(bag.importance.device)
+
+    def _hold(self, net: RaggedNet) -> None:
+        net.module_.eval()
+        self.net_ = net
+        self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
+        rows = RaggedRows(self._canonical(X))
+        module, device = self.net_.module_, self.net_.device
+        scores = np.empty((len(rows), len(self.classes_)))
+        with torch_scope(0, device), torch.inference_mode():
+            # The head runs in float64: a matrix product's last bits depend on its number of rows, and a document's
+            # score must not depend on its neighbours.
+            head = deepcopy(module.head).double().eval()
+            done = 0
+            for batch, _ in RaggedBatches(rows, _PREDICT_ROWS):
+                batch = batch.to(device)
+                documents = module.bag(batch.ids, batch.offsets, batch.weights)
+                scores[done : done + len(batch)] = head(documents.double()).cpu().numpy()
+                done += len(batch)
+        return scores
+
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Give everything learned, as JSON values and as arrays."""
+        check_is_fitted(self)
+        bag = self.net_.module_.bag
+        values: dict[str, Any] = {
+            "classes": pack_labels(self.classes_),
+            "n_features_in": int(self.n_features_in_),
+            "history": self.history_,
+            "hash_seed": bag.seed,
+        }
+        if hasattr(self, "feature_names_in_"):
+            values["feature_names_in"] = [str(name) for name in self.feature_names_in_]
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, tensor in self.net_.module_.state_dict().items():
+            array = tensor.detach().cpu().numpy()
+            if name in _TABLES:
+                fill = bag.importance_init if name == "bag.importance" else 0.0
+                arrays |= pack_table(name, array, fill)
+            else:
+                arrays[name] = array.copy()
+        return values, arrays
+
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`_get_model_state` gave; the parameters are those of then."""
+        # A model trained on CUDA is read where there is none.
+        device = "cuda" if self.device != "cpu" and torch.cuda.is_available() else "cpu"
+        self.classes_ = unpack_labels(values["classes"])
+        self.n_features_in_ = int(values["n_features_in"])
+        self.history_ = values["history"]
+        if "feature_names_in" in values:
+            self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
+        with torch_scope(0, device):
+            net = self._make_net(len(self.classes_), int(values["hash_seed"]), "cpu")
+            net.initialize()
+            for name, tensor in net.module_.state_dict().items():  # these share memory with the module
+                if name in _TABLES:
+                    unpack_table(name, arrays, tensor.numpy())
+                else:
+                    tensor.copy_(torch.from_numpy(np.array(arrays[name])))
+            net.set_params(device=device)
+            net.module_.to(device)
+        self._hold(net)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "net_" in state:  # by its learned values: a table that is mostly untouched is not written out
+            del state["net_"]
+            state["_model_state"] = self._get_model_state()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        model_state = state.pop("_model_state", None)
+        super().__setstate__(state)
+        if model_state is not None:
+            self._set_model_state(*model_state)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _plain_history(net: RaggedNet) -> list[dict[str, Any]]:
+    keys = ("epoch", "train_loss", "valid_loss", "valid_acc", "dur")
+    return [{key: epoch[key] for key in keys if key in epoch} for epoch in net.history]
