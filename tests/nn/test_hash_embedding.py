@@ -1,0 +1,179 @@
+"""Hash embeddings against the paper's formula, written as plain loops."""
+
+from __future__ import annotations
+
+import pickle
+import statistics
+from itertools import combinations
+
+import pytest
+import torch
+
+from sklearn_hashnlp.nn import HashEmbedding
+from sklearn_hashnlp.nn._universal_hash import hash_constants
+
+IDS = [0, 1, 7, 7, 2**31 - 2, 123_456_789]
+
+
+def plain_slot(key, constants, size):
+    a, b = constants
+    return ((a * key + b) % 2**64) // 2**32 * size // 2**32
+
+
+def plain_vector(key, module):
+    """e_w of one feature, by the book."""
+    constants = hash_constants(module.seed, module.num_hashes + 1)
+    pool = module.pool.detach().tolist()
+    row = plain_slot(key, constants[0], module.num_embeddings)
+    if module.variant == "standard":
+        return pool[row]
+    base = row if module.variant == "paper" else key
+    weights = module.importance.detach().tolist()[row]
+    parts = [
+        [weight * value for value in pool[plain_slot(base, pair, module.num_buckets)]]
+        for weight, pair in zip(weights, constants[1:], strict=True)
+    ]
+    if module.aggregation == "concat":
+        vector = [value for part in parts for value in part]
+    else:
+        join = {"sum": sum, "median": statistics.median}[module.aggregation]
+        vector = [join(column) for column in zip(*parts, strict=True)]
+    return vector + weights if module.append_weight else vector
+
+
+def make(**options):
+    torch.manual_seed(0)
+    options = {"num_embeddings": 40, "num_buckets": 11, "embedding_dim": 3, "seed": 5, "dtype": torch.float64} | options
+    module = HashEmbedding(**options)
+    if module.importance is not None:
+        torch.nn.init.normal_(module.importance)
+    return module
+
+
+@pytest.mark.parametrize("append_weight", [True, False])
+@pytest.mark.parametrize("num_hashes", [1, 2, 3, 4])
+@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
+@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
+def test_vectors_follow_the_formula(variant, aggregation, num_hashes, append_weight):
+    module = make(variant=variant, aggregation=aggregation, num_hashes=num_hashes, append_weight=append_weight)
+    expected = torch.tensor([plain_vector(key, module) for key in IDS], dtype=torch.float64)
+    torch.testing.assert_close(module(torch.tensor(IDS)), expected)
+    assert expected.shape[1] == module.output_dim
+
+
+def test_the_shape_of_the_ids_is_kept():
+    module = make()
+    ids = torch.tensor(IDS).reshape(2, 3)
+    assert torch.equal(module(ids).flatten(0, 1), module(torch.tensor(IDS)))
+    assert module(torch.empty((0, 4), dtype=torch.int64)).shape == (0, 4, module.output_dim)
+
+
+def test_words_that_share_d1_are_one_word_in_the_paper_variant_only():
+    words = torch.arange(200)
+    options = {"num_embeddings": 50, "num_buckets": 10**5, "append_weight": False}
+    paper, improved = make(variant="paper", **options), make(variant="improved", **options)
+    rows, _ = paper.locate(words)
+    by_paper, by_improved = paper(words), improved(words)
+    sharing = [(i, j) for i, j in combinations(range(200), 2) if rows[i] == rows[j]]
+    assert len(sharing) > 100
+    for i, j in sharing:
+        assert torch.equal(by_paper[i], by_paper[j])
+        assert not torch.equal(by_improved[i], by_improved[j])
+
+
+def test_gradients_reach_the_rows_used_and_no_others():
+    module = make(num_buckets=1000, num_embeddings=1000)
+    ids = torch.tensor(IDS)
+    module(ids).square().sum().backward()
+    rows, slots = module.locate(ids)
+    assert set(module.importance.grad.any(dim=1).nonzero().flatten().tolist()) == set(rows.tolist())
+    assert set(module.pool.grad.any(dim=1).nonzero().flatten().tolist()) == set(slots.flatten().tolist())
+
+
+def test_sparse_gradients_are_the_dense_ones():
+    ids = torch.tensor(IDS)
+    dense, sparse = make(), make(sparse=True)
+    for module in (dense, sparse):
+        module(ids).pow(3).sum().backward()
+    assert sparse.pool.grad.is_sparse
+    assert sparse.importance.grad.is_sparse
+    torch.testing.assert_close(sparse.pool.grad.to_dense(), dense.pool.grad)
+    torch.testing.assert_close(sparse.importance.grad.to_dense(), dense.importance.grad)
+
+
+def test_gradients_are_those_of_finite_differences():
+    module = make(num_hashes=4, aggregation="median")
+    ids = torch.tensor(IDS)
+
+    def through(pool, importance):
+        return torch.func.functional_call(module, {"pool": pool, "importance": importance}, (ids,))
+
+    assert torch.autograd.gradcheck(through, (module.pool, module.importance))
+
+
+def test_it_learns_with_an_ordinary_optimiser():
+    module = HashEmbedding(1000, 100, 8)
+    ids, target = torch.arange(20), torch.randn(20, module.output_dim)
+    optimiser = torch.optim.Adam(module.parameters(), lr=0.05)
+    losses = []
+    for _ in range(60):
+        optimiser.zero_grad()
+        loss = (module(ids) - target).square().mean()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 3
+
+
+def test_tables_start_as_asked_and_start_again():
+    torch.manual_seed(0)
+    module = HashEmbedding(100, 2000, 10, pool_std=0.5, importance_init=2.0)
+    assert module.pool.std().item() == pytest.approx(0.5, rel=0.05)
+    assert (module.importance == 2).all()
+    module.importance.data[3] = 7
+    module.reset_parameters()
+    assert (module.importance == 2).all()
+    zeros = HashEmbedding(10**7, 10**6, 20, pool_std=0.0, importance_init=0.0)
+    assert sum(table.numel() for table in zeros.parameters()) == 40_000_000
+    standard = HashEmbedding(10**7, 10**6, 20, variant="standard", pool_std=0.0)
+    assert sum(table.numel() for table in standard.parameters()) == 200_000_000
+    assert standard.importance is None
+
+
+def test_no_table_of_slots_is_kept():
+    module = HashEmbedding(10**7, 10**6, 20, pool_std=0.0, importance_init=0.0)
+    assert set(module.state_dict()) == {"pool", "importance"}
+    assert sum(len(pair) for pair in module._constants) == 2 * (module.num_hashes + 1)
+
+
+def test_a_pickled_copy_gives_the_same_vectors():
+    module = make()
+    copy = pickle.loads(pickle.dumps(module))
+    assert torch.equal(copy(torch.tensor(IDS)), module(torch.tensor(IDS)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_embeddings": 0}, "num_embeddings must be between 1 and 2147483647, got 0"),
+        ({"num_buckets": 2**31}, "num_buckets must be between 1 and 2147483647, got 2147483648"),
+        ({"num_hashes": 0}, "num_hashes must be between"),
+        ({"variant": "old"}, "variant must be one of .*'improved', 'paper', 'standard'.*, got 'old'"),
+        ({"aggregation": "mean"}, "aggregation must be one of .*'sum', 'concat', 'median'.*, got 'mean'"),
+    ],
+)
+def test_wrong_options_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        make(**options)
+
+
+def test_repr_says_what_it_is():
+    assert "variant='paper', num_hashes=2, aggregation='sum'" in repr(make(variant="paper"))
+    assert "aggregation" not in repr(make(variant="standard"))
+
+
+@pytest.mark.gpu
+def test_cuda_agrees_with_the_cpu():
+    module = make()
+    expected = module(torch.tensor(IDS))
+    torch.testing.assert_close(module.cuda()(torch.tensor(IDS).cuda()).cpu(), expected)

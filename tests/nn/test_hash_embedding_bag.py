@@ -1,0 +1,190 @@
+"""Bags of hash embeddings against plain loops over HashEmbedding's vectors."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sklearn_hashnlp.nn import HashEmbedding, HashEmbeddingBag
+
+DOCUMENTS = [[3, 999, 3], [], [2**31 - 2], [5, 6, 7, 8]]
+WEIGHTS = [[1.0, 2.0, -0.5], [], [3.0], [1.0, 0.0, -2.0, 1.5]]
+
+
+def make(**options):
+    torch.manual_seed(0)
+    options = {"num_embeddings": 40, "num_buckets": 11, "embedding_dim": 3, "seed": 5, "dtype": torch.float64} | options
+    bag = HashEmbeddingBag(**options)
+    if bag.importance is not None:
+        torch.nn.init.normal_(bag.importance)
+    return bag
+
+
+def vectors_of(bag):
+    names = ("num_hashes", "variant", "aggregation", "append_weight", "seed")
+    embedding = HashEmbedding(
+        bag.num_embeddings,
+        bag.num_buckets,
+        bag.embedding_dim,
+        dtype=torch.float64,
+        **{name: getattr(bag, name) for name in names},
+    )
+    embedding.load_state_dict(bag.state_dict())
+    return embedding
+
+
+def pack(documents, weights):
+    offsets = [0]
+    for document in documents:
+        offsets.append(offsets[-1] + len(document))
+    ids = torch.tensor([key for document in documents for key in document], dtype=torch.int64)
+    flat = torch.tensor([weight for row in weights for weight in row], dtype=torch.float64)
+    return ids, torch.tensor(offsets), flat
+
+
+def plain_documents(bag, documents, weights):
+    """Sum, one feature at a time, then divide by the norm if asked."""
+    embedding = vectors_of(bag)
+    out = []
+    for document, row in zip(documents, weights, strict=True):
+        total = torch.zeros(bag.output_dim, dtype=torch.float64)
+        norm = 0.0
+        for key, weight in zip(document, row, strict=True):
+            total += weight * embedding(torch.tensor(key)).detach()
+            importance = bag.weights_of(bag.locate(torch.tensor([key]))[0])[0].tolist()
+            shares = [abs(weight * p) for p in importance]
+            norm += sum(s if bag.normalize == "l1" else s * s for s in shares) / len(shares)
+        if bag.normalize is not None and norm > 0:
+            total /= norm if bag.normalize == "l1" else math.sqrt(norm)
+        out.append(total)
+    return torch.stack(out)
+
+
+@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
+@pytest.mark.parametrize("append_weight", [True, False])
+@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
+@pytest.mark.parametrize(("variant", "num_hashes"), [("improved", 2), ("improved", 3), ("paper", 4), ("standard", 2)])
+def test_documents_follow_the_formula(variant, num_hashes, aggregation, append_weight, normalize):
+    bag = make(
+        variant=variant,
+        num_hashes=num_hashes,
+        aggregation=aggregation,
+        append_weight=append_weight,
+        normalize=normalize,
+    )
+    expected = plain_documents(bag, DOCUMENTS, WEIGHTS)
+    torch.testing.assert_close(bag(*pack(DOCUMENTS, WEIGHTS)), expected)
+    assert not expected[1].any()
+
+
+def test_without_weights_every_feature_counts_one():
+    bag = make()
+    ids, offsets, weights = pack(DOCUMENTS, WEIGHTS)
+    assert torch.equal(bag(ids, offsets), bag(ids, offsets, torch.ones_like(weights)))
+
+
+@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
+@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
+def test_gradients_are_those_of_finite_differences(aggregation, normalize):
+    bag = make(num_hashes=3, aggregation=aggregation, normalize=normalize)
+    ids, offsets, weights = pack(DOCUMENTS, WEIGHTS)
+    weights.requires_grad_()
+
+    def through(pool, importance, weights):
+        return torch.func.functional_call(bag, {"pool": pool, "importance": importance}, (ids, offsets, weights))
+
+    assert torch.autograd.gradcheck(through, (bag.pool, bag.importance, weights))
+
+
+@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
+def test_sparse_gradients_are_the_dense_ones(aggregation):
+    dense = make(aggregation=aggregation, normalize="l2")
+    sparse = make(aggregation=aggregation, normalize="l2", sparse=True)
+    for bag in (dense, sparse):
+        bag(*pack(DOCUMENTS, WEIGHTS)).pow(3).sum().backward()
+    for name in ("pool", "importance"):
+        gradient = getattr(sparse, name).grad
+        assert gradient.is_sparse
+        torch.testing.assert_close(gradient.to_dense(), getattr(dense, name).grad)
+
+
+def test_an_empty_document_has_finite_gradients_under_a_norm():
+    bag = make(normalize="l2")
+    bag(
+        torch.tensor([], dtype=torch.int64), torch.tensor([0, 0]), torch.tensor([], dtype=torch.float64)
+    ).sum().backward()
+    assert torch.isfinite(bag.importance.grad).all()
+
+
+def test_no_documents_give_no_rows():
+    bag = make()
+    assert bag(torch.tensor([], dtype=torch.int64), torch.tensor([0])).shape == (0, bag.output_dim)
+
+
+def test_a_feature_without_importance_changes_nothing():
+    bag = make(normalize="l2")
+    ids, offsets, weights = pack([[3, 999], [3]], [[1.0, 5.0], [1.0]])
+    rows, _ = bag.locate(ids)
+    assert rows[0] != rows[1]
+    bag.importance.data[rows[1]] = 0
+    documents = bag(ids, offsets, weights)
+    torch.testing.assert_close(documents[0], documents[1])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    documents=st.lists(st.lists(st.tuples(st.integers(0, 2**31 - 1), st.floats(-4, 4)), max_size=6), max_size=5),
+    normalize=st.sampled_from([None, "l1", "l2"]),
+    aggregation=st.sampled_from(["sum", "concat", "median"]),
+)
+def test_a_document_depends_on_its_features_alone(documents, normalize, aggregation):
+    bag = make(normalize=normalize, aggregation=aggregation)
+    ids = [[key for key, _ in document] for document in documents]
+    weights = [[weight for _, weight in document] for document in documents]
+    together = bag(*pack(ids, weights))
+    for row, (key, weight) in enumerate(zip(ids, weights, strict=True)):
+        torch.testing.assert_close(bag(*pack([key], [weight]))[0], together[row])
+        torch.testing.assert_close(bag(*pack([key[::-1]], [weight[::-1]]))[0], together[row])
+
+
+def test_it_learns_with_an_ordinary_optimiser():
+    torch.manual_seed(0)
+    bag = HashEmbeddingBag(1000, 100, 8, normalize="l2")
+    head = torch.nn.Linear(bag.output_dim, 2)
+    ids, offsets, target = torch.arange(40), torch.arange(0, 41, 4), torch.arange(10) % 2
+    optimiser = torch.optim.Adam([*bag.parameters(), *head.parameters()], lr=0.05)
+    for _ in range(40):
+        optimiser.zero_grad()
+        loss = torch.nn.functional.cross_entropy(head(bag(ids, offsets)), target)
+        loss.backward()
+        optimiser.step()
+    assert loss.item() < 0.1
+
+
+def test_a_wrong_norm_is_named():
+    with pytest.raises(ValueError, match=r"normalize must be one of .*'l1', 'l2'.*, got 'max'"):
+        make(normalize="max")
+
+
+def test_repr_says_what_it_is():
+    assert repr(make(normalize="l1")).endswith("seed=5, normalize='l1')")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
+def test_cuda_agrees_with_the_cpu(aggregation):
+    bag = make(aggregation=aggregation, normalize="l2", sparse=True)
+    inputs = pack(DOCUMENTS, WEIGHTS)
+    expected = bag(*inputs)
+    expected.square().sum().backward()
+    gradient = bag.pool.grad.to_dense()
+    bag.zero_grad()
+    bag.cuda()
+    out = bag(*(part.cuda() for part in inputs))
+    out.square().sum().backward()
+    torch.testing.assert_close(out.cpu(), expected)
+    torch.testing.assert_close(bag.pool.grad.to_dense().cpu(), gradient)
