@@ -1,0 +1,102 @@
+"""What a fitted classifier learned goes out as values and arrays and comes back the same."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import random_array
+from sklearn.base import clone
+
+from sklearn_hashnlp.estimators import HashEmbeddingClassifier
+from sklearn_hashnlp.estimators._model_state import pack_labels, pack_table, unpack_labels, unpack_table
+
+X = random_array((60, 10**6), density=2e-5, format="csr", rng=np.random.default_rng(0), dtype=np.float32)
+LABELS = {
+    "strings": np.array(["no", "yes", "perhaps"]),
+    "objects": np.array(["no", "yes", "perhaps"], dtype=object),
+    "integers": np.array([-3, 5, 10**12]),
+    "small integers": np.array([0, 1, 2], dtype=np.int8),
+    "bools": np.array([True, False]),
+}
+SMALL = {"n_buckets": 500, "n_embeddings": 3000, "random_state": 0}
+
+
+def through_json(values, arrays):
+    assert all(array.dtype != object for array in arrays.values())
+    return json.loads(json.dumps(values)), {name: array.copy() for name, array in arrays.items()}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=list(LABELS))
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"importance_init": "ones"},
+        {"variant": "standard"},
+        {"variant": "paper", "hidden_layer_sizes": (6,)},
+        {"n_buckets": 10**6, "n_embeddings": 10**7},
+    ],
+    ids=str,
+)
+def test_a_round_trip_gives_the_same_probabilities(options, labels):
+    model = HashEmbeddingClassifier(**SMALL | options).fit(X, np.resize(labels, 60))
+    values, arrays = through_json(*model._get_model_state())
+    copy = clone(model)
+    copy._set_model_state(values, arrays)
+    assert copy.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+    assert copy.classes_.dtype == model.classes_.dtype
+    assert copy.classes_.tolist() == model.classes_.tolist()
+    assert copy.history_ == model.history_
+    assert (copy.n_features_in_, copy.n_parameters_) == (model.n_features_in_, model.n_parameters_)
+
+
+def test_only_touched_rows_are_stored():
+    model = HashEmbeddingClassifier(random_state=0).fit(X, np.arange(60) % 3)
+    _, arrays = model._get_model_state()
+    assert len(arrays["bag.importance.rows"]) <= X.nnz
+    assert sum(array.nbytes for array in arrays.values()) < 1_000_000
+    assert len(pickle.dumps(model)) < 1_000_000
+
+
+def test_feature_names_come_back():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a", "b", "c"])
+    model = HashEmbeddingClassifier(**SMALL).fit(frame, np.arange(30) % 2)
+    copy = clone(model)
+    copy._set_model_state(*through_json(*model._get_model_state()))
+    assert copy.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert copy.predict_proba(frame).tobytes() == model.predict_proba(frame).tobytes()
+
+
+@pytest.mark.parametrize("touched", [0, 1, 50, 100])
+@pytest.mark.parametrize("fill", [0.0, 1.0])
+def test_tables_come_back_bit_for_bit(touched, fill):
+    table = np.full((100, 3), fill, dtype=np.float32)
+    table[:touched, 1] = [(-0.0 if i % 2 else np.nan) for i in range(touched)]
+    packed = pack_table("t", table, fill)
+    again = np.full((100, 3), fill, dtype=np.float32)
+    unpack_table("t", packed, again)
+    assert again.tobytes() == table.tobytes()
+    assert ("t" in packed) == (touched == 100)
+
+
+def test_a_table_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match=r"'t' must have shape \(5, 2\), the stored one has \(4, 2\)"):
+        unpack_table("t", {"t": np.zeros((4, 2))}, np.zeros((5, 2)))
+    with pytest.raises(ValueError, match=r"'t' must have shape \(1, 3\), the stored one has \(1, 2\)"):
+        unpack_table("t", {"t.rows": np.array([0]), "t.values": np.zeros((1, 2))}, np.zeros((5, 3)))
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=list(LABELS))
+def test_labels_come_back(labels):
+    again = unpack_labels(json.loads(json.dumps(pack_labels(labels))))
+    assert again.dtype == labels.dtype
+    assert again.tolist() == labels.tolist()
+
+
+def test_labels_that_json_cannot_hold_are_refused():
+    with pytest.raises(TypeError, match="of type 'bytes' cannot be saved; use strings"):
+        pack_labels(np.array([b"a", b"b"]))
