@@ -1,5 +1,6 @@
 """scikit-learn estimators with a skorch net inside."""
 
 from sklearn_hashnlp.estimators._hash_embedding_classifier import HashEmbeddingClassifier
+from sklearn_hashnlp.estimators._text_classifier import make_text_classifier
 
-__all__ = ["HashEmbeddingClassifier"]
+__all__ = ["HashEmbeddingClassifier", "make_text_classifier"]

@@ -69,7 +69,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     ngram_dropout : (int, int) or None, default=None
         In training each row keeps a random number of its columns, between these two inclusive; shorter rows stay
         whole. The source has (4, 99). With document frequencies and normalisation it has cost accuracy, so it is off.
-    max_epochs : int, default=3
+    max_epochs : int, default=2
         Passes over the training rows.
     batch_size : int, default=32
         Rows a step.
@@ -182,7 +182,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         normalize: str | None = "l2",
         hidden_layer_sizes: tuple[int, ...] = (),
         ngram_dropout: tuple[int, int] | None = None,
-        max_epochs: int = 3,
+        max_epochs: int = 2,
         batch_size: int = 32,
         learning_rate: float = 0.1,
         shuffle: bool = True,
