@@ -1,11 +1,14 @@
-"""The one decorator behind every compiled kernel."""
+"""The two decorators behind every compiled kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from numba import njit
+
+Number: TypeAlias = Any
+"""A number inside a kernel, whose width and sign follow from what it is computed from."""
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
@@ -30,3 +33,21 @@ def compiled(function: Kernel) -> Kernel:
         return cast(Kernel, njit(cache=True, nogil=True)(function))
     except RuntimeError:  # "cannot cache function ...: no locator available"
         return cast(Kernel, njit(nogil=True)(function))
+
+
+def inlined(function: Kernel) -> Kernel:
+    """Make ``function`` a part of each kernel that calls it.
+
+    For the few lines of an innermost loop: a call there would count references to its arrays, atomically, each time.
+
+    Parameters
+    ----------
+    function : callable
+        As in :func:`compiled`, small, with a single ``return``.
+
+    Returns
+    -------
+    callable
+        The function, to be called from kernels.
+    """
+    return cast(Kernel, njit(inline="always")(function))

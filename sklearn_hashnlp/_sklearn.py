@@ -1,0 +1,34 @@
+"""scikit-learn's private helpers that the package leans on, all in one place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils._param_validation import Hidden, Interval, Options, StrOptions
+
+try:
+    from sklearn.utils._sparse import _align_api_if_sparse
+except ImportError:  # before scikit-learn 1.9 the answer was always a sparse matrix
+
+    def _align_api_if_sparse(X: Any) -> Any:
+        return X
+
+
+__all__ = ["Hidden", "Interval", "Options", "StrOptions", "fit_context", "in_configured_sparse_interface"]
+
+
+def in_configured_sparse_interface(X: Any) -> Any:
+    """Give a sparse matrix the kind, matrix or array, that ``sklearn.set_config`` asks for.
+
+    Parameters
+    ----------
+    X : sparse matrix
+        What a transformer is about to return.
+
+    Returns
+    -------
+    sparse matrix or sparse array
+        The same values.
+    """
+    return _align_api_if_sparse(X)

@@ -1,0 +1,151 @@
+"""Texts cut into the units that n-grams are made of: words, characters, or the characters of single words.
+
+All three cuts give one layout, :class:`Units`, so that one kernel hashes the n-grams of any of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._cut_characters import cut_characters
+from ._cut_word_characters import cut_word_characters
+from ._cut_words import cut_words
+from ._ragged import Ragged
+from ._unicode import ASCII, UNICODE, WORD, ascii_letters, character_classes, visible_as_words
+from ._word_set import WordSet, drop_words
+
+_BLANK = 32
+
+
+class Texts(NamedTuple):
+    """Many documents in one buffer, ready to be cut.
+
+    Parameters
+    ----------
+    rows : Ragged of uint8
+        The documents in UTF-8, each with a line feed behind it that is no part of it: it ends the last word. A lone
+        surrogate stands there as the three bytes of its code point.
+    is_ascii : ndarray of shape (n_rows,), dtype bool
+        The documents of ASCII alone, which need no decoding.
+    lowercase : bool
+        Whether the capitals of *those* documents become small letters on the way; the others come as they are to be.
+    """
+
+    rows: Ragged
+    is_ascii: NDArray[np.bool_]
+    lowercase: bool
+
+
+class Units(NamedTuple):
+    """Rows made of segments made of units; an n-gram is n neighbouring units of one segment, thus one span of bytes.
+
+    A segment of k units has k + 1 posts, as a fence does: unit ``i`` begins at ``posts[i]`` and the n-gram that begins
+    with it ends ``gap`` bytes before ``posts[i + n]``.
+
+    Parameters
+    ----------
+    text : ndarray of uint8
+        The units' bytes, end to end, with room behind the last one for the hash to read on.
+    posts : ndarray of int64
+        The posts of the segments, one after the other.
+    segments : ndarray of shape (n_segments + 1,), dtype int64
+        Where each segment's posts begin in ``posts``.
+    rows : ndarray of shape (n_rows + 1,), dtype int64
+        Where each row's segments begin in ``segments``.
+    gap : int
+        The bytes between a unit and the next: 1 between words, 0 between characters.
+    """
+
+    text: NDArray[np.uint8]
+    posts: NDArray[np.int64]
+    segments: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    gap: int
+
+
+def word_units(
+    texts: Texts,
+    *,
+    min_length: int = 1,
+    keep_punctuation: bool = True,
+    split_punctuation: bool = True,
+    stop_words: WordSet | None = None,
+) -> Units:
+    r"""Cut texts into words: runs of ``\w``, and on demand every other visible character as a word of its own.
+
+    Parameters
+    ----------
+    texts : Texts
+        The documents.
+    min_length : int, default=1
+        Runs of fewer characters are dropped.
+    keep_punctuation : bool, default=True
+        Whether a character that is neither ``\w`` nor ``\s`` is a word.
+    split_punctuation : bool, default=True
+        If False, words end at ``\s`` alone.
+    stop_words : WordSet or None, default=None
+        Words that are dropped.
+
+    Returns
+    -------
+    Units
+        One segment a row; a blank between two words.
+    """
+    classes = _classes(texts, split_punctuation)
+    letters = np.where(classes[:ASCII] == WORD, ascii_letters(texts.lowercase), np.uint8(_BLANK))
+    text, posts, segments = cut_words(*texts.rows, texts.is_ascii, classes, letters, min_length, keep_punctuation)
+    if stop_words is not None and len(stop_words.slots) > 0:
+        drop_words(text, posts, segments, stop_words.slots, *stop_words.words)
+    return Units(text, posts, segments, np.arange(len(segments)), 1)
+
+
+def character_units(texts: Texts) -> Units:
+    r"""Cut texts into characters, each run of two or more of ``\s`` become one blank.
+
+    Parameters
+    ----------
+    texts : Texts
+        The documents.
+
+    Returns
+    -------
+    Units
+        One segment a row.
+    """
+    classes = _classes(texts, split_punctuation=False)
+    letters = ascii_letters(texts.lowercase)
+    text, posts, segments = cut_characters(*texts.rows, texts.is_ascii, classes, letters)
+    return Units(text, posts, segments, np.arange(len(segments)), 0)
+
+
+def word_character_units(texts: Texts, *, before: str, after: str, split_punctuation: bool = False) -> Units:
+    r"""Cut texts into words and those, between two marks, into characters.
+
+    Parameters
+    ----------
+    texts : Texts
+        The documents.
+    before, after : str
+        The ASCII characters that are put before and after each word.
+    split_punctuation : bool, default=False
+        Whether a character that is neither ``\w`` nor ``\s`` is a word of its own. If not, words end at ``\s`` alone.
+
+    Returns
+    -------
+    Units
+        One segment a word.
+    """
+    classes = _classes(texts, split_punctuation)
+    letters = ascii_letters(texts.lowercase)
+    text, posts, segments, words = cut_word_characters(
+        *texts.rows, texts.is_ascii, classes, letters, ord(before), ord(after)
+    )
+    return Units(text, posts, segments, words, 0)
+
+
+def _classes(texts: Texts, split_punctuation: bool) -> NDArray[np.uint8]:
+    table = character_classes if split_punctuation else visible_as_words
+    return table(ASCII if texts.is_ascii.all() else UNICODE)

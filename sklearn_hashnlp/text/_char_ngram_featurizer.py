@@ -1,0 +1,241 @@
+"""Character n-grams of marked words: the features of self-governing neural networks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from .._sklearn import Interval, Options, StrOptions, fit_context
+from ..kernels import (
+    L1,
+    L2,
+    NO_NORM,
+    Ragged,
+    Texts,
+    count_hashes,
+    hash_ngrams,
+    hash_skipgrams,
+    word_character_units,
+    word_units,
+)
+from ._documents import as_documents, check_encodable, check_strings, in_chunks, pack
+from ._sparse_rows import Rows, sparse_matrix
+
+_NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
+
+
+class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]
+    r"""Turn texts into counts of the character n-grams of their words, hashed, with nothing to fit.
+
+    Each text is split into words, each word is put between ``<`` and ``>``, and the character n-grams of the marked
+    word are counted: "hi" has ``<``, ``h``, ``i``, ``>``, ``<h``, ``hi``, ``i>``, ``<hi`` and ``hi>``. The marks tell
+    the beginning and the end of a word from its middle. Characters are code points, never bytes. A list of single
+    words gives one row a word.
+
+    Parameters
+    ----------
+    ngram_range : tuple (min_n, max_n), default=(1, 3)
+        The least and the greatest n, both included.
+    analyzer : {'char', 'skipgram'}, default='char'
+        What is counted: character n-grams of marked words, or skip-grams of whole, unmarked words: n words in their
+        order with at most ``max_skip`` words left out between the first and the last, joined by a blank.
+    max_skip : int, default=2
+        The greatest number of words that a skip-gram leaves out. Only for ``analyzer='skipgram'``.
+    split : {'whitespace', 'punctuation'}, default='whitespace'
+        Where words end: at white space alone, or also around each character that is neither ``\w`` nor ``\s``, which
+        is then a word of its own.
+    lowercase : bool, default=False
+        Whether all letters become small first. The source keeps capitals: they tell names and shouting.
+    n_features : int, default=2**20
+        The number of columns, 1 to 2**31 - 1.
+    binary : bool, default=False
+        Whether all counts become 1.
+    norm : {'l1', 'l2'} or None, default=None
+        The norm that each row is divided by.
+    alternate_sign : bool, default=False
+        Whether half of the n-grams count as -1, by their hash.
+    dtype : {numpy.float32, numpy.float64}, default=numpy.float64
+        Of the values.
+    n_jobs : int or None, default=None
+        The number of threads; None is 1 and -1 is one a core. The matrix does not depend on it.
+
+    See Also
+    --------
+    HashingNgramVectorizer : n-grams as scikit-learn counts them.
+
+    Notes
+    -----
+    The paper says "skip-grams" and leaves open of what. Its public reimplementation counts character n-grams, and
+    they are the default here; skip-grams of words are the other reading.
+
+    The column of an n-gram is ``abs(h) % n_features`` with h its MurmurHash3_x86_32 of seed 0, over UTF-8, as in
+    :class:`HashingNgramVectorizer`.
+
+    References
+    ----------
+    S. Ravi and Z. Kozareva, "Self-governing neural networks for on-device short text classification", EMNLP 2018,
+    section 2.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.text import CharNgramFeaturizer
+    >>> X = CharNgramFeaturizer().transform(["hi", "hi hi", ""])
+    >>> X.shape, X.sum(axis=1).ravel().tolist()
+    ((3, 1048576), [[9.0, 18.0, 0.0]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "ngram_range": [tuple, list],
+        "analyzer": [StrOptions({"char", "skipgram"})],
+        "max_skip": [Interval(Integral, 0, None, closed="left")],
+        "split": [StrOptions({"whitespace", "punctuation"})],
+        "lowercase": ["boolean"],
+        "n_features": [Interval(Integral, 1, np.iinfo(np.int32).max, closed="both")],
+        "binary": ["boolean"],
+        "norm": [StrOptions({"l1", "l2"}), None],
+        "alternate_sign": ["boolean"],
+        "dtype": [Options(type, {np.float32, np.float64})],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        ngram_range: tuple[int, int] = (1, 3),
+        analyzer: Literal["char", "skipgram"] = "char",
+        max_skip: int = 2,
+        split: Literal["whitespace", "punctuation"] = "whitespace",
+        lowercase: bool = False,
+        n_features: int = 2**20,
+        binary: bool = False,
+        norm: Literal["l1", "l2"] | None = None,
+        alternate_sign: bool = False,
+        dtype: type[np.floating[Any]] = np.float64,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.ngram_range = ngram_range
+        self.analyzer = analyzer
+        self.max_skip = max_skip
+        self.split = split
+        self.lowercase = lowercase
+        self.n_features = n_features
+        self.binary = binary
+        self.norm = norm
+        self.alternate_sign = alternate_sign
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Check the parameters; there is nothing to learn.
+
+        Parameters
+        ----------
+        X : iterable of str
+            The texts. None is looked at.
+        y : any
+            Ignored.
+
+        Returns
+        -------
+        self : CharNgramFeaturizer
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` is a single string, or a parameter has a value that it cannot have.
+        """
+        if isinstance(X, str | bytes):
+            as_documents(X, caller=type(self).__name__)
+        self._check_ngram_range()
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Count the hashed n-grams of each text.
+
+        Parameters
+        ----------
+        X : iterable of str
+            The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
+
+        Returns
+        -------
+        sparse matrix of shape (n_texts, n_features)
+            The counts, CSR with sorted columns.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` is a single string or a table, a text is NaN or holds a lone surrogate, or a parameter has a
+            value that it cannot have.
+        TypeError
+            If a text is no ``str``. The message names its position.
+        """
+        self._validate_params()
+        self._check_ngram_range()
+        caller = type(self).__name__
+        documents = as_documents(X, caller=caller)
+
+        def make_rows(first: int, chunk: list[Any]) -> list[Rows]:
+            check_strings(chunk, first=first, caller=caller)
+            return [
+                Rows(
+                    *count_hashes(
+                        self._hashes(texts),
+                        n_features=int(self.n_features),
+                        alternate_sign=bool(self.alternate_sign),
+                        binary=bool(self.binary),
+                        norm=_NORMS[self.norm],
+                        dtype=self.dtype,
+                    )
+                )
+                for texts in pack(
+                    chunk,
+                    lowercase=bool(self.lowercase),
+                    preprocess=str.lower if self.lowercase else None,
+                    # Every character of a text is in some n-gram, so a surrogate always matters.
+                    check_surrogates=lambda index, text: check_encodable(
+                        text.split(), position=first + index, caller=caller
+                    ),
+                )
+            ]
+
+        return sparse_matrix(
+            in_chunks(documents),
+            make_rows,
+            n_documents=len(documents) if isinstance(documents, Sequence) else None,
+            n_features=int(self.n_features),
+            dtype=self.dtype,
+            n_jobs=self.n_jobs,
+        )
+
+    def _hashes(self, texts: Texts) -> Ragged:
+        min_n, max_n = (int(n) for n in self.ngram_range)
+        split_punctuation = self.split == "punctuation"
+        if self.analyzer == "skipgram":
+            words = word_units(texts, split_punctuation=split_punctuation)
+            return hash_skipgrams(words, (min_n, max_n), max_skip=int(self.max_skip))
+        characters = word_character_units(texts, before="<", after=">", split_punctuation=split_punctuation)
+        return hash_ngrams(characters, (min_n, max_n))
+
+    def _check_ngram_range(self) -> None:
+        if len(self.ngram_range) == 2 and all(isinstance(n, Integral) for n in self.ngram_range):
+            min_n, max_n = self.ngram_range
+            if 1 <= min_n <= max_n:
+                return
+        raise ValueError(
+            f"The 'ngram_range' parameter of {type(self).__name__} must be a pair (min_n, max_n) of integers with "
+            f"1 <= min_n <= max_n. Got {self.ngram_range!r} instead."
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.requires_fit = False
+        return tags

@@ -1,0 +1,248 @@
+"""Whatever a user hands in as documents, checked in one place and packed for the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from ..kernels import Ragged, Texts
+
+_CHUNK_DOCUMENTS = 512
+_CHUNK_CHARACTERS = 2**18
+
+
+def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
+    """Give the documents of a list, tuple, generator, array or data-frame column, one after the other.
+
+    Parameters
+    ----------
+    X : iterable of str
+        A list, a tuple, a generator, a one-dimensional numpy array, or a column of pandas, polars or Arrow.
+    caller : str
+        The name of the estimator, for the messages.
+
+    Returns
+    -------
+    iterable
+        The documents. What they are is not looked at yet.
+
+    Raises
+    ------
+    ValueError
+        If ``X`` is a single string, a table or an array of several dimensions.
+    TypeError
+        If ``X`` is not iterable.
+    """
+    if isinstance(X, str | bytes):
+        kind = "string" if isinstance(X, str) else "bytes"
+        raise ValueError(
+            f"Iterable over raw text documents expected, {kind} object received. "
+            f"Wrap it in a list: {caller}().transform([text])."
+        )
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple) and len(shape) != 1:
+        raise ValueError(
+            f"{caller} expects one column of documents, got a {type(X).__name__} of shape {shape}. "
+            "Hand in the column with the texts, such as X['text'] of a data frame or X[:, 0] of an array."
+        )
+    # numpy, then pandas and polars, then Arrow: each names its list of plain Python objects differently.
+    for to_list in ("tolist", "to_list", "to_pylist"):
+        if hasattr(X, to_list):
+            documents: list[Any] = getattr(X, to_list)()
+            return documents
+    if not isinstance(X, Iterable):
+        raise TypeError(
+            f"{caller} expects an iterable over documents, such as a list of str, got {X!r} ({type(X).__name__})."
+        )
+    return X
+
+
+def in_chunks(documents: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
+    """Give the documents in lists that are worth a call to a kernel, each with the position of its first one.
+
+    Parameters
+    ----------
+    documents : iterable
+        The documents; read only as far as needed.
+
+    Yields
+    ------
+    first : int
+        The position of the chunk's first document.
+    chunk : list
+        At least one document.
+    """
+    first = 0
+    iterator = iter(documents)
+    while chunk := list(islice(iterator, _CHUNK_DOCUMENTS)):
+        yield first, chunk
+        first += len(chunk)
+
+
+def check_strings(chunk: Sequence[Any], *, first: int, caller: str, accept_bytes: bool = False) -> None:
+    """Refuse what is no text, by its position.
+
+    Parameters
+    ----------
+    chunk : sequence
+        Some of the documents.
+    first : int
+        The position of the first of them.
+    caller : str
+        The name of the estimator, for the messages.
+    accept_bytes : bool, default=False
+        Whether bytes will be decoded.
+
+    Raises
+    ------
+    ValueError
+        If a document is NaN, as a missing text is in a data frame.
+    TypeError
+        If a document is anything else that is no text.
+    """
+    kinds = str | bytes if accept_bytes else str
+    if set(map(type, chunk)) <= {str}:
+        return
+    for position, document in enumerate(chunk, first):
+        if isinstance(document, kinds):
+            continue
+        what = "bytes or str" if accept_bytes else "str"
+        advice = (
+            "Missing texts have to go first: drop those rows or put '' in their place."
+            if document is None or type(document).__name__ == "NAType" or document != document
+            else "Documents have to be decoded first: document.decode('utf-8')."
+            if isinstance(document, bytes)
+            else "Documents have to become texts first: [str(document) for document in X]."
+        )
+        error = ValueError if isinstance(document, float) and document != document else TypeError
+        raise error(
+            f"{caller} expects documents of type {what}, but document {position} is {_shown(document)} "
+            f"({type(document).__name__}). {advice}"
+        )
+
+
+def pack(
+    documents: Sequence[str],
+    *,
+    lowercase: bool,
+    preprocess: Callable[[str], str] | None,
+    check_surrogates: Callable[[int, str], None],
+) -> Iterator[Texts]:
+    """Pack documents into UTF-8 buffers.
+
+    Parameters
+    ----------
+    documents : sequence of str
+        The documents.
+    lowercase : bool
+        Whether the kernels are to make small letters of the capitals of ASCII.
+    preprocess : callable or None
+        What is done to each document that is not of ASCII alone, lower case included.
+    check_surrogates : callable
+        Called with the index and the text of each document that holds a lone surrogate, which UTF-8 cannot encode;
+        raises an error if that matters.
+
+    Yields
+    ------
+    Texts
+        All documents, in pieces of a size that fits the processor's cache; one at least.
+    """
+    pieces = [(0, documents)]
+    while pieces:
+        first, piece = pieces.pop()
+        if len(piece) > 1 and sum(map(len, piece)) > _CHUNK_CHARACTERS:
+            half = len(piece) // 2
+            pieces += [(first + half, piece[half:]), (first, piece[:half])]
+            continue
+        yield _pack(piece, first, lowercase, preprocess, check_surrogates)
+
+
+def _pack(
+    documents: Sequence[str],
+    first: int,
+    lowercase: bool,
+    preprocess: Callable[[str], str] | None,
+    check_surrogates: Callable[[int, str], None],
+) -> Texts:
+    offsets = np.zeros(len(documents) + 1, dtype=np.int64)
+    joined = "\n".join(documents) + "\n"
+    if joined.isascii():
+        buffer = joined.encode("ascii")
+        lengths = np.fromiter(map(len, documents), dtype=np.int64, count=len(documents))
+        is_ascii = np.ones(len(documents), dtype=np.bool_)
+    else:
+        is_ascii = np.fromiter(map(str.isascii, documents), dtype=np.bool_, count=len(documents))
+        if preprocess is not None:
+            documents = [
+                document if plain else preprocess(document)
+                for document, plain in zip(documents, is_ascii.tolist(), strict=True)
+            ]
+        encoded = [_encode(index, document, check_surrogates) for index, document in enumerate(documents, first)]
+        buffer = b"\n".join(encoded) + b"\n"
+        lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(documents))
+    np.cumsum(lengths + 1, out=offsets[1:])
+    return Texts(Ragged(np.frombuffer(buffer, dtype=np.uint8), offsets), is_ascii, lowercase)
+
+
+def _encode(index: int, document: str, check_surrogates: Callable[[int, str], None]) -> bytes:
+    try:
+        return document.encode("utf-8")
+    except UnicodeEncodeError:
+        check_surrogates(index, document)
+        return document.encode("utf-8", "surrogatepass")
+
+
+def check_encodable(ngrams: Iterable[str], *, position: int, caller: str) -> None:
+    """Refuse a document of which UTF-8 cannot encode an n-gram.
+
+    Parameters
+    ----------
+    ngrams : iterable of str
+        The document's n-grams.
+    position : int
+        The document's position.
+    caller : str
+        The name of the estimator, for the message.
+
+    Raises
+    ------
+    ValueError
+        If one of them holds a lone surrogate.
+    """
+    for ngram in ngrams:
+        try:
+            ngram.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise surrogate_error(caller, position, error) from error
+
+
+def surrogate_error(caller: str, position: int, error: UnicodeEncodeError) -> ValueError:
+    """Make the message for a document that UTF-8 cannot encode.
+
+    Parameters
+    ----------
+    caller : str
+        The name of the estimator.
+    position : int
+        The document's position.
+    error : UnicodeEncodeError
+        What Python said of one of its n-grams.
+
+    Returns
+    -------
+    ValueError
+        To be raised.
+    """
+    return ValueError(
+        f"{caller}: document {position} holds the lone surrogate {error.object[error.start]!r} inside the n-gram "
+        f"{error.object!r}, which UTF-8 cannot encode. Repair it with "
+        "text.encode('utf-8', 'replace').decode('utf-8')."
+    )
+
+
+def _shown(document: Any) -> str:
+    shown = repr(document)
+    return shown if len(shown) <= 40 else shown[:37] + "..."

@@ -1,0 +1,335 @@
+"""scikit-learn's HashingVectorizer, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import HashingVectorizer
+
+from .._sklearn import Interval, in_configured_sparse_interface
+from ..kernels import (
+    L1,
+    L2,
+    NO_NORM,
+    Ragged,
+    Texts,
+    WordSet,
+    character_units,
+    count_hashes,
+    hash_ngrams,
+    word_character_units,
+    word_units,
+)
+from ._documents import as_documents, check_encodable, check_strings, in_chunks, pack, surrogate_error
+from ._sparse_rows import Rows, sparse_matrix
+
+_NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
+
+# Token patterns that a kernel knows: the least length of a word, and whether punctuation is kept.
+_COMPILED_PATTERNS = {
+    flag + pattern: rule
+    for flag in ("", "(?u)")
+    for pattern, rule in {
+        r"\b\w\w+\b": (2, False),
+        r"\w\w+": (2, False),
+        r"\b\w+\b": (1, False),
+        r"\w+": (1, False),
+        r"\w+|[^\w\s]": (1, True),
+    }.items()
+}
+
+# Methods that a subclass may replace to change what scikit-learn does, and then the kernels do not know of it.
+_STEPS = (
+    "build_analyzer",
+    "build_preprocessor",
+    "build_tokenizer",
+    "get_stop_words",
+    "_char_ngrams",
+    "_char_wb_ngrams",
+    "_word_ngrams",
+    "_get_hasher",
+)
+
+
+class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]
+    r"""Turn documents into a matrix of hashed n-gram counts: scikit-learn's matrix, much sooner.
+
+    It is :class:`~sklearn.feature_extraction.text.HashingVectorizer` with the same parameters, the same defaults and
+    the same result, entry for entry, so that a model trained on one serves with the other. Documents are packed into
+    one buffer, then cut, hashed and counted by compiled kernels that run on several threads at once.
+
+    Parameters
+    ----------
+    input : {'content', 'filename', 'file'}, default='content'
+        Whether ``transform`` gets texts, the names of files to read, or open files.
+    encoding : str, default='utf-8'
+        How bytes are decoded.
+    decode_error : {'strict', 'ignore', 'replace'}, default='strict'
+        What to do about bytes that are not of that encoding.
+    strip_accents : {'ascii', 'unicode'}, callable or None, default=None
+        How accents are removed before anything else but lower case.
+    lowercase : bool, default=True
+        Whether all letters become small.
+    preprocessor : callable or None, default=None
+        Replaces lower case and accents.
+    tokenizer : callable or None, default=None
+        Replaces ``token_pattern``.
+    stop_words : 'english', list of str or None, default=None
+        Words that are dropped before n-grams are formed; for ``analyzer='word'``.
+    token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
+        What a word is; for ``analyzer='word'``. ``r"\w+|[^\w\s]"`` keeps punctuation and single characters, which is
+        worth several points of accuracy on short texts.
+    ngram_range : tuple (min_n, max_n), default=(1, 1)
+        The least and the greatest n, both included.
+    analyzer : {'word', 'char', 'char_wb'} or callable, default='word'
+        What n-grams are made of: words, characters, or characters of one word and the blanks around it.
+    n_features : int, default=2**20
+        The number of columns, 1 to 2**31 - 1.
+    binary : bool, default=False
+        Whether all counts become 1.
+    norm : {'l1', 'l2'} or None, default='l2'
+        The norm that each row is divided by.
+    alternate_sign : bool, default=True
+        Whether half of the n-grams count as -1, by their hash.
+    dtype : type, default=numpy.float64
+        Of the values.
+    n_jobs : int or None, default=None
+        The number of threads; None is 1 and -1 is one a core. The matrix does not depend on it.
+
+    See Also
+    --------
+    CharNgramFeaturizer : Character n-grams of marked words.
+    HashEmbeddingClassifier : A classifier that makes good use of 2**31 - 1 columns.
+
+    Notes
+    -----
+    Compiled are the three named analyzers with any ``ngram_range``, ``lowercase``, ``strip_accents``, ``stop_words``,
+    ``binary``, ``norm`` and ``alternate_sign``, the token patterns ``\b\w\w+\b``, ``\b\w+\b`` and ``\w+|[^\w\s]``, and
+    both floating types. Whatever else is asked for, such as a callable or another pattern, is left to scikit-learn,
+    on one thread.
+
+    Two things differ from scikit-learn: ``n_features`` may be 2**31 - 1, and no documents make a matrix of no rows.
+
+    References
+    ----------
+    K. Weinberger, A. Dasgupta, J. Langford, A. Smola and J. Attenberg, "Feature hashing for large scale multitask
+    learning", ICML 2009. The hash is MurmurHash3_x86_32 with seed 0 of the UTF-8 n-gram.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.text import HashingNgramVectorizer
+    >>> vectorizer = HashingNgramVectorizer(ngram_range=(1, 2), n_features=2**31 - 1, norm=None)
+    >>> X = vectorizer.fit_transform(["to be or not to be", "that is the question"])
+    >>> X.shape
+    (2, 2147483647)
+    >>> sorted(abs(X[0].data).tolist())
+    [1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **HashingVectorizer._parameter_constraints,
+        "n_features": [Interval(Integral, 1, np.iinfo(np.int32).max, closed="both")],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        input: Literal["content", "filename", "file"] = "content",  # noqa: A002 - scikit-learn's name
+        encoding: str = "utf-8",
+        decode_error: Literal["strict", "ignore", "replace"] = "strict",
+        strip_accents: Literal["ascii", "unicode"] | Callable[[str], str] | None = None,
+        lowercase: bool = True,
+        preprocessor: Callable[[str], str] | None = None,
+        tokenizer: Callable[[str], Sequence[str]] | None = None,
+        stop_words: Literal["english"] | list[str] | None = None,
+        token_pattern: str | None = r"(?u)\b\w\w+\b",
+        ngram_range: tuple[int, int] = (1, 1),
+        analyzer: Literal["word", "char", "char_wb"] | Callable[[Any], Iterable[str]] = "word",
+        n_features: int = 2**20,
+        binary: bool = False,
+        norm: Literal["l1", "l2"] | None = "l2",
+        alternate_sign: bool = True,
+        dtype: Any = np.float64,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            input=input,
+            encoding=encoding,
+            decode_error=decode_error,
+            strip_accents=strip_accents,
+            lowercase=lowercase,
+            preprocessor=preprocessor,
+            tokenizer=tokenizer,
+            stop_words=stop_words,
+            token_pattern=token_pattern,
+            ngram_range=ngram_range,
+            analyzer=analyzer,
+            n_features=n_features,
+            binary=binary,
+            norm=norm,
+            alternate_sign=alternate_sign,
+            dtype=dtype,
+        )
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check the parameters; there is nothing to learn.
+
+        Parameters
+        ----------
+        X : iterable of str
+            The documents. None is looked at.
+        y : any
+            Ignored.
+
+        Returns
+        -------
+        self : HashingNgramVectorizer
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` is a single string or a table, or a parameter has a value that it cannot have.
+        """
+        if isinstance(X, str | bytes):
+            as_documents(X, caller=type(self).__name__)
+        super().fit(X, y)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Count the hashed n-grams of each document.
+
+        Parameters
+        ----------
+        X : iterable of str or bytes
+            The documents: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow. File names
+            or open files if ``input`` says so.
+
+        Returns
+        -------
+        sparse matrix of shape (n_documents, n_features)
+            The matrix, CSR with sorted columns, as scikit-learn makes it.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` is a single string or a table, or a document is NaN or holds a lone surrogate inside an n-gram.
+        TypeError
+            If a document is no text. The message names its position.
+        """
+        caller = type(self).__name__
+        documents = as_documents(X, caller=caller)
+        self._validate_ngram_range()
+        analyze = self.build_analyzer()  # its warnings and errors are scikit-learn's own
+        cut = self._compiled_analyzer()
+        if cut is None:
+            return self._transform_uncompiled(documents)
+
+        def check_surrogates(position: int, document: str) -> None:
+            check_encodable(analyze(document), position=position, caller=caller)
+
+        plain = not self.strip_accents and not self.lowercase
+        preprocess = None if plain else self.build_preprocessor()
+
+        def make_rows(first: int, chunk: list[Any]) -> list[Rows]:
+            texts = self._decoded(chunk, first)
+            return [
+                Rows(
+                    *count_hashes(
+                        cut(piece),
+                        n_features=int(self.n_features),
+                        alternate_sign=bool(self.alternate_sign),
+                        binary=bool(self.binary),
+                        norm=_NORMS[self.norm],
+                        dtype=np.dtype(self.dtype).type,
+                    )
+                )
+                for piece in pack(
+                    texts,
+                    lowercase=bool(self.lowercase),
+                    preprocess=preprocess,
+                    check_surrogates=lambda index, document: check_surrogates(first + index, document),
+                )
+            ]
+
+        return sparse_matrix(
+            in_chunks(documents),
+            make_rows,
+            n_documents=len(documents) if isinstance(documents, Sequence) else None,
+            n_features=int(self.n_features),
+            dtype=np.dtype(self.dtype).type,
+            n_jobs=self.n_jobs,
+        )
+
+    def _decoded(self, chunk: list[Any], first: int) -> list[str]:
+        if self.input == "content":
+            check_strings(chunk, first=first, caller=type(self).__name__, accept_bytes=True)
+        decode_is_ours = type(self).decode is HashingVectorizer.decode
+        if self.input == "content" and decode_is_ours and set(map(type, chunk)) == {str}:
+            return chunk
+        texts = []
+        for position, document in enumerate(chunk, first):
+            try:
+                texts.append(self.decode(document))
+            except (UnicodeDecodeError, OSError) as error:
+                error.add_note(f"{type(self).__name__}: this happened at document {position}.")
+                raise
+        check_strings(texts, first=first, caller=type(self).__name__)
+        return texts
+
+    def _compiled_analyzer(self) -> Callable[[Texts], Ragged] | None:
+        """Give the kernels that do what the parameters ask for, or None if none do."""
+        min_n, max_n = self.ngram_range
+        if (
+            any(getattr(type(self), step) is not getattr(HashingVectorizer, step) for step in _STEPS)
+            or self.preprocessor is not None
+            or callable(self.strip_accents)
+            or self.norm not in _NORMS
+            or np.dtype(self.dtype) not in (np.float32, np.float64)
+            or not all(isinstance(number, Integral) for number in (self.n_features, min_n, max_n))
+            or not (1 <= self.n_features < 2**31 and min_n >= 1)
+        ):
+            return None
+        ngram_range = (int(min_n), int(max_n))
+        if self.analyzer == "char":
+            return lambda texts: hash_ngrams(character_units(texts), ngram_range)
+        if self.analyzer == "char_wb":
+            return lambda texts: hash_ngrams(
+                word_character_units(texts, before=" ", after=" "), ngram_range, short_segments_whole=True
+            )
+        if self.analyzer == "word" and self.tokenizer is None and self.token_pattern in _COMPILED_PATTERNS:
+            min_length, keep_punctuation = _COMPILED_PATTERNS[self.token_pattern]
+            stop_words = WordSet.of(frozenset(self.get_stop_words() or ()))
+            return lambda texts: hash_ngrams(
+                word_units(texts, min_length=min_length, keep_punctuation=keep_punctuation, stop_words=stop_words),
+                ngram_range,
+            )
+        return None
+
+    def _transform_uncompiled(self, documents: Iterable[Any]) -> Any:
+        caller = type(self).__name__
+        iterator = iter(documents)
+        leading = list(islice(iterator, 1))
+        if not leading:
+            return in_configured_sparse_interface(csr_matrix((0, self.n_features), dtype=self.dtype))
+        must_be_texts = self.input == "content" and not callable(self.analyzer) and self.preprocessor is None
+        position = 0
+
+        def watched() -> Iterator[Any]:
+            nonlocal position
+            for position, document in enumerate(chain(leading, iterator)):
+                if must_be_texts:
+                    check_strings([document], first=position, caller=caller, accept_bytes=True)
+                yield document
+
+        try:
+            return super().transform(watched())
+        except UnicodeEncodeError as error:
+            raise surrogate_error(caller, position, error) from error
