@@ -1,0 +1,74 @@
+"""The ``hashnlp`` command: what it is, and which commands it has."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sklearn_hashnlp import __version__
+from sklearn_hashnlp.cli import _demo, _evaluate, _predict, _train
+
+_HELP = """\
+Learn to classify text, without a dictionary and without a GPU.
+
+\b
+  hashnlp demo                            see it work, on text you have
+  hashnlp train mails.csv --model spam    learn from texts and labels
+  echo "Win!" | hashnlp predict -m spam   label new texts, one a line
+  hashnlp test more.csv --model spam      measure how good a model is
+
+Each command has more to say: hashnlp train --help
+"""
+
+_EPILOG = """\
+Exit codes: 0 done, 1 something is wrong with a file, a model or the data, 2 wrong usage, \
+130 interrupted by Ctrl-C, 141 the reader of a pipe has gone. \
+Errors are one line on stderr; --debug after a command, or HASHNLP_DEBUG=1, shows where they arose.
+"""
+
+app = typer.Typer(
+    name="hashnlp",
+    help=_HELP,
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo", help=_demo.HELP)(_demo.demo)
+app.command("train", help=_train.HELP)(_train.train)
+app.command("predict", help=_predict.HELP)(_predict.predict)
+app.command("test", help=_evaluate.HELP)(_evaluate.evaluate)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"hashnlp {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Hold the options of the command itself; its help stands above."""
+
+
+def main() -> None:
+    """Run the command line; the entry point of the ``hashnlp`` script.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from sklearn_hashnlp.cli import main
+    >>> sys.argv = ["hashnlp", "--version"]
+    >>> main()
+    Traceback (most recent call last):
+        ...
+    SystemExit: 0
+    """
+    app(prog_name="hashnlp")

@@ -1,0 +1,63 @@
+"""The options that several commands share, each written once."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Device(StrEnum):
+    """Where to compute."""
+
+    cpu = "cpu"
+    cuda = "cuda"
+    auto = "auto"
+
+
+class FileFormat(StrEnum):
+    """The formats of labelled files."""
+
+    csv = "csv"
+    tsv = "tsv"
+    jsonl = "jsonl"
+    fasttext = "fasttext"
+
+
+LabelledFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="Texts with labels: .csv, .tsv (the first line names the columns), .jsonl or fastText's .txt; also .gz, "
+        ".bz2, .xz, .zip.",
+        show_default=False,
+    ),
+]
+ModelFolder = Annotated[
+    Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the model.", show_default=False)
+]
+Format = Annotated[
+    FileFormat | None,
+    typer.Option("--format", help="Format of DATA, where its name does not tell.", show_default=False),
+]
+TextColumn = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Column with the texts. Else: text, sentence, ...", show_default=False),
+]
+LabelColumn = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Column with the labels. Else: label, class, ...", show_default=False),
+]
+Quoted = Annotated[
+    bool, typer.Option("--quotes/--no-quotes", help="Whether quotes in CSV and TSV enclose fields, or are characters.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Same seed and data, same model.")]
+ComputeDevice = Annotated[Device, typer.Option(help="Where to train; auto takes a GPU where there is one.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--n-jobs", "-j", help="Threads that turn texts into n-grams; -1: all.", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no hints.")]

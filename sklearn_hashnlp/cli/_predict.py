@@ -1,0 +1,133 @@
+"""``hashnlp predict``: labels for new texts, one a line."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+
+import typer
+
+from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._options import Json, ModelFolder, Quiet
+from sklearn_hashnlp.cli._screen import Screen, bar
+
+HELP = """\
+Label new texts: one text a line in, one line out for each.
+
+\b
+  echo "Win a prize now!" | hashnlp predict --model spam
+  hashnlp predict --model spam new.txt --k 3 --proba > labels.tsv
+  hashnlp predict --model spam new.txt --json | jq .label
+
+Texts come from FILE (plain text, also .gz, .bz2, .xz, .zip) or, without one, from the standard input, UTF-8 both. \
+An empty line is an empty text. Labels and probabilities stand apart by tabs, the most probable first.
+
+With --json each line is an object with "label" and "probability", and with --k also "top", a list of such objects.
+"""
+
+_BATCH = 2000
+_READ = 2**20
+_LABELLED_SUFFIXES = {".csv", ".tsv", ".jsonl"}
+
+
+@reporting_errors
+def predict(
+    model: ModelFolder,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="Texts, one a line; without it, stdin.", show_default=False)
+    ] = None,
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many labels to print for each text.")] = 1,
+    proba: Annotated[bool, typer.Option("--proba", "-p", help="Print each label's probability after it.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Label texts; the parameters are the command's options."""
+    screen = Screen(as_json=as_json, quiet=quiet)
+    from_stdin = file is None or str(file) == "-"
+    if not from_stdin and file is not None and not file.is_file():  # told before torch is loaded
+        raise FileNotFoundError(
+            f"{file} is a folder; expected a text file." if file.is_dir() else f"{file} does not exist."
+        )
+    from sklearn_hashnlp.cli._work import load_classifier
+
+    classifier = load_classifier(model)
+    # Beside answers on the same screen a bar would be in the way.
+    with nullcontext() if from_stdin or sys.stdout.isatty() else screen.progress() as progress:
+        if from_stdin:
+            if sys.stdin.isatty():
+                screen.note("Type one text a line; Ctrl-D ends.", style="dim")
+            batches = _batches_of_stream(sys.stdin.buffer)
+        else:
+            from sklearn_hashnlp.datasets._lines import name_inside, read_lines
+
+            assert file is not None
+            if Path(name_inside(file)).suffix.lower() in _LABELLED_SUFFIXES:
+                screen.note(f"Each line of {file} is taken as one text; for a labelled file there is hashnlp test.")
+            lines = read_lines(file, None if progress is None else bar(progress, f"Predicting {file.name}"))
+            batches = _batches_of_lines(lines)
+        for texts in batches:
+            sys.stdout.writelines(_answers(classifier, texts, k, proba=proba, as_json=as_json))
+            sys.stdout.flush()
+
+
+def _batches_of_lines(lines: Iterable[str]) -> Iterator[list[str]]:
+    lines = iter(lines)
+    while batch := list(islice(lines, _BATCH)):
+        yield [_without_end(line) for line in batch]
+
+
+def _batches_of_stream(stream: BinaryIO) -> Iterator[list[str]]:
+    """Yield the lines that have come, as soon as they have: a pipe that is slow is answered line by line."""
+    rest, number = b"", 0
+    read = stream.read1 if isinstance(stream, io.BufferedReader) else stream.read
+    while chunk := read(_READ):
+        # Only the new part is searched, so that one huge line in many chunks is not searched again and again.
+        cut = chunk.rfind(b"\n") + 1
+        if not cut:
+            rest += chunk
+            continue
+        whole, rest = rest + chunk[:cut], chunk[cut:]
+        lines = whole[:-1].split(b"\n")
+        yield from _batches_of_lines(_decode(line, number + at) for at, line in enumerate(lines, start=1))
+        number += len(lines)
+    if rest:
+        yield [_without_end(_decode(rest, number + 1))]
+
+
+def _decode(line: bytes, number: int) -> str:
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"stdin, line {number}: expected UTF-8, but byte {error.start + 1} of the line is none."
+        ) from error
+
+
+def _without_end(line: str) -> str:
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+def _answers(classifier: Any, texts: list[str], k: int, *, proba: bool, as_json: bool) -> Iterator[str]:
+    """Yield the line that answers each text."""
+    labels = classifier.classes_.tolist()
+    probabilities = classifier.predict_proba(texts)
+    best = (-probabilities).argsort(axis=1, kind="stable")[:, :k]
+    for row, columns in zip(probabilities.tolist(), best.tolist(), strict=True):
+        if as_json:
+            top = [{"label": labels[column], "probability": row[column]} for column in columns]
+            yield json.dumps(top[0] | ({"top": top} if k > 1 else {})) + "\n"
+        elif proba:
+            yield "\t".join(f"{_one_field(labels[column])}\t{row[column]:.4f}" for column in columns) + "\n"
+        else:
+            yield "\t".join(_one_field(labels[column]) for column in columns) + "\n"
+
+
+def _one_field(label: object) -> str:
+    """Keep a label from breaking the line that it stands in."""
+    return str(label).replace("\t", " ").replace("\n", " ").replace("\r", " ")

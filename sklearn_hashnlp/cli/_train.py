@@ -1,0 +1,132 @@
+"""``hashnlp train``: from a labelled file to a model folder."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._options import (
+    ComputeDevice,
+    Device,
+    Format,
+    Jobs,
+    Json,
+    LabelColumn,
+    LabelledFile,
+    ModelFolder,
+    Quiet,
+    Quoted,
+    Seed,
+    TextColumn,
+)
+from sklearn_hashnlp.cli._screen import Screen, command_name
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+HELP = """\
+Learn to label texts from a file of texts and labels, and save the model.
+
+\b
+  hashnlp train mails.csv --model spam
+  hashnlp train train.tsv.gz --model m --text-column body --label-column kind
+  hashnlp train train.jsonl --model m --valid valid.jsonl
+  hashnlp train all.csv --model m --holdout 0.1
+
+With --valid or --holdout it also tells the accuracy on texts that the model did not learn from. A model that is in \
+DIR is replaced when the new one is complete, and stays if training is interrupted.
+"""
+
+
+@reporting_errors
+def train(
+    data: LabelledFile,
+    model: ModelFolder,
+    valid: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Labelled file to measure the accuracy on.", show_default=False),
+    ] = None,
+    holdout: Annotated[
+        float, typer.Option(min=0.0, max=0.9, help="Share of DATA to measure the accuracy on instead of learning.")
+    ] = 0.0,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data.", show_default=False)] = None,
+    seed: Seed = 0,
+    device: ComputeDevice = Device.cpu,
+    n_jobs: Jobs = None,
+    file_format: Format = None,
+    text_column: TextColumn = None,
+    label_column: LabelColumn = None,
+    quoted: Quoted = True,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a text classifier; the parameters are the command's options."""
+    screen = Screen(as_json=as_json, quiet=quiet)
+    if valid is not None and holdout:
+        raise typer.BadParameter("give --valid or --holdout, not both.")
+    from sklearn_hashnlp.cli._work import check_labels, make_pipeline, predict_proba, read_labelled, train_pipeline
+    from sklearn_hashnlp.persistence import save_model
+    from sklearn_hashnlp.persistence._model_folder import check_replaceable
+
+    check_replaceable(model)
+    options = {
+        "file_format": file_format,
+        "text_column": text_column,
+        "label_column": label_column,
+        "quoted": quoted,
+    }
+    texts, labels = read_labelled(screen, data, **options)
+    check_labels(labels, str(data))
+    measured = read_labelled(screen, valid, **options) if valid is not None else None
+    if holdout:
+        (texts, labels), measured = _split(texts, labels, holdout, seed)
+        check_labels(labels, f"{data} without the texts held out")
+        screen.note(f"Held out {len(measured[0]):,} texts; learning from {len(texts):,}")
+
+    pipeline = make_pipeline(seed=seed, device=device.value, n_jobs=n_jobs, epochs=epochs)
+    started = time.perf_counter()
+    train_pipeline(screen, pipeline, texts, labels)
+    seconds = time.perf_counter() - started
+
+    accuracy = None
+    if measured is not None:
+        found = pipeline.classes_[predict_proba(screen, pipeline, measured[0]).argmax(axis=1)]
+        accuracy = float((found == measured[1]).mean())
+    save_model(pipeline, model)
+
+    if as_json:
+        report: dict[str, Any] = {
+            "model": str(model),
+            "n_texts": len(texts),
+            "labels": pipeline.classes_.tolist(),
+            "seconds": round(seconds, 3),
+            "held_out_texts": None if measured is None else len(measured[0]),
+            "held_out_accuracy": accuracy,
+        }
+        screen.put_json(report)
+        return
+    screen.show(f"Trained on {len(texts):,} texts in {seconds:.1f} s")
+    if accuracy is not None and measured is not None:
+        screen.show(f"Held-out accuracy {accuracy:.4f} on {len(measured[0]):,} texts", style="bold")
+    screen.show(f"Saved in {model}")
+    screen.note("\nNext, label new texts, one a line:")
+    screen.note(f"  {command_name()} predict --model {shlex.quote(str(model))} --proba", style="bold")
+
+
+def _split(
+    texts: list[str], labels: NDArray[np.str_], share: float, seed: int
+) -> tuple[tuple[list[str], NDArray[np.str_]], tuple[list[str], NDArray[np.str_]]]:
+    """Hold out a share of the texts, of each label alike where every label has enough of them."""
+    from sklearn.model_selection import train_test_split
+
+    try:
+        parts = train_test_split(texts, labels, test_size=share, random_state=seed, stratify=labels)
+    except ValueError:  # a label with a single text, or fewer texts than labels on one side
+        parts = train_test_split(texts, labels, test_size=share, random_state=seed)
+    return (parts[0], parts[2]), (parts[1], parts[3])

@@ -1,0 +1,195 @@
+"""The long parts of the commands, each with its progress: reading, vectorising, training, predicting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sklearn_hashnlp.cli._errors import noticing_interrupts
+from sklearn_hashnlp.cli._screen import Screen, bar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Parts of the work between two movements of a bar.
+_PARTS = 50
+_SMALLEST_PART = 500
+_ROWS_OF_A_PREDICTION = 2000
+
+
+def read_labelled(screen: Screen, path: Path, **options: Any) -> tuple[list[str], NDArray[np.str_]]:
+    """Read a labelled file behind a progress bar.
+
+    Parameters
+    ----------
+    screen : Screen
+        Where the bar is shown.
+    path : Path
+        The file.
+    **options : dict
+        Further parameters of :func:`~sklearn_hashnlp.datasets.load_labelled`.
+
+    Returns
+    -------
+    texts : list of str
+        The texts.
+    labels : ndarray of shape (n_texts,), dtype str
+        Their labels.
+    """
+    from sklearn_hashnlp.datasets import load_labelled
+
+    with screen.progress() as progress:
+        texts, labels = load_labelled(path, progress=bar(progress, f"Reading {path.name}"), **options)
+    screen.note(f"Read {len(texts):,} texts with {len(set(labels.tolist())):,} labels from {path}")
+    return texts, labels
+
+
+def check_labels(labels: NDArray[np.str_], source: str) -> None:
+    """Refuse data from which nothing can be learned, before anything else is done.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_texts,)
+        The labels.
+    source : str
+        Where they come from.
+
+    Raises
+    ------
+    ValueError
+        If there is one label only.
+    """
+    different = set(labels.tolist())
+    if len(different) < 2:
+        raise ValueError(
+            f"{source}: expected at least two different labels to tell apart, found only {different.pop()!r}."
+        )
+
+
+def make_pipeline(*, seed: int, device: str, n_jobs: int | None, epochs: int | None) -> Any:
+    """Make the untrained model of ``hashnlp train``.
+
+    Parameters
+    ----------
+    seed : int
+        Of everything random.
+    device : {"cpu", "cuda", "auto"}
+        Where to train.
+    n_jobs : int or None
+        Threads of the vectorizer.
+    epochs : int or None
+        Passes over the data; None for the default.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        With the steps ``vectorizer`` and ``classifier``.
+    """
+    from sklearn_hashnlp.estimators import make_text_classifier
+
+    pipeline = make_text_classifier(random_state=seed)
+    pipeline.set_params(classifier__device=device)
+    if n_jobs is not None:
+        pipeline.set_params(vectorizer__n_jobs=n_jobs)
+    if epochs is not None:
+        pipeline.set_params(classifier__max_epochs=epochs)
+    return pipeline
+
+
+def train_pipeline(screen: Screen, pipeline: Any, texts: list[str], labels: NDArray[np.str_]) -> None:
+    """Fit a pipeline, showing how far it is.
+
+    The result is that of ``pipeline.fit(texts, labels)``: the transformers before the classifier are stateless, so
+    texts can be vectorised part by part.
+
+    Parameters
+    ----------
+    screen : Screen
+        Where progress is shown.
+    pipeline : sklearn.pipeline.Pipeline
+        Ends in a classifier with the parameter ``callbacks``.
+    texts : list of str
+        The texts.
+    labels : ndarray of shape (n_texts,)
+        Their labels.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C was pressed.
+    """
+    from scipy.sparse import vstack
+
+    from sklearn_hashnlp.cli._epoch_progress import EpochProgress
+
+    features, classifier = pipeline[:-1], pipeline[-1]
+    size = max(_SMALLEST_PART, -(-len(texts) // _PARTS))
+    with noticing_interrupts(), screen.progress() as progress:
+        move = bar(progress, "Vectorising")
+        parts = []
+        for start in range(0, len(texts), size):
+            parts.append(features.transform(texts[start : start + size]))
+            move(min(start + size, len(texts)), len(texts))
+        rows = vstack(parts, format="csr")
+        del parts
+        callbacks = classifier.callbacks
+        classifier.set_params(callbacks=[*(callbacks or []), EpochProgress(screen.note, bar(progress, "Training"))])
+        try:
+            classifier.fit(rows, labels)
+        finally:
+            classifier.set_params(callbacks=callbacks)  # a saved model has no use for them
+
+
+def predict_proba(screen: Screen, model: Any, texts: list[str]) -> NDArray[np.float64]:
+    """Compute class probabilities behind a progress bar.
+
+    Parameters
+    ----------
+    screen : Screen
+        Where the bar is shown.
+    model : estimator
+        A fitted classifier of texts.
+    texts : list of str
+        At least one text.
+
+    Returns
+    -------
+    ndarray of shape (n_texts, n_classes)
+        The probabilities.
+    """
+    import numpy as np
+
+    with screen.progress() as progress:
+        move = bar(progress, "Predicting")
+        parts = []
+        for start in range(0, len(texts), _ROWS_OF_A_PREDICTION):
+            parts.append(model.predict_proba(texts[start : start + _ROWS_OF_A_PREDICTION]))
+            move(min(start + _ROWS_OF_A_PREDICTION, len(texts)), len(texts))
+    return np.concatenate(parts)
+
+
+def load_classifier(folder: Path) -> Any:
+    """Load a model that can classify.
+
+    Parameters
+    ----------
+    folder : Path
+        Its folder.
+
+    Returns
+    -------
+    estimator
+        A fitted classifier of texts.
+
+    Raises
+    ------
+    ValueError
+        If the model in the folder is no classifier.
+    """
+    from sklearn_hashnlp.persistence import load_model
+
+    model = load_model(folder)
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(f"{folder} holds a {type(model).__name__} that does not classify texts.")
+    return model

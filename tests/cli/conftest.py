@@ -1,0 +1,85 @@
+"""A small model, trained once, and a runner of commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.pipeline import Pipeline
+from typer.testing import CliRunner
+
+from sklearn_hashnlp.cli import _work, app
+from sklearn_hashnlp.estimators import HashEmbeddingClassifier
+from sklearn_hashnlp.persistence import save_model
+
+GOOD = ["a fine film", "a fine, funny story", "funny and warm", "so warm and fine"]
+BAD = ["a dull film", "dull and long", "far too long", "long, dull, cold"]
+ROWS = [*(("good", text) for text in GOOD), *(("bad", text) for text in BAD)] * 3
+
+
+def small_pipeline(**parameters: Any) -> Pipeline:
+    """Make what ``hashnlp train`` makes, but small enough for a test."""
+    classifier = HashEmbeddingClassifier(n_buckets=100, n_embeddings=1000, embedding_dim=4, random_state=0)
+    vectorizer = HashingVectorizer(n_features=2**20, alternate_sign=False, norm=None)
+    return Pipeline([("vectorizer", vectorizer), ("classifier", classifier)]).set_params(**parameters)
+
+
+@pytest.fixture
+def rows() -> list[tuple[str, str]]:
+    """Labels and texts of the file ``data``."""
+    return ROWS
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let ``hashnlp train`` train a small model; returns the function that makes one."""
+
+    def make_pipeline(*, seed: int, device: str, n_jobs: int | None, epochs: int | None) -> Pipeline:
+        return small_pipeline(
+            classifier__random_state=seed, classifier__device=device, classifier__max_epochs=epochs or 3
+        )
+
+    monkeypatch.setattr(_work, "make_pipeline", make_pipeline)
+    return small_pipeline
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "films.csv"
+    path.write_text("label,text\n" + "".join(f'{label},"{text}"\n' for label, text in ROWS), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a small model that has learned ``ROWS``. Read only."""
+    folder = tmp_path_factory.mktemp("cli") / "model"
+    pipeline = small_pipeline().fit([text for _, text in ROWS], [label for label, _ in ROWS])
+    save_model(pipeline, folder)
+    return folder
+
+
+class Result:
+    """What a command did."""
+
+    def __init__(self, outcome: Any) -> None:
+        self.code: int = outcome.exit_code
+        self.out: str = outcome.stdout
+        self.err: str = outcome.stderr
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def hashnlp() -> Any:
+    """Run a command in this process: ``hashnlp("predict", "--model", folder, stdin="text")``."""
+
+    def run(*arguments: Any, stdin: str | bytes | None = None) -> Result:
+        return Result(CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin))
+
+    return run

@@ -1,0 +1,66 @@
+"""The command as a whole: help, version, exit codes, and how fast it answers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sklearn_hashnlp import __version__
+
+COMMANDS = ["demo", "train", "predict", "test"]
+
+
+def test_version_and_help(hashnlp: Any) -> None:
+    assert hashnlp("--version").out == f"hashnlp {__version__}\n"
+    result = hashnlp("--help")
+    assert result.code == 0
+    assert all(command in result.out for command in COMMANDS)
+    assert "Exit codes" in result.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_teaches_by_examples(hashnlp: Any, command: str) -> None:
+    result = hashnlp(command, "--help")
+    assert result.code == 0
+    assert result.out.count(f"hashnlp {command}") >= 2
+    assert "--debug" in result.out
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["train"], ["predict", "--k", "0"], ["test", "--nonsense"]])
+def test_wrong_usage_is_exit_code_2(hashnlp: Any, arguments: list[str]) -> None:
+    result = hashnlp(*arguments)
+    assert result.code == 2
+    assert result.out == ""
+    assert "Usage" in result.err
+
+
+def test_help_loads_nothing_heavy() -> None:
+    program = (
+        "import sys; from sklearn_hashnlp.cli import app\n"
+        "print(sorted({'torch', 'sklearn', 'numpy', 'scipy', 'numba', 'matplotlib'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX pipe")
+def test_a_pipe_that_closes_early_ends_without_a_traceback(model: Path, tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_text("a fine film\n" * 50_000)
+    program = "import sys; sys.argv[0] = 'hashnlp'; from sklearn_hashnlp.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "predict", "--model", str(model), str(texts)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process.stdout, process.stderr:
+        assert process.stdout.readline() == b"good\n"
+        process.stdout.close()
+        assert process.wait(timeout=60) == 141
+        assert process.stderr.read() == b""

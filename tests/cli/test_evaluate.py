@@ -1,0 +1,68 @@
+"""``hashnlp test``: the figures and their tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import classification_report
+
+from sklearn_hashnlp.cli._evaluate import measure, show_report
+from sklearn_hashnlp.cli._screen import Screen
+
+
+def test_figures_equal_those_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    true, found = rng.choice(["a", "b", "c"], 50), rng.choice(["a", "b", "d"], 50)
+    report = measure(true, found)
+    expected = classification_report(true, found, output_dict=True, zero_division=0.0)
+    assert report["accuracy"] == expected["accuracy"]
+    assert report["macro_f1"] == pytest.approx(expected["macro avg"]["f1-score"])
+    for label in "abcd":
+        scores = report["labels"][label]
+        assert scores["precision"] == expected[label]["precision"]
+        assert scores["recall"] == expected[label]["recall"]
+        assert scores["f1"] == expected[label]["f1-score"]
+        assert scores["support"] == expected[label]["support"]
+    counts = np.array(report["confusion_matrix"]["counts"])
+    assert counts.sum() == 50
+    assert counts[2, 3] == ((true == "c") & (found == "d")).sum()
+
+
+def test_tables_and_json(hashnlp: Any, model: Path, data: Path) -> None:
+    result = hashnlp("test", data, "--model", model)
+    assert result.code == 0, result.err
+    assert "Accuracy 1.0000 on 24 texts" in result.out
+    assert "Confusion matrix" in result.out
+    report = hashnlp("test", data, "--model", model, "--json").json
+    assert report["accuracy"] == 1.0
+    assert report["confusion_matrix"] == {"labels": ["bad", "good"], "counts": [[12, 0], [0, 12]]}
+    assert hashnlp("test", data, "--model", model, "--quiet").out == "1.0000\n"
+
+
+def test_an_unknown_label_is_told_and_counts_as_wrong(hashnlp: Any, model: Path, data: Path) -> None:
+    with data.open("a", encoding="utf-8") as file:
+        file.write("[bold]odd :smile:,a fine film\n")
+    result = hashnlp("test", data, "--model", model)
+    assert "Accuracy 0.9600 on 25 texts" in result.out
+    assert "[bold]odd :smile:" in result.out
+    assert "1 labels" in result.err
+
+
+def test_many_labels_are_told_by_their_confusions(capsys: pytest.CaptureFixture[str]) -> None:
+    true = np.array([f"label{number}" for number in range(20)] * 3)
+    found = true.copy()
+    found[[0, 20]] = "label7"
+    show_report(Screen(as_json=False, quiet=False), measure(true, found))
+    out = capsys.readouterr().out
+    assert "Confusion matrix" not in out
+    assert [line.split() for line in out.splitlines()][-1] == ["label0", "label7", "2"]
+
+
+def test_a_model_that_is_none(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    result = hashnlp("test", data, "--model", tmp_path / "empty")
+    assert result.code == 1
+    assert "expected parameters.json and weights.safetensors there" in result.err

@@ -1,0 +1,109 @@
+"""``hashnlp predict``: one line out for each line in."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sklearn_hashnlp.cli._predict import _batches_of_stream
+from sklearn_hashnlp.persistence import load_model
+
+TEXTS = "a fine film\n\nlong and dull\r\nfunny"
+
+
+def test_labels_from_stdin_and_file_agree(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+    expected = load_model(model).predict(["a fine film", "", "long and dull", "funny"]).tolist()
+    (tmp_path / "texts.txt").write_bytes(TEXTS.encode())
+    (tmp_path / "texts.gz").write_bytes(gzip.compress(TEXTS.encode()))
+    for arguments in (["-"], [], [tmp_path / "texts.txt"], [tmp_path / "texts.gz"]):
+        result = hashnlp("predict", "--model", model, *arguments, stdin=TEXTS.encode())
+        assert result.code == 0, result.err
+        assert result.out.splitlines() == expected
+        assert result.err == ""
+
+
+def test_k_and_proba(hashnlp: Any, model: Path) -> None:
+    [row] = load_model(model).predict_proba(["a fine film"]).tolist()
+    bad, good = row
+    out = hashnlp("predict", "--model", model, "--proba", stdin="a fine film").out
+    assert out == f"good\t{good:.4f}\n"
+    out = hashnlp("predict", "--model", model, "--k", 9, "--proba", stdin="a fine film").out
+    assert out == f"good\t{good:.4f}\tbad\t{bad:.4f}\n"
+    assert hashnlp("predict", "--model", model, "-k", 2, stdin="a fine film").out == "good\tbad\n"
+    answer = hashnlp("predict", "--model", model, "--json", stdin="a fine film").json
+    assert answer == {"label": "good", "probability": good}
+    answer = hashnlp("predict", "--model", model, "--json", "--k", 2, stdin="a fine film").json
+    assert [entry["label"] for entry in answer["top"]] == ["good", "bad"]
+
+
+def test_no_text_no_line(hashnlp: Any, model: Path) -> None:
+    result = hashnlp("predict", "--model", model, stdin="")
+    assert (result.code, result.out) == (0, "")
+
+
+def test_a_labelled_file_gets_a_hint(hashnlp: Any, model: Path, data: Path) -> None:
+    result = hashnlp("predict", "--model", model, data)
+    assert "there is hashnlp test" in result.err
+    assert hashnlp("predict", "--model", model, data, "--quiet").err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "message"),
+    [
+        (["--model", "nowhere"], b"", "No model in 'nowhere': the folder does not exist."),
+        (["--model", "MODEL", "nothing.txt"], b"", "nothing.txt does not exist."),
+        (["--model", "MODEL", "."], b"", ". is a folder; expected a text file."),
+        (["--model", "MODEL"], b"good\nb\xe9d\n", "stdin, line 2: expected UTF-8, but byte 2 of the line is none."),
+    ],
+)
+def test_errors_are_one_line(
+    hashnlp: Any,
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: Any,
+    stdin: bytes,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = [str(model) if argument == "MODEL" else argument for argument in arguments]
+    result = hashnlp("predict", *arguments, stdin=stdin)
+    assert (result.code, result.err) == (1, f"hashnlp: {message}\n")
+
+
+def test_chunks_of_any_size_give_the_same_lines() -> None:
+    content = "\ufefferste\n\nzweite 🎈 Zeile\r\n\ufeffdritte".encode()
+    for size in range(1, len(content) + 2):
+        chunks = [content[start : start + size] for start in range(0, len(content), size)]
+
+        class Stream:
+            def __init__(self, parts: list[bytes]) -> None:
+                self.parts = parts
+
+            def read(self, _: int) -> bytes:
+                return self.parts.pop(0) if self.parts else b""
+
+        lines = [line for batch in _batches_of_stream(Stream(chunks)) for line in batch]  # type: ignore[arg-type]
+        assert lines == ["erste", "", "zweite 🎈 Zeile", "\ufeffdritte"]
+
+
+def test_a_slow_pipe_is_answered_line_by_line(model: Path) -> None:
+    program = "import sys; sys.argv[0] = 'hashnlp'; from sklearn_hashnlp.cli import main; main()"
+    command = [sys.executable, "-c", program, "predict", "--model", str(model), "--json"]
+    environment = os.environ | {"PYTHONUTF8": "1"}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for text, label in (("a fine film\n", "good"), ("dull and long\n", "bad")):
+            process.stdin.write(text.encode())
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["label"] == label
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0

@@ -1,0 +1,107 @@
+"""``hashnlp train``: what it saves, what it tells, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from skorch.callbacks import Callback
+
+from sklearn_hashnlp.cli import _work
+from sklearn_hashnlp.persistence import load_model
+
+
+def test_the_saved_model_is_that_of_fit(hashnlp: Any, small: Any, data: Path, rows: Any, tmp_path: Path) -> None:
+    result = hashnlp("train", data, "--model", tmp_path / "m", "--seed", 7, "--epochs", 2)
+    assert result.code == 0, result.err
+    assert "Trained on 24 texts" in result.out
+    assert f"Saved in {tmp_path / 'm'}" in result.out
+    assert "Epoch 2/2   training loss" in result.err
+    assert f"hashnlp predict --model {tmp_path / 'm'}" in result.err
+    texts = [text for _, text in rows]
+    expected = small(classifier__random_state=7, classifier__max_epochs=2).fit(texts, [label for label, _ in rows])
+    loaded = load_model(tmp_path / "m")
+    assert loaded["classifier"].callbacks is None
+    np.testing.assert_array_equal(loaded.predict_proba(texts), expected.predict_proba(texts))
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("option", ["--valid", "--holdout"])
+def test_held_out_accuracy_and_json(hashnlp: Any, data: Path, tmp_path: Path, option: str) -> None:
+    value = {"--valid": data, "--holdout": 0.25}[option]
+    result = hashnlp("train", data, "--model", tmp_path / "m", option, value, "--json", "--epochs", 5)
+    assert result.code == 0, result.err
+    report = result.json
+    assert report["held_out_accuracy"] == 1.0
+    assert (report["held_out_texts"], report["n_texts"]) == {"--valid": (24, 24), "--holdout": (6, 18)}[option]
+    assert report["labels"] == ["bad", "good"]
+    assert report["model"] == str(tmp_path / "m")
+
+
+@pytest.mark.usefixtures("small")
+def test_quiet_prints_nothing(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--quiet")
+    assert (result.code, result.out, result.err) == (0, "", "")
+
+
+@pytest.mark.usefixtures("small")
+def test_format_and_columns(hashnlp: Any, tmp_path: Path) -> None:
+    path = tmp_path / "data.unknown"
+    path.write_text('kind\tsaid\na\t"one" word\nb\ttwo words\n' * 1, encoding="utf-8")
+    options = ["--format", "tsv", "--text-column", "said", "--label-column", "kind", "--no-quotes"]
+    result = hashnlp("train", path, "--model", tmp_path / "m", *options)
+    assert result.code == 0, result.err
+    assert load_model(tmp_path / "m").classes_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("", [], "expected labelled texts, found none"),
+        ("label,text\na,b\na,c\n", [], "expected at least two different labels to tell apart, found only 'a'"),
+        ("label,text\na,b\n", ["--text-column", "body"], "line 1: no column 'body' for the text"),
+        ("label,text\na,b\nc\n", [], "line 3: expected 2 fields"),
+        (None, [], "films.csv does not exist"),
+    ],
+)
+def test_wrong_data_is_one_line(hashnlp: Any, tmp_path: Path, content: str | None, options: Any, message: str) -> None:
+    path = tmp_path / "films.csv"
+    if content is not None:
+        path.write_text(content, encoding="utf-8")
+    result = hashnlp("train", path, "--model", tmp_path / "m", "--quiet", *options)
+    assert (result.code, result.out) == (1, "")
+    assert message in result.err
+    assert result.err.startswith("hashnlp: ")
+    assert result.err.count("\n") == 1
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_folder_that_is_no_model_is_refused_before_training(hashnlp: Any, data: Path) -> None:
+    result = hashnlp("train", data, "--model", data.parent)
+    assert result.code == 1
+    assert "holds 'films.csv' and no model" in result.err
+
+
+def test_valid_and_holdout_exclude_each_other(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    result = hashnlp("train", data, "--model", tmp_path / "m", "--valid", data, "--holdout", 0.5)
+    assert result.code == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+def test_ctrl_c_keeps_the_old_model(
+    hashnlp: Any, small: Any, data: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupt(Callback):  # type: ignore[misc]
+        def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(_work, "make_pipeline", lambda **_: small(classifier__callbacks=[Interrupt()]))
+    result = hashnlp("train", data, "--model", tmp_path / "m")
+    assert result.code == 130
+    assert "interrupted" in result.err
+    assert not (tmp_path / "m").exists()

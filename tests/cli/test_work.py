@@ -1,0 +1,61 @@
+"""The shared parts of the commands, with the classifier that ``hashnlp train`` really makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp.cli import _work
+from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.persistence import load_model, save_model
+
+
+@pytest.fixture
+def screen() -> Screen:
+    return Screen(as_json=False, quiet=True)
+
+
+def test_the_default_pipeline_takes_the_options_and_survives_a_folder(
+    screen: Screen, rows: Any, tmp_path: Path
+) -> None:
+    pipeline = _work.make_pipeline(seed=3, device="cpu", n_jobs=2, epochs=1)
+    assert pipeline.get_params()["classifier__random_state"] == 3
+    assert pipeline.get_params()["classifier__max_epochs"] == 1
+    assert pipeline.get_params()["vectorizer__n_jobs"] == 2
+    texts, labels = [text for _, text in rows], np.array([label for label, _ in rows])
+    _work.train_pipeline(screen, pipeline, texts, labels)
+    save_model(pipeline, tmp_path / "m")
+    np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(texts), pipeline.predict_proba(texts))
+
+
+def test_vectorising_in_parts_changes_nothing(
+    screen: Screen, small: Any, rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_work, "_SMALLEST_PART", 5)
+    monkeypatch.setattr(_work, "_PARTS", 4)
+    monkeypatch.setattr(_work, "_ROWS_OF_A_PREDICTION", 7)
+    texts, labels = [text for _, text in rows], np.array([label for label, _ in rows])
+    model, expected = small(), small().fit(texts, labels)
+    _work.train_pipeline(screen, model, texts, labels)
+    np.testing.assert_array_equal(model.predict_proba(texts), expected.predict_proba(texts))
+    np.testing.assert_allclose(_work.predict_proba(screen, model, texts), expected.predict_proba(texts), rtol=1e-12)
+
+
+def test_callbacks_of_the_user_are_called_and_put_back(screen: Screen, small: Any, rows: Any) -> None:
+    from skorch.callbacks import Callback
+
+    mine: list[Any] = [Callback()]
+    model = small(classifier__callbacks=mine)
+    _work.train_pipeline(screen, model, [text for _, text in rows], np.array([label for label, _ in rows]))
+    assert model["classifier"].callbacks is mine
+
+
+def test_a_folder_with_something_that_does_not_classify(tmp_path: Path) -> None:
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    save_model(HashingVectorizer(), tmp_path)
+    with pytest.raises(ValueError, match="holds a HashingVectorizer that does not classify texts"):
+        _work.load_classifier(tmp_path)
