@@ -500,5 +500,8 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
 
 def _plain_history(net: RaggedNet) -> list[dict[str, Any]]:
-    keys = ("epoch", "train_loss", "valid_loss", "valid_acc", "dur")
-    return [{key: epoch[key] for key in keys if key in epoch} for epoch in net.history]
+    measures = ("train_loss", "valid_loss", "valid_acc", "dur")
+    return [
+        {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in measures if name in entry}
+        for entry in net.history
+    ]

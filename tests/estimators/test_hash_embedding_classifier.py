@@ -1,0 +1,368 @@
+"""HashEmbeddingClassifier: what it learns, what it refuses, and that it repeats itself."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_array, csr_matrix, random_array
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from skorch.callbacks import Callback
+
+from sklearn_hashnlp.estimators import HashEmbeddingClassifier
+
+SMALL = {"n_buckets": 2000, "n_embeddings": 20_000, "random_state": 0}
+RNG = np.random.default_rng(0)
+# Three classes, each with columns of its own among 10**6, and noise.
+TARGETS = RNG.integers(0, 3, 240)
+NOISE = random_array((240, 10**6), density=5e-6, format="csr", rng=RNG)
+SIGNAL = csr_array(
+    (np.ones(480), (np.repeat(np.arange(240), 2), np.repeat(TARGETS * 1000, 2) + RNG.integers(0, 9, 480))),
+    shape=(240, 10**6),
+)
+X = csr_array(NOISE + SIGNAL)
+TRAIN, TEST = slice(0, 160), slice(160, 240)
+LABELS = np.array(["politics", "sport", "weather"])[TARGETS]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return HashEmbeddingClassifier(**SMALL).fit(X[TRAIN], LABELS[TRAIN])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"variant": "paper"},
+        {"variant": "standard", "max_epochs": 10},
+        {"aggregation": "concat"},
+        {"aggregation": "median", "n_hashes": 3},
+        {"append_weight": False},
+        {"importance_init": "ones"},
+        {"normalize": None},
+        {"normalize": "l1"},
+        {"hidden_layer_sizes": (20, 10), "max_epochs": 20},
+        {"ngram_dropout": (2, 4), "max_epochs": 5},
+        {"shuffle": False},
+        {"n_hashes": 1},
+        {"early_stopping": True, "validation_fraction": 0.2, "max_epochs": 5},
+        {"batch_size": 1},
+        {"batch_size": 1000, "max_epochs": 10},
+    ],
+    ids=str,
+)
+def test_it_learns_with_every_option(options):
+    model = HashEmbeddingClassifier(**SMALL | options).fit(X[TRAIN], LABELS[TRAIN])
+    assert model.score(X[TEST], LABELS[TEST]) > 0.9
+    assert model.history_[-1]["train_loss"] < model.history_[0]["train_loss"]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["b", "a", "ü"]),
+        np.array(["b", "a", "c"], dtype=object),
+        np.array([5, -2, 7]),
+        np.array([False, True]),
+        np.array([1.0, 2.0]),
+    ],
+    ids=str,
+)
+def test_any_labels(labels):
+    y = labels[TARGETS % len(labels)]
+    model = HashEmbeddingClassifier(**SMALL).fit(X, y)
+    assert model.classes_.tolist() == sorted(labels.tolist())
+    predicted = model.predict(X)
+    assert predicted.dtype == y.dtype
+    assert set(predicted) <= set(y)
+    assert np.array_equal(predicted, model.classes_[model.predict_proba(X).argmax(axis=1)])
+
+
+def test_probabilities_are_the_softmax_of_the_scores(fitted):
+    scores = fitted.decision_function(X[TEST])
+    odds = np.exp(scores)
+    np.testing.assert_allclose(fitted.predict_proba(X[TEST]), odds / odds.sum(axis=1, keepdims=True))
+    two = HashEmbeddingClassifier(**SMALL).fit(X, TARGETS > 0)
+    np.testing.assert_allclose(two.predict_proba(X)[:, 1], 1 / (1 + np.exp(-two.decision_function(X))))
+
+
+def test_scores_are_the_module_by_hand(fitted):
+    bag, head = fitted.net_.module_.bag, fitted.net_.module_.head
+    row = csr_array(X[[170]])
+    document = bag(
+        torch.from_numpy(row.indices.astype(np.int64)),
+        torch.tensor([0, row.nnz]),
+        torch.from_numpy(row.data.astype(np.float32)),
+    )
+    np.testing.assert_allclose(fitted.decision_function(row), head(document).detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_row_does_not_depend_on_its_neighbours(fitted):
+    whole = fitted.predict_proba(X)
+    order = RNG.permutation(240)
+    np.testing.assert_allclose(fitted.predict_proba(X[order]), whole[order], rtol=1e-12)
+    for start in range(0, 240, 60):
+        part = slice(start, start + 60)
+        np.testing.assert_allclose(fitted.predict_proba(X[part]), whole[part], rtol=1e-12)
+    np.testing.assert_allclose(fitted.predict_proba(X[[7]]), whole[[7]], rtol=1e-12)
+
+
+def test_every_kind_of_matrix_gives_the_same_model():
+    few = csr_array(X[:, :3000])
+    expected = HashEmbeddingClassifier(**SMALL).fit(few, LABELS).predict_proba(few)
+    wide = csr_array((few.data, few.indices.astype(np.int64), few.indptr.astype(np.int64)), shape=few.shape)
+    doubled = csr_array(  # every entry stored twice, at half its size, and explicit zeros
+        (
+            np.concatenate([few.data / 2, few.data / 2, np.zeros(240)]),
+            (
+                np.concatenate([*[few.tocoo().coords[0]] * 2, np.arange(240)]),
+                np.concatenate([*[few.tocoo().coords[1]] * 2, np.full(240, 2999)]),
+            ),
+        ),
+        shape=few.shape,
+    )
+    for other in (csr_matrix(few), few.tocsc(), few.toarray(), few.astype(np.float32), wide, doubled):
+        got = HashEmbeddingClassifier(**SMALL).fit(other, LABELS).predict_proba(other)
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_the_callers_matrix_is_left_alone():
+    X2 = csr_matrix(([0.0, 1, 2, 1e30], [5, 3, 3, 1], [0, 3, 4]), shape=(2, 10))
+    copy = X2.copy()
+    HashEmbeddingClassifier(**SMALL).fit(X2, [0, 1]).predict(X2)
+    for name in ("data", "indices", "indptr"):
+        assert np.array_equal(getattr(X2, name), getattr(copy, name))
+
+
+@pytest.mark.parametrize("normalize", ["l1", "l2"])
+def test_finite_values_of_any_size_and_sign(normalize):
+    base = RNG.normal(size=(40, 5))
+    y = base[:, 0] > 0
+    model = HashEmbeddingClassifier(**SMALL, normalize=normalize, max_epochs=20).fit(base, y)
+    expected = model.predict_proba(base)
+    for scale in (1e-25, 1e25, 1e36):
+        found = model.predict_proba(base * scale)
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+    huge = HashEmbeddingClassifier(**SMALL, normalize=normalize, max_epochs=20).fit(base * 1e36, y)
+    assert np.isfinite(huge.predict_proba(base * 1e36)).all()
+    assert huge.score(base * 1e36, y) > 0.9
+
+
+def test_an_unseen_column_changes_nothing(fitted):
+    seen = set(csr_array(X[TRAIN]).indices.tolist())
+    bag = fitted.net_.module_.bag
+    ids = torch.tensor([column for column in range(1000, 2000) if column not in seen])
+    rows, _ = bag.locate(ids)
+    free = ids[(bag.importance[rows] == 0).all(dim=1)]
+    assert len(free) > 900  # the others collide with a column that was seen
+    row = X[[3]].tolil()
+    row[0, int(free[0])] = 5.0
+    np.testing.assert_array_equal(fitted.predict_proba(csr_array(row)), fitted.predict_proba(X[[3]]))
+
+
+def test_rows_that_are_empty_or_all_unseen_get_finite_probabilities(fitted):
+    probabilities = fitted.predict_proba(csr_array((2, 10**6)))
+    assert np.isfinite(probabilities).all()
+    assert np.array_equal(probabilities[0], probabilities[1])
+
+
+def test_columns_that_share_d1_are_one_column_in_the_paper_variant_only():
+    n = 50
+    y = np.arange(200) % 2
+    eye = csr_array(np.eye(200))
+    fitted = {
+        variant: HashEmbeddingClassifier(variant=variant, n_embeddings=n, random_state=0).fit(eye, y)
+        for variant in ("paper", "improved")
+    }
+    bag = fitted["paper"].net_.module_.bag
+    rows = bag.locate(torch.arange(200))[0].numpy()
+    for variant, model in fitted.items():
+        scores = model.decision_function(eye)
+        same = [len(set(scores[rows == row].tolist())) == 1 for row in np.unique(rows) if (rows == row).sum() > 1]
+        assert all(same) if variant == "paper" else not any(same)
+
+
+@pytest.mark.parametrize(
+    ("variant", "tables"), [("improved", 40_000_000), ("paper", 40_000_000), ("standard", 200_000_000)]
+)
+def test_the_number_of_parameters_of_the_reference_settings(variant, tables):
+    model = HashEmbeddingClassifier(variant=variant, random_state=0).fit(X, LABELS)
+    width = 20 if variant == "standard" else 22
+    assert model.n_parameters_ == tables + (width + 1) * 3
+
+
+def test_history_holds_plain_numbers():
+    model = HashEmbeddingClassifier(
+        **SMALL, early_stopping=True, validation_fraction=0.2, max_epochs=3, n_iter_no_change=3
+    ).fit(X, LABELS)
+    assert [entry["epoch"] for entry in model.history_] == [1, 2, 3]
+    for entry in model.history_:
+        assert set(entry) == {"epoch", "train_loss", "valid_loss", "valid_acc", "dur"}
+        assert all(type(value) in (int, float) for value in entry.values())
+    assert set(HashEmbeddingClassifier(**SMALL).fit(X, LABELS).history_[0]) == {"epoch", "train_loss", "dur"}
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [0] * 100 + [1] * 100 + [2],  # a class with one member
+        [0, 1] * 30,  # three rows to hold out
+        [0, 1],
+        ["a", "b", "c"],
+    ],
+    ids=["one member", "few rows", "two rows", "three rows"],
+)
+def test_tiny_data_trains_without_a_split(y):
+    model = HashEmbeddingClassifier(**SMALL, early_stopping=True, max_epochs=3).fit(X[: len(y)], y)
+    assert [set(entry) for entry in model.history_] == [{"epoch", "train_loss", "dur"}] * 3
+
+
+def test_held_out_rows_are_not_trained_on():
+    seen = []
+
+    class Watch(Callback):
+        def on_batch_begin(self, net, batch=None, training=False, **kwargs):
+            seen.append((training, len(batch[0])))
+
+    HashEmbeddingClassifier(
+        **SMALL, early_stopping=True, validation_fraction=0.25, max_epochs=1, callbacks=[Watch()]
+    ).fit(X, LABELS)
+    assert sum(rows for training, rows in seen if training) == 180
+    assert sum(rows for training, rows in seen if not training) == 60
+
+
+@pytest.mark.parametrize("hidden", [(), (16,)])
+def test_the_same_seed_gives_the_same_bytes_at_any_number_of_threads(hidden):
+    def train(seed, threads):
+        before = torch.get_num_threads()
+        torch.set_num_threads(threads)
+        torch.manual_seed(threads)  # the user's generator has no say
+        try:
+            model = HashEmbeddingClassifier(
+                **SMALL | {"random_state": seed}, hidden_layer_sizes=hidden, ngram_dropout=(2, 5), early_stopping=True,
+                validation_fraction=0.2,
+            )  # fmt: skip
+            model.fit(X, LABELS)
+            assert torch.get_num_threads() == threads
+            tables = [value.numpy().tobytes() for value in model.net_.module_.state_dict().values()]
+            return tables, model.predict_proba(X).tobytes()
+        finally:
+            torch.set_num_threads(before)
+
+    assert train(0, 1) == train(0, 2) == train(0, 4)
+    assert train(0, 1) != train(1, 1)
+
+
+def test_fitting_again_starts_anew(fitted):
+    model = clone(fitted).fit(X[TEST], TARGETS[TEST] > 0)
+    model.fit(X[TRAIN], LABELS[TRAIN])
+    assert model.predict_proba(X).tobytes() == fitted.predict_proba(X).tobytes()
+    assert len(model.history_) == len(fitted.history_)
+
+
+def test_an_interrupt_leaves_a_usable_model():
+    class Interrupt(Callback):
+        def on_batch_begin(self, net, training=False, **kwargs):
+            if training and len(net.history) == 3:
+                raise KeyboardInterrupt
+
+    model = HashEmbeddingClassifier(**SMALL, max_epochs=50, callbacks=[Interrupt()]).fit(X, LABELS)
+    assert len(model.history_) < 5
+    assert model.score(X, LABELS) > 0.9
+
+
+def test_verbose_prints_a_line_an_epoch(capsys):
+    HashEmbeddingClassifier(**SMALL, max_epochs=3).fit(X, LABELS)
+    assert capsys.readouterr().out == ""
+    HashEmbeddingClassifier(**SMALL, max_epochs=3, verbose=1).fit(X, LABELS)
+    lines = capsys.readouterr().out.strip().splitlines()
+    assert "train_loss" in lines[0]
+    assert len(lines) == 2 + 3
+
+
+def test_ignored_parameters_are_ignored_by_the_standard_variant():
+    plain = HashEmbeddingClassifier(**SMALL, variant="standard").fit(X, LABELS).predict_proba(X)
+    other = HashEmbeddingClassifier(
+        **SMALL | {"n_buckets": 7}, variant="standard", n_hashes=5, aggregation="median", append_weight=False
+    ).fit(X, LABELS)
+    assert other.predict_proba(X).tobytes() == plain.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"variant": "old"}, "The 'variant' parameter of HashEmbeddingClassifier must be a str among"),
+        ({"n_buckets": 0}, "The 'n_buckets' parameter .* must be an int in the range"),
+        ({"n_hashes": 0}, "The 'n_hashes' parameter"),
+        ({"n_embeddings": 2**31}, "The 'n_embeddings' parameter"),
+        ({"embedding_dim": 2.5}, "The 'embedding_dim' parameter"),
+        ({"aggregation": "mean"}, "The 'aggregation' parameter"),
+        ({"append_weight": "yes"}, "The 'append_weight' parameter"),
+        ({"importance_init": "tfidf"}, "The 'importance_init' parameter"),
+        ({"normalize": "max"}, "The 'normalize' parameter"),
+        ({"hidden_layer_sizes": 100}, "The 'hidden_layer_sizes' parameter .* must be an instance of"),
+        ({"hidden_layer_sizes": (10, 0)}, r"'hidden_layer_sizes' .* hold positive integers. Got \(10, 0\) instead"),
+        ({"hidden_layer_sizes": (9,), "batch_size": 1}, "'batch_size' .* must be at least 2 with 'hidden_layer_sizes'"),
+        ({"ngram_dropout": 4}, "The 'ngram_dropout' parameter"),
+        ({"ngram_dropout": (4,)}, r"'ngram_dropout' .* must be None or \(fewest, most\).*Got \(4,\) instead"),
+        ({"ngram_dropout": (5, 4)}, r"1 <= fewest <= most. Got \(5, 4\) instead"),
+        ({"max_epochs": 0}, "The 'max_epochs' parameter"),
+        ({"batch_size": -1}, "The 'batch_size' parameter"),
+        ({"learning_rate": 0}, "The 'learning_rate' parameter"),
+        ({"shuffle": None}, "The 'shuffle' parameter"),
+        ({"early_stopping": 3}, "The 'early_stopping' parameter"),
+        ({"validation_fraction": 1.0}, "The 'validation_fraction' parameter"),
+        ({"n_iter_no_change": 0}, "The 'n_iter_no_change' parameter"),
+        ({"device": "gpu"}, "The 'device' parameter"),
+        ({"callbacks": "all"}, "The 'callbacks' parameter"),
+        ({"random_state": "x"}, "The 'random_state' parameter"),
+        ({"verbose": -1}, "The 'verbose' parameter"),
+    ],
+)  # fmt: skip
+def test_wrong_parameters_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        HashEmbeddingClassifier(**SMALL | options).fit(X, LABELS)
+
+
+def test_wrong_data_is_refused(fitted):
+    with pytest.raises(ValueError, match="X has 5 features, but HashEmbeddingClassifier is expecting 1000000 features"):
+        fitted.predict(np.ones((2, 5)))
+    for bad, name in ((np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity"), (1e300, "infinity")):
+        rows = np.ones((4, 3))
+        rows[1, 2] = bad
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # numpy's own word on 1e300 as float32
+            for matrix in (rows, csr_array(rows)):
+                with pytest.raises(ValueError, match=name):
+                    HashEmbeddingClassifier(**SMALL).fit(matrix, [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="needs rows of at least two classes in y, got one class only: 'a'"):
+        HashEmbeddingClassifier(**SMALL).fit(X[:2], ["a", "a"])
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        HashEmbeddingClassifier(**SMALL).fit(X[:3], [0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        HashEmbeddingClassifier(**SMALL).fit(X[:3], [0, 1])
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "_get_model_state"])
+def test_an_unfitted_model_says_so(method):
+    with pytest.raises(NotFittedError, match="This HashEmbeddingClassifier instance is not fitted yet"):
+        getattr(HashEmbeddingClassifier(), method)(*([] if method.startswith("_") else [X]))
+
+
+def test_cuda_without_cuda_is_refused(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(RuntimeError, match=r"HashEmbeddingClassifier\(device='cuda'\) needs a CUDA device"):
+        HashEmbeddingClassifier(**SMALL, device="cuda").fit(X, LABELS)
+    HashEmbeddingClassifier(**SMALL, device="auto").fit(X, LABELS)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("options", [{}, {"variant": "standard"}, {"aggregation": "concat"}, {"aggregation": "median"}])
+def test_cuda_agrees_with_the_cpu(options):
+    models = [HashEmbeddingClassifier(**SMALL | options, device=device).fit(X, LABELS) for device in ("cpu", "cuda")]
+    assert models[1].net_.module_.bag.pool.is_cuda
+    np.testing.assert_allclose(models[1].predict_proba(X), models[0].predict_proba(X), atol=1e-3)
