@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._compile import Number, compiled
-from ._ragged import Ragged
+from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._ragged import Ragged
 
 NO_NORM, L1, L2 = 0, 1, 2
 """What the values of a row are divided by: nothing, their absolute sum, or their euclidean length."""

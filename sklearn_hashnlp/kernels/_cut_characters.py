@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ._compile import compiled
-from ._murmur3 import PADDING
-from ._unicode import SPACE, utf8_code_point, utf8_width
+from sklearn_hashnlp.kernels._compile import compiled
+from sklearn_hashnlp.kernels._murmur3 import PADDING
+from sklearn_hashnlp.kernels._unicode import SPACE, utf8_code_point, utf8_width
 
 _BLANK = 32
 

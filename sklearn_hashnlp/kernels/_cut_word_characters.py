@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ._compile import Number, compiled
-from ._murmur3 import PADDING
-from ._unicode import SPACE, WORD, utf8_code_point, utf8_width
+from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._murmur3 import PADDING
+from sklearn_hashnlp.kernels._unicode import SPACE, WORD, utf8_code_point, utf8_width
 
 
 @compiled

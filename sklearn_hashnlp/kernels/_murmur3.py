@@ -9,8 +9,8 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from ._compile import Number, compiled, inlined
-from ._ragged import Ragged
+from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
+from sklearn_hashnlp.kernels._ragged import Ragged
 
 PADDING = 4
 """How many bytes behind the last one hashed must be readable, since hashing reads four at a time."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ._compile import Number, compiled
-from ._murmur3 import finish, load_uint32, mix_block
-from ._ragged import Ragged
-from ._units import Units
+from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._murmur3 import finish, load_uint32, mix_block
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels._units import Units
 
 _SEED = 0
 _WORTH_A_VECTOR = 16

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ._compile import Number, inlined
+from sklearn_hashnlp.kernels._compile import Number, inlined
 
 ASCII, UNICODE = 0x80, 0x110000
 """How many code points there are of each kind."""

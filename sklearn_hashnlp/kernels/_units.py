@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._cut_characters import cut_characters
-from ._cut_word_characters import cut_word_characters
-from ._cut_words import cut_words
-from ._ragged import Ragged
-from ._unicode import ASCII, UNICODE, WORD, ascii_letters, character_classes, visible_as_words
-from ._word_set import WordSet, drop_words
+from sklearn_hashnlp.kernels._cut_characters import cut_characters
+from sklearn_hashnlp.kernels._cut_word_characters import cut_word_characters
+from sklearn_hashnlp.kernels._cut_words import cut_words
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels._unicode import ASCII, UNICODE, WORD, ascii_letters, character_classes, visible_as_words
+from sklearn_hashnlp.kernels._word_set import WordSet, drop_words
 
 _BLANK = 32
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._compile import Number, compiled
-from ._murmur3 import murmur3, murmur3_span
-from ._ragged import Ragged
+from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._murmur3 import murmur3, murmur3_span
+from sklearn_hashnlp.kernels._ragged import Ragged
 
 
 class WordSet(NamedTuple):

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from .._sklearn import Interval, Options, StrOptions, fit_context
-from ..kernels import (
+from sklearn_hashnlp._sklearn import Interval, Options, StrOptions, fit_context
+from sklearn_hashnlp.kernels import (
     L1,
     L2,
     NO_NORM,
@@ -22,8 +22,8 @@ from ..kernels import (
     word_character_units,
     word_units,
 )
-from ._documents import as_documents, check_encodable, check_strings, in_chunks, pack
-from ._sparse_rows import Rows, sparse_matrix
+from sklearn_hashnlp.text._documents import as_documents, check_encodable, check_strings, in_chunks, pack
+from sklearn_hashnlp.text._sparse_rows import Rows, sparse_matrix
 
 _NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
 

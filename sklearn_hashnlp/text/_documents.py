@@ -7,8 +7,9 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..kernels import Ragged, Texts
+from sklearn_hashnlp.kernels import Ragged, Texts
 
 _CHUNK_DOCUMENTS = 512
 _CHUNK_CHARACTERS = 2**18
@@ -150,28 +151,28 @@ def pack(
     Texts
         All documents, in pieces of a size that fits the processor's cache; one at least.
     """
-    pieces = [(0, documents)]
+    lengths = np.fromiter(map(len, documents), dtype=np.int64, count=len(documents))
+    pieces = [(0, len(documents))]
     while pieces:
-        first, piece = pieces.pop()
-        if len(piece) > 1 and sum(map(len, piece)) > _CHUNK_CHARACTERS:
-            half = len(piece) // 2
-            pieces += [(first + half, piece[half:]), (first, piece[:half])]
-            continue
-        yield _pack(piece, first, lowercase, preprocess, check_surrogates)
+        start, stop = pieces.pop()
+        if stop - start > 1 and lengths[start:stop].sum() > _CHUNK_CHARACTERS:
+            middle = (start + stop) // 2
+            pieces += [(middle, stop), (start, middle)]
+        else:
+            yield _pack(documents[start:stop], lengths[start:stop], start, lowercase, preprocess, check_surrogates)
 
 
 def _pack(
     documents: Sequence[str],
+    lengths: NDArray[np.int64],
     first: int,
     lowercase: bool,
     preprocess: Callable[[str], str] | None,
     check_surrogates: Callable[[int, str], None],
 ) -> Texts:
-    offsets = np.zeros(len(documents) + 1, dtype=np.int64)
     joined = "\n".join(documents) + "\n"
     if joined.isascii():
         buffer = joined.encode("ascii")
-        lengths = np.fromiter(map(len, documents), dtype=np.int64, count=len(documents))
         is_ascii = np.ones(len(documents), dtype=np.bool_)
     else:
         is_ascii = np.fromiter(map(str.isascii, documents), dtype=np.bool_, count=len(documents))
@@ -183,6 +184,7 @@ def _pack(
         encoded = [_encode(index, document, check_surrogates) for index, document in enumerate(documents, first)]
         buffer = b"\n".join(encoded) + b"\n"
         lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(documents))
+    offsets = np.zeros(len(documents) + 1, dtype=np.int64)
     np.cumsum(lengths + 1, out=offsets[1:])
     return Texts(Ragged(np.frombuffer(buffer, dtype=np.uint8), offsets), is_ascii, lowercase)
 

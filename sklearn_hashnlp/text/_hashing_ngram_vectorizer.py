@@ -11,8 +11,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from .._sklearn import Interval, in_configured_sparse_interface
-from ..kernels import (
+from sklearn_hashnlp._sklearn import Interval, in_configured_sparse_interface
+from sklearn_hashnlp.kernels import (
     L1,
     L2,
     NO_NORM,
@@ -25,8 +25,15 @@ from ..kernels import (
     word_character_units,
     word_units,
 )
-from ._documents import as_documents, check_encodable, check_strings, in_chunks, pack, surrogate_error
-from ._sparse_rows import Rows, sparse_matrix
+from sklearn_hashnlp.text._documents import (
+    as_documents,
+    check_encodable,
+    check_strings,
+    in_chunks,
+    pack,
+    surrogate_error,
+)
+from sklearn_hashnlp.text._sparse_rows import Rows, sparse_matrix
 
 _NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
 
@@ -270,10 +277,9 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]
 
     def _decoded(self, chunk: list[Any], first: int) -> list[str]:
         if self.input == "content":
+            if set(map(type, chunk)) == {str} and type(self).decode is HashingVectorizer.decode:
+                return chunk
             check_strings(chunk, first=first, caller=type(self).__name__, accept_bytes=True)
-        decode_is_ours = type(self).decode is HashingVectorizer.decode
-        if self.input == "content" and decode_is_ours and set(map(type, chunk)) == {str}:
-            return chunk
         texts = []
         for position, document in enumerate(chunk, first):
             try:

@@ -12,7 +12,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from .._sklearn import in_configured_sparse_interface
+from sklearn_hashnlp._sklearn import in_configured_sparse_interface
 
 
 class Rows(NamedTuple):

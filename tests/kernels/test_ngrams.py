@@ -1,0 +1,91 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.utils import murmurhash3_32
+
+from sklearn_hashnlp.kernels import character_units, hash_ngrams, hash_skipgrams, word_character_units, word_units
+
+from ..strategies import TEXTS
+from .test_units import pack, strings
+
+
+def rows_of(hashes):
+    return [sorted(hashes.values[a:b].tolist()) for a, b in zip(hashes.offsets[:-1], hashes.offsets[1:], strict=True)]
+
+
+def slow_ngrams(units, ngram_range, joiner, *, whole=False):
+    rows = []
+    for segments in strings(units):
+        ngrams = []
+        for segment in segments:
+            for n in range(ngram_range[0], ngram_range[1] + 1):
+                ngrams += [joiner.join(segment[i : i + n]) for i in range(len(segment) - n + 1)]
+            if whole and 0 < len(segment) < ngram_range[0]:
+                ngrams.append(joiner.join(segment))
+        rows.append(sorted(murmurhash3_32(ngram.encode()) for ngram in ngrams))
+    return rows
+
+
+RANGES = st.tuples(st.integers(1, 9), st.integers(0, 12)).map(lambda pair: (pair[0], sum(pair)))
+
+
+@given(texts=TEXTS, ngram_range=RANGES)
+def test_words(texts, ngram_range):
+    units = word_units(pack(texts))
+    assert rows_of(hash_ngrams(units, ngram_range)) == slow_ngrams(units, ngram_range, " ")
+
+
+@given(texts=TEXTS, ngram_range=RANGES)
+def test_characters(texts, ngram_range):
+    units = character_units(pack(texts))
+    assert rows_of(hash_ngrams(units, ngram_range)) == slow_ngrams(units, ngram_range, "")
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@given(texts=TEXTS, ngram_range=RANGES)
+def test_characters_of_words(whole, texts, ngram_range):
+    units = word_character_units(pack(texts), before="<", after=">")
+    hashes = hash_ngrams(units, ngram_range, short_segments_whole=whole)
+    assert rows_of(hashes) == slow_ngrams(units, ngram_range, "", whole=whole)
+
+
+@pytest.mark.parametrize("length", [15, 16, 17, 1023, 1024, 1025, 3000])
+@pytest.mark.parametrize("ngram_range", [(1, 1), (1, 4), (3, 9), (16, 16), (20, 40)])
+def test_lines_of_single_bytes_longer_than_one_stride(length, ngram_range):
+    text = ("the quick brown fox. " * 200)[:length]
+    units = character_units(pack([text, "x", text]))
+    assert rows_of(hash_ngrams(units, ngram_range)) == slow_ngrams(units, ngram_range, "")
+
+
+def slow_skipgrams(words, n, max_skip, start=0, before=()):
+    """Give all choices of n words of which the last is at most ``n - 1 + max_skip`` behind the first."""
+    if n == 0:
+        return [" ".join(words[i] for i in before)]
+    found = []
+    for i in range(start, len(words)):
+        chosen = (*before, i)
+        if chosen[-1] - chosen[0] - len(chosen) + 1 <= max_skip:
+            found += slow_skipgrams(words, n - 1, max_skip, i + 1, chosen)
+    return found
+
+
+@given(texts=TEXTS, min_n=st.integers(1, 3), more=st.integers(0, 2), max_skip=st.integers(0, 3))
+def test_skipgrams(texts, min_n, more, max_skip):
+    units = word_units(pack([text[:20] for text in texts]))
+    expected = [
+        sorted(
+            murmurhash3_32(gram.encode())
+            for n in range(min_n, min_n + more + 1)
+            for gram in slow_skipgrams(segments[0], n, max_skip)
+        )
+        for segments in strings(units)
+    ]
+    assert rows_of(hash_skipgrams(units, (min_n, min_n + more), max_skip=max_skip)) == expected
+
+
+def test_skipgrams_of_the_source():
+    # Guthrie et al. 2006, section 2: the 2-skip-bigrams and the 2-skip-trigrams of a sentence.
+    units = word_units(pack(["Insurgents killed in ongoing fighting"]))
+    assert hash_skipgrams(units, (2, 2), max_skip=2).offsets[-1] == 9
+    assert hash_skipgrams(units, (3, 3), max_skip=2).offsets[-1] == 10
+    assert hash_skipgrams(units, (3, 3), max_skip=0).offsets[-1] == 3

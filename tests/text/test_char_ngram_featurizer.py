@@ -1,0 +1,160 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.utils import get_tags
+
+from sklearn_hashnlp.datasets import load_stdlib_docstrings
+from sklearn_hashnlp.text import CharNgramFeaturizer
+
+from ..strategies import TEXTS
+
+
+def slow_features(text, ngram_range=(1, 3)):
+    """Give the n-grams of the marked words, as strings."""
+    marked = [f"<{word}>" for word in text.split()]
+    return [
+        word[i : i + n]
+        for word in marked
+        for n in range(ngram_range[0], ngram_range[1] + 1)
+        for i in range(len(word) - n + 1)
+    ]
+
+
+def assert_same_values(X, expected):
+    np.testing.assert_array_equal(X.indptr, expected.indptr)
+    np.testing.assert_array_equal(X.indices, expected.indices)
+    np.testing.assert_array_equal(X.data, expected.data)
+
+
+def hashed(features, **parameters):
+    return FeatureHasher(input_type="string", alternate_sign=False, **parameters).transform(features)
+
+
+def test_the_features_of_a_word():
+    assert sorted(slow_features("hi")) == sorted(["<", "h", "i", ">", "<h", "hi", "i>", "<hi", "hi>"])
+    assert_same_values(CharNgramFeaturizer().transform(["hi"]), hashed([slow_features("hi")]))
+
+
+@given(TEXTS.filter(len), st.sampled_from([(1, 1), (1, 3), (2, 5), (4, 4)]), st.sampled_from([10, 2**20, 2**31 - 1]))
+def test_counts_of_any_text(texts, ngram_range, n_features):
+    X = CharNgramFeaturizer(ngram_range=ngram_range, n_features=n_features).transform(texts)
+    expected = hashed([slow_features(text, ngram_range) for text in texts], n_features=n_features)
+    assert_same_values(X, expected)
+
+
+def test_counts_of_real_texts():
+    texts = load_stdlib_docstrings().data[::20]
+    expected = hashed([slow_features(text) for text in texts])
+    for n_jobs in (None, 2):
+        assert_same_values(CharNgramFeaturizer(n_jobs=n_jobs).transform(texts), expected)
+
+
+def test_characters_are_code_points():
+    assert CharNgramFeaturizer(ngram_range=(3, 3)).transform(["é", "日", "🙂"]).sum(axis=1).ravel().tolist() == [
+        [1, 1, 1]
+    ]
+
+
+def test_a_list_of_words_gives_one_row_a_word():
+    words = ["one", "two", "three"]
+    X = CharNgramFeaturizer().transform(words)
+    assert X.shape[0] == 3
+    total = CharNgramFeaturizer().transform([" ".join(words)])
+    assert abs(X.sum(axis=0) - total).sum() == 0
+
+
+def test_punctuation_can_be_words_of_their_own():
+    together, apart = (CharNgramFeaturizer(split=split) for split in ("whitespace", "punctuation"))
+    assert (together.transform(["hi!"]) != apart.transform(["hi!"])).nnz > 0
+    assert (apart.transform(["hi!"]) != apart.transform(["hi !"])).nnz == 0
+
+
+def test_lower_case_is_a_choice():
+    upper, lower = (CharNgramFeaturizer(lowercase=flag).transform(["ÀB Σ", "àb σ"]) for flag in (False, True))
+    assert (upper[0] != upper[1]).nnz > 0
+    assert (lower[0] != lower[1]).nnz == 0
+
+
+def test_skipgrams_of_words():
+    featurizer = CharNgramFeaturizer(analyzer="skipgram", ngram_range=(2, 2), max_skip=1)
+    expected = hashed([["a b", "a c", "b c", "b d", "c d"]])
+    assert_same_values(featurizer.transform(["a b c d"]), expected)
+
+
+def test_values():
+    texts = ["aa bb", "", "c"]
+    counts = CharNgramFeaturizer().transform(texts)
+    binary = CharNgramFeaturizer(binary=True, dtype=np.float32).transform(texts)
+    assert binary.dtype == np.float32
+    np.testing.assert_array_equal(binary.data, np.ones(counts.nnz))
+    for norm, order in (("l1", 1), ("l2", 2)):
+        rows = CharNgramFeaturizer(norm=norm, n_features=64).transform(texts).toarray()
+        np.testing.assert_allclose(np.linalg.norm(rows, ord=order, axis=1), [1, 0, 1])
+    signed = CharNgramFeaturizer(alternate_sign=True).transform(texts)
+    assert signed.data.min() < 0 < signed.data.max()
+    np.testing.assert_array_equal(abs(signed).sum(axis=1), counts.sum(axis=1))
+
+
+def test_no_texts_make_no_rows():
+    assert CharNgramFeaturizer().fit_transform([]).shape == (0, 2**20)
+
+
+@pytest.mark.parametrize("texts", [pd.Series(["a", "b"]), np.array(["a", "b"]), iter(["a", "b"])])
+def test_columns(texts):
+    assert CharNgramFeaturizer().transform(texts).shape[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("texts", "error", "message"),
+    [
+        ("one text", ValueError, r"string object received\. Wrap it in a list: CharNgramFeaturizer"),
+        (["fine", None], TypeError, "document 1 is None"),
+        (["fine", float("nan")], ValueError, "document 1 is nan"),
+        ([b"bytes"], TypeError, r"document 0 is b'bytes' .*decode"),
+        (["fine", "x\ud801y"], ValueError, "document 1 holds the lone surrogate"),
+        (pd.DataFrame({"text": ["a"]}), ValueError, "one column of documents"),
+    ],
+)
+def test_wrong_texts_are_refused(texts, error, message):
+    with pytest.raises(error, match=message):
+        CharNgramFeaturizer().transform(texts)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"ngram_range": (0, 1)},
+        {"ngram_range": (3, 2)},
+        {"ngram_range": (1, 2, 3)},
+        {"ngram_range": (1.0, 2.0)},
+        {"analyzer": "word"},
+        {"max_skip": -1},
+        {"split": "nowhere"},
+        {"n_features": 0},
+        {"dtype": np.int32},
+        {"norm": "max"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("method", ["fit", "transform"])
+def test_wrong_values_are_refused(parameters, method):
+    with pytest.raises(ValueError, match=f"The {next(iter(parameters))!r} parameter of CharNgramFeaturizer must be"):
+        getattr(CharNgramFeaturizer(**parameters), method)(["text"])
+
+
+def test_it_is_a_stateless_scikit_learn_transformer():
+    featurizer = CharNgramFeaturizer(ngram_range=(2, 4), n_jobs=2)
+    before = dict(vars(featurizer))
+    featurizer.fit_transform(["text"])
+    assert vars(featurizer) == before
+    assert clone(featurizer).get_params() == featurizer.get_params()
+    assert not get_tags(featurizer).requires_fit
+    assert get_tags(featurizer).input_tags.string
+    copy = pickle.loads(pickle.dumps(featurizer))
+    assert (copy.transform(["text"]) != featurizer.transform(["text"])).nnz == 0

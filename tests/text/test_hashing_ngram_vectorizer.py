@@ -1,0 +1,343 @@
+"""Every matrix must be scikit-learn's, entry for entry."""
+
+import io
+import itertools
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.utils import get_tags
+
+from sklearn_hashnlp.datasets import load_stdlib_docstrings
+from sklearn_hashnlp.text import HashingNgramVectorizer
+
+from ..strategies import TEXTS
+
+
+def assert_same_matrix(ours, theirs):
+    assert type(ours) is type(theirs)
+    assert ours.shape == theirs.shape
+    for name in ("data", "indices", "indptr"):
+        mine, expected = getattr(ours, name), getattr(theirs, name)
+        assert mine.dtype == expected.dtype, name
+        np.testing.assert_array_equal(mine, expected, err_msg=name)
+    assert ours.has_canonical_format
+    assert ours.has_sorted_indices
+
+
+def both(texts, **parameters):
+    return (
+        HashingNgramVectorizer(**parameters).transform(texts),
+        HashingVectorizer(**{name: value for name, value in parameters.items() if name != "n_jobs"}).transform(texts),
+    )
+
+
+@pytest.fixture(scope="module")
+def real_texts():
+    return load_stdlib_docstrings().data[::7]
+
+
+FLAGS = st.fixed_dictionaries(
+    {
+        "ngram_range": st.sampled_from([(1, 1), (1, 2), (2, 2), (1, 4), (3, 5), (2, 12)]),
+        "lowercase": st.booleans(),
+        "strip_accents": st.sampled_from([None, "ascii", "unicode"]),
+        "binary": st.booleans(),
+        "norm": st.sampled_from([None, "l1", "l2"]),
+        "alternate_sign": st.booleans(),
+        "n_features": st.sampled_from([1, 2, 7, 1000, 2**20, 2**31 - 2]),
+        "dtype": st.sampled_from([np.float32, np.float64]),
+        "n_jobs": st.sampled_from([None, 2]),
+    }
+)
+WORDS = st.fixed_dictionaries(
+    {
+        "token_pattern": st.sampled_from([r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"\w+|[^\w\s]", r"\w\w+", r"[a-z]+"]),
+        "stop_words": st.sampled_from([None, ["the", "of", ".", "é", "word"]]),
+    }
+)
+
+
+@given(TEXTS.filter(len), FLAGS, WORDS)
+def test_words_of_any_text(texts, flags, words):
+    with pytest.MonkeyPatch.context() as patch:
+        # Whether stop words fit the pattern is scikit-learn's question, and its warning.
+        patch.setattr(HashingVectorizer, "_check_stop_words_consistency", lambda *_: None)
+        assert_same_matrix(*both(texts, **flags, **words))
+
+
+@pytest.mark.parametrize("analyzer", ["char", "char_wb"])
+@given(texts=TEXTS.filter(len), flags=FLAGS)
+def test_characters_of_any_text(analyzer, texts, flags):
+    assert_same_matrix(*both(texts, analyzer=analyzer, **flags))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"ngram_range": (1, 2), "stop_words": "english"},
+        {"ngram_range": (1, 3), "token_pattern": r"\w+|[^\w\s]", "n_features": 2**31 - 2, "norm": None},
+        {"analyzer": "char", "ngram_range": (1, 4), "dtype": np.float32, "norm": "l1"},
+        {"analyzer": "char", "ngram_range": (6, 6), "strip_accents": "unicode", "lowercase": False},
+        {"analyzer": "char_wb", "ngram_range": (3, 5), "alternate_sign": False, "binary": True},
+        {"analyzer": "char_wb", "ngram_range": (2, 9), "strip_accents": "ascii", "n_features": 12_345},
+    ],
+)
+@pytest.mark.parametrize("n_jobs", [None, 3])
+def test_real_texts(real_texts, parameters, n_jobs):
+    assert_same_matrix(*both(real_texts, n_jobs=n_jobs, **parameters))
+
+
+@pytest.mark.parametrize("analyzer", ["word", "char", "char_wb"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "\x00",
+        "a",
+        "Σ",
+        "ΑΣ",
+        "İ",
+        "ﬃ ℡",
+        "e\u0301\u0301",
+        "👩🏽‍🔬 🇫🇷",
+        "\u3000 \u2028x",
+        "ا\u200dب",
+        "\ufeffa b",
+    ],
+)
+def test_awkward_texts_alone_and_in_company(analyzer, text):
+    for strip_accents, lowercase in itertools.product([None, "unicode", "ascii"], [True, False]):
+        for texts in ([text], ["plain ASCII", text, "THE END"]):
+            ours, theirs = both(
+                texts, analyzer=analyzer, ngram_range=(1, 3), strip_accents=strip_accents, lowercase=lowercase
+            )
+            assert_same_matrix(ours, theirs)
+
+
+def test_one_huge_document_among_small_ones():
+    huge = "Lorem ipsum dolor sit amet, consectetur — adipiscing élit. " * 9_000
+    for parameters in ({"ngram_range": (1, 2)}, {"analyzer": "char", "ngram_range": (1, 3), "dtype": np.float32}):
+        assert_same_matrix(*both(["small", huge, "", "small too"], **parameters))
+
+
+def test_no_documents_make_no_rows():
+    for parameters in ({}, {"token_pattern": "[a-z]+"}):
+        X = HashingNgramVectorizer(n_features=8, **parameters).fit_transform([])
+        assert X.shape == (0, 8)
+
+
+def test_every_column_count_up_to_the_largest():
+    X = HashingNgramVectorizer(n_features=2**31 - 1, norm=None).fit_transform(["one two", "two three"])
+    assert X.shape == (2, 2**31 - 1)
+    assert X.indices.dtype == np.int32
+    assert X.nnz == 4
+
+
+TEXT_LIST = ["First text.", "Second text,", "and a thïrd"]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        tuple(TEXT_LIST),
+        (text for text in TEXT_LIST),
+        iter(TEXT_LIST),
+        dict.fromkeys(TEXT_LIST).keys(),
+        np.array(TEXT_LIST),
+        np.array(TEXT_LIST, dtype=object),
+        np.array(TEXT_LIST, dtype=np.dtypes.StringDType()),
+        pd.Series(TEXT_LIST),
+        pd.Series(TEXT_LIST, dtype=object, index=[5, 3, 1]),
+        pd.Series(TEXT_LIST, dtype="category"),
+        pd.Index(TEXT_LIST),
+        pl.Series(TEXT_LIST),
+        pa.array(TEXT_LIST),
+        pa.chunked_array([TEXT_LIST[:1], TEXT_LIST[1:]]),
+        [text.encode() for text in TEXT_LIST],
+        np.array([text.encode() for text in TEXT_LIST]),
+        [np.str_(text) for text in TEXT_LIST],
+    ],
+    ids=lambda column: f"{type(column).__module__}.{type(column).__name__}",
+)
+def test_columns_of_all_kinds(column):
+    assert_same_matrix(HashingNgramVectorizer().transform(column), HashingVectorizer().transform(TEXT_LIST))
+
+
+def test_a_generator_is_read_as_it_goes():
+    seen = []
+
+    def texts():
+        for i in range(5_000):
+            seen.append(i)
+            yield f"text number {i}" if i < 4_000 else 7
+
+    with pytest.raises(TypeError, match="document 4000 is 7"):
+        HashingNgramVectorizer().transform(texts())
+    assert len(seen) < 5_000
+
+
+def test_files_and_their_names(tmp_path):
+    names = []
+    for i, text in enumerate(TEXT_LIST):
+        (tmp_path / f"{i}.txt").write_text(text, encoding="utf-8")
+        names.append(str(tmp_path / f"{i}.txt"))
+    expected = HashingVectorizer().transform(TEXT_LIST)
+    assert_same_matrix(HashingNgramVectorizer(input="filename").transform(names), expected)
+    files = [io.BytesIO(text.encode()) for text in TEXT_LIST]
+    assert_same_matrix(HashingNgramVectorizer(input="file").transform(files), expected)
+    with pytest.raises(FileNotFoundError) as caught:
+        HashingNgramVectorizer(input="filename").transform([*names, "missing.txt"])
+    assert "document 3" in caught.value.__notes__[0]
+
+
+class Shouting(HashingNgramVectorizer):
+    def build_preprocessor(self):
+        return str.upper
+
+
+@pytest.mark.parametrize(
+    ("parameters", "texts"),
+    [
+        ({"preprocessor": str.swapcase}, TEXT_LIST),
+        ({"tokenizer": str.split, "token_pattern": None}, TEXT_LIST),
+        ({"analyzer": str.split}, TEXT_LIST),
+        ({"analyzer": lambda tokens: tokens}, [["already", "cut"], ["into", "tokens"]]),
+        ({"strip_accents": lambda text: text.replace("ï", "i")}, TEXT_LIST),
+        ({"token_pattern": r"(\w)\w*"}, TEXT_LIST),
+        ({"dtype": np.int64, "norm": None}, TEXT_LIST),
+    ],
+)
+def test_what_no_kernel_knows_is_left_to_scikit_learn(parameters, texts):
+    assert_same_matrix(*both(texts, **parameters))
+
+
+def test_steps_replaced_in_a_subclass_are_respected():
+    expected = HashingVectorizer(preprocessor=str.upper).transform(TEXT_LIST)
+    assert_same_matrix(Shouting().transform(TEXT_LIST), expected)
+
+
+def test_warnings_and_errors_of_scikit_learn_come_through():
+    with pytest.warns(UserWarning, match="stop_words may be inconsistent"):
+        HashingNgramVectorizer(stop_words=["don't"]).transform(TEXT_LIST)
+    with pytest.raises(ValueError, match="lower boundary larger"):
+        HashingNgramVectorizer(ngram_range=(2, 1)).transform(TEXT_LIST)
+    with pytest.raises(ValueError, match="More than 1 capturing group"):
+        HashingNgramVectorizer(token_pattern="(a)(b)").transform(TEXT_LIST)
+    with pytest.raises(UnicodeDecodeError) as caught:
+        HashingNgramVectorizer().transform([b"fine", b"\xff"])
+    assert "document 1" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("method", ["fit", "transform", "fit_transform"])
+@pytest.mark.parametrize("text", ["a single text", b"bytes"])
+def test_a_single_string_is_refused_with_the_fix(method, text):
+    with pytest.raises(ValueError, match=r"object received\. Wrap it in a list"):
+        getattr(HashingNgramVectorizer(), method)(text)
+
+
+def test_the_message_begins_with_scikit_learns():
+    with pytest.raises(ValueError, match="string object received") as theirs:
+        HashingVectorizer().transform("text")
+    with pytest.raises(ValueError, match=re.escape(str(theirs.value))):
+        HashingNgramVectorizer().transform("text")
+
+
+@pytest.mark.parametrize("parameters", [{}, {"token_pattern": "[a-z]+"}, {"analyzer": "char"}])
+@pytest.mark.parametrize(
+    ("culprit", "error", "shown"),
+    [
+        (None, TypeError, "None"),
+        (7, TypeError, "7"),
+        (2.5, TypeError, "2.5"),
+        (float("nan"), ValueError, "nan"),
+        (pd.NA, TypeError, "<NA>"),
+        (["a", "list"], TypeError, r"\['a', 'list'\]"),
+    ],
+    ids=repr,
+)
+def test_what_is_no_text_is_named_by_its_position(parameters, culprit, error, shown):
+    with pytest.raises(error, match=f"HashingNgramVectorizer expects .* document 2 is {shown}"):
+        HashingNgramVectorizer(**parameters).transform(["fine", "fine too", culprit])
+
+
+@pytest.mark.parametrize(
+    "table", [pd.DataFrame({"text": TEXT_LIST}), pl.DataFrame({"text": TEXT_LIST}), np.array([TEXT_LIST])]
+)
+def test_a_table_is_refused(table):
+    with pytest.raises(ValueError, match="expects one column of documents"):
+        HashingNgramVectorizer().transform(table)
+
+
+def test_what_cannot_be_iterated_is_refused():
+    with pytest.raises(TypeError, match="expects an iterable over documents"):
+        HashingNgramVectorizer().transform(7)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"analyzer": "char"}, {"analyzer": "char_wb"}, {"token_pattern": r"\w+|[^\w\s]"}]
+)
+def test_a_lone_surrogate_inside_an_ngram_is_refused_by_position(parameters):
+    texts = ["é"] * 700 + ["a \ud800 b"]
+    with pytest.raises(UnicodeEncodeError):
+        HashingVectorizer(**parameters).transform(texts)
+    for n_jobs in (1, 2):
+        with pytest.raises(ValueError, match=r"document 700 holds the lone surrogate '\\ud800'"):
+            HashingNgramVectorizer(n_jobs=n_jobs, **parameters).transform(texts)
+    with pytest.raises(ValueError, match="document 700 holds"):
+        HashingNgramVectorizer(token_pattern=r"\S+").transform(texts)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [({}, "a \ud800b"), ({}, "ab\udfffcd ef"), ({"analyzer": "char", "ngram_range": (9, 9)}, "a \ud800 b")],
+)
+def test_a_lone_surrogate_outside_all_ngrams_does_no_harm(parameters, text):
+    assert_same_matrix(*both(["before", text, "bé hind"], **parameters))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"n_features": 0},
+        {"n_features": 2**31},
+        {"n_jobs": "all"},
+        {"norm": "l3"},
+        {"analyzer": "words"},
+        {"lowercase": 3},
+    ],
+)
+def test_wrong_values_are_refused_by_fit(parameters):
+    with pytest.raises(ValueError, match=f"The {next(iter(parameters))!r} parameter of HashingNgramVectorizer"):
+        HashingNgramVectorizer(**parameters).fit(TEXT_LIST)
+
+
+def test_it_is_a_scikit_learn_vectorizer():
+    vectorizer = HashingNgramVectorizer(ngram_range=(1, 2), n_jobs=2)
+    assert isinstance(vectorizer, HashingVectorizer)
+    assert clone(vectorizer).get_params() == vectorizer.get_params()
+    assert set(vectorizer.get_params()) == {*HashingVectorizer().get_params(), "n_jobs"}
+    assert get_tags(vectorizer).input_tags.string
+    assert not get_tags(vectorizer).requires_fit
+    assert_same_matrix(pickle.loads(pickle.dumps(vectorizer)).transform(TEXT_LIST), vectorizer.transform(TEXT_LIST))
+    defaults = HashingVectorizer().get_params()
+    assert {name: HashingNgramVectorizer().get_params()[name] for name in defaults} == defaults
+
+
+def test_transform_writes_nothing_on_the_estimator():
+    vectorizer = HashingNgramVectorizer(n_jobs=2)
+    before = dict(vars(HashingVectorizer()))
+    theirs = HashingVectorizer()
+    theirs.transform(TEXT_LIST)
+    vectorizer.transform(TEXT_LIST)
+    assert set(vars(vectorizer)) - {"n_jobs"} == set(vars(theirs)) >= set(before)
