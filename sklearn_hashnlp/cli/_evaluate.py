@@ -59,9 +59,8 @@ def evaluate(
     report = measure(labels, found)
     unknown = sorted(set(labels.tolist()) - set(classifier.classes_.astype(str).tolist()))
     if unknown:
-        screen.note(
-            f"{len(unknown)} labels of {data} are unknown to the model and never found, such as {unknown[0]!r}."
-        )
+        some = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+        screen.note(f"The model does not know, and never finds, these labels of {data}: {some}")
     if as_json:
         screen.put_json(report)
     elif quiet:

@@ -112,7 +112,7 @@ def _format_of(path: Path, file_format: str | None) -> str:
     if extension not in _FORMAT_OF_EXTENSION:
         raise ValueError(
             f"{path}: the format cannot be told from the name. Expected one of {', '.join(_FORMAT_OF_EXTENSION)} "
-            f"(and .gz, .bz2, .xz or .zip after it), or file_format= one of {', '.join(FORMATS)}."
+            f"(and .gz, .bz2, .xz or .zip after it), or file_format (--format), one of {', '.join(FORMATS)}."
         )
     return _FORMAT_OF_EXTENSION[extension]
 

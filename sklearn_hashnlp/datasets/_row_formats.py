@@ -99,7 +99,8 @@ def delimited_rows(
     except csv.Error as error:
         raise ValueError(
             f"{path}, line {start}: the row that begins here breaks the rules of quotes ({error}). A quote inside a "
-            'quoted field is written twice (""); if quotes are plain characters in this file, pass quoted=False.'
+            'quoted field is written twice (""). If quotes are plain characters in this file, pass quoted=False '
+            "(--no-quotes)."
         ) from error
     finally:
         csv.field_size_limit(previous_limit)
@@ -207,7 +208,8 @@ def _choose(names: Sequence[str], columns: Columns, where: str) -> tuple[int, in
         if found is None:
             raise ValueError(
                 f"{where}: no column is known to be the {kind}; the columns are {list(names)}. "
-                f"Name it with {kind}_column=. (The first line of a CSV or TSV file names its columns.)"
+                f"Name it with {kind}_column (--{kind}-column). "
+                "(The first line of a CSV or TSV file names its columns.)"
             )
     assert text_at is not None  # for the type checker; the loop above has raised
     assert label_at is not None

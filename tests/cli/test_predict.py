@@ -94,16 +94,19 @@ def test_chunks_of_any_size_give_the_same_lines() -> None:
         assert lines == ["erste", "", "zweite 🎈 Zeile", "\ufeffdritte"]
 
 
-def test_a_slow_pipe_is_answered_line_by_line(model: Path) -> None:
+def test_a_slow_pipe_to_another_process_is_answered_line_by_line(model: Path) -> None:
     program = "import sys; sys.argv[0] = 'hashnlp'; from sklearn_hashnlp.cli import main; main()"
     command = [sys.executable, "-c", program, "predict", "--model", str(model), "--json"]
     environment = os.environ | {"PYTHONUTF8": "1"}
+    classifier = load_model(model)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         for text, label in (("a fine film\n", "good"), ("dull and long\n", "bad")):
             process.stdin.write(text.encode())
             process.stdin.flush()
-            assert json.loads(process.stdout.readline())["label"] == label
+            answer = json.loads(process.stdout.readline())
+            assert answer["label"] == label
+            assert answer["probability"] == classifier.predict_proba([text.rstrip()]).max()  # bit for bit
         process.stdin.close()
         assert process.wait(timeout=60) == 0

@@ -123,10 +123,26 @@ def test_a_full_disk_leaves_the_old_model(model: Any, saved: Path, monkeypatch: 
     assert sorted(path.name for path in saved.iterdir()) == FILES
 
 
-def test_a_crash_between_the_two_renamings_leaves_the_old_model(model: Any, saved: Path) -> None:
-    weights = (saved / FILES[1]).read_bytes()
-    save_model(model.set_params(classifier__scale=2.0), saved)
-    (saved / FILES[1]).write_bytes(weights)
+@pytest.mark.parametrize("survivors", [[], FILES[:1]])
+def test_a_crash_before_the_last_renaming_leaves_the_old_model(
+    model: Any, saved: Path, monkeypatch: pytest.MonkeyPatch, survivors: list[str]
+) -> None:
+    replace = Path.replace
+    renamed: list[str] = []
+
+    def crash(self: Path, target: Path) -> None:
+        if target.name not in survivors:
+            raise KeyboardInterrupt
+        renamed.append(target.name)
+        replace(self, target)
+
+    model.set_params(classifier__scale=2.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", crash)
+        with pytest.raises(KeyboardInterrupt):
+            save_model(model, saved)
+    assert renamed == survivors
+    assert sorted(path.name for path in saved.iterdir()) == FILES
     assert load_model(saved)["classifier"].scale == 1.0
     save_model(model, saved)
     assert load_model(saved)["classifier"].scale == 2.0
