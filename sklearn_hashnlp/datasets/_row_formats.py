@@ -204,6 +204,10 @@ def _choose(names: Sequence[str], columns: Columns, where: str) -> tuple[int, in
             text_at = 1 - label_at
         elif label_at is None and text_at is not None:
             label_at = 1 - text_at
+    if len(names) == 1:
+        raise ValueError(
+            f"{where}: expected a text and a label, found only the column {names[0]!r}. Is the format right?"
+        )
     for kind, found in (("text", text_at), ("label", label_at)):
         if found is None:
             raise ValueError(

@@ -250,12 +250,17 @@ def check_replaceable(folder: Path) -> None:
     Raises
     ------
     FileExistsError
-        If the folder is a file or holds something else than a model.
+        If the folder, or one that it would stand in, is a file, or if it holds something else than a model.
+    PermissionError
+        If the folder, or the one that it would be made in, cannot be written.
     """
-    if not folder.exists():
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise FileExistsError(f"{str(there)!r} is a file. Give a folder to save the model in.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise PermissionError(f"{str(there)!r} is a folder that you may not write into.")
+    if there != folder:
         return
-    if not folder.is_dir():
-        raise FileExistsError(f"{str(folder)!r} is a file. Give a folder to save the model in.")
     others = sorted(path.name for path in folder.iterdir() if not path.name.startswith(_UNFINISHED))
     if others and not _is_model(folder):
         raise FileExistsError(

@@ -94,6 +94,7 @@ def test_fasttext() -> None:
             Columns(),
             r"line 1: no column is known to be the text.*\['3', 'Fears.*first line",
         ),
+        ("csv", "label;text\n", Columns(), r"line 1: expected a text and a label, found only the column 'label;text'"),
         ("csv", "text,a,b\n", Columns(), r"no column is known to be the label.*\['text', 'a', 'b'\].*label_column"),
         (
             "csv",

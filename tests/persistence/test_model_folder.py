@@ -94,6 +94,17 @@ def test_a_folder_with_other_things_is_refused(model: Any, tmp_path: Path) -> No
         save_model(model, tmp_path)
     with pytest.raises(FileExistsError, match="is a file"):
         save_model(model, tmp_path / "thesis.txt")
+    with pytest.raises(FileExistsError, match=r"thesis\.txt' is a file"):
+        save_model(model, tmp_path / "thesis.txt" / "a" / "b")
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_any_work(
+    model: Any, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    for folder in (saved, saved.parent / "new" / "model"):
+        with pytest.raises(PermissionError, match="you may not write into"):
+            _model_folder.check_replaceable(folder)
 
 
 def test_other_files_beside_a_model_stay(model: Any, saved: Path) -> None:
