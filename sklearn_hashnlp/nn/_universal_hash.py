@@ -108,9 +108,8 @@ def hash_array(keys: NDArray[Any], constants: tuple[int, int], size: int) -> NDA
     [431, 314, 198]
     """
     a, b = (np.uint64(value) for value in constants)
-    mixed = ((keys.astype(np.uint64) & np.uint64(_HALF)) * a + b) >> np.uint64(
-        32
-    )  # numpy's uint64 arrays wrap silently
+    low = keys.astype(np.uint64) & np.uint64(_HALF)
+    mixed = (low * a + b) >> np.uint64(32)  # arrays of uint64 wrap around silently
     return ((mixed * np.uint64(size)) >> np.uint64(32)).astype(np.int64)
 
 

@@ -115,17 +115,17 @@ def test_every_kind_of_matrix_gives_the_same_model():
     few = csr_array(X[:, :3000])
     expected = HashEmbeddingClassifier(**SMALL).fit(few, LABELS).predict_proba(few)
     wide = csr_array((few.data, few.indices.astype(np.int64), few.indptr.astype(np.int64)), shape=few.shape)
-    doubled = csr_array(  # every entry stored twice, at half its size, and explicit zeros
-        (
-            np.concatenate([few.data / 2, few.data / 2, np.zeros(240)]),
-            (
-                np.concatenate([*[few.tocoo().coords[0]] * 2, np.arange(240)]),
-                np.concatenate([*[few.tocoo().coords[1]] * 2, np.full(240, 2999)]),
-            ),
-        ),
+    doubled = csr_array(  # every entry stored twice, at half its size
+        (np.repeat(few.data / 2, 2), np.repeat(few.indices, 2), few.indptr * 2), shape=few.shape
+    )
+    assert doubled.nnz == 2 * few.nnz
+    ends = few.indptr[1:]
+    zeros = csr_array(  # a stored zero in every row
+        (np.insert(few.data, ends, 0), np.insert(few.indices, ends, 2999), few.indptr + np.arange(241)),
         shape=few.shape,
     )
-    for other in (csr_matrix(few), few.tocsc(), few.toarray(), few.astype(np.float32), wide, doubled):
+    assert zeros.nnz == few.nnz + 240
+    for other in (csr_matrix(few), few.tocsc(), few.toarray(), few.astype(np.float32), wide, doubled, zeros):
         got = HashEmbeddingClassifier(**SMALL).fit(other, LABELS).predict_proba(other)
         np.testing.assert_array_equal(got, expected)
 
