@@ -31,11 +31,10 @@ class WordSet(NamedTuple):
         """Make the table of ``words``; whatever is no ``str`` is in no text, and left out."""
         encoded = [word.encode("utf-8", "surrogatepass") for word in sorted(words, key=str) if isinstance(word, str)]
         rows = Ragged(
-            np.frombuffer(b"".join(encoded), dtype=np.uint8),
-            np.cumsum([0, *map(len, encoded)], dtype=np.int64),
+            np.frombuffer(b"".join(encoded), dtype=np.uint8), np.cumsum([0, *map(len, encoded)], dtype=np.int64)
         )
         slots = np.full(2 << len(encoded).bit_length() if encoded else 0, -1, dtype=np.int64)
-        for number, hashed in enumerate(murmur3(rows).tolist()):
+        for number, hashed in enumerate(murmur3(rows).tolist() if encoded else []):
             slot = hashed % len(slots)
             while slots[slot] >= 0:
                 slot = (slot + 1) % len(slots)

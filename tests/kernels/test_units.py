@@ -1,6 +1,7 @@
 """The three cuts against regular expressions and slices of Python strings."""
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def strings(units: Units) -> list[list[list[str]]]:
         segments = []
         for segment in range(units.rows[row], units.rows[row + 1]):
             posts = units.posts[units.segments[segment] : units.segments[segment + 1]]
-            segments.append([text[a : b - units.gap].decode() for a, b in zip(posts[:-1], posts[1:], strict=True)])
+            segments.append([text[a : b - units.gap].decode() for a, b in pairwise(posts)])
         rows.append(segments)
     return rows
 
