@@ -262,6 +262,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             net.initialize()
             self._start_importance(net.module_.bag, train_rows)
             net.partial_fit(train_rows)
+            net.train_split = None  # it holds the rows held out
         self.classes_ = classes
         self.history_ = _plain_history(net)
         self._hold(net)

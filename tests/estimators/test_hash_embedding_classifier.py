@@ -114,9 +114,10 @@ def test_a_row_does_not_depend_on_its_neighbours(fitted):
 def test_every_kind_of_matrix_gives_the_same_model():
     few = csr_array(X[:, :3000])
     expected = HashEmbeddingClassifier(**SMALL).fit(few, LABELS).predict_proba(few)
-    wide = csr_array((few.data, few.indices.astype(np.int64), few.indptr.astype(np.int64)), shape=few.shape)
-    doubled = csr_array(  # every entry stored twice, at half its size
-        (np.repeat(few.data / 2, 2), np.repeat(few.indices, 2), few.indptr * 2), shape=few.shape
+    wide = few.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    doubled = csr_array(  # every entry stored twice, at half its size; scipy adds them up in astype, so float32
+        (np.repeat(few.data.astype(np.float32) / 2, 2), np.repeat(few.indices, 2), few.indptr * 2), shape=few.shape
     )
     assert doubled.nnz == 2 * few.nnz
     ends = few.indptr[1:]
