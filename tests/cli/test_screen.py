@@ -45,3 +45,15 @@ def test_the_name_of_the_command_can_be_pasted(tmp_path: Path, monkeypatch: pyte
     assert command_name() == "hashnlp"
     monkeypatch.setattr(sys, "argv", ["pytest"])
     assert command_name() == "hashnlp"
+
+
+def test_beside_a_bar_results_still_go_to_stdout(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes stderr for a terminal
+    with Screen(as_json=False, quiet=False).progress() as progress:
+        bar(progress, "Working")(1, 2)
+        print("result")
+    captured = capsys.readouterr()
+    assert captured.out == "result\n"
+    assert "Working" in captured.err
