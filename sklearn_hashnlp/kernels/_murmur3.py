@@ -100,7 +100,7 @@ def murmur3(rows: Ragged, *, seed: int = 0) -> NDArray[np.int32]:
     >>> import numpy as np
     >>> words = Ragged(np.frombuffer(b"hashtrick", np.uint8), np.array([0, 4, 9]))
     >>> murmur3(words).tolist()
-    [-2081970721, 1043726044]
+    [1455707387, -1594097914]
     """
     hashes = np.empty(len(rows.offsets) - 1, dtype=np.int32)
     padded = np.concatenate((rows.values, np.zeros(PADDING, dtype=np.uint8)))
