@@ -116,6 +116,7 @@ def demo(
             }
         )
         return
+    screen.note("")
     table = Table("model", box=None, pad_edge=False, header_style="dim")
     table.add_column("held-out accuracy", justify="right")
     table.add_column("training time", justify="right")
