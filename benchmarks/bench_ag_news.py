@@ -39,7 +39,7 @@ from sklearn.svm import LinearSVC
 from sklearn_hashnlp.estimators import make_text_classifier
 
 TOKENS = r"\w+|[^\w\s]"
-RATES, EPOCHS = (0.1, 0.25, 0.5, 1.0), (3, 5, 10)
+RATES, EPOCHS = (0.05, 0.1, 0.25, 0.5, 1.0), (3, 5, 10, 20)
 # Published: dim 10, word bigrams, minCount 1, 10,000,000 buckets. Runs in fastText's own environment.
 WORKER = """
 import json, sys, time, fasttext

@@ -23,7 +23,7 @@ from sklearn_hashnlp.estimators._best_weights import StopAtBest
 from sklearn_hashnlp.estimators._document_frequency import inverse_document_frequency
 from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings, RaggedNet
 from sklearn_hashnlp.estimators._model_state import pack_labels, pack_table, unpack_labels, unpack_table
-from sklearn_hashnlp.estimators._training import resolve_device, torch_scope
+from sklearn_hashnlp.estimators._training import one_torch_thread, resolve_device, torch_seed
 from sklearn_hashnlp.nn import RowwiseAdagrad
 
 _SEEDS = 2**31 - 1
@@ -251,15 +251,16 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
                 f"{classes.tolist()[0]!r}. Check that y holds the labels and that the rows were not sorted and cut."
             )
         random_state = check_random_state(self.random_state)
-        hash_seed, torch_seed, batch_seed, split_seed = (int(random_state.randint(_SEEDS)) for _ in range(4))
+        hash_seed, module_seed, batch_seed, split_seed = (int(random_state.randint(_SEEDS)) for _ in range(4))
         matrix, targets = self._canonical(X), targets.astype(np.int64)
         train, valid = self._split(targets, split_seed)
         train_rows = RaggedRows(matrix if valid is None else matrix[train], targets[train])
         valid_rows = None if valid is None else RaggedRows(matrix[valid], targets[valid])
-        with torch_scope(torch_seed, device):
+        with one_torch_thread():
             net = self._make_net(len(classes), hash_seed, device)
             self._add_training(net, valid_rows, np.random.default_rng(batch_seed))
-            net.initialize()
+            with torch_seed(module_seed, device):
+                net.initialize()
             self._start_importance(net.module_.bag, train_rows)
             net.partial_fit(train_rows)
             net.train_split = None  # it holds the rows held out
@@ -426,7 +427,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         rows = RaggedRows(self._canonical(X))
         module, device = self.net_.module_, self.net_.device
         scores = np.empty((len(rows), len(self.classes_)))
-        with torch_scope(0, device), torch.inference_mode():
+        with one_torch_thread(), torch.inference_mode():
             # The head runs in float64: a matrix product's last bits depend on its number of rows, and a document's
             # score must not depend on its neighbours.
             head = deepcopy(module.head).double().eval()
@@ -469,7 +470,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.history_ = values["history"]
         if "feature_names_in" in values:
             self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
-        with torch_scope(0, device):
+        with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
             net = self._make_net(len(self.classes_), int(values["hash_seed"]), "cpu")
             net.initialize()
             for name, tensor in net.module_.state_dict().items():  # these share memory with the module

@@ -4,24 +4,70 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 
 import torch
 
 
+class _Threads:
+    """The user's number of intra-op threads, while anyone is inside :func:`one_torch_thread`."""
+
+    lock = Lock()
+    inside = 0
+    of_the_user = 1
+
+
+_generators = Lock()
+
+
 @contextmanager
-def torch_scope(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
-    """Run torch on one intra-op thread with random numbers of its own, and leave no trace.
+def one_torch_thread() -> Iterator[None]:
+    """Run torch on one intra-op thread, and put the user's number back at the end, whatever happens.
 
     Torch splits a sum over its threads, so the number of threads changes the last bits of a result; on one thread the
-    same seed gives the same bytes everywhere. The user's number of threads and the states of torch's global generators
-    are put back at the end, whatever happens.
+    same seed gives the same bytes everywhere. Python threads may be inside together: the last one to leave puts back
+    what the first one found.
+
+    Yields
+    ------
+    None
+
+    Examples
+    --------
+    >>> import torch
+    >>> before = torch.get_num_threads()
+    >>> with one_torch_thread():
+    ...     torch.get_num_threads()
+    1
+    >>> torch.get_num_threads() == before
+    True
+    """
+    with _Threads.lock:
+        if _Threads.inside == 0:
+            _Threads.of_the_user = torch.get_num_threads()
+        _Threads.inside += 1
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        with _Threads.lock:
+            _Threads.inside -= 1
+            if _Threads.inside == 0:  # the number is the whole process's
+                torch.set_num_threads(_Threads.of_the_user)
+
+
+@contextmanager
+def torch_seed(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
+    """Let torch draw random numbers from a seed, and put its global generators back at the end, whatever happens.
+
+    One Python thread at a time: the others wait. So it stands around the making of a module only, which takes no time.
 
     Parameters
     ----------
     seed : int
-        Of torch's generators inside the scope.
+        Of torch's generators inside.
     device : torch.device or str, default="cpu"
-        Whose generator is put back beside the CPU's.
+        Whose generator is seeded and put back beside the CPU's.
 
     Yields
     ------
@@ -31,27 +77,22 @@ def torch_scope(seed: int, device: torch.device | str = "cpu") -> Iterator[None]
     --------
     >>> import torch
     >>> before = torch.random.get_rng_state()
-    >>> with torch_scope(seed=3):
+    >>> with torch_seed(3):
     ...     first = torch.rand(2)
-    >>> with torch_scope(seed=3):
+    >>> with torch_seed(3):
     ...     bool((torch.rand(2) == first).all())
     True
     >>> bool((torch.random.get_rng_state() == before).all())
     True
     """
     device = torch.device(device)
-    n_threads = torch.get_num_threads()
     on_cuda = device.type == "cuda"
     others = [torch.cuda.current_device() if device.index is None else device.index] if on_cuda else []
-    torch.set_num_threads(1)
-    try:
-        with torch.random.fork_rng(devices=others):
-            torch.default_generator.manual_seed(seed)
-            if on_cuda:
-                torch.cuda.manual_seed(seed)
-            yield
-    finally:
-        torch.set_num_threads(n_threads)
+    with _generators, torch.random.fork_rng(devices=others):
+        torch.default_generator.manual_seed(seed)
+        if on_cuda:
+            torch.cuda.manual_seed(seed)
+        yield
 
 
 def resolve_device(device: str, *, caller: str) -> str:

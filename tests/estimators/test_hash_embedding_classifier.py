@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -256,6 +257,15 @@ def test_the_same_seed_gives_the_same_bytes_at_any_number_of_threads(hidden):
 
     assert train(0, 1) == train(0, 2) == train(0, 4)
     assert train(0, 1) != train(1, 1)
+
+
+def test_python_threads_that_fit_together_get_what_they_would_alone():
+    def train(seed):
+        return HashEmbeddingClassifier(**SMALL | {"random_state": seed}).fit(X, LABELS).predict_proba(X).tobytes()
+
+    alone = [train(seed) for seed in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(train, range(4))) == alone
 
 
 def test_fitting_again_starts_anew(fitted):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -86,7 +87,7 @@ def test_a_model_trained_on_cuda_loads_where_there_is_none(tmp_path):
         check=True,
         capture_output=True,
         text=True,
-        env={"CUDA_VISIBLE_DEVICES": ""},
+        env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
     )
     assert done.stdout.strip() == str(model.predict(np.eye(6)).tolist())
 

@@ -2,37 +2,72 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 import torch
 
-from sklearn_hashnlp.estimators._training import resolve_device, torch_scope
+from sklearn_hashnlp.estimators._training import one_torch_thread, resolve_device, torch_seed
 
 
-def test_the_scope_has_one_thread_and_puts_the_users_number_back():
+@pytest.fixture
+def three_threads():
     before = torch.get_num_threads()
     torch.set_num_threads(3)
-    try:
-        with torch_scope(0):
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_torch_has_one_thread_inside_and_the_users_number_after():
+    with one_torch_thread():
+        assert torch.get_num_threads() == 1
+        with one_torch_thread():
             assert torch.get_num_threads() == 1
-        assert torch.get_num_threads() == 3
-        with pytest.raises(ZeroDivisionError), torch_scope(0):
-            raise ZeroDivisionError
-        assert torch.get_num_threads() == 3
-    finally:
-        torch.set_num_threads(before)
+    assert torch.get_num_threads() == 3
+    with pytest.raises(ZeroDivisionError), one_torch_thread():
+        raise ZeroDivisionError
+    assert torch.get_num_threads() == 3
 
 
-def test_the_scope_has_random_numbers_of_its_own():
+@pytest.mark.usefixtures("three_threads")
+def test_python_threads_that_overlap_leave_the_users_number():
+    turn = Barrier(2, timeout=20)
+    seen = []
+
+    def enter_first():
+        with one_torch_thread():
+            turn.wait()  # both are inside
+            turn.wait()
+        turn.wait()  # the first has left, the second not
+
+    def leave_last():
+        with one_torch_thread():
+            turn.wait()
+            turn.wait()
+            turn.wait()
+            seen.append(torch.get_num_threads())
+        seen.append(torch.get_num_threads())
+
+    with ThreadPoolExecutor(2) as pool:
+        for future in [pool.submit(enter_first), pool.submit(leave_last)]:
+            future.result()
+    assert seen == [1, 3]
+    assert torch.get_num_threads() == 3
+
+
+def test_seeded_random_numbers_leave_the_global_generator_alone():
     torch.manual_seed(7)
     expected = torch.rand(4)
     torch.manual_seed(7)
     first = torch.rand(2)
-    with torch_scope(1):
+    with torch_seed(1):
         inside = torch.rand(3)
     assert torch.equal(torch.cat([first, torch.rand(2)]), expected)
-    with torch_scope(1):
+    with torch_seed(1):
         assert torch.equal(torch.rand(3), inside)
-    with torch_scope(2):
+    with torch_seed(2):
         assert not torch.equal(torch.rand(3), inside)
 
 
