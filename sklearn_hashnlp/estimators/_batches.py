@@ -80,6 +80,25 @@ class RaggedRows(Dataset[Any]):
     def __len__(self) -> int:
         return len(self.targets)
 
+    def select(self, rows: NDArray[np.int64]) -> RaggedRows:
+        """Make a set of some of the rows.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows,), dtype int64
+            Which, in the order wanted.
+
+        Returns
+        -------
+        RaggedRows
+            Copies of them.
+        """
+        places, offsets = self._places(rows)
+        part = RaggedRows.__new__(RaggedRows)
+        part.indices, part.data, part.indptr = self.indices[places], self.data[places], offsets
+        part.targets = self.targets[rows]
+        return part
+
     def take(
         self,
         rows: NDArray[np.int64],
@@ -106,10 +125,7 @@ class RaggedRows(Dataset[Any]):
         targets : Tensor of shape (n_rows,), dtype int64
             Their class numbers.
         """
-        starts = self.indptr[rows].astype(np.int64)
-        lengths = self.indptr[rows + 1].astype(np.int64) - starts
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        places = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
+        places, offsets = self._places(rows)
         if dropout is not None and generator is not None:
             kept, offsets = _draw(offsets, dropout, generator)
             places = places[kept]
@@ -119,6 +135,12 @@ class RaggedRows(Dataset[Any]):
             weights=torch.from_numpy(self.data[places].astype(np.float32)),
         )
         return batch, torch.from_numpy(self.targets[rows])
+
+    def _places(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        starts = self.indptr[rows].astype(np.int64)
+        lengths = self.indptr[rows + 1].astype(np.int64) - starts
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        return np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1]), offsets
 
 
 def _draw(

@@ -9,9 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -23,12 +21,13 @@ from sklearn_hashnlp.estimators._best_weights import StopAtBest
 from sklearn_hashnlp.estimators._document_frequency import inverse_document_frequency
 from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings, RaggedNet
 from sklearn_hashnlp.estimators._model_state import pack_labels, pack_table, unpack_labels, unpack_table
+from sklearn_hashnlp.estimators._sparse_rows import canonical_rows
 from sklearn_hashnlp.estimators._training import one_torch_thread, resolve_device, torch_seed
+from sklearn_hashnlp.estimators._validation_rows import hold_out
 from sklearn_hashnlp.nn import RowwiseAdagrad
 
 _SEEDS = 2**31 - 1
 _PREDICT_ROWS = 1024
-_SMALLEST_VALIDATION = 20
 _TABLES = ("bag.pool", "bag.importance")
 
 
@@ -252,10 +251,9 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             )
         random_state = check_random_state(self.random_state)
         hash_seed, module_seed, batch_seed, split_seed = (int(random_state.randint(_SEEDS)) for _ in range(4))
-        matrix, targets = self._canonical(X), targets.astype(np.int64)
-        train, valid = self._split(targets, split_seed)
-        train_rows = RaggedRows(matrix if valid is None else matrix[train], targets[train])
-        valid_rows = None if valid is None else RaggedRows(matrix[valid], targets[valid])
+        rows = RaggedRows(canonical_rows(X, any_scale=self.normalize is not None), targets.astype(np.int64))
+        held_out = self.validation_fraction if self.early_stopping else 0.0
+        train_rows, valid_rows = hold_out(rows, held_out, seed=split_seed)
         with one_torch_thread():
             net = self._make_net(len(classes), hash_seed, device)
             self._add_training(net, valid_rows, np.random.default_rng(batch_seed))
@@ -339,32 +337,6 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
                     f"integers with 1 <= fewest <= most. Got {pair!r} instead."
                 )
 
-    def _canonical(self, X: Any) -> Any:
-        matrix = csr_array(X)
-        if not matrix.has_canonical_format:
-            matrix = matrix.copy()  # the caller's stays as it is
-            matrix.sum_duplicates()
-        if not matrix.data.all():
-            matrix = matrix.copy()
-            matrix.eliminate_zeros()  # a stored zero is no occurrence
-        if self.normalize is not None and matrix.nnz:
-            size = np.abs(matrix.data)
-            if size.max() > 1e15 or size.min() < 1e-15:  # their squares leave float32; a row's scale does not matter
-                largest = np.maximum.reduceat(np.append(size, np.float32(0)), matrix.indptr[:-1])
-                data = matrix.data / np.repeat(largest, np.diff(matrix.indptr))
-                matrix = csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-        return matrix
-
-    def _split(self, targets: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-        rows = np.arange(len(targets))
-        counts = np.bincount(targets)
-        n_valid = int(np.ceil(self.validation_fraction * len(rows)))
-        fewest = max(_SMALLEST_VALIDATION, len(counts))  # stratification wants a row of each class on both sides
-        if not self.early_stopping or counts.min() < 2 or n_valid < fewest or len(rows) - n_valid < len(counts):
-            return rows, None
-        train, valid = train_test_split(rows, test_size=n_valid, stratify=targets, random_state=seed)
-        return np.sort(train), np.sort(valid)
-
     def _make_net(self, n_classes: int, hash_seed: int, device: str) -> RaggedNet:
         return RaggedNet(
             BagOfHashEmbeddings,
@@ -424,7 +396,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        rows = RaggedRows(self._canonical(X))
+        rows = RaggedRows(canonical_rows(X, any_scale=self.normalize is not None))
         module, device = self.net_.module_, self.net_.device
         scores = np.empty((len(rows), len(self.classes_)))
         with one_torch_thread(), torch.inference_mode():

@@ -1,0 +1,50 @@
+"""Holding out training rows to tell when to stop."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from sklearn_hashnlp.estimators._batches import RaggedRows
+
+_FEWEST = 20  # accuracy on fewer rows says next to nothing
+
+
+def hold_out(rows: RaggedRows, fraction: float, *, seed: int) -> tuple[RaggedRows, RaggedRows | None]:
+    """Set a share of the rows apart, stratified by class; or none where that would be of no use.
+
+    Parameters
+    ----------
+    rows : RaggedRows
+        All rows.
+    fraction : float
+        Share to hold out, rounded up; 0 holds out none.
+    seed : int
+        Decides which.
+
+    Returns
+    -------
+    train : RaggedRows
+        Rows to train on.
+    valid : RaggedRows or None
+        Rows held out. None where they would be fewer than 20 or than the classes, or a class has a single row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> rows = RaggedRows(csr_array(np.eye(400)), np.arange(400) % 2)
+    >>> train, valid = hold_out(rows, 0.05, seed=0)
+    >>> len(train), len(valid)
+    (380, 20)
+    >>> hold_out(rows, 0.04, seed=0)[1] is None
+    True
+    """
+    counts = np.bincount(rows.targets)
+    n_valid = int(np.ceil(fraction * len(rows)))
+    fewest = max(_FEWEST, len(counts))  # stratification wants a row of each class on both sides
+    if counts.min() < 2 or n_valid < fewest or len(rows) - n_valid < len(counts):
+        return rows, None
+    everything = np.arange(len(rows))
+    train, valid = train_test_split(everything, test_size=n_valid, stratify=rows.targets, random_state=seed)
+    return rows.select(np.sort(train)), rows.select(np.sort(valid))
