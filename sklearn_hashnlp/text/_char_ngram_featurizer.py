@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -22,7 +22,14 @@ from sklearn_hashnlp.kernels import (
     word_character_units,
     word_units,
 )
-from sklearn_hashnlp.text._documents import as_documents, check_encodable, check_strings, in_chunks, pack
+from sklearn_hashnlp.text._documents import (
+    CHARACTER_CHUNK,
+    as_documents,
+    check_encodable,
+    check_strings,
+    in_chunks,
+    pack,
+)
 from sklearn_hashnlp.text._sparse_rows import Rows, sparse_matrix
 
 _NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
@@ -181,10 +188,19 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
         caller = type(self).__name__
         documents = as_documents(X, caller=caller)
 
-        def make_rows(first: int, chunk: list[Any]) -> list[Rows]:
+        def make_rows(first: int, chunk: list[Any]) -> Iterator[Rows]:
             check_strings(chunk, first=first, caller=caller)
-            return [
-                Rows(
+            for texts in pack(
+                chunk,
+                lowercase=bool(self.lowercase),
+                preprocess=str.lower if self.lowercase else None,
+                # Every character of a text is in some n-gram, so a surrogate always matters.
+                check_surrogates=lambda index, text: check_encodable(
+                    text.split(), position=first + index, caller=caller
+                ),
+                max_characters=2 * CHARACTER_CHUNK,
+            ):
+                yield Rows(
                     *count_hashes(
                         self._hashes(texts),
                         n_features=int(self.n_features),
@@ -194,19 +210,9 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
                         dtype=self.dtype,
                     )
                 )
-                for texts in pack(
-                    chunk,
-                    lowercase=bool(self.lowercase),
-                    preprocess=str.lower if self.lowercase else None,
-                    # Every character of a text is in some n-gram, so a surrogate always matters.
-                    check_surrogates=lambda index, text: check_encodable(
-                        text.split(), position=first + index, caller=caller
-                    ),
-                )
-            ]
 
         return sparse_matrix(
-            in_chunks(documents),
+            in_chunks(documents, n_characters=CHARACTER_CHUNK),
             make_rows,
             n_documents=len(documents) if isinstance(documents, Sequence) else None,
             n_features=int(self.n_features),

@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels import Ragged, Texts
 
-_CHUNK_DOCUMENTS = 512
-_CHUNK_CHARACTERS = 2**18
+# How many characters of documents make a chunk: so many that threads seldom wait for each other, so few that what is
+# made of them fits the processor's cache. Characters give several times as many n-grams as words.
+WORD_CHUNK, CHARACTER_CHUNK = 2**19, 2**18
+
+_FEW_DOCUMENTS = 128
 
 
 def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
@@ -61,13 +64,15 @@ def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
     return X
 
 
-def in_chunks(documents: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
+def in_chunks(documents: Iterable[Any], *, n_characters: int) -> Iterator[tuple[int, list[Any]]]:
     """Give the documents in lists that are worth a call to a kernel, each with the position of its first one.
 
     Parameters
     ----------
     documents : iterable
         The documents; read only as far as needed.
+    n_characters : int
+        How many characters are enough for a chunk.
 
     Yields
     ------
@@ -76,11 +81,18 @@ def in_chunks(documents: Iterable[Any]) -> Iterator[tuple[int, list[Any]]]:
     chunk : list
         At least one document.
     """
-    first = 0
+    first = size = 0
+    chunk: list[Any] = []
     iterator = iter(documents)
-    while chunk := list(islice(iterator, _CHUNK_DOCUMENTS)):
+    while few := list(islice(iterator, _FEW_DOCUMENTS)):
+        chunk += few
+        # The sizes of open files and of what is no document at all are not known.
+        size += sum(map(len, few)) if set(map(type, few)) <= {str, bytes} else n_characters
+        if size >= n_characters:
+            yield first, chunk
+            first, size, chunk = first + len(chunk), 0, []
+    if chunk:
         yield first, chunk
-        first += len(chunk)
 
 
 def check_strings(chunk: Sequence[Any], *, first: int, caller: str, accept_bytes: bool = False) -> None:
@@ -131,6 +143,7 @@ def pack(
     lowercase: bool,
     preprocess: Callable[[str], str] | None,
     check_surrogates: Callable[[int, str], None],
+    max_characters: int,
 ) -> Iterator[Texts]:
     """Pack documents into UTF-8 buffers.
 
@@ -145,17 +158,19 @@ def pack(
     check_surrogates : callable
         Called with the index and the text of each document that holds a lone surrogate, which UTF-8 cannot encode;
         raises an error if that matters.
+    max_characters : int
+        How many characters a piece may have, unless it is a single document.
 
     Yields
     ------
     Texts
-        All documents, in pieces of a size that fits the processor's cache; one at least.
+        All documents, in one or more pieces.
     """
     lengths = np.fromiter(map(len, documents), dtype=np.int64, count=len(documents))
     pieces = [(0, len(documents))]
     while pieces:
         start, stop = pieces.pop()
-        if stop - start > 1 and lengths[start:stop].sum() > _CHUNK_CHARACTERS:
+        if stop - start > 1 and lengths[start:stop].sum() > max_characters:
             middle = (start + stop) // 2
             pieces += [(middle, stop), (start, middle)]
         else:

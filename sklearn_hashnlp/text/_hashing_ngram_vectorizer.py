@@ -26,6 +26,8 @@ from sklearn_hashnlp.kernels import (
     word_units,
 )
 from sklearn_hashnlp.text._documents import (
+    CHARACTER_CHUNK,
+    WORD_CHUNK,
     as_documents,
     check_encodable,
     check_strings,
@@ -244,13 +246,19 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]
 
         plain = not self.strip_accents and not self.lowercase
         preprocess = None if plain else self.build_preprocessor()
+        n_characters = WORD_CHUNK if self.analyzer == "word" else CHARACTER_CHUNK
 
-        def make_rows(first: int, chunk: list[Any]) -> list[Rows]:
-            texts = self._decoded(chunk, first)
-            return [
-                Rows(
+        def make_rows(first: int, chunk: list[Any]) -> Iterator[Rows]:
+            for texts in pack(
+                self._decoded(chunk, first),
+                lowercase=bool(self.lowercase),
+                preprocess=preprocess,
+                check_surrogates=lambda index, document: check_surrogates(first + index, document),
+                max_characters=2 * n_characters,
+            ):
+                yield Rows(
                     *count_hashes(
-                        cut(piece),
+                        cut(texts),
                         n_features=int(self.n_features),
                         alternate_sign=bool(self.alternate_sign),
                         binary=bool(self.binary),
@@ -258,16 +266,9 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]
                         dtype=np.dtype(self.dtype).type,
                     )
                 )
-                for piece in pack(
-                    texts,
-                    lowercase=bool(self.lowercase),
-                    preprocess=preprocess,
-                    check_surrogates=lambda index, document: check_surrogates(first + index, document),
-                )
-            ]
 
         return sparse_matrix(
-            in_chunks(documents),
+            in_chunks(documents, n_characters=n_characters),
             make_rows,
             n_documents=len(documents) if isinstance(documents, Sequence) else None,
             n_features=int(self.n_features),

@@ -25,7 +25,7 @@ class Rows(NamedTuple):
 
 def sparse_matrix(
     chunks: Iterable[tuple[int, list[Any]]],
-    make_rows: Callable[[int, list[Any]], list[Rows]],
+    make_rows: Callable[[int, list[Any]], Iterator[Rows]],
     *,
     n_documents: int | None,
     n_features: int,
@@ -39,7 +39,8 @@ def sparse_matrix(
     chunks : iterable of (int, list)
         The position of each chunk's first document, and its documents.
     make_rows : callable
-        Makes the rows of one chunk. It runs on several threads, so it must leave the estimator as it is.
+        Makes the rows of one chunk, in one or more pieces. It runs on several threads, so it must leave the estimator
+        as it is.
     n_documents : int or None
         How many documents will come, if that is known: room is then made for all at once.
     n_features : int
@@ -89,18 +90,22 @@ def _grown(array: NDArray[Any], size: int, capacity: int) -> NDArray[Any]:
 
 def _in_order(
     chunks: Iterable[tuple[int, list[Any]]],
-    make_rows: Callable[[int, list[Any]], list[Rows]],
+    make_rows: Callable[[int, list[Any]], Iterator[Rows]],
     n_threads: int,
 ) -> Iterator[Rows]:
     if n_threads == 1:
         for chunk in chunks:
             yield from make_rows(*chunk)
         return
+
+    def make_list(first: int, chunk: list[Any]) -> list[Rows]:
+        return list(make_rows(first, chunk))
+
     waiting: deque[Future[list[Rows]]] = deque()
     with ThreadPoolExecutor(n_threads) as pool:
         try:
             for chunk in chunks:
-                waiting.append(pool.submit(make_rows, *chunk))
+                waiting.append(pool.submit(make_list, *chunk))
                 if len(waiting) > 2 * n_threads:
                     yield from waiting.popleft().result()
             while waiting:
