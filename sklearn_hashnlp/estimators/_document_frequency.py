@@ -60,3 +60,28 @@ def inverse_document_frequency(bag: HashEmbeddingBag, columns: NDArray[Any], n_r
     if len(idf):
         idf /= idf.mean()
     return torch.from_numpy(rows), torch.from_numpy(idf.astype(np.float32))
+
+
+def start_from_document_frequency(bag: HashEmbeddingBag, columns: NDArray[Any], n_rows: int) -> None:
+    """Write inverse document frequencies into an importance table.
+
+    Parameters
+    ----------
+    bag : HashEmbeddingBag
+        Written in place: every column of the importance rows that occur.
+    columns : ndarray of int of shape (n_values,)
+        Feature ids of all documents; within a document each once.
+    n_rows : int
+        Number of documents.
+
+    Raises
+    ------
+    ValueError
+        If the bag has no importance.
+    """
+    if bag.importance is None:
+        raise ValueError(f"A bag of variant {bag.variant!r} has no importance to start.")
+    rows, weights = inverse_document_frequency(bag, columns, n_rows)
+    device = bag.importance.device
+    with torch.no_grad():
+        bag.importance[rows.to(device)] = weights.unsqueeze(1).to(device, bag.importance.dtype)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -18,17 +17,15 @@ from skorch.helper import predefined_split
 from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
 from sklearn_hashnlp.estimators._batches import RaggedBatches, RaggedRows
 from sklearn_hashnlp.estimators._best_weights import StopAtBest
-from sklearn_hashnlp.estimators._document_frequency import inverse_document_frequency
-from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings, RaggedNet
-from sklearn_hashnlp.estimators._model_state import pack_labels, pack_table, unpack_labels, unpack_table
+from sklearn_hashnlp.estimators._document_frequency import start_from_document_frequency
+from sklearn_hashnlp.estimators._hash_embedding_net import PREDICT_ROWS, BagOfHashEmbeddings, RaggedNet
+from sklearn_hashnlp.estimators._model_state import pack_labels, unpack_labels
 from sklearn_hashnlp.estimators._sparse_rows import canonical_rows
 from sklearn_hashnlp.estimators._training import one_torch_thread, resolve_device, torch_seed
 from sklearn_hashnlp.estimators._validation_rows import hold_out
 from sklearn_hashnlp.nn import RowwiseAdagrad
 
 _SEEDS = 2**31 - 1
-_PREDICT_ROWS = 1024
-_TABLES = ("bag.pool", "bag.importance")
 
 
 class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -259,7 +256,8 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             self._add_training(net, valid_rows, np.random.default_rng(batch_seed))
             with torch_seed(module_seed, device):
                 net.initialize()
-            self._start_importance(net.module_.bag, train_rows)
+            if self.importance_init == "idf" and self.variant != "standard":
+                start_from_document_frequency(net.module_.bag, train_rows.indices, len(train_rows))
             net.partial_fit(train_rows)
             net.train_split = None  # it holds the rows held out
         self.classes_ = classes
@@ -358,7 +356,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             lr=float(self.learning_rate),
             iterator_train=RaggedBatches,
             iterator_valid=RaggedBatches,
-            iterator_valid__batch_size=_PREDICT_ROWS,
+            iterator_valid__batch_size=PREDICT_ROWS,
             train_split=None,
             verbose=0,
             device=device,
@@ -382,12 +380,6 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         if self.hidden_layer_sizes:
             net.set_params(optimizer__param_groups=[("head.*", {"lr": self.learning_rate / 10})])
 
-    def _start_importance(self, bag: Any, rows: RaggedRows) -> None:
-        if self.importance_init == "idf" and bag.importance is not None:
-            places, weights = inverse_document_frequency(bag, rows.indices, len(rows))
-            with torch.no_grad():
-                bag.importance[places.to(bag.importance.device)] = weights.unsqueeze(1).to(bag.importance.device)
-
     def _hold(self, net: RaggedNet) -> None:
         net.module_.eval()
         self.net_ = net
@@ -397,41 +389,21 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
         rows = RaggedRows(canonical_rows(X, any_scale=self.normalize is not None))
-        module, device = self.net_.module_, self.net_.device
-        scores = np.empty((len(rows), len(self.classes_)))
-        with one_torch_thread(), torch.inference_mode():
-            # The head runs in float64: a matrix product's last bits depend on its number of rows, and a document's
-            # score must not depend on its neighbours.
-            head = deepcopy(module.head).double().eval()
-            done = 0
-            for batch, _ in RaggedBatches(rows, _PREDICT_ROWS):
-                batch = batch.to(device)
-                documents = module.bag(batch.ids, batch.offsets, batch.weights)
-                scores[done : done + len(batch)] = head(documents.double()).cpu().numpy()
-                done += len(batch)
-        return scores
+        with one_torch_thread():
+            return self.net_.score_rows(rows)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Give everything learned, as JSON values and as arrays."""
         check_is_fitted(self)
-        bag = self.net_.module_.bag
         values: dict[str, Any] = {
             "classes": pack_labels(self.classes_),
             "n_features_in": int(self.n_features_in_),
             "history": self.history_,
-            "hash_seed": bag.seed,
+            "hash_seed": self.net_.module_.bag.seed,
         }
         if hasattr(self, "feature_names_in_"):
             values["feature_names_in"] = [str(name) for name in self.feature_names_in_]
-        arrays: dict[str, NDArray[Any]] = {}
-        for name, tensor in self.net_.module_.state_dict().items():
-            array = tensor.detach().cpu().numpy()
-            if name in _TABLES:
-                fill = bag.importance_init if name == "bag.importance" else 0.0
-                arrays |= pack_table(name, array, fill)
-            else:
-                arrays[name] = array.copy()
-        return values, arrays
+        return values, self.net_.module_.to_arrays()
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Take back what :meth:`_get_model_state` gave; the parameters are those of then."""
@@ -445,11 +417,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
             net = self._make_net(len(self.classes_), int(values["hash_seed"]), "cpu")
             net.initialize()
-            for name, tensor in net.module_.state_dict().items():  # these share memory with the module
-                if name in _TABLES:
-                    unpack_table(name, arrays, tensor.numpy())
-                else:
-                    tensor.copy_(torch.from_numpy(np.array(arrays[name])))
+            net.module_.load_arrays(arrays)
             net.set_params(device=device)
             net.module_.to(device)
         self._hold(net)

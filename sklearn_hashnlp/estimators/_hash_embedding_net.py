@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from skorch import NeuralNet
 from skorch.callbacks import PassthroughScoring
 from torch import Tensor, nn
 
-from sklearn_hashnlp.estimators._batches import RaggedBatch
+from sklearn_hashnlp.estimators._batches import RaggedBatch, RaggedBatches, RaggedRows
+from sklearn_hashnlp.estimators._model_state import pack_table, unpack_table
 from sklearn_hashnlp.nn import HashEmbeddingBag
 from sklearn_hashnlp.nn._mlp import make_head
+
+PREDICT_ROWS = 1024
 
 
 class BagOfHashEmbeddings(nn.Module):
@@ -104,6 +110,35 @@ class BagOfHashEmbeddings(nn.Module):
         scores: Tensor = self.head(self.bag(ids, offsets, weights))
         return scores
 
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Give all weights as arrays; of a table that is mostly untouched only the rows that were.
+
+        Returns
+        -------
+        dict of str to ndarray
+            See :func:`pack_table`.
+        """
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, tensor in self.state_dict().items():
+            array = tensor.detach().cpu().numpy()
+            initial = {"bag.pool": 0.0, "bag.importance": self.bag.importance_init}.get(name)
+            arrays |= {name: array.copy()} if initial is None else pack_table(name, array, initial)
+        return arrays
+
+    def load_arrays(self, arrays: dict[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`to_arrays` gave, in a fresh module of the same kind on the CPU.
+
+        Parameters
+        ----------
+        arrays : dict of str to ndarray
+            The weights.
+        """
+        for name, tensor in self.state_dict().items():  # these share memory with the module
+            if name.startswith("bag."):
+                unpack_table(name, arrays, tensor.numpy())
+            else:
+                tensor.copy_(torch.from_numpy(np.array(arrays[name])))
+
 
 class RaggedNet(NeuralNet):  # type: ignore[misc]
     """A skorch net whose batches are :class:`RaggedBatch` and whose history holds the validation accuracy."""
@@ -128,6 +163,31 @@ class RaggedNet(NeuralNet):  # type: ignore[misc]
         x = x.to(self.device)
         scores: Tensor = self.module_(x.ids, x.offsets, x.weights)
         return scores
+
+    def score_rows(self, rows: RaggedRows) -> NDArray[np.float64]:
+        """Score all rows of a set.
+
+        The head runs in float64: a matrix product's last bits depend on its number of rows, and a document's scores
+        must not depend on its neighbours.
+
+        Parameters
+        ----------
+        rows : RaggedRows
+            Documents.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes)
+            Scores before the softmax.
+        """
+        head = deepcopy(self.module_.head).double().eval()
+        scores = []
+        with torch.inference_mode():
+            for batch, _ in RaggedBatches(rows, PREDICT_ROWS):
+                batch = batch.to(self.device)
+                documents = self.module_.bag(batch.ids, batch.offsets, batch.weights)
+                scores.append(head(documents.double()).cpu().numpy())
+        return np.concatenate(scores)
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
         """Measure loss and accuracy of one batch.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from sklearn_hashnlp.estimators._document_frequency import inverse_document_frequency
+from sklearn_hashnlp.estimators._document_frequency import inverse_document_frequency, start_from_document_frequency
 from sklearn_hashnlp.nn import HashEmbeddingBag
 
 COUNTS = csr_array(np.array([[1, 2, 0, 0], [3, 0, 1, 0], [1, 0, 0, 0]]))
@@ -33,3 +34,13 @@ def test_columns_that_share_a_row_are_counted_together():
 def test_no_columns_at_all():
     rows, weights = inverse_document_frequency(HashEmbeddingBag(10, 5, 4), np.array([], dtype=np.int32), 3)
     assert len(rows) == len(weights) == 0
+
+
+def test_a_bag_starts_with_it():
+    bag = HashEmbeddingBag(10_000, 50, 4, num_hashes=3, importance_init=0.0)
+    start_from_document_frequency(bag, COUNTS.indices, 3)
+    rows, weights = inverse_document_frequency(bag, COUNTS.indices, 3)
+    assert torch.equal(bag.importance[rows], weights.unsqueeze(1).expand(3, 3))
+    assert bag.importance.any(dim=1).sum() == 3
+    with pytest.raises(ValueError, match="A bag of variant 'standard' has no importance to start"):
+        start_from_document_frequency(HashEmbeddingBag(10, 5, 4, variant="standard"), COUNTS.indices, 3)
