@@ -24,11 +24,11 @@ def test_it_is_scikit_learns_idf_divided_by_its_mean():
     assert len(found) == 3
 
 
-def test_columns_that_share_a_row_are_counted_together():
-    bag = HashEmbeddingBag(1, 50, 4)
-    rows, weights = inverse_document_frequency(bag, COUNTS.indices, 3)
-    assert rows.tolist() == [0]
-    assert weights.tolist() == [1.0]  # and more columns than documents do no harm
+def test_columns_that_share_a_row_are_counted_together_and_never_more_than_the_documents():
+    columns = np.tile(np.arange(101), 3)  # three documents with 101 columns each, in two rows of importance
+    rows, weights = inverse_document_frequency(HashEmbeddingBag(2, 50, 4), columns, 3)
+    assert rows.tolist() == [0, 1]
+    assert weights.tolist() == [1.0, 1.0]
 
 
 def test_no_columns_at_all():
