@@ -30,7 +30,8 @@ def read_lines(path: Path, progress: Callable[[int, int], None] | None = None) -
     path : Path
         The file; one that ends in .gz, .bz2, .xz or .zip is decompressed on the way.
     progress : callable, default=None
-        Called now and then with the number of bytes read and the size of the file, both as stored on disk.
+        Called now and then with the number of bytes read and the size of the file, both as stored on disk. Never
+        called for a pipe, which has neither.
 
     Yields
     ------
@@ -46,6 +47,8 @@ def read_lines(path: Path, progress: Callable[[int, int], None] | None = None) -
     """
     with ExitStack() as stack:
         stored = stack.enter_context(path.open("rb"))
+        if not stored.seekable():
+            progress = None
         size = path.stat().st_size
         stream = stack.enter_context(_decompress(stored, path))
         for number in count(1):
@@ -102,6 +105,8 @@ def _decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
 
 
 def _open_archive(stored: IO[bytes], path: Path) -> zipfile.ZipFile:
+    if not stored.seekable():  # its table of contents stands at its end
+        raise ValueError(f"{path}: a zip archive cannot be read from a pipe. Unpack it on the way, or save it first.")
     try:
         return zipfile.ZipFile(stored)
     except zipfile.BadZipFile as error:

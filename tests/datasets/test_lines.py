@@ -5,6 +5,8 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -84,6 +86,31 @@ def test_wrong_encodings_are_named_with_line_and_remedy(tmp_path: Path) -> None:
         ValueError, match=r"line 1: expected UTF-8, but the file begins like UTF-16\. .*iconv -f utf-16"
     ):
         list(read_lines(path))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a POSIX pipe")
+@pytest.mark.parametrize(("name", "compress"), [("pipe", bytes), ("pipe.gz", gzip.compress)])
+def test_a_pipe_is_read_without_progress(tmp_path: Path, name: str, compress: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / name
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=[compress(b"line\n" * 3000)])
+    writer.start()
+    seen: list[int] = []
+    assert list(read_lines(path, lambda done, size: seen.append(done))) == ["line\n"] * 3000
+    assert seen == []
+    writer.join()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a POSIX pipe")
+def test_a_zip_archive_in_a_pipe_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.zip"
+    os.mkfifo(path)
+    writing = os.open(path, os.O_RDWR)  # or opening it for reading would wait for a writer
+    try:
+        with pytest.raises(ValueError, match=r"pipe\.zip: a zip archive cannot be read from a pipe"):
+            list(read_lines(path))
+    finally:
+        os.close(writing)
 
 
 def test_progress_ends_at_the_size_of_the_file(tmp_path: Path) -> None:
