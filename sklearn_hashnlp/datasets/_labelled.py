@@ -49,7 +49,7 @@ def load_labelled(
     Parameters
     ----------
     path : str or path-like
-        The file.
+        The file. It may be a pipe, whose format must then be given, and which cannot be a zip archive.
     file_format : {"csv", "tsv", "jsonl", "fasttext"}, default=None
         The format, where the name of the file does not tell or tells wrong.
     text_column, label_column : str, default=None
@@ -60,7 +60,7 @@ def load_labelled(
         Whether quotes around a field of CSV or TSV are marks that are not part of it. With ``False`` a quote is a
         character like any other, as in many TSV files.
     progress : callable, default=None
-        Called now and then with the number of bytes read and the size of the file.
+        Called now and then with the number of bytes read and the size of the file; never for a pipe.
 
     Returns
     -------
@@ -79,6 +79,10 @@ def load_labelled(
     See Also
     --------
     load_stdlib_docstrings : Real labelled text without a file.
+
+    Notes
+    -----
+    Reading CSV or TSV raises :func:`csv.field_size_limit` of the process, so that a document may have any length.
 
     Examples
     --------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -26,6 +27,11 @@ FASTTEXT_PREFIX = "__label__"
 
 _LONGEST_LABEL = 1000
 _LARGEST_FIELD = 2**31 - 1  # what fits a C long everywhere
+
+# What fastText splits at, but for NUL, which is a character of a text here. Other blanks of Unicode are none to it.
+_FASTTEXT_BLANKS = " \t\n\v\f\r"
+_FASTTEXT_BLANK = re.compile(f"[{_FASTTEXT_BLANKS}]+")
+_FURTHER_LABEL = re.compile(rf"(?:^|[{_FASTTEXT_BLANKS}\0])({FASTTEXT_PREFIX}[^{_FASTTEXT_BLANKS}\0]*)")
 
 
 class Row(NamedTuple):
@@ -69,10 +75,13 @@ def delimited_rows(
     Raises
     ------
     ValueError
-        For a missing column, a row with too few or too many fields, wrong quotes, or an empty label.
+        For a missing column, a row with too few or too many fields, wrong quotes, a carriage return that stands
+        alone, or a label that is empty or cannot be one.
     """
-    previous_limit = csv.field_size_limit()
-    csv.field_size_limit(max(previous_limit, _LARGEST_FIELD))  # a document of any length is legal
+    # A document of any length is legal. The limit is one for the whole process: whoever put it back at the end of a
+    # file would break a file that is being read beside it, so it is raised and stays.
+    if csv.field_size_limit() < _LARGEST_FIELD:
+        csv.field_size_limit(_LARGEST_FIELD)
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     # Strict: a quote that is never closed would otherwise swallow the rest of the file without a word.
     reader = csv.reader(iter(lines), delimiter=delimiter, quoting=quoting, strict=True)
@@ -97,13 +106,7 @@ def delimited_rows(
                 yield Row(start, fields[text_at], _checked_label(fields[label_at], path, start))
             start = reader.line_num + 1
     except csv.Error as error:
-        raise ValueError(
-            f"{path}, line {start}: the row that begins here breaks the rules of quotes ({error}). A quote inside a "
-            'quoted field is written twice (""). If quotes are plain characters in this file, pass quoted=False '
-            "(--no-quotes)."
-        ) from error
-    finally:
-        csv.field_size_limit(previous_limit)
+        raise ValueError(f"{path}, line {start}: the row that begins here {_fault(error)}") from error
 
 
 def json_rows(lines: Iterable[str], path: Path, columns: Columns) -> Iterator[Row]:
@@ -126,7 +129,8 @@ def json_rows(lines: Iterable[str], path: Path, columns: Columns) -> Iterator[Ro
     Raises
     ------
     ValueError
-        For a line that is no JSON object, a missing key, or a value of the wrong type.
+        For a line that is no JSON object, a missing key, a value of the wrong type, half a surrogate pair in the text
+        or the label, or a label that is empty or cannot be one.
     """
     names: tuple[str, str] | None = None
     for number, line in enumerate(lines, start=1):
@@ -154,13 +158,16 @@ def json_rows(lines: Iterable[str], path: Path, columns: Columns) -> Iterator[Ro
         if not isinstance(label, str | int | float):
             raise ValueError(f"{where}: expected one label under {names[1]!r}, found {_json_type(label)}.")
         if "\\ud" in line.lower():
-            _refuse_half_characters(text, where)
+            _refuse_half_characters(text, "text", where)
+            _refuse_half_characters(str(label), "label", where)
         label = label if isinstance(label, str) else json.dumps(label)
         yield Row(number, text, _checked_label(label, path, number))
 
 
 def fasttext_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
     """Read fastText's training format: ``__label__`` and the label, a blank, and the text.
+
+    Blanks are fastText's: a no-break space, for example, is part of a label or a word.
 
     Parameters
     ----------
@@ -177,20 +184,23 @@ def fasttext_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
     Raises
     ------
     ValueError
-        For a line without a label at its beginning or with several labels.
+        For a line without a label at its beginning, or with a further label anywhere: fastText would learn that one,
+        too, and here it would stay in the text and give the answer away.
     """
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        first, *rest = line.split(maxsplit=1)
+        first, *rest = _FASTTEXT_BLANK.split(line.lstrip(_FASTTEXT_BLANKS), maxsplit=1)
         text = rest[0].rstrip("\r\n") if rest else ""
         if not first.startswith(FASTTEXT_PREFIX):
             raise ValueError(
                 f"{path}, line {number}: expected {FASTTEXT_PREFIX}LABEL at its beginning, found {first[:40]!r}."
             )
-        if text.startswith(FASTTEXT_PREFIX):
+        if FASTTEXT_PREFIX in text and (further := _FURTHER_LABEL.search(text)):
             raise ValueError(
-                f"{path}, line {number}: expected one label, found {first!r} and {text.split()[0][:40]!r}."
+                f"{path}, line {number}: expected one label, found {first[:40]!r} and {further[1][:40]!r}. Several "
+                f"labels a line are not supported. If the second is a word of the text, write it without "
+                f"{FASTTEXT_PREFIX}, or use another format."
             )
         yield Row(number, text, _checked_label(first.removeprefix(FASTTEXT_PREFIX), path, number))
 
@@ -248,16 +258,33 @@ def _checked_label(label: str, path: Path, line: int) -> str:
             f"{path}, line {line}: expected a label, found {len(label)} characters that begin with {label[:40]!r}. "
             "Are text_column and label_column the wrong way round?"
         )
+    if "\0" in label:  # numpy's strings end at trailing NULs: "a" and "a\0" would become one label
+        raise ValueError(f"{path}, line {line}: expected a label, found {label[:40]!r}, which has a NUL character.")
     return label
 
 
-def _refuse_half_characters(text: str, where: str) -> None:
+def _fault(error: csv.Error) -> str:
+    """Say what is wrong with a row that the csv module refused, and what to do."""
+    if "new-line character" in str(error):
+        return (
+            "has a carriage return (\\r) that no line feed follows and no quotes enclose; lines end in \\n or \\r\\n. "
+            "Convert the file first, for example with: tr '\\r' '\\n' < OLD > NEW"
+        )
+    if "field limit" in str(error):
+        return f"cannot be read ({error}). Another part of the program has lowered csv.field_size_limit meanwhile."
+    return (
+        f'breaks the rules of quotes ({error}). A quote inside a quoted field is written twice (""). If quotes are '
+        "plain characters in this file, pass quoted=False (--no-quotes)."
+    )
+
+
+def _refuse_half_characters(text: str, kind: str, where: str) -> None:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         half = f"\\u{ord(text[error.start]):04x}"
         raise ValueError(
-            f"{where}: character {error.start + 1} of the text is {half}, half of a surrogate pair."
+            f"{where}: character {error.start + 1} of the {kind} is {half}, half of a surrogate pair."
         ) from error
 
 

@@ -29,11 +29,21 @@ def test_csv_counts_the_lines_of_quoted_fields() -> None:
     assert rows == [Row(2, 'one\ntwo "quoted"\n\nfour', "a"), Row(7, "", "b")]
 
 
-def test_a_huge_field_is_legal_and_the_limit_of_the_process_stays() -> None:
-    limit = csv.field_size_limit()
-    [row] = read("csv", "label,text\na," + "x" * (limit + 1))
-    assert len(row.text) == limit + 1
-    assert csv.field_size_limit() == limit
+def test_a_huge_field_is_legal() -> None:
+    csv.field_size_limit(1000)
+    [row] = read("csv", "label,text\na," + "x" * 2000)
+    assert len(row.text) == 2000
+    assert csv.field_size_limit() >= 2**31 - 1
+
+
+def test_a_reader_that_ends_leaves_the_field_limit_to_one_beside_it() -> None:
+    csv.field_size_limit(1000)
+    lines = ["label,text\n", "a,b\n", "a," + "x" * 2000 + "\n"]
+    first, second = (delimited_rows(lines, PATH, Columns(), delimiter=",", quoted=True) for _ in range(2))
+    next(first)
+    next(second)
+    first.close()
+    assert len(next(second).text) == 2000
 
 
 def test_a_nul_is_a_character_of_a_text() -> None:
@@ -74,8 +84,14 @@ def test_json_takes_numbers_and_booleans_as_labels() -> None:
 
 
 def test_fasttext() -> None:
-    rows = read("fasttext", "__label__good  very nice \r\n\n\t__label__bad\n__label__c mind the __label__x\n")
-    assert rows == [Row(1, "very nice ", "good"), Row(3, "", "bad"), Row(4, "mind the __label__x", "c")]
+    rows = read("fasttext", "__label__good  very nice \r\n\n\t__label__bad\n__label__c mind the x__label__x\n")
+    assert rows == [Row(1, "very nice ", "good"), Row(3, "", "bad"), Row(4, "mind the x__label__x", "c")]
+
+
+@pytest.mark.parametrize("blank", ["\xa0", "\u2003", "\x1c", "\x85"])
+def test_fasttext_splits_at_ascii_blanks_alone(blank: str) -> None:
+    [row] = read("fasttext", f"__label__a{blank}b {blank}c{blank}__label__d\n")
+    assert row == Row(1, f"{blank}c{blank}__label__d", f"a{blank}b")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +101,10 @@ def test_fasttext() -> None:
         ("csv", 'label,text\na,"b\nc"\na\n', Columns(), r"line 4: expected 2 fields .*, found 1"),
         ("csv", 'label,text\na,b\na,"never\nclosed\n', Columns(), r"line 3: .*quotes \(unexpected end of data\)"),
         ("csv", "label,text\n ,b\n", Columns(), r"line 2: expected a label, found none"),
-        ("csv", "label,text\na\rb,c\n", Columns(), r"line 2: "),
+        ("csv", "label,text\na\rb,c\n", Columns(), r"line 2: the row .* carriage return \(\\r\).*tr '\\r' '\\n' <"),
+        ("csv", "label,text\ra,b\rc,d\r", Columns(), r"line 1: the row .* carriage return \(\\r\)"),
+        ("tsv", "label\ttext\ra\tb\r", Columns(), r"line 1: the row .* carriage return \(\\r\)"),
+        ("csv", "label,text\na\0,b\n", Columns(), r"line 2: expected a label, found 'a\\x00', which has a NUL"),
         ("csv", f"label,text\n{'long ' * 300},b\n", Columns(), r"line 2: .*the wrong way round"),
         ("csv", "l\0a\0,t\0\n", Columns(), r"line 1: NUL bytes in the first line\. Is the file UTF-16"),
         (
@@ -116,6 +135,13 @@ def test_fasttext() -> None:
         ("json", '{"text": "a", "label": null}', Columns(), r"expected one label under 'label', found null"),
         ("json", '{"text": "a", "label": ["b"]}', Columns(), r"expected one label under 'label', found a list"),
         ("json", '{"text": "a\\ud800", "label": "b"}', Columns(), r"line 1: character 2 of the text is \\ud800"),
+        ("json", '{"text": "a", "label": "\\ud800b"}', Columns(), r"line 1: character 1 of the label is \\ud800"),
+        (
+            "json",
+            '{"text": "a", "label": "b\\u0000"}',
+            Columns(),
+            r"line 1: expected a label, found 'b\\x00'",
+        ),
         (
             "fasttext",
             "__label__a b\nno label\n",
@@ -128,6 +154,14 @@ def test_fasttext() -> None:
             Columns(),
             r"expected one label, found '__label__a' and '__label__b'",
         ),
+        (
+            "fasttext",
+            "__label__a b\n__label__a b c\t__label__d e\n",
+            Columns(),
+            r"line 2: expected one label, found '__label__a' and '__label__d'\. Several labels a line are not",
+        ),
+        ("fasttext", "__label__a b\0__label__c", Columns(), r"line 1: expected one label, found .* '__label__c'"),
+        ("fasttext", "__label__a\0b c", Columns(), r"line 1: expected a label, found 'a\\x00b'"),
         ("fasttext", "__label__ c\n", Columns(), r"line 1: expected a label, found none"),
     ],
 )
