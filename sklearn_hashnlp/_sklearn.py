@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import Hidden, Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
 
 try:
     from sklearn.utils._sparse import _align_api_if_sparse
@@ -15,7 +15,14 @@ except ImportError:  # before scikit-learn 1.9 the answer was always a sparse ma
         return X
 
 
-__all__ = ["Hidden", "Interval", "Options", "StrOptions", "fit_context", "in_configured_sparse_interface"]
+__all__ = [
+    "Interval",
+    "Options",
+    "StrOptions",
+    "fit_context",
+    "in_configured_sparse_interface",
+    "validate_parameter_constraints",
+]
 
 
 def in_configured_sparse_interface(X: Any) -> Any:

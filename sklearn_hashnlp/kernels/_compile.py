@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
 from numba import njit
+from numba.core.caching import FunctionCache
 
 Number: TypeAlias = Any
 """A number inside a kernel, whose width and sign follow from what it is computed from."""
@@ -16,8 +21,8 @@ Kernel = TypeVar("Kernel", bound=Callable[..., object])
 def compiled(function: Kernel) -> Kernel:
     """Compile ``function`` on its first call, without the GIL, and keep the machine code for later processes.
 
-    Numba keeps machine code beside the source file or, where that is read-only, in the user's cache folder. Where
-    neither can be written it refuses to decorate at all; the kernel then works uncached.
+    Machine code is kept beside the source file or, where that is read-only, in the user's cache folder, or in
+    ``NUMBA_CACHE_DIR``. Where none of them can be written, or the disk is full, the kernel works uncached.
 
     Parameters
     ----------
@@ -29,10 +34,10 @@ def compiled(function: Kernel) -> Kernel:
     callable
         The compiled function. The original is its ``py_func``.
     """
-    try:
-        return cast(Kernel, njit(cache=True, nogil=True)(function))
-    except RuntimeError:  # "cannot cache function ...: no locator available"
-        return cast(Kernel, njit(nogil=True)(function))
+    dispatcher = njit(nogil=True)(function)
+    with suppress(RuntimeError):  # "cannot cache function ...: no locator available"
+        dispatcher._cache = _KernelCache(function)  # what njit(cache=True) does, with a cache of ours
+    return cast(Kernel, dispatcher)
 
 
 def inlined(function: Kernel) -> Kernel:
@@ -51,3 +56,29 @@ def inlined(function: Kernel) -> Kernel:
         The function, to be called from kernels.
     """
     return cast(Kernel, njit(inline="always")(function))
+
+
+class _KernelCache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache of machine code, but for two things.
+
+    Numba takes machine code for fresh as long as the file of the kernel itself is unchanged. A kernel holds code of
+    other files too (the hash, the tables of characters), so it is fresh only while all of the folder is. And numba
+    lets a transform fail where the cache cannot be written any more; nobody would want that.
+    """
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__(function)
+        self._cache_file._source_stamp = _digest_of_folder()
+
+    @contextmanager
+    def _guard_against_spurious_io_errors(self) -> Iterator[None]:
+        with suppress(OSError):
+            yield
+
+
+@cache
+def _digest_of_folder() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()

@@ -33,7 +33,8 @@ def hash_ngrams(units: Units, ngram_range: tuple[int, int], *, short_segments_wh
         The MurmurHash3 of each n-gram's bytes, row by row.
     """
     min_n, max_n = ngram_range
-    max_n = min(max_n, len(units.posts))
+    # No segment has as many units as there are posts, and larger numbers would leave 64 bits.
+    min_n, max_n = (min(n, len(units.posts)) for n in (min_n, max_n))
     return Ragged(
         *_hash_ngrams(
             units.text, units.posts, units.segments, units.rows, units.gap, min_n, max_n, short_segments_whole

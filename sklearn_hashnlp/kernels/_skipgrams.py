@@ -34,7 +34,8 @@ def hash_skipgrams(units: Units, ngram_range: tuple[int, int], *, max_skip: int)
     section 2.
     """
     min_n, max_n = ngram_range
-    max_n = min(max_n, len(units.posts))
+    # No segment has as many words as there are posts, and larger numbers would leave 64 bits.
+    min_n, max_n, max_skip = (min(number, len(units.posts)) for number in (min_n, max_n, max_skip))
     sizes = np.zeros(len(units.rows), dtype=np.int64)
     nothing = np.empty(0, dtype=np.int32)
     _hash_skipgrams(units.text, units.posts, units.segments, units.rows, min_n, max_n, max_skip, sizes[1:], nothing)

@@ -25,10 +25,11 @@ from sklearn_hashnlp.kernels import (
 from sklearn_hashnlp.text._documents import (
     CHARACTER_CHUNK,
     as_documents,
+    check_column,
     check_encodable,
-    check_strings,
     in_chunks,
     pack,
+    plain_texts,
 )
 from sklearn_hashnlp.text._sparse_rows import Rows, sparse_matrix
 
@@ -155,10 +156,10 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
         Raises
         ------
         ValueError
-            If ``X`` is a single string, or a parameter has a value that it cannot have.
+            If ``X`` is a single string or a table, or a parameter has a value that it cannot have.
         """
-        if isinstance(X, str | bytes):
-            as_documents(X, caller=type(self).__name__)
+        if X is not None:
+            check_column(X, caller=type(self).__name__)
         self._check_ngram_range()
         return self
 
@@ -189,9 +190,8 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
         documents = as_documents(X, caller=caller)
 
         def make_rows(first: int, chunk: list[Any]) -> Iterator[Rows]:
-            check_strings(chunk, first=first, caller=caller)
             for texts in pack(
-                chunk,
+                plain_texts(chunk, first=first, caller=caller),
                 lowercase=bool(self.lowercase),
                 preprocess=str.lower if self.lowercase else None,
                 # Every character of a text is in some n-gram, so a surrogate always matters.

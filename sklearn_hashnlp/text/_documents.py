@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +18,15 @@ WORD_CHUNK, CHARACTER_CHUNK = 2**19, 2**18
 _FEW_DOCUMENTS = 128
 
 
-def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
-    """Give the documents of a list, tuple, generator, array or data-frame column, one after the other.
+def check_column(X: Any, *, caller: str) -> None:
+    """Refuse what cannot be a column of documents, without reading any of them.
 
     Parameters
     ----------
-    X : iterable of str
-        A list, a tuple, a generator, a one-dimensional numpy array, or a column of pandas, polars or Arrow.
+    X : object
+        What a user handed in.
     caller : str
         The name of the estimator, for the messages.
-
-    Returns
-    -------
-    iterable
-        The documents. What they are is not looked at yet.
 
     Raises
     ------
@@ -52,16 +47,39 @@ def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
             f"{caller} expects one column of documents, got a {type(X).__name__} of shape {shape}. "
             "Hand in the column with the texts, such as X['text'] of a data frame or X[:, 0] of an array."
         )
+    if not isinstance(X, Iterable):
+        raise TypeError(
+            f"{caller} expects an iterable over documents, such as a list of str, got {X!r} ({type(X).__name__})."
+        )
+
+
+def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
+    """Give the documents of a list, tuple, generator, array or data-frame column, one after the other.
+
+    Parameters
+    ----------
+    X : iterable of str
+        A list, a tuple, a generator, a one-dimensional numpy array, or a column of pandas, polars or Arrow.
+    caller : str
+        The name of the estimator, for the messages.
+
+    Returns
+    -------
+    iterable
+        The documents. What they are is not looked at yet.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`check_column`.
+    """
+    check_column(X, caller=caller)
     # numpy, then pandas and polars, then Arrow: each names its list of plain Python objects differently.
     for to_list in ("tolist", "to_list", "to_pylist"):
         if hasattr(X, to_list):
             documents: list[Any] = getattr(X, to_list)()
             return documents
-    if not isinstance(X, Iterable):
-        raise TypeError(
-            f"{caller} expects an iterable over documents, such as a list of str, got {X!r} ({type(X).__name__})."
-        )
-    return X
+    return cast(Iterable[Any], X)
 
 
 def in_chunks(documents: Iterable[Any], *, n_characters: int) -> Iterator[tuple[int, list[Any]]]:
@@ -95,46 +113,74 @@ def in_chunks(documents: Iterable[Any], *, n_characters: int) -> Iterator[tuple[
         yield first, chunk
 
 
-def check_strings(chunk: Sequence[Any], *, first: int, caller: str, accept_bytes: bool = False) -> None:
-    """Refuse what is no text, by its position.
+def plain_text(document: Any, *, position: int, caller: str, wanted: str = "str") -> str:
+    """Give one document as a plain ``str``, or refuse it.
 
     Parameters
     ----------
-    chunk : sequence
-        Some of the documents.
-    first : int
-        The position of the first of them.
+    document : object
+        The document, decoded.
+    position : int
+        Its position.
     caller : str
-        The name of the estimator, for the messages.
-    accept_bytes : bool, default=False
-        Whether bytes will be decoded.
+        The name of the estimator, for the message.
+    wanted : str, default="str"
+        What documents may be, for the message.
+
+    Returns
+    -------
+    str
+        The text. A subclass of ``str`` has become ``str``: kernels must not trust a length that is computed.
 
     Raises
     ------
     ValueError
-        If a document is NaN, as a missing text is in a data frame.
+        If the document is NaN, as a missing text is in a data frame.
     TypeError
-        If a document is anything else that is no text.
+        If the document is anything else that is no text.
     """
-    kinds = str | bytes if accept_bytes else str
-    if set(map(type, chunk)) <= {str}:
-        return
-    for position, document in enumerate(chunk, first):
-        if isinstance(document, kinds):
-            continue
-        what = "bytes or str" if accept_bytes else "str"
-        advice = (
-            "Missing texts have to go first: drop those rows or put '' in their place."
-            if document is None or type(document).__name__ == "NAType" or document != document
-            else "Documents have to be decoded first: document.decode('utf-8')."
-            if isinstance(document, bytes)
-            else "Documents have to become texts first: [str(document) for document in X]."
-        )
-        error = ValueError if isinstance(document, float) and document != document else TypeError
-        raise error(
-            f"{caller} expects documents of type {what}, but document {position} is {_shown(document)} "
-            f"({type(document).__name__}). {advice}"
-        )
+    if isinstance(document, str):
+        return str.__str__(document)
+    is_nan = isinstance(document, float) and document != document
+    if document is None or is_nan or type(document).__name__ == "NAType":
+        advice = "Missing texts have to go first: drop those rows or put '' in their place."
+    elif isinstance(document, bytes):
+        advice = "Documents have to be decoded first: document.decode('utf-8')."
+    else:
+        advice = "Documents have to become texts first: [str(document) for document in X]."
+    shown = repr(document)
+    message = (
+        f"{caller} expects documents of type {wanted}, but document {position} is "
+        f"{shown if len(shown) <= 40 else shown[:37] + '...'} ({type(document).__name__}). {advice}"
+    )
+    raise ValueError(message) if is_nan else TypeError(message)
+
+
+def plain_texts(chunk: list[Any], *, first: int, caller: str) -> list[str]:
+    """Give documents as plain ``str``, or refuse the first that is none.
+
+    Parameters
+    ----------
+    chunk : list
+        Some of the documents.
+    first : int
+        The position of the first of them.
+    caller : str
+        The name of the estimator, for the message.
+
+    Returns
+    -------
+    list of str
+        The texts.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`plain_text`.
+    """
+    if set(map(type, chunk)) == {str}:
+        return chunk
+    return [plain_text(text, position=position, caller=caller) for position, text in enumerate(chunk, first)]
 
 
 def pack(
@@ -258,8 +304,3 @@ def surrogate_error(caller: str, position: int, error: UnicodeEncodeError) -> Va
         f"{error.object!r}, which UTF-8 cannot encode. Repair it with "
         "text.encode('utf-8', 'replace').decode('utf-8')."
     )
-
-
-def _shown(document: Any) -> str:
-    shown = repr(document)
-    return shown if len(shown) <= 40 else shown[:37] + "..."

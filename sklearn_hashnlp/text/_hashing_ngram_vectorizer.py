@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from sklearn_hashnlp._sklearn import Interval, in_configured_sparse_interface
+from sklearn_hashnlp._sklearn import Interval, in_configured_sparse_interface, validate_parameter_constraints
 from sklearn_hashnlp.kernels import (
     L1,
     L2,
@@ -29,10 +29,11 @@ from sklearn_hashnlp.text._documents import (
     CHARACTER_CHUNK,
     WORD_CHUNK,
     as_documents,
+    check_column,
     check_encodable,
-    check_strings,
     in_chunks,
     pack,
+    plain_text,
     surrogate_error,
 )
 from sklearn_hashnlp.text._sparse_rows import Rows, sparse_matrix
@@ -122,7 +123,8 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]
     both floating types. Whatever else is asked for, such as a callable or another pattern, is left to scikit-learn,
     on one thread.
 
-    Two things differ from scikit-learn: ``n_features`` may be 2**31 - 1, and no documents make a matrix of no rows.
+    Three things differ from scikit-learn: ``n_features`` may be 2**31 - 1, no documents make a matrix of no rows, and
+    counts in float32 go on beyond 2**24, where adding ones stops.
 
     References
     ----------
@@ -207,8 +209,8 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]
         ValueError
             If ``X`` is a single string or a table, or a parameter has a value that it cannot have.
         """
-        if isinstance(X, str | bytes):
-            as_documents(X, caller=type(self).__name__)
+        if X is not None:
+            check_column(X, caller=type(self).__name__)
         super().fit(X, y)
         return self
 
@@ -235,6 +237,13 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]
         """
         caller = type(self).__name__
         documents = as_documents(X, caller=caller)
+        # Without `fit`, scikit-learn checks nothing; these two would end the process, or come too late.
+        checked = ("n_features", "n_jobs")
+        validate_parameter_constraints(
+            {name: self._parameter_constraints[name] for name in checked},
+            {name: getattr(self, name) for name in checked},
+            caller_name=caller,
+        )
         self._validate_ngram_range()
         analyze = self.build_analyzer()  # its warnings and errors are scikit-learn's own
         cut = self._compiled_analyzer()
@@ -250,7 +259,7 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]
 
         def make_rows(first: int, chunk: list[Any]) -> Iterator[Rows]:
             for texts in pack(
-                self._decoded(chunk, first),
+                self._texts(chunk, first),
                 lowercase=bool(self.lowercase),
                 preprocess=preprocess,
                 check_surrogates=lambda index, document: check_surrogates(first + index, document),
@@ -276,20 +285,21 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]
             n_jobs=self.n_jobs,
         )
 
-    def _decoded(self, chunk: list[Any], first: int) -> list[str]:
-        if self.input == "content":
-            if set(map(type, chunk)) == {str} and type(self).decode is HashingVectorizer.decode:
-                return chunk
-            check_strings(chunk, first=first, caller=type(self).__name__, accept_bytes=True)
-        texts = []
-        for position, document in enumerate(chunk, first):
-            try:
-                texts.append(self.decode(document))
-            except (UnicodeDecodeError, OSError) as error:
-                error.add_note(f"{type(self).__name__}: this happened at document {position}.")
-                raise
-        check_strings(texts, first=first, caller=type(self).__name__)
-        return texts
+    def _texts(self, chunk: list[Any], first: int) -> list[str]:
+        if self.input == "content" and set(map(type, chunk)) == {str} and type(self).decode is HashingVectorizer.decode:
+            return chunk
+        return [self._text(document, position) for position, document in enumerate(chunk, first)]
+
+    def _text(self, document: Any, position: int) -> str:
+        caller = type(self).__name__
+        if self.input == "content" and not isinstance(document, str | bytes):
+            plain_text(document, position=position, caller=caller, wanted="bytes or str")
+        try:
+            text = self.decode(document)
+        except (UnicodeDecodeError, OSError) as error:
+            error.add_note(f"{caller}: this happened at document {position}.")
+            raise
+        return plain_text(text, position=position, caller=caller)
 
     def _compiled_analyzer(self) -> Callable[[Texts], Ragged] | None:
         """Give the kernels that do what the parameters ask for, or None if none do."""
@@ -300,8 +310,7 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]
             or callable(self.strip_accents)
             or self.norm not in _NORMS
             or np.dtype(self.dtype) not in (np.float32, np.float64)
-            or not all(isinstance(number, Integral) for number in (self.n_features, min_n, max_n))
-            or not (1 <= self.n_features < 2**31 and min_n >= 1)
+            or not (isinstance(min_n, Integral) and isinstance(max_n, Integral) and int(min_n) >= 1)
         ):
             return None
         ngram_range = (int(min_n), int(max_n))
@@ -333,7 +342,7 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]
             nonlocal position
             for position, document in enumerate(chain(leading, iterator)):
                 if must_be_texts:
-                    check_strings([document], first=position, caller=caller, accept_bytes=True)
+                    self._text(document, position)
                 yield document
 
         try:

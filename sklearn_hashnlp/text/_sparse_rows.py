@@ -15,6 +15,10 @@ from scipy.sparse import csr_matrix
 from sklearn_hashnlp._sklearn import in_configured_sparse_interface
 
 
+_MOST_ROOM_AHEAD = 2**25
+"""Values that room is made for before they come; memory that is not written to yet is not taken yet either."""
+
+
 class Rows(NamedTuple):
     """Some rows of a CSR matrix, with the names that scipy gives to its arrays."""
 
@@ -64,10 +68,9 @@ def sparse_matrix(
         row_ends.append(rows.indptr[1:] + size)
         end = size + len(rows.indices)
         if end > len(indices):
-            # Rows so far tell how many values are still to come. Room that is not written to costs no memory.
-            expected = 2.0 if n_documents is None else 1.1 * n_documents / n_rows
-            indices = _grown(indices, size, max(end, int(end * expected)))
-            data = _grown(data, size, len(indices))
+            capacity = _capacity(end, n_rows, n_documents)
+            indices = _grown(indices, size, capacity)
+            data = _grown(data, size, capacity)
         indices[size:end] = rows.indices
         data[size:end] = rows.data
         size = end
@@ -80,6 +83,13 @@ def sparse_matrix(
     matrix = csr_matrix((data, indices, indptr), shape=(n_rows, n_features))
     matrix.has_canonical_format = True
     return in_configured_sparse_interface(matrix)
+
+
+def _capacity(n_values: int, n_rows: int, n_documents: int | None) -> int:
+    """Guess how many values there will be, from those of the first rows."""
+    expected = 2 * n_values if n_documents is None else int(1.1 * n_values / n_rows * n_documents)
+    # The first documents may be the longest by far, so the guess is held within bounds.
+    return max(n_values, min(expected, n_values + max(n_values, _MOST_ROOM_AHEAD)))
 
 
 def _grown(array: NDArray[Any], size: int, capacity: int) -> NDArray[Any]:

@@ -89,3 +89,13 @@ def test_skipgrams_of_the_source():
     assert hash_skipgrams(units, (2, 2), max_skip=2).offsets[-1] == 9
     assert hash_skipgrams(units, (3, 3), max_skip=2).offsets[-1] == 10
     assert hash_skipgrams(units, (3, 3), max_skip=0).offsets[-1] == 3
+
+
+@pytest.mark.parametrize("n", [10**6, 2**63, 10**30])
+def test_absurd_numbers_do_no_harm(n):
+    units = word_units(pack(["a b c d", ""]))
+    assert hash_ngrams(units, (n, n)).offsets.tolist() == [0, 0, 0]
+    assert rows_of(hash_ngrams(units, (1, n))) == slow_ngrams(units, (1, 4), " ")
+    assert rows_of(hash_ngrams(units, (n, n), short_segments_whole=True)) == slow_ngrams(units, (4, 4), " ")
+    # With any number of words left out, the skip-grams are all subsets.
+    assert hash_skipgrams(units, (1, n), max_skip=n).offsets.tolist() == [0, 2**4 - 1, 2**4 - 1]

@@ -17,7 +17,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils import get_tags
 
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
-from sklearn_hashnlp.text import HashingNgramVectorizer
+from sklearn_hashnlp.text import HashingNgramVectorizer, _hashing_ngram_vectorizer
 
 from ..strategies import TEXTS
 
@@ -129,6 +129,29 @@ def test_one_huge_document_among_small_ones():
     huge = "Lorem ipsum dolor sit amet, consectetur — adipiscing élit. " * 9_000
     for parameters in ({"ngram_range": (1, 2)}, {"analyzer": "char", "ngram_range": (1, 3), "dtype": np.float32}):
         assert_same_matrix(*both(["small", huge, "", "small too"], **parameters))
+
+
+def test_a_long_document_in_front_of_short_ones_asks_for_little_memory():
+    rng = np.random.default_rng(0)
+    long = " ".join(map(str, rng.integers(10**6, size=300_000)))
+    X = HashingNgramVectorizer().transform([long, *["a b cd"] * 200_000])
+    assert X.shape[0] == 200_001
+    assert X.data.base is None or X.data.base.nbytes < 2**30
+
+
+class Lying(str):
+    """A text that is not as long as it says."""
+
+    __slots__ = ()
+
+    def __len__(self):
+        return 2**22
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_the_length_that_a_subclass_of_str_claims_is_not_believed(n_jobs):
+    X = HashingNgramVectorizer(n_jobs=n_jobs).transform([Lying("ab cd"), "x y"])
+    assert_same_matrix(X, HashingVectorizer().transform(["ab cd", "x y"]))
 
 
 def test_no_documents_make_no_rows():
@@ -271,12 +294,13 @@ def test_what_is_no_text_is_named_by_its_position(parameters, culprit, error, sh
         HashingNgramVectorizer(**parameters).transform(["fine", "fine too", culprit])
 
 
+@pytest.mark.parametrize("method", ["fit", "transform"])
 @pytest.mark.parametrize(
     "table", [pd.DataFrame({"text": TEXT_LIST}), pl.DataFrame({"text": TEXT_LIST}), np.array([TEXT_LIST])]
 )
-def test_a_table_is_refused(table):
+def test_a_table_is_refused(method, table):
     with pytest.raises(ValueError, match="expects one column of documents"):
-        HashingNgramVectorizer().transform(table)
+        getattr(HashingNgramVectorizer(), method)(table)
 
 
 def test_what_cannot_be_iterated_is_refused():
@@ -320,6 +344,28 @@ def test_a_lone_surrogate_outside_all_ngrams_does_no_harm(parameters, text):
 def test_wrong_values_are_refused_by_fit(parameters):
     with pytest.raises(ValueError, match=f"The {next(iter(parameters))!r} parameter of HashingNgramVectorizer"):
         HashingNgramVectorizer(**parameters).fit(TEXT_LIST)
+
+
+@pytest.mark.parametrize("parameters", [{"n_features": 0}, {"n_features": 2**31}, {"n_jobs": "all"}])
+def test_the_dangerous_ones_are_refused_without_fit_too(parameters):
+    with pytest.raises(ValueError, match=f"The {next(iter(parameters))!r} parameter of HashingNgramVectorizer"):
+        HashingNgramVectorizer(**parameters).transform(TEXT_LIST)
+
+
+def test_after_an_error_the_waiting_chunks_are_given_up(monkeypatch):
+    packed = []
+    pack = _hashing_ngram_vectorizer.pack
+
+    def watched(texts, **options):
+        packed.append(len(texts))
+        return pack(texts, **options)
+
+    monkeypatch.setattr(_hashing_ngram_vectorizer, "pack", watched)
+    # Two threads have five chunks of 128 documents to do when the first one fails; each takes a while.
+    texts = ["\ud800", *["some words " * 5_000] * 1_000]
+    with pytest.raises(ValueError, match="document 0 holds"):
+        HashingNgramVectorizer(analyzer="char", n_jobs=2).transform(texts)
+    assert len(packed) <= 4
 
 
 def test_it_is_a_scikit_learn_vectorizer():
