@@ -17,11 +17,8 @@ and named by --fasttext-python ft/bin/python; without it its row is left out.
 from __future__ import annotations
 
 import argparse
-import datetime
-import importlib.metadata
 import json
 import os
-import platform
 import re
 import statistics
 import subprocess
@@ -35,6 +32,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
+from surroundings import surroundings
 
 from sklearn_hashnlp.estimators import make_text_classifier
 
@@ -119,13 +117,8 @@ def fasttext(python: str, train: pd.DataFrame, test: pd.DataFrame, options: dict
 def report(
     runs: dict[str, Any], settings: dict[str, Any], arguments: argparse.Namespace, rows: tuple[int, int]
 ) -> None:
-    packages = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
-    result: dict[str, Any] = {
+    result: dict[str, Any] = surroundings("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch") | {
         "data": {"name": "AG News", "training rows": rows[0], "test rows": rows[1]},
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "machine": {"processor": platform.machine(), "cores": os.cpu_count(), "system": platform.system()},
-        "versions": {"python": platform.python_version()}
-        | {name: importlib.metadata.version(name) for name in packages},
         "threads": arguments.threads,
         "fastText": settings,
         "models": {},

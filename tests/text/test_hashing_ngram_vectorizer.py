@@ -2,8 +2,10 @@
 
 import io
 import itertools
+import os
 import pickle
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils import get_tags
 
-from sklearn_hashnlp.datasets import load_stdlib_docstrings
+from sklearn_hashnlp.datasets import load_labelled, load_stdlib_docstrings
 from sklearn_hashnlp.text import HashingNgramVectorizer, _hashing_ngram_vectorizer
 
 from ..strategies import TEXTS
@@ -95,6 +97,23 @@ def test_characters_of_any_text(analyzer, texts, flags):
 @pytest.mark.parametrize("n_jobs", [None, 3])
 def test_real_texts(real_texts, parameters, n_jobs):
     assert_same_matrix(*both(real_texts, n_jobs=n_jobs, **parameters))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("HASHNLP_DATA" not in os.environ, reason="HASHNLP_DATA names no data folder")
+@pytest.mark.parametrize("name", ["ag_news", "imdb", "languages79", "swda", "trec"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"ngram_range": (1, 2), "token_pattern": r"\w+|[^\w\s]"},
+        {"ngram_range": (1, 3), "stop_words": ["the", "of", "und"], "strip_accents": "unicode"},
+        {"analyzer": "char", "ngram_range": (1, 4)},
+        {"analyzer": "char_wb", "ngram_range": (3, 5), "lowercase": False, "dtype": np.float32},
+    ],
+)
+def test_real_data_sets(name, parameters):
+    texts = load_labelled(Path(os.environ["HASHNLP_DATA"]) / name / "train.csv")[0][:6_000]
+    assert_same_matrix(*both(texts, n_jobs=2, **parameters))
 
 
 @pytest.mark.parametrize("analyzer", ["word", "char", "char_wb"])
