@@ -124,10 +124,10 @@ def _make_keys(
     reciprocal = 1.0 / divisor
     for i in range(size):
         hashed = hashes[first + i]
-        # All numbers here are exact in float64, where the quotient is off by one at most; dividing would take longer.
+        # Dividing would take longer. All numbers here are exact in float64 but the reciprocal, so that a whole quotient
+        # may come out just below itself: the rest is then the divisor.
         magnitude = abs(np.float64(hashed))
         rest = magnitude - np.floor(magnitude * reciprocal) * divisor
-        rest = rest + divisor if rest < 0 else rest
         rest = rest - divisor if rest >= divisor else rest
         column = np.uint32(np.int32(rest))
         keys[i] = np.uint32(column << np.uint32(1)) | (np.uint32(np.uint32(hashed) >> np.uint32(31)) & sign_bit)

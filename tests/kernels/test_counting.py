@@ -72,6 +72,15 @@ def test_norms_are_scikit_learns_to_the_last_bit(norm, name, dtype, repetitions)
     np.testing.assert_array_equal(data, expected.data)
 
 
+@given(st.integers(1, 2**31 - 1) | st.integers(1, 1000))
+def test_multiples_of_the_number_of_columns_and_their_neighbours(n_features):
+    largest = (2**31 - 1) // n_features
+    multiples = [n_features * k for k in {*range(1, min(largest, 300) + 1), *range(max(1, largest - 300), largest + 1)}]
+    values = [m + d for m in multiples for d in (-1, 0, 1) if m + d < 2**31]
+    indices = count_hashes(ragged([[value] for value in values]), n_features=n_features)[0]
+    assert indices.tolist() == [value % n_features for value in values]
+
+
 def test_no_rows_at_all():
     indices, data, indptr = count_hashes(ragged([]), n_features=10)
     assert len(indices) == len(data) == 0

@@ -222,7 +222,7 @@ def test_a_generator_is_read_as_it_goes():
     def texts():
         for i in range(5_000):
             seen.append(i)
-            yield f"text number {i}" if i < 4_000 else 7
+            yield f"text number {i} " * 50 if i < 4_000 else 7
 
     with pytest.raises(TypeError, match="document 4000 is 7"):
         HashingNgramVectorizer().transform(texts())
