@@ -27,6 +27,11 @@ ALLOWED_CLASSES: dict[str, str] = {
     "Pipeline": "sklearn.pipeline",
 }
 
+# Calls of encode within one another and Python's frames grow together; what is saved must load with a deeper stack.
+_DEEPEST = 50
+# joblib reads this folder's files at the next fit, and they are pickles: a model that names it names code.
+_CACHE = "memory"
+
 
 def encode_model(model: Any) -> tuple[dict[str, Any], Arrays]:
     """Describe a model by JSON values and arrays.
@@ -48,17 +53,34 @@ def encode_model(model: Any) -> tuple[dict[str, Any], Arrays]:
     ------
     TypeError
         For a class that is not known and for a parameter value that a folder cannot hold.
+    ValueError
+        If pipelines are nested too deeply.
     sklearn.exceptions.NotFittedError
         If there is something to learn and it was not learned yet.
     """
     arrays: Arrays = {}
+    depth = 0
 
     def encode(estimator: Any, where: str) -> dict[str, Any]:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            raise ValueError(f"A model folder cannot hold this model: it is nested deeper than {_DEEPEST} estimators.")
+        description = describe(estimator, where)
+        depth -= 1
+        return description
+
+    def describe(estimator: Any, where: str) -> dict[str, Any]:
         name = type(estimator).__name__
         if name not in ALLOWED_CLASSES or _class_named(name) is not type(estimator):
             raise TypeError(
                 f"A model folder cannot hold {where}: it is a {type(estimator).__module__}.{name}, and only these "
                 f"classes are known: {', '.join(sorted(ALLOWED_CLASSES))}. Use joblib.dump(model, path) instead."
+            )
+        if getattr(estimator, _CACHE, None) is not None:
+            raise TypeError(
+                f"A model folder cannot hold parameter {_CACHE!r} of {name}: the next fit would read pickles from the "
+                f"cache that it names, and pickles are code. Unset it first: set_params({_CACHE}=None)."
             )
         parameters = {
             parameter: encode_value(value, f"parameter {parameter!r} of {name}", encode)
@@ -132,6 +154,11 @@ def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str
         raise ModelFormatError(
             f"The model sets the parameter {unknown[0]!r}, which {name} of this version does not have. "
             "Was it saved by a newer version of sklearn-hashnlp or scikit-learn?"
+        )
+    if parameters.get(_CACHE) is not None:
+        raise ModelFormatError(
+            f"The model sets the parameter {_CACHE!r} of {name}: the next fit would read pickles from the cache that "
+            "it names, and pickles are code."
         )
     values = {
         parameter: decode_value(value, f"parameter {parameter!r} of {name}", decode)

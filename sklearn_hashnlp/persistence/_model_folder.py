@@ -50,7 +50,10 @@ def save_model(model: Any, folder: str | os.PathLike[str]) -> None:
     ------
     TypeError
         If the model is of another class, or has a parameter that is code or an object (a function as ``analyzer``,
-        ``callbacks``, a ``RandomState``). The message names it. Nothing was written then.
+        ``callbacks``, a ``RandomState``), or that leads to code (``memory``). The message names it. Nothing was
+        written then.
+    ValueError
+        If the model is nested too deeply. Nothing was written then.
     sklearn.exceptions.NotFittedError
         If the model was not fitted.
     FileExistsError
@@ -74,7 +77,10 @@ def save_model(model: Any, folder: str | os.PathLike[str]) -> None:
     >>> folder.cleanup()
     """
     folder = Path(folder)
-    description, arrays = encode_model(model)
+    try:
+        description, arrays = encode_model(model)
+    except RecursionError as error:
+        raise ValueError("A model folder cannot hold this model: it is nested too deeply.") from error
     document = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -82,7 +88,7 @@ def save_model(model: Any, folder: str | os.PathLike[str]) -> None:
         "model": description,
     }
     document["digest"] = _digest(document, arrays)
-    check_replaceable(folder)
+    _check_contents(folder)
     folder.mkdir(parents=True, exist_ok=True)
     # Within the folder, and so within its file system, where renaming is atomic.
     unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder))
@@ -240,25 +246,39 @@ def _hash_specification() -> Any:
 
 
 def check_replaceable(folder: Path) -> None:
-    """Refuse to write into a folder that holds other things than a model.
+    """Make sure that a model can be saved: before hours of training rather than after.
 
     Parameters
     ----------
     folder : Path
-        Where a model is to be saved; ask before hours of training rather than after.
+        Where a model is to be saved. If it does not exist it is made, to see that it can be, and removed again.
 
     Raises
     ------
     FileExistsError
         If the folder, or one that it would stand in, is a file, or if it holds something else than a model.
-    PermissionError
-        If the folder, or the one that it would be made in, cannot be written.
+    OSError
+        If the folder cannot be made or written, for example ``PermissionError``.
     """
+    _check_contents(folder)
+    made = [place for place in (folder, *folder.absolute().parents) if not place.exists()]
+    try:
+        # Done and not asked: what os.access says about root, read-only mounts and network drives is not the truth.
+        folder.mkdir(parents=True, exist_ok=True)
+        Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder)).rmdir()
+    except OSError as error:
+        raise OSError(error.errno, f"no model can be saved there ({error.strerror})", str(folder)) from error
+    finally:
+        with suppress(OSError):  # not made, or somebody has put something into it meanwhile
+            for place in made:
+                place.rmdir()
+
+
+def _check_contents(folder: Path) -> None:
+    """Refuse a folder that holds other things than a model, and a path through a file."""
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not there.is_dir():
         raise FileExistsError(f"{str(there)!r} is a file. Give a folder to save the model in.")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise PermissionError(f"{str(there)!r} is a folder that you may not write into.")
     if there != folder:
         return
     others = sorted(path.name for path in folder.iterdir() if not path.name.startswith(_UNFINISHED))
@@ -294,5 +314,7 @@ def _remove_abandoned(folder: Path) -> None:
     """Remove what writers left that were killed. A young one may still be at work."""
     for path in folder.glob(f"{_UNFINISHED}*"):
         with suppress(OSError):
-            if time.time() - path.stat().st_mtime > _SECONDS_TO_FINISH:
+            # The folder's own time stands still while a large file in it grows.
+            newest = max(place.stat().st_mtime for place in (path, *path.iterdir()))
+            if time.time() - newest > _SECONDS_TO_FINISH:
                 shutil.rmtree(path, ignore_errors=True)

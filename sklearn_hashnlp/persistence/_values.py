@@ -99,7 +99,8 @@ def decode_value(value: Any, where: str, decode_estimator: Callable[[Any, str], 
     Returns
     -------
     object
-        A value equal to the encoded one and of the same type.
+        A value equal to the encoded one. It has the same type but for numpy's scalars and subclasses of ``str``,
+        ``int``, ``float``, ``list``, ``set`` and ``frozenset``, which have become the plain type.
 
     Raises
     ------

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from joblib import Memory
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
@@ -78,6 +79,34 @@ def test_what_cannot_be_saved_is_named(centroids: Any) -> None:
     model.means_ = np.array(["a", "b"])
     with pytest.raises(TypeError, match="'means' of Centroids: it is an array of <U1"):
         encode_model(model)
+
+
+@pytest.mark.parametrize("memory", ["cache", Memory(None)])
+def test_a_cache_of_pickles_is_refused_on_both_ways(memory: Any) -> None:
+    inner = Pipeline([("v", HashingVectorizer())], memory=memory)
+    with pytest.raises(
+        TypeError, match=r"parameter 'memory' of Pipeline: .*pickles are code.*set_params\(memory=None\)"
+    ):
+        encode_model(Pipeline([("inner", inner)]))
+    description, arrays = encode_model(Pipeline([("v", HashingVectorizer())]))
+    assert description["parameters"]["memory"] is None
+    description["parameters"]["memory"] = "cache"
+    with pytest.raises(ModelFormatError, match=r"sets the parameter 'memory' of Pipeline: .*pickles are code"):
+        decode_model(description, arrays)
+
+
+def test_nesting_has_an_end_and_what_is_saved_loads() -> None:
+    model = HashingVectorizer(n_features=8)
+    for _ in range(49):
+        model = Pipeline([("step", model)])
+    loaded = there_and_back(model)
+    for _ in range(49):
+        [(_, loaded)] = loaded.steps  # transform would take scikit-learn years: it asks each step for its tags twice
+    assert loaded.n_features == 8
+    with pytest.raises(ValueError, match="nested deeper than 50 estimators"):
+        encode_model(Pipeline([("step", model)]))
+    beside = [(f"step{number}", Normalizer()) for number in range(60)]
+    assert len(there_and_back(Pipeline(beside))) == 60
 
 
 def test_a_subclass_under_the_name_of_a_known_class_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -101,10 +102,31 @@ def test_a_folder_with_other_things_is_refused(model: Any, tmp_path: Path) -> No
 def test_a_folder_that_cannot_be_written_is_told_before_any_work(
     model: Any, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    for folder in (saved, saved.parent / "new" / "model"):
-        with pytest.raises(PermissionError, match="you may not write into"):
-            _model_folder.check_replaceable(folder)
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", "somewhere")
+
+    for function in ("mkdir", "mkdtemp"):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path if function == "mkdir" else _model_folder.tempfile, function, refuse)
+            for folder in (saved, saved.parent / "new" / "model"):
+                with pytest.raises(OSError, match=r"no model can be saved there \(Read-only file system\)") as caught:
+                    _model_folder.check_replaceable(folder)
+                assert caught.value.filename == str(folder)
+    assert [path.name for path in saved.parent.iterdir()] == ["model"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a folder that even root cannot write into")
+def test_a_folder_that_root_cannot_write_is_told() -> None:
+    with pytest.raises(OSError, match="no model can be saved there"):
+        _model_folder.check_replaceable(Path("/proc/model"))
+
+
+def test_asking_whether_a_model_can_be_saved_leaves_nothing(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(saved.parent)
+    for folder in (saved, Path("a/b"), Path("c")):
+        _model_folder.check_replaceable(folder)
+    assert [path.name for path in saved.parent.iterdir()] == ["model"]
+    assert sorted(path.name for path in saved.iterdir()) == FILES
 
 
 def test_other_files_beside_a_model_stay(model: Any, saved: Path) -> None:
@@ -119,6 +141,19 @@ def test_a_refused_model_touches_nothing(saved: Path, tmp_path: Path) -> None:
         with pytest.raises(TypeError, match="analyzer"):
             save_model(HashingVectorizer(analyzer=str.split), folder)
     assert [(saved / name).read_bytes() for name in FILES] == before
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_model_nested_without_end_is_refused_and_touches_nothing(tmp_path: Path) -> None:
+    model: Any = HashingVectorizer()
+    for _ in range(2000):
+        model = Pipeline([("step", model)])
+    words: Any = []
+    for _ in range(2000):
+        words = [words]
+    for strange in (model, HashingVectorizer(stop_words=words)):
+        with pytest.raises(ValueError, match="A model folder cannot hold this model: it is nested"):
+            save_model(strange, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
@@ -169,12 +204,14 @@ def test_a_crash_of_the_first_save_can_be_repaired(model: Any, saved: Path) -> N
 
 
 def test_abandoned_files_are_removed_when_they_are_old(model: Any, saved: Path) -> None:
-    for name in ("old", "young"):
+    for name in ("old", "growing", "young"):
         (saved / f".saving-{name}").mkdir()
+        (saved / f".saving-{name}" / FILES[1]).touch()
     an_hour_ago = time.time() - 4000
-    os.utime(saved / ".saving-old", (an_hour_ago, an_hour_ago))
+    for path in (".saving-old", f".saving-old/{FILES[1]}", ".saving-growing"):
+        os.utime(saved / path, (an_hour_ago, an_hour_ago))
     save_model(model, saved)
-    assert sorted(path.name for path in saved.iterdir()) == [".saving-young", *FILES]
+    assert sorted(path.name for path in saved.iterdir()) == [".saving-growing", ".saving-young", *FILES]
 
 
 def test_no_model_is_a_file_not_found(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -66,11 +67,14 @@ def test_dtypes_keep_their_kind(dtype: Any) -> None:
         (np.bool_(True), True),
         (np.str_("a"), "a"),
         (np.float64("inf"), float("inf")),
+        (re.IGNORECASE, 2),
+        (type("Words", (list,), {})(["a"]), ["a"]),
+        (type("Words", (frozenset,), {})(["a"]), frozenset(["a"])),
     ],
 )
-def test_numpy_scalars_become_plain(value: Any, plain: Any) -> None:
+def test_numpy_scalars_and_subclasses_become_plain(value: Any, plain: Any) -> None:
     assert there_and_back(value) == plain
-    assert isinstance(there_and_back(value), type(plain))
+    assert type(there_and_back(value)) is type(plain)
 
 
 def test_sets_are_written_in_one_order() -> None:
