@@ -50,7 +50,8 @@ def predict(
     """Label texts; the parameters are the command's options."""
     screen = Screen(as_json=as_json, quiet=quiet)
     from_stdin = file is None or str(file) == "-"
-    if not from_stdin and file is not None and not file.is_file():  # told before torch is loaded
+    # Told before torch is loaded. A pipe is no regular file and yet can be read.
+    if not from_stdin and file is not None and (file.is_dir() or not file.exists()):
         raise FileNotFoundError(
             f"{file} is a folder; expected a text file." if file.is_dir() else f"{file} does not exist."
         )
@@ -77,27 +78,41 @@ def predict(
 
 
 def _batches_of_lines(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Yield the lines in batches; where one cannot be read, those before it come first and then its error."""
     lines = iter(lines)
-    while batch := list(islice(lines, _BATCH)):
-        yield [_without_end(line) for line in batch]
+    failure: Exception | None = None
+    while failure is None:
+        batch: list[str] = []
+        try:
+            for line in islice(lines, _BATCH):
+                batch.append(_without_end(line))  # noqa: PERF401 (a comprehension would lose the lines before an error)
+        except (OSError, ValueError) as error:
+            failure = error
+        if batch:
+            yield batch
+        elif failure is None:
+            return
+    raise failure
 
 
 def _batches_of_stream(stream: BinaryIO) -> Iterator[list[str]]:
     """Yield the lines that have come, as soon as they have: a pipe that is slow is answered line by line."""
-    rest, number = b"", 0
+    rest: list[bytes] = []  # what has come of a line, joined once: adding each chunk to the last copies them all again
+    number = 0
     read = stream.read1 if isinstance(stream, io.BufferedReader) else stream.read
     while chunk := read(_READ):
         # Only the new part is searched, so that one huge line in many chunks is not searched again and again.
         cut = chunk.rfind(b"\n") + 1
         if not cut:
-            rest += chunk
+            rest.append(chunk)
             continue
-        whole, rest = rest + chunk[:cut], chunk[cut:]
+        whole = b"".join([*rest, chunk[:cut]])
+        rest = [chunk[cut:]] if cut < len(chunk) else []
         lines = whole[:-1].split(b"\n")
         yield from _batches_of_lines(_decode(line, number + at) for at, line in enumerate(lines, start=1))
         number += len(lines)
     if rest:
-        yield [_without_end(_decode(rest, number + 1))]
+        yield [_without_end(_decode(b"".join(rest), number + 1))]
 
 
 def _decode(line: bytes, number: int) -> str:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,46 @@ def test_errors_are_one_line(
     arguments = [str(model) if argument == "MODEL" else argument for argument in arguments]
     result = hashnlp("predict", *arguments, stdin=stdin)
     assert (result.code, result.err) == (1, f"hashnlp: {message}\n")
+
+
+class CountedJoins(bytes):
+    """A chunk whose addition to others is an error: it copies all that came before."""
+
+    def __radd__(self, other: bytes) -> bytes:
+        raise AssertionError("copied")
+
+    __add__ = __radd__
+
+
+def test_a_long_line_in_many_chunks_is_put_together_once() -> None:
+    class Stream:
+        parts = [CountedJoins(b"x" * 10)] * 50 + [CountedJoins(b"y\n")]
+
+        def read(self, _: int) -> bytes:
+            return self.parts.pop(0) if self.parts else b""
+
+    assert list(_batches_of_stream(Stream())) == [["x" * 500 + "y"]]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("where", ["stdin", "file"])
+def test_lines_before_a_wrong_one_are_answered(hashnlp: Any, model: Path, tmp_path: Path, where: str) -> None:
+    content = b"a fine film\ndull and long\nb\xe9d\nfunny\n"
+    path = tmp_path / "texts.txt"
+    path.write_bytes(content)
+    result = hashnlp("predict", "--model", model, *([path] if where == "file" else []), stdin=content)
+    assert (result.code, result.out) == (1, "good\nbad\n")
+    assert "line 3: expected UTF-8" in result.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a POSIX pipe")
+def test_the_file_may_be_a_pipe(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=[b"a fine film\n"])
+    writer.start()
+    result = hashnlp("predict", "--model", model, path)
+    assert (result.code, result.out) == (0, "good\n"), result.err
+    writer.join()
 
 
 def test_chunks_of_any_size_give_the_same_lines() -> None:
