@@ -87,7 +87,8 @@ def measure(true: Any, found: Any) -> dict[str, Any]:
 
     names = sorted(set(true.tolist()) | set(found.tolist()))
     scores = precision_recall_fscore_support(true, found, labels=names, zero_division=0.0)
-    columns = [column.tolist() for column in scores]
+    # scikit-learn's counts turn into floats where a label has no true texts.
+    columns = [*(column.tolist() for column in scores[:3]), scores[3].astype(int).tolist()]
     return {
         "accuracy": float((true == found).mean()),
         "n_texts": len(true),

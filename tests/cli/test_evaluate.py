@@ -51,6 +51,20 @@ def test_an_unknown_label_is_told_and_counts_as_wrong(hashnlp: Any, model: Path,
     assert "never finds, these labels" in result.err
 
 
+def test_numbers_of_texts_are_whole_also_where_every_label_is_unknown() -> None:
+    report = measure(np.array(["odd", "odd"]), np.array(["good", "bad"]))
+    supports = [scores["support"] for scores in report["labels"].values()]
+    assert supports == [0, 0, 2]
+    assert {type(support) for support in supports} == {int}
+
+
+def test_an_unknown_label_alone_has_a_whole_number_of_texts(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text("label,text\nodd,a fine film\n", encoding="utf-8")
+    out = hashnlp("test", path, "--model", model).out
+    assert [line.split()[-1] for line in out.splitlines() if line.startswith(("good ", "odd "))][:2] == ["0", "1"]
+
+
 def test_many_labels_are_told_by_their_confusions(capsys: pytest.CaptureFixture[str]) -> None:
     true = np.array([f"label{number}" for number in range(20)] * 3)
     found = true.copy()
