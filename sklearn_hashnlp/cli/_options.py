@@ -35,6 +35,14 @@ LabelledFile = Annotated[
         show_default=False,
     ),
 ]
+
+
+def _refuse_no_threads(n_jobs: int | None) -> int | None:
+    if n_jobs == 0:
+        raise typer.BadParameter("0 threads do no work; give 1 or more, or -1 for all.")
+    return n_jobs
+
+
 ModelFolder = Annotated[
     Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the model.", show_default=False)
 ]
@@ -53,11 +61,17 @@ LabelColumn = Annotated[
 Quoted = Annotated[
     bool, typer.Option("--quotes/--no-quotes", help="Whether quotes in CSV and TSV enclose fields, or are characters.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Same seed and data, same model.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed and data, same model.")]
 ComputeDevice = Annotated[Device, typer.Option(help="Where to train; auto takes a GPU where there is one.")]
 Jobs = Annotated[
     int | None,
-    typer.Option("--n-jobs", "-j", help="Threads that turn texts into n-grams; -1: all.", show_default=False),
+    typer.Option(
+        "--n-jobs",
+        "-j",
+        help="Threads that turn texts into n-grams; -1: all.",
+        show_default=False,
+        callback=_refuse_no_threads,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no hints.")]

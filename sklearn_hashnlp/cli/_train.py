@@ -39,7 +39,8 @@ Learn to label texts from a file of texts and labels, and save the model.
   hashnlp train train.jsonl --model m --valid valid.jsonl
   hashnlp train all.csv --model m --holdout 0.1
 
-With --valid or --holdout it also tells the accuracy on texts that the model did not learn from. A model that is in \
+With --valid or --holdout it also tells the accuracy on texts that the model did not learn from, and with \
+--quiet that alone. A model that is in \
 DIR is replaced when the new one is complete, and stays if training is interrupted.
 """
 
@@ -70,10 +71,18 @@ def train(
     screen = Screen(as_json=as_json, quiet=quiet)
     if valid is not None and holdout:
         raise typer.BadParameter("give --valid or --holdout, not both.")
-    from sklearn_hashnlp.cli._work import check_labels, make_pipeline, predict_proba, read_labelled, train_pipeline
+    from sklearn_hashnlp.cli._work import (
+        check_device,
+        check_labels,
+        make_pipeline,
+        predict_proba,
+        read_labelled,
+        train_pipeline,
+    )
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
+    check_device(device.value)
     check_replaceable(model)
     options = {
         "file_format": file_format,
@@ -110,6 +119,10 @@ def train(
             "held_out_accuracy": accuracy,
         }
         screen.put_json(report)
+        return
+    if quiet:
+        if accuracy is not None:  # what --valid or --holdout asked for
+            print(f"{accuracy:.4f}")
         return
     screen.show(f"Trained on {len(texts):,} texts in {seconds:.1f} s")
     if accuracy is not None and measured is not None:

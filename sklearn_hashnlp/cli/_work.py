@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from sklearn_hashnlp.cli._errors import noticing_interrupts
 from sklearn_hashnlp.cli._screen import Screen, bar
@@ -64,6 +67,30 @@ def check_labels(labels: NDArray[np.str_], source: str) -> None:
     if len(different) < 2:
         raise ValueError(
             f"{source}: expected at least two different labels to tell apart, found only {different.pop()!r}."
+        )
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that is not there, before a large file is read for it.
+
+    Parameters
+    ----------
+    device : {"cpu", "cuda", "auto"}
+        Where to train.
+
+    Raises
+    ------
+    typer.BadParameter
+        If there is no such device.
+    """
+    if device != "cuda":
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        raise typer.BadParameter(
+            f"--device cuda: torch {torch.__version__} finds no CUDA device. Give auto to use one only where there is "
+            "one, or cpu."
         )
 
 
@@ -185,11 +212,27 @@ def load_classifier(folder: Path) -> Any:
     Raises
     ------
     ValueError
-        If the model in the folder is no classifier.
+        If the model in the folder is no classifier, or one that would take texts for names of files to open.
     """
     from sklearn_hashnlp.persistence import load_model
 
     model = load_model(folder)
     if not hasattr(model, "predict_proba"):
         raise ValueError(f"{folder} holds a {type(model).__name__} that does not classify texts.")
+    for estimator in _estimators_in(model):
+        if getattr(estimator, "input", "content") != "content":
+            raise ValueError(
+                f"{folder} holds a {type(estimator).__name__} with input={estimator.input!r}: it would take each text "
+                "for the name of a file and open it. The command line gives a model texts only."
+            )
     return model
+
+
+def _estimators_in(value: Any) -> Iterator[Any]:
+    """Yield all estimators within one; get_params would hide one of two steps of the same name."""
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _estimators_in(part)
+    elif hasattr(value, "get_params"):
+        yield value
+        yield from _estimators_in(list(value.get_params(deep=False).values()))

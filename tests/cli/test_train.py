@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,44 @@ def test_held_out_accuracy_and_json(hashnlp: Any, data: Path, tmp_path: Path, op
 def test_quiet_prints_nothing(hashnlp: Any, data: Path, tmp_path: Path) -> None:
     result = hashnlp("train", data, "-m", tmp_path / "m", "--quiet")
     assert (result.code, result.out, result.err) == (0, "", "")
+
+
+@pytest.mark.usefixtures("small")
+def test_quiet_prints_the_accuracy_that_was_asked_for(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--quiet", "--holdout", 0.25, "--epochs", 5)
+    assert (result.code, result.out, result.err) == (0, "1.0000\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["--seed", 2**32], "4294967295"), (["--n-jobs", 0], "0 threads"), (["--device", "cuda"], "no CUDA device")],
+)
+def test_values_out_of_range_are_usage_errors_before_reading(
+    hashnlp: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: Any, message: str
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    result = hashnlp("train", tmp_path / "never read.csv", "-m", tmp_path / "m", *arguments)
+    assert result.code == 2
+    assert message in result.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a folder that even root cannot write into")
+def test_a_folder_that_cannot_be_written_is_told_before_reading(hashnlp: Any, tmp_path: Path) -> None:
+    result = hashnlp("train", tmp_path / "never read.csv", "-m", "/proc/m")
+    assert result.code == 1
+    assert "/proc/m: no model can be saved there" in result.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX pipe")
+@pytest.mark.usefixtures("small")
+def test_the_data_may_come_from_a_pipe(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[data.read_bytes()])
+    writer.start()
+    result = hashnlp("train", "--format", "csv", "-m", tmp_path / "m", pipe)
+    assert result.code == 0, result.err
+    writer.join()
 
 
 @pytest.mark.usefixtures("small")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import Normalizer
 
 from sklearn_hashnlp.cli import _work
 from sklearn_hashnlp.cli._screen import Screen
@@ -51,6 +52,17 @@ def test_callbacks_of_the_user_are_called_and_put_back(screen: Screen, small: An
     model = small(classifier__callbacks=mine)
     _work.train_pipeline(screen, model, [text for _, text in rows], np.array([label for label, _ in rows]))
     assert model["classifier"].callbacks is mine
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_model_that_opens_files_is_refused(small: Any, rows: Any, tmp_path: Path, hidden: bool) -> None:
+    model = small().fit([text for _, text in rows], [label for label, _ in rows])
+    model["vectorizer"].set_params(input="filename")
+    if hidden:  # behind a second step of the same name
+        model.steps.insert(1, ("vectorizer", Normalizer()))
+    save_model(model, tmp_path)
+    with pytest.raises(ValueError, match=r"holds a HashingVectorizer with input='filename'.* open it"):
+        _work.load_classifier(tmp_path)
 
 
 def test_a_folder_with_something_that_does_not_classify(tmp_path: Path) -> None:
