@@ -14,7 +14,6 @@ from scipy.sparse import csr_matrix
 
 from sklearn_hashnlp._sklearn import in_configured_sparse_interface
 
-
 _MOST_ROOM_AHEAD = 2**25
 """Values that room is made for before they come; memory that is not written to yet is not taken yet either."""
 
