@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -11,12 +10,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from sklearn_hashnlp._sklearn import Interval, Options, StrOptions, fit_context
 from sklearn_hashnlp.kernels import (
-    L1,
-    L2,
-    NO_NORM,
     Ragged,
     Texts,
-    count_hashes,
     hash_ngrams,
     hash_skipgrams,
     word_character_units,
@@ -27,13 +22,9 @@ from sklearn_hashnlp.text._documents import (
     as_documents,
     check_column,
     check_encodable,
-    in_chunks,
-    pack,
     plain_texts,
 )
-from sklearn_hashnlp.text._sparse_rows import Rows, sparse_matrix
-
-_NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
+from sklearn_hashnlp.text._hashed_counts import hashed_counts
 
 
 class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]
@@ -189,38 +180,24 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
         caller = type(self).__name__
         documents = as_documents(X, caller=caller)
 
-        def make_rows(first: int, chunk: list[Any]) -> Iterator[Rows]:
-            for texts in pack(
-                plain_texts(chunk, first=first, caller=caller),
-                lowercase=bool(self.lowercase),
-                preprocess=str.lower if self.lowercase else None,
-                # Every character of a text is in some n-gram, so a surrogate always matters.
-                check_surrogates=lambda index, text: check_encodable(
-                    text.split(), position=first + index, caller=caller
-                ),
-                max_characters=2 * CHARACTER_CHUNK,
-            ):
-                yield Rows(
-                    *count_hashes(
-                        self._hashes(texts),
-                        n_features=int(self.n_features),
-                        alternate_sign=bool(self.alternate_sign),
-                        binary=bool(self.binary),
-                        norm=_NORMS[self.norm],
-                        dtype=self.dtype,
-                    )
-                )
-
-        return sparse_matrix(
-            in_chunks(documents, n_characters=CHARACTER_CHUNK),
-            make_rows,
-            n_documents=len(documents) if isinstance(documents, Sequence) else None,
-            n_features=int(self.n_features),
+        return hashed_counts(
+            documents,
+            read=lambda chunk, first: plain_texts(chunk, first=first, caller=caller),
+            preprocess=str.lower if self.lowercase else None,
+            # Refused wherever it stands: whether it is in an n-gram hangs on the length of a word.
+            check_surrogates=lambda text, position: check_encodable(text.split(), position=position, caller=caller),
+            hash_texts=self._hash,
+            n_characters=CHARACTER_CHUNK,
+            lowercase=self.lowercase,
+            n_features=self.n_features,
+            alternate_sign=self.alternate_sign,
+            binary=self.binary,
+            norm=self.norm,
             dtype=self.dtype,
             n_jobs=self.n_jobs,
         )
 
-    def _hashes(self, texts: Texts) -> Ragged:
+    def _hash(self, texts: Texts) -> Ragged:
         min_n, max_n = (int(n) for n in self.ngram_range)
         split_punctuation = self.split == "punctuation"
         if self.analyzer == "skipgram":

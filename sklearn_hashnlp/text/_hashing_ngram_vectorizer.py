@@ -13,14 +13,10 @@ from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp._sklearn import Interval, in_configured_sparse_interface, validate_parameter_constraints
 from sklearn_hashnlp.kernels import (
-    L1,
-    L2,
-    NO_NORM,
     Ragged,
     Texts,
     WordSet,
     character_units,
-    count_hashes,
     hash_ngrams,
     word_character_units,
     word_units,
@@ -31,14 +27,10 @@ from sklearn_hashnlp.text._documents import (
     as_documents,
     check_column,
     check_encodable,
-    in_chunks,
-    pack,
     plain_text,
     surrogate_error,
 )
-from sklearn_hashnlp.text._sparse_rows import Rows, sparse_matrix
-
-_NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
+from sklearn_hashnlp.text._hashed_counts import NORMS, hashed_counts
 
 # Token patterns that a kernel knows: the least length of a word, and whether punctuation is kept.
 _COMPILED_PATTERNS = {
@@ -246,42 +238,24 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]
         )
         self._validate_ngram_range()
         analyze = self.build_analyzer()  # its warnings and errors are scikit-learn's own
-        cut = self._compiled_analyzer()
-        if cut is None:
+        hash_texts = self._compiled_analyzer()
+        if hash_texts is None:
             return self._transform_uncompiled(documents)
 
-        def check_surrogates(position: int, document: str) -> None:
-            check_encodable(analyze(document), position=position, caller=caller)
-
         plain = not self.strip_accents and not self.lowercase
-        preprocess = None if plain else self.build_preprocessor()
-        n_characters = WORD_CHUNK if self.analyzer == "word" else CHARACTER_CHUNK
-
-        def make_rows(first: int, chunk: list[Any]) -> Iterator[Rows]:
-            for texts in pack(
-                self._texts(chunk, first),
-                lowercase=bool(self.lowercase),
-                preprocess=preprocess,
-                check_surrogates=lambda index, document: check_surrogates(first + index, document),
-                max_characters=2 * n_characters,
-            ):
-                yield Rows(
-                    *count_hashes(
-                        cut(texts),
-                        n_features=int(self.n_features),
-                        alternate_sign=bool(self.alternate_sign),
-                        binary=bool(self.binary),
-                        norm=_NORMS[self.norm],
-                        dtype=np.dtype(self.dtype).type,
-                    )
-                )
-
-        return sparse_matrix(
-            in_chunks(documents, n_characters=n_characters),
-            make_rows,
-            n_documents=len(documents) if isinstance(documents, Sequence) else None,
-            n_features=int(self.n_features),
-            dtype=np.dtype(self.dtype).type,
+        return hashed_counts(
+            documents,
+            read=self._texts,
+            preprocess=None if plain else self.build_preprocessor(),
+            check_surrogates=lambda text, position: check_encodable(analyze(text), position=position, caller=caller),
+            hash_texts=hash_texts,
+            n_characters=WORD_CHUNK if self.analyzer == "word" else CHARACTER_CHUNK,
+            lowercase=self.lowercase,
+            n_features=self.n_features,
+            alternate_sign=self.alternate_sign,
+            binary=self.binary,
+            norm=self.norm,
+            dtype=self.dtype,
             n_jobs=self.n_jobs,
         )
 
@@ -308,7 +282,7 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]
             any(getattr(type(self), step) is not getattr(HashingVectorizer, step) for step in _STEPS)
             or self.preprocessor is not None
             or callable(self.strip_accents)
-            or self.norm not in _NORMS
+            or self.norm not in NORMS
             or np.dtype(self.dtype) not in (np.float32, np.float64)
             or not (isinstance(min_n, Integral) and isinstance(max_n, Integral) and int(min_n) >= 1)
         ):

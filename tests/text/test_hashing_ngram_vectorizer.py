@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils import get_tags
 
 from sklearn_hashnlp.datasets import load_labelled, load_stdlib_docstrings
-from sklearn_hashnlp.text import HashingNgramVectorizer, _hashing_ngram_vectorizer
+from sklearn_hashnlp.text import HashingNgramVectorizer, _hashed_counts
 
 from ..strategies import TEXTS
 
@@ -373,13 +373,13 @@ def test_the_dangerous_ones_are_refused_without_fit_too(parameters):
 
 def test_after_an_error_the_waiting_chunks_are_given_up(monkeypatch):
     packed = []
-    pack = _hashing_ngram_vectorizer.pack
+    pack = _hashed_counts.pack
 
     def watched(texts, **options):
         packed.append(len(texts))
         return pack(texts, **options)
 
-    monkeypatch.setattr(_hashing_ngram_vectorizer, "pack", watched)
+    monkeypatch.setattr(_hashed_counts, "pack", watched)
     # Two threads have five chunks of 128 documents to do when the first one fails; each takes a while.
     texts = ["\ud800", *["some words " * 5_000] * 1_000]
     with pytest.raises(ValueError, match="document 0 holds"):

@@ -1,0 +1,87 @@
+"""Documents to a sparse matrix of hashed n-gram counts: what all transformers of this folder do at heart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from sklearn_hashnlp.kernels import L1, L2, NO_NORM, Ragged, Texts, count_hashes
+from sklearn_hashnlp.text._documents import in_chunks, pack
+from sklearn_hashnlp.text._sparse_rows import Rows, sparse_matrix
+
+NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
+
+
+def hashed_counts(
+    documents: Iterable[Any],
+    *,
+    read: Callable[[list[Any], int], list[str]],
+    preprocess: Callable[[str], str] | None,
+    check_surrogates: Callable[[str, int], None],
+    hash_texts: Callable[[Texts], Ragged],
+    n_characters: int,
+    lowercase: bool,
+    n_features: int,
+    alternate_sign: bool,
+    binary: bool,
+    norm: str | None,
+    dtype: Any,
+    n_jobs: int | None,
+) -> Any:
+    """Read, pack, hash and count documents, chunk by chunk, on one or more threads.
+
+    Parameters
+    ----------
+    documents : iterable
+        As a user handed them in.
+    read : callable
+        Makes texts of a chunk of documents, given the position of its first.
+    preprocess : callable or None
+        What is done to each text that is not of ASCII alone, lower case included.
+    check_surrogates : callable
+        Called with each text that holds a lone surrogate and its position; raises an error if that matters.
+    hash_texts : callable
+        The kernels that make the hashes of the n-grams of packed texts.
+    n_characters : int
+        How many characters make a chunk.
+    lowercase : bool
+        Whether texts of ASCII alone become lower case.
+    n_features, alternate_sign, binary, norm, dtype, n_jobs
+        As in :class:`HashingNgramVectorizer`.
+
+    Returns
+    -------
+    sparse matrix of shape (n_documents, n_features)
+        The counts.
+    """
+    number = np.dtype(dtype).type
+
+    def make_rows(first: int, chunk: list[Any]) -> Iterator[Rows]:
+        for texts in pack(
+            read(chunk, first),
+            lowercase=bool(lowercase),
+            preprocess=preprocess,
+            check_surrogates=lambda index, text: check_surrogates(text, first + index),
+            max_characters=2 * n_characters,
+        ):
+            yield Rows(
+                *count_hashes(
+                    hash_texts(texts),
+                    n_features=int(n_features),
+                    alternate_sign=bool(alternate_sign),
+                    binary=bool(binary),
+                    norm=NORMS[norm],
+                    dtype=number,
+                )
+            )
+
+    return sparse_matrix(
+        in_chunks(documents, n_characters=n_characters),
+        make_rows,
+        n_documents=len(documents) if isinstance(documents, Sequence) else None,
+        n_features=int(n_features),
+        dtype=number,
+        n_jobs=n_jobs,
+    )
