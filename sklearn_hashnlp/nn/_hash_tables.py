@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from sklearn_hashnlp.nn._aggregations import AGGREGATIONS
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
-from sklearn_hashnlp.nn._universal_hash import hash_constants, hash_tensor
+from sklearn_hashnlp.nn._universal_hash import hash_constants, mix_tensor, slot_tensor
 
 VARIANTS = ("improved", "paper", "standard")
 _LARGEST = 2**31 - 1
@@ -142,11 +142,13 @@ class HashTables(nn.Module):
         slots : Tensor of int64, shape (..., num_hashes)
             Rows of ``pool``: u_1(w) .. u_k(w); of D1(w) for ``"paper"``. For ``"standard"`` ``rows``, one column.
         """
-        rows = hash_tensor(ids, self._constants[0], self.num_embeddings)
+        mixed = mix_tensor(ids)
+        rows = slot_tensor(mixed, self._constants[0], self.num_embeddings)
         if self.importance is None:
             return rows, rows.unsqueeze(-1)
-        keys = rows if self.variant == "paper" else ids
-        slots = [hash_tensor(keys, constants, self.num_buckets) for constants in self._constants[1:]]
+        if self.variant == "paper":
+            mixed = mix_tensor(rows)
+        slots = [slot_tensor(mixed, constants, self.num_buckets) for constants in self._constants[1:]]
         return rows, torch.stack(slots, dim=-1)
 
     def weights_of(self, rows: Tensor) -> Tensor:

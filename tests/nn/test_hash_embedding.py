@@ -16,6 +16,8 @@ IDS = [0, 1, 7, 7, 2**31 - 2, 123_456_789]
 
 
 def plain_slot(key, constants, size):
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        key = (key ^ (key >> shift)) * factor % 2**32
     a, b = constants
     return ((a * key + b) % 2**64) // 2**32 * size // 2**32
 
