@@ -88,13 +88,18 @@ class HashEmbedding(HashTables):
 
         Parameters
         ----------
-        ids : Tensor of int64 of any shape (...)
+        ids : Tensor of any integer dtype and any shape (...)
             Feature ids; only the low 32 bits count.
 
         Returns
         -------
         Tensor of shape (..., output_dim)
             e_w for each id.
+
+        Raises
+        ------
+        TypeError
+            If the ids are no integers.
         """
         rows, slots = self.locate(ids)  # (...), (..., k)
         parts = functional.embedding(slots, self.pool, sparse=self.sparse)  # (..., k, d)

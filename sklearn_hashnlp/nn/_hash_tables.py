@@ -132,7 +132,7 @@ class HashTables(nn.Module):
 
         Parameters
         ----------
-        ids : Tensor of int64 of any shape (...)
+        ids : Tensor of any integer dtype and any shape (...)
             Feature ids; only the low 32 bits count.
 
         Returns

@@ -15,6 +15,10 @@ HASH_SPECIFICATION = 1
 _WORD = 2**64 - 1
 _HALF = 2**32 - 1
 _FIRST, _SECOND = 0x85EBCA6B, 0xC2B2AE35  # the multipliers of fmix32
+_INTEGERS = {
+    *(torch.int8, torch.int16, torch.int32, torch.int64),
+    *(torch.uint8, torch.uint16, torch.uint32, torch.uint64),
+}
 
 
 def splitmix64(seed: int, n_values: int) -> list[int]:
@@ -104,6 +108,11 @@ def hash_array(keys: NDArray[Any], constants: tuple[int, int], size: int) -> NDA
     ndarray of int64, shaped as ``keys``
         The slots.
 
+    Raises
+    ------
+    TypeError
+        If the keys are no integers.
+
     References
     ----------
     .. [1] Appleby (2011). MurmurHash3, https://github.com/aappleby/smhasher, ``fmix32`` of ``MurmurHash3.cpp``.
@@ -117,6 +126,8 @@ def hash_array(keys: NDArray[Any], constants: tuple[int, int], size: int) -> NDA
     >>> hash_array(np.array([0, 1, 2]), hash_constants(0, 1)[0], 1000).tolist()
     [431, 623, 723]
     """
+    if keys.dtype.kind not in "iu":
+        raise TypeError(f"Ids must be integers, got an array of {keys.dtype}.")
     a, b = (np.uint64(value) for value in constants)
     mixed = keys.reshape(-1).astype(np.uint32)  # flat, as numpy warns when scalars wrap around but not when arrays do
     mixed ^= mixed >> np.uint32(16)
@@ -133,7 +144,7 @@ def mix_tensor(keys: Tensor) -> Tensor:
 
     Parameters
     ----------
-    keys : Tensor of int64 of any shape
+    keys : Tensor of any integer dtype and any shape
         Only the low 32 bits count.
 
     Returns
@@ -141,14 +152,21 @@ def mix_tensor(keys: Tensor) -> Tensor:
     Tensor of int64, shaped as ``keys``
         Numbers in ``[0, 2**32)``, different for different keys.
 
+    Raises
+    ------
+    TypeError
+        If the keys are no integers.
+
     Examples
     --------
     >>> import torch
     >>> [hex(value) for value in mix_tensor(torch.tensor([0, 1])).tolist()]
     ['0x0', '0x514e28b7']
     """
+    if keys.dtype not in _INTEGERS:
+        raise TypeError(f"Ids must be integers, got a tensor of {keys.dtype}.")
     # Products of two 32-bit numbers wrap around an int64, but their low 32 bits are right, and only those are kept.
-    mixed = keys & _HALF
+    mixed = keys.to(torch.int64) & _HALF  # in 32 bits the mask would be -1 and the arithmetic would lose bits
     mixed = ((mixed ^ (mixed >> 16)) * _FIRST) & _HALF
     mixed = ((mixed ^ (mixed >> 13)) * _SECOND) & _HALF
     return mixed ^ (mixed >> 16)
@@ -191,7 +209,7 @@ def hash_tensor(keys: Tensor, constants: tuple[int, int], size: int) -> Tensor:
 
     Parameters
     ----------
-    keys : Tensor of int64 of any shape
+    keys : Tensor of any integer dtype and any shape
         Only the low 32 bits count.
     constants : (int, int)
         ``(a, b)`` from :func:`hash_constants`.
@@ -202,6 +220,11 @@ def hash_tensor(keys: Tensor, constants: tuple[int, int], size: int) -> Tensor:
     -------
     Tensor of int64, shaped as ``keys``
         The slots.
+
+    Raises
+    ------
+    TypeError
+        If the keys are no integers.
 
     Examples
     --------

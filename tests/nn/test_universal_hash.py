@@ -86,11 +86,26 @@ def test_numpy_torch_and_plain_integers_agree(keys, constants, size):
     assert all(0 <= slot < size for slot in expected)
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
-def test_the_dtype_of_the_keys_does_not_matter(dtype):
-    constants = hash_constants(3, 1)[0]
-    keys = np.array([0, 5, 2**31 - 1], dtype=dtype)
-    assert hash_array(keys, constants, 1000).tolist() == [plain_hash(int(key), constants, 1000) for key in keys]
+@pytest.mark.parametrize("name", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+def test_the_dtype_of_the_keys_does_not_matter(name):
+    dtype = np.dtype(name)
+    smallest, largest = max(np.iinfo(dtype).min, -5), min(np.iinfo(dtype).max, 2**32 - 1)
+    keys = np.array([0, 5, largest, smallest], dtype=dtype)
+    for constants in hash_constants(3, 4):
+        expected = [plain_hash(int(key), constants, 2**31 - 1) for key in keys]
+        assert hash_array(keys, constants, 2**31 - 1).tolist() == expected
+        slots = hash_tensor(torch.from_numpy(keys), constants, 2**31 - 1)
+        assert slots.tolist() == expected
+        assert slots.dtype == torch.int64
+
+
+@pytest.mark.parametrize("name", ["float32", "float64", "bool", "complex64"])
+def test_keys_that_are_no_integers_are_named(name):
+    keys = np.zeros(3, dtype=name)
+    with pytest.raises(TypeError, match=f"Ids must be integers, got an array of {name}"):
+        hash_array(keys, (1, 2), 10)
+    with pytest.raises(TypeError, match=f"Ids must be integers, got a tensor of torch.{name}"):
+        hash_tensor(torch.from_numpy(keys), (1, 2), 10)
 
 
 def test_pairs_collide_as_often_as_chance_over_the_family():
