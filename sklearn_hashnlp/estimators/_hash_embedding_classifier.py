@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
@@ -15,15 +14,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skorch.helper import predefined_split
 
 from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
-from sklearn_hashnlp.estimators._batches import RaggedBatches, RaggedRows
+from sklearn_hashnlp.estimators._batches import RaggedRows
 from sklearn_hashnlp.estimators._best_weights import StopAtBest
 from sklearn_hashnlp.estimators._document_frequency import start_from_document_frequency
-from sklearn_hashnlp.estimators._hash_embedding_net import PREDICT_ROWS, BagOfHashEmbeddings, RaggedNet
+from sklearn_hashnlp.estimators._hash_embedding_net import RaggedNet, make_net, net_from_state
 from sklearn_hashnlp.estimators._model_state import pack_labels, unpack_labels
 from sklearn_hashnlp.estimators._sparse_rows import canonical_rows
 from sklearn_hashnlp.estimators._training import one_torch_thread, resolve_device, torch_seed
 from sklearn_hashnlp.estimators._validation_rows import hold_out
-from sklearn_hashnlp.nn import RowwiseAdagrad
 
 _SEEDS = 2**31 - 1
 
@@ -107,7 +105,8 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         An entry an epoch: ``epoch``, ``train_loss``, ``dur`` (seconds) and, where rows were held out, ``valid_loss``
         and ``valid_acc``.
     net_ : skorch.NeuralNet
-        The trained net; ``net_.module_.bag`` is a :class:`sklearn_hashnlp.nn.HashEmbeddingBag`.
+        The trained net; ``net_.module_.bag`` is a :class:`sklearn_hashnlp.nn.HashEmbeddingBag`. Of a model that was
+        loaded or copied, ``net_.history`` holds what ``history_`` holds, and neither batches nor callbacks are kept.
 
     See Also
     --------
@@ -252,7 +251,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         held_out = self.validation_fraction if self.early_stopping else 0.0
         train_rows, valid_rows = hold_out(rows, held_out, seed=split_seed)
         with one_torch_thread():
-            net = self._make_net(len(classes), hash_seed, device)
+            net = make_net(self._architecture(len(classes), hash_seed), device)
             self._add_training(net, valid_rows, np.random.default_rng(batch_seed))
             with torch_seed(module_seed, device):
                 net.initialize()
@@ -335,32 +334,21 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
                     f"integers with 1 <= fewest <= most. Got {pair!r} instead."
                 )
 
-    def _make_net(self, n_classes: int, hash_seed: int, device: str) -> RaggedNet:
-        return RaggedNet(
-            BagOfHashEmbeddings,
-            criterion=torch.nn.CrossEntropyLoss,
-            module__num_embeddings=int(self.n_embeddings),
-            module__num_buckets=int(self.n_buckets),
-            module__embedding_dim=int(self.embedding_dim),
-            module__num_hashes=int(self.n_hashes),
-            module__variant=self.variant,
-            module__aggregation=self.aggregation,
-            module__append_weight=bool(self.append_weight),
-            module__normalize=self.normalize,
-            module__importance_init=0.0 if self.importance_init == "idf" else 1.0,
-            module__hash_seed=hash_seed,
-            module__hidden_sizes=tuple(int(size) for size in self.hidden_layer_sizes),
-            module__num_classes=n_classes,
-            optimizer=RowwiseAdagrad,
-            optimizer__eps=1e-4,  # damps the first steps of rare n-grams; 1e-10 to 1e-3 were tried on five corpora
-            lr=float(self.learning_rate),
-            iterator_train=RaggedBatches,
-            iterator_valid=RaggedBatches,
-            iterator_valid__batch_size=PREDICT_ROWS,
-            train_split=None,
-            verbose=0,
-            device=device,
-        )
+    def _architecture(self, n_classes: int, hash_seed: int) -> dict[str, Any]:
+        return {
+            "num_embeddings": int(self.n_embeddings),
+            "num_buckets": int(self.n_buckets),
+            "embedding_dim": int(self.embedding_dim),
+            "num_hashes": int(self.n_hashes),
+            "variant": self.variant,
+            "aggregation": self.aggregation,
+            "append_weight": bool(self.append_weight),
+            "normalize": self.normalize,
+            "importance_init": 0.0 if self.importance_init == "idf" else 1.0,
+            "hash_seed": hash_seed,
+            "hidden_sizes": [int(size) for size in self.hidden_layer_sizes],
+            "num_classes": n_classes,
+        }
 
     def _add_training(self, net: RaggedNet, valid_rows: RaggedRows | None, generator: np.random.Generator) -> None:
         callbacks: list[Any] = list(self.callbacks or [])
@@ -368,6 +356,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             callbacks.append(("stop_at_best", StopAtBest(self.n_iter_no_change)))
         net.set_params(
             callbacks=callbacks,
+            lr=float(self.learning_rate),
             max_epochs=int(self.max_epochs),
             batch_size=int(self.batch_size),
             iterator_train__shuffle=bool(self.shuffle),
@@ -388,52 +377,48 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        rows = RaggedRows(canonical_rows(X, any_scale=self.normalize is not None))
+        rows = RaggedRows(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
         with one_torch_thread():
             return self.net_.score_rows(rows)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Give everything learned, as JSON values and as arrays."""
         check_is_fitted(self)
-        values: dict[str, Any] = {
+        values, arrays = self.net_.to_state()
+        values |= {
             "classes": pack_labels(self.classes_),
             "n_features_in": int(self.n_features_in_),
             "history": self.history_,
-            "hash_seed": self.net_.module_.bag.seed,
         }
         if hasattr(self, "feature_names_in_"):
             values["feature_names_in"] = [str(name) for name in self.feature_names_in_]
-        return values, self.net_.module_.to_arrays()
+        return values, arrays
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`_get_model_state` gave; the parameters are those of then."""
-        # A model trained on CUDA is read where there is none.
-        device = "cuda" if self.device != "cpu" and torch.cuda.is_available() else "cpu"
+        """Take back what :meth:`_get_model_state` gave, whatever the parameters are by now."""
         self.classes_ = unpack_labels(values["classes"])
         self.n_features_in_ = int(values["n_features_in"])
         self.history_ = values["history"]
         if "feature_names_in" in values:
             self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
-        with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
-            net = self._make_net(len(self.classes_), int(values["hash_seed"]), "cpu")
-            net.initialize()
-            net.module_.load_arrays(arrays)
-            net.set_params(device=device)
-            net.module_.to(device)
-        self._hold(net)
+        if values["architecture"]["num_classes"] != len(self.classes_):
+            raise ValueError(
+                f"The net tells {values['architecture']['num_classes']} classes apart, and there are "
+                f"{len(self.classes_)} labels."
+            )
+        self._hold(net_from_state(values, arrays, self.history_))
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
         if "net_" in state:  # by its learned values: a table that is mostly untouched is not written out
-            del state["net_"]
-            state["_model_state"] = self._get_model_state()
+            state["net_"] = self.net_.to_state()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        model_state = state.pop("_model_state", None)
+        net_state = state.pop("net_", None)
         super().__setstate__(state)
-        if model_state is not None:
-            self._set_model_state(*model_state)
+        if net_state is not None:
+            self._hold(net_from_state(*net_state, self.history_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

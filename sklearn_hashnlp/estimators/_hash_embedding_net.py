@@ -11,11 +11,13 @@ import torch
 from numpy.typing import NDArray
 from skorch import NeuralNet
 from skorch.callbacks import PassthroughScoring
+from skorch.history import History
 from torch import Tensor, nn
 
 from sklearn_hashnlp.estimators._batches import RaggedBatch, RaggedBatches, RaggedRows
 from sklearn_hashnlp.estimators._model_state import pack_table, unpack_table
-from sklearn_hashnlp.nn import HashEmbeddingBag
+from sklearn_hashnlp.estimators._training import torch_seed
+from sklearn_hashnlp.nn import HashEmbeddingBag, RowwiseAdagrad
 from sklearn_hashnlp.nn._mlp import make_head
 
 PREDICT_ROWS = 1024
@@ -143,6 +145,19 @@ class BagOfHashEmbeddings(nn.Module):
 class RaggedNet(NeuralNet):  # type: ignore[misc]
     """A skorch net whose batches are :class:`RaggedBatch` and whose history holds the validation accuracy."""
 
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Give what :func:`net_from_state` needs to make this net again.
+
+        Returns
+        -------
+        values : dict
+            JSON values: ``architecture``, the module's keyword arguments, and ``device``.
+        arrays : dict of str to ndarray
+            The weights.
+        """
+        values = {"architecture": self.get_params_for("module"), "device": torch.device(self.device).type}
+        return values, self.module_.to_arrays()
+
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
         return [*super()._default_callbacks, ("valid_acc", PassthroughScoring("valid_acc", lower_is_better=False))]
@@ -208,3 +223,58 @@ class RaggedNet(NeuralNet):  # type: ignore[misc]
         right = step["y_pred"].argmax(dim=1) == batch[1].to(step["y_pred"].device)
         self.history.record_batch("valid_acc", right.double().mean().item())
         return step
+
+
+def make_net(architecture: dict[str, Any], device: str) -> RaggedNet:
+    """Make a net that is not initialised yet.
+
+    Parameters
+    ----------
+    architecture : dict
+        Keyword arguments of :class:`BagOfHashEmbeddings`.
+    device : {"cpu", "cuda"}
+        Where it computes.
+
+    Returns
+    -------
+    RaggedNet
+        The net, silent and without anything that only training needs.
+    """
+    return RaggedNet(
+        BagOfHashEmbeddings,
+        **{f"module__{name}": value for name, value in architecture.items()},
+        criterion=nn.CrossEntropyLoss,
+        optimizer=RowwiseAdagrad,
+        optimizer__eps=1e-4,  # against 1e-10 it damps the first steps of rare n-grams, whose gradients are small
+        iterator_train=RaggedBatches,
+        iterator_valid=RaggedBatches,
+        iterator_valid__batch_size=PREDICT_ROWS,
+        train_split=None,
+        verbose=0,
+        device=device,
+    )
+
+
+def net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]) -> RaggedNet:
+    """Make a trained net again.
+
+    Parameters
+    ----------
+    values, arrays
+        What :meth:`RaggedNet.to_state` gave.
+    history : list of dict
+        Measures an epoch.
+
+    Returns
+    -------
+    RaggedNet
+        The net; on the CPU if it was trained on CUDA and there is none.
+    """
+    with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
+        net = make_net(values["architecture"], "cpu").initialize()
+    net.module_.load_arrays(arrays)
+    if values["device"] == "cuda" and torch.cuda.is_available():
+        net.set_params(device="cuda")
+        net.module_.to("cuda")
+    net.history = History({"batches": []} | entry for entry in history)
+    return net

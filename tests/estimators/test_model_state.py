@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 
@@ -13,6 +14,7 @@ from sklearn.base import clone
 
 from sklearn_hashnlp.estimators import HashEmbeddingClassifier
 from sklearn_hashnlp.estimators._model_state import pack_labels, pack_table, unpack_labels, unpack_table
+from sklearn_hashnlp.persistence import load_model, save_model
 
 X = random_array((60, 10**6), density=2e-5, format="csr", rng=np.random.default_rng(0), dtype=np.float32)
 LABELS = {
@@ -45,13 +47,79 @@ def through_json(values, arrays):
 def test_a_round_trip_gives_the_same_probabilities(options, labels):
     model = HashEmbeddingClassifier(**SMALL | options).fit(X, np.resize(labels, 60))
     values, arrays = through_json(*model._get_model_state())
-    copy = clone(model)
-    copy._set_model_state(values, arrays)
-    assert copy.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
-    assert copy.classes_.dtype == model.classes_.dtype
-    assert copy.classes_.tolist() == model.classes_.tolist()
-    assert copy.history_ == model.history_
-    assert (copy.n_features_in_, copy.n_parameters_) == (model.n_features_in_, model.n_parameters_)
+    again = clone(model)
+    again._set_model_state(values, arrays)
+    assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+    assert again.classes_.dtype == model.classes_.dtype
+    assert again.classes_.tolist() == model.classes_.tolist()
+    assert again.history_ == model.history_
+    assert (again.n_features_in_, again.n_parameters_) == (model.n_features_in_, model.n_parameters_)
+
+
+CHANGES = {
+    "variant": "paper",
+    "n_buckets": 400,
+    "n_hashes": 3,
+    "n_embeddings": 100,
+    "embedding_dim": 5,
+    "aggregation": "median",
+    "append_weight": False,
+    "importance_init": "ones",
+    "normalize": None,
+    "hidden_layer_sizes": (4,),
+    "ngram_dropout": (1, 2),
+    "max_epochs": 9,
+    "batch_size": 3,
+    "learning_rate": 9.0,
+    "shuffle": False,
+    "early_stopping": True,
+    "validation_fraction": 0.5,
+    "n_iter_no_change": 1,
+    "device": "auto",
+    "callbacks": [],
+    "random_state": 7,
+    "verbose": 1,
+}
+
+
+def test_every_parameter_is_changed_below():
+    assert set(CHANGES) == set(HashEmbeddingClassifier().get_params())
+
+
+@pytest.mark.parametrize("parameter", list(CHANGES))
+def test_a_parameter_set_after_fit_changes_no_copy(parameter, tmp_path):
+    small = X * np.float32(7)
+    model = HashEmbeddingClassifier(**SMALL).fit(small, np.arange(60) % 3)
+    expected = model.predict_proba(small).tobytes()
+    model.set_params(**{parameter: CHANGES[parameter]})
+    save_model(model, tmp_path)
+    copies = [model, pickle.loads(pickle.dumps(model)), copy.deepcopy(model), load_model(tmp_path)]
+    for again in copies:
+        assert again.predict_proba(small).tobytes() == expected
+        assert again.get_params() == model.get_params()
+        assert again.net_.module_.bag.pool.device.type == "cpu"
+
+
+def test_a_state_with_more_classes_than_labels_is_refused():
+    model = HashEmbeddingClassifier(**SMALL).fit(X, np.arange(60) % 3)
+    values, arrays = model._get_model_state()
+    values["architecture"] = values["architecture"] | {"num_classes": 4}
+    with pytest.raises(ValueError, match="tells 4 classes apart, and there are 3 labels"):
+        clone(model)._set_model_state(values, arrays)
+
+
+def test_labels_that_json_cannot_hold_are_pickled_all_the_same():
+    labels = np.array(["2024-01-01", "2024-06-30"], dtype="datetime64[D]")
+    model = HashEmbeddingClassifier(**SMALL).fit(X, np.resize(labels, 60))
+    again = pickle.loads(pickle.dumps(model))
+    assert again.classes_.dtype == model.classes_.dtype
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_the_net_of_a_copy_has_the_history():
+    model = HashEmbeddingClassifier(**SMALL, max_epochs=3).fit(X, np.arange(60) % 3)
+    history = pickle.loads(pickle.dumps(model)).net_.history
+    assert history[:, ("epoch", "train_loss")] == model.net_.history[:, ("epoch", "train_loss")]
 
 
 def test_only_touched_rows_are_stored():
@@ -65,10 +133,10 @@ def test_only_touched_rows_are_stored():
 def test_feature_names_come_back():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a", "b", "c"])
     model = HashEmbeddingClassifier(**SMALL).fit(frame, np.arange(30) % 2)
-    copy = clone(model)
-    copy._set_model_state(*through_json(*model._get_model_state()))
-    assert copy.feature_names_in_.tolist() == ["a", "b", "c"]
-    assert copy.predict_proba(frame).tobytes() == model.predict_proba(frame).tobytes()
+    again = clone(model)
+    again._set_model_state(*through_json(*model._get_model_state()))
+    assert again.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert again.predict_proba(frame).tobytes() == model.predict_proba(frame).tobytes()
 
 
 @pytest.mark.parametrize("touched", [0, 1, 50, 100])
