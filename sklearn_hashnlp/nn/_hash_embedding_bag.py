@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from sklearn_hashnlp.nn._aggregations import AGGREGATIONS, segment_sum
+from sklearn_hashnlp.nn._check_bags import check_bags
 from sklearn_hashnlp.nn._hash_tables import HashTables
 
 _NORMS = (None, "l1", "l2")
@@ -128,9 +129,9 @@ class HashEmbeddingBag(HashTables):
 
         Parameters
         ----------
-        ids : Tensor of shape (n_values,), dtype int64
+        ids : Tensor of shape (n_values,), any integer dtype
             Feature ids of all documents, end to end; only the low 32 bits count.
-        offsets : Tensor of shape (n_documents + 1,), dtype int64
+        offsets : Tensor of shape (n_documents + 1,), dtype int64 or int32
             Where each document begins, and after the last where it ends: ``include_last_offset=True`` of
             :class:`torch.nn.EmbeddingBag`, scipy's ``indptr``.
         per_sample_weights : Tensor of shape (n_values,), default=None
@@ -140,7 +141,17 @@ class HashEmbeddingBag(HashTables):
         -------
         Tensor of shape (n_documents, output_dim)
             A vector a document.
+
+        Raises
+        ------
+        ValueError
+            If ids, offsets or weights have a wrong shape, or the offsets do not rise from 0 to ``n_values``. On a CUDA
+            device and in compiled programs wrong values of offsets fail an assertion instead, which comes later.
+        TypeError
+            If ids or offsets are no integers.
         """
+        check_bags(ids, offsets, per_sample_weights)
+        offsets = offsets.to(torch.int64)
         rows, slots = self.locate(ids)  # (values,), (values, k)
         importance = self.weights_of(rows)  # (values, k)
         if per_sample_weights is None:

@@ -165,6 +165,55 @@ def test_it_learns_with_an_ordinary_optimiser():
     assert loss.item() < 0.1
 
 
+WRONG = {
+    "first": ([1, 2, 3], [1, 3], 3, "not decrease.*; the first is 1"),
+    "too few": ([1, 2, 3], [0, 2], 3, "end with the number of ids; for 3 ids the last is 2"),
+    "too many": ([1, 2, 3], [0, 9], 3, "for 3 ids the last is 9"),
+    "falling": ([1, 2, 3], [0, 900, 2, 3], 3, "; 900 comes before 2"),
+    "negative": ([1, 2, 3], [0, -7, 3], 3, "; 0 comes before -7"),
+    "no offsets": ([1, 2, 3], [], 3, r"offsets must have shape \(n_documents \+ 1,\), got \(0,\)"),
+    "nested offsets": ([1, 2, 3], [[0, 3]], 3, r"offsets must have shape .*, got \(1, 2\)"),
+    "nested ids": ([[1, 2, 3]], [0, 1], 3, r"ids must have one axis, .*, got shape \(1, 3\)"),
+    "one weight": ([1, 2, 3], [0, 3], 1, r"one weight for each of the 3 ids, got shape \(1,\)"),
+    "many weights": ([1, 2, 3], [0, 3], 4, r"one weight for each of the 3 ids, got shape \(4,\)"),
+}
+
+
+@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
+@pytest.mark.parametrize("fault", WRONG)
+def test_documents_that_do_not_fit_together_are_refused(fault, aggregation):
+    ids, offsets, n_weights, message = WRONG[fault]
+    bag = make(aggregation=aggregation, normalize="l1")
+    ids, offsets = torch.tensor(ids), torch.tensor(offsets, dtype=torch.int64)
+    with pytest.raises(ValueError, match=message):
+        bag(ids, offsets, torch.ones(n_weights, dtype=torch.float64))
+
+
+def test_offsets_that_are_no_integers_are_named():
+    with pytest.raises(TypeError, match=r"offsets must be of int64 or int32, got torch.float32"):
+        make()(torch.tensor([1]), torch.tensor([0.0, 1.0]))
+
+
+@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
+def test_ids_and_offsets_of_32_bits_give_the_same_vectors(aggregation):
+    bag = make(aggregation=aggregation, normalize="l2")
+    ids, offsets, weights = pack(DOCUMENTS, WEIGHTS)
+    assert torch.equal(bag(ids.int(), offsets.int(), weights), bag(ids, offsets, weights))
+
+
+@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
+def test_compiled_and_exported_bags_agree_and_still_refuse_wrong_offsets(aggregation):
+    bag = make(aggregation=aggregation, normalize="l2")
+    inputs = pack(DOCUMENTS, WEIGHTS)
+    expected = bag(*inputs).detach()
+    wrong = inputs[0], torch.tensor([0, 900, 3, 3, 8]), inputs[2]
+    torch.compiler.reset()
+    for traced in (torch.compile(bag, backend="aot_eager", fullgraph=True), torch.export.export(bag, inputs).module()):
+        torch.testing.assert_close(traced(*inputs).detach(), expected)
+        with pytest.raises(RuntimeError, match="offsets must begin with 0, not decrease"):
+            traced(*wrong)
+
+
 def test_a_wrong_norm_is_named():
     with pytest.raises(ValueError, match=r"normalize must be one of .*'l1', 'l2'.*, got 'max'"):
         make(normalize="max")
@@ -172,6 +221,11 @@ def test_a_wrong_norm_is_named():
 
 def test_repr_says_what_it_is():
     assert repr(make(normalize="l1")).endswith("seed=5, normalize='l1')")
+
+
+def test_a_bag_without_memory_gives_shapes():
+    bag = make(device="meta")
+    assert bag(torch.zeros(5, dtype=torch.int64, device="meta"), torch.zeros(3, dtype=torch.int64, device="meta")).shape
 
 
 @pytest.mark.gpu
