@@ -24,6 +24,7 @@ from sklearn_hashnlp.estimators._training import one_torch_thread, resolve_devic
 from sklearn_hashnlp.estimators._validation_rows import hold_out
 
 _SEEDS = 2**31 - 1
+_CHECKED_ROWS = 32
 
 
 class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -231,7 +232,8 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         Raises
         ------
         ValueError
-            If a parameter, ``X`` or ``y`` is not as described, or ``y`` has one class only.
+            If a parameter, ``X`` or ``y`` is not as described, ``y`` has one class only, ``X`` has more than 2**31 - 1
+            columns or, with ``normalize=None``, a value larger than 1e15, or if training diverges.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
         """
@@ -258,6 +260,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             if self.importance_init == "idf" and self.variant != "standard":
                 start_from_document_frequency(net.module_.bag, train_rows.indices, len(train_rows))
             net.partial_fit(train_rows)
+            net.check_scores(train_rows.select(np.arange(min(_CHECKED_ROWS, len(train_rows)))))
             net.train_split = None  # it holds the rows held out
         self.classes_ = classes
         self.history_ = _plain_history(net)
@@ -418,7 +421,8 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         net_state = state.pop("net_", None)
         super().__setstate__(state)
         if net_state is not None:
-            self._hold(net_from_state(*net_state, self.history_))
+            values, arrays = net_state
+            self._hold(net_from_state(values, arrays, self.history_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

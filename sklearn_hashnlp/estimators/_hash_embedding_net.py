@@ -21,6 +21,10 @@ from sklearn_hashnlp.nn import HashEmbeddingBag, RowwiseAdagrad
 from sklearn_hashnlp.nn._mlp import make_head
 
 PREDICT_ROWS = 1024
+_DIVERGED = (
+    "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate; and with "
+    "normalize=None scale X down, or set normalize='l2'."
+)
 
 
 class BagOfHashEmbeddings(nn.Module):
@@ -204,6 +208,47 @@ class RaggedNet(NeuralNet):  # type: ignore[misc]
                 scores.append(head(documents.double()).cpu().numpy())
         return np.concatenate(scores)
 
+    def train_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
+        """Learn from one batch.
+
+        Parameters
+        ----------
+        batch : (RaggedBatch, Tensor)
+            Documents and class numbers.
+        **fit_params : dict
+            Handed on to skorch.
+
+        Returns
+        -------
+        dict
+            As skorch's.
+
+        Raises
+        ------
+        ValueError
+            If the loss is infinite or not a number: nothing can be learned from there on.
+        """
+        step: dict[str, Any] = super().train_step(batch, **fit_params)
+        if not torch.isfinite(step["loss"]):
+            raise ValueError(_DIVERGED)
+        return step
+
+    def check_scores(self, rows: RaggedRows) -> None:
+        """Make sure that the last step, whose loss nobody sees, left usable weights.
+
+        Parameters
+        ----------
+        rows : RaggedRows
+            Some rows to score.
+
+        Raises
+        ------
+        ValueError
+            If a score is infinite or not a number.
+        """
+        if not np.isfinite(self.score_rows(rows)).all():
+            raise ValueError(_DIVERGED)
+
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
         """Measure loss and accuracy of one batch.
 
@@ -271,7 +316,8 @@ def net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], hist
         The net; on the CPU if it was trained on CUDA and there is none.
     """
     with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
-        net = make_net(values["architecture"], "cpu").initialize()
+        net = make_net(values["architecture"], "cpu")
+        net.initialize()
     net.module_.load_arrays(arrays)
     if values["device"] == "cuda" and torch.cuda.is_available():
         net.set_params(device="cuda")

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 _LARGE, _SMALL = 1e15, 1e-15  # the squares of what lies between are ordinary float32 numbers
+_MOST_COLUMNS = 2**31 - 1
 
 
 def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
@@ -18,13 +19,19 @@ def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
     X : {ndarray, sparse matrix} of shape (n_samples, n_features), dtype float32
         Finite values of any sign. It is left as it is.
     any_scale : bool
-        Whether a row may be rescaled, since it will be divided by its norm. Rows with values whose squares float32
-        cannot hold then are.
+        Whether a row may be rescaled, since it will be divided by its norm. A row whose largest value has a square that
+        float32 cannot hold is then divided by that value; what a row becomes depends on no other row.
 
     Returns
     -------
     scipy.sparse.csr_array of shape (n_samples, n_features)
         The same rows; arrays are shared with ``X`` where nothing had to change.
+
+    Raises
+    ------
+    ValueError
+        If there are more columns than 2**31 - 1, if duplicates add up to infinity or if, with ``any_scale=False``, a
+        value is larger than 1e15.
 
     Examples
     --------
@@ -33,18 +40,34 @@ def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
     >>> rows.indices.tolist(), rows.data.tolist(), rows.indptr.tolist()
     ([1, 2], [2.0, -1.0], [0, 2, 2])
     """
+    if X.shape[1] > _MOST_COLUMNS:
+        raise ValueError(
+            f"X has {X.shape[1]} columns, and at most 2**31 - 1 can be told apart. Make fewer, for example by "
+            "HashingNgramVectorizer(n_features=2**31 - 1)."
+        )
     matrix = csr_array(X)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
+        if not np.isfinite(matrix.data).all():
+            raise ValueError("X has entries of the same row and column that add up to infinity in float32.")
     if not matrix.data.all():
         matrix = matrix.copy()
         matrix.eliminate_zeros()
-    if any_scale and matrix.nnz:
-        size = np.abs(matrix.data)
-        if size.max() > _LARGE or size.min() < _SMALL:
-            # The appended zero gives an empty last row a place to begin; empty rows are then repeated no times.
-            largest = np.maximum.reduceat(np.append(size, np.float32(0)), matrix.indptr[:-1])
-            data = matrix.data / np.repeat(largest, np.diff(matrix.indptr))
+    if matrix.nnz and any_scale:
+        # The appended zero gives an empty last row a place to begin; empty rows are then repeated no times.
+        largest = np.maximum.reduceat(np.append(np.abs(matrix.data), np.float32(0)), matrix.indptr[:-1])
+        strange = (largest > _LARGE) | (largest < _SMALL)
+        if strange.any():
+            divisor = np.where(strange, largest, np.float32(1))  # dividing by 1 leaves the other rows as they are
+            data = matrix.data / np.repeat(divisor, np.diff(matrix.indptr))
             matrix = csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    elif matrix.nnz:
+        place = int(np.abs(matrix.data).argmax())
+        if abs(matrix.data[place]) > _LARGE:
+            row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
+            raise ValueError(
+                f"X holds {matrix.data[place]:g} in row {row}, and normalize=None takes values up to {_LARGE:g} in "
+                "size only: float32 cannot hold the squares of larger ones. Scale X down, or set normalize='l2'."
+            )
     return matrix

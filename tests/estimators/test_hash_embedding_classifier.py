@@ -154,6 +154,40 @@ def test_finite_values_of_any_size_and_sign(normalize):
     assert huge.score(base * 1e36, y) > 0.9
 
 
+def test_more_columns_than_can_be_told_apart_are_refused():
+    wide = csr_array((np.ones(2), np.array([0, 2**32]), np.array([0, 1, 2])), shape=(2, 2**34))
+    with pytest.raises(ValueError, match="X has 17179869184 columns"):
+        HashEmbeddingClassifier(**SMALL).fit(wide, [0, 1])
+
+
+def test_values_too_large_for_a_plain_sum_are_refused():
+    base = RNG.normal(size=(40, 5)).clip(-1, 1)
+    y = base[:, 0] > 0
+    model = HashEmbeddingClassifier(**SMALL, normalize=None).fit(base, y)
+    for use in (model.predict_proba, lambda rows: model.fit(rows, y)):
+        with pytest.raises(ValueError, match="normalize=None takes values up to 1e"):
+            use(base * 1e37)
+    for hidden in ((), (4,)):
+        large = HashEmbeddingClassifier(**SMALL, normalize=None, hidden_layer_sizes=hidden).fit(base * 1e15, y)
+        assert np.isfinite(large.predict_proba(base * 1e15)).all()
+
+
+@pytest.mark.parametrize("rows", [2, 160])
+def test_a_training_that_diverges_is_an_error(rows):
+    model = HashEmbeddingClassifier(**SMALL, learning_rate=1e38, max_epochs=1, normalize=None)
+    y = np.arange(rows) % 2
+    with pytest.raises(ValueError, match=r"The training diverged: .* Set a smaller learning_rate"):
+        model.fit(X[:rows] * 1000, y)
+    assert not hasattr(model, "net_")
+
+
+def test_a_huge_row_changes_no_other(fitted):
+    rows = csr_array(X[TEST], dtype=np.float32)
+    expected = fitted.predict_proba(rows)
+    rows.data[: rows.indptr[1]] *= np.float32(1e30)
+    assert fitted.predict_proba(rows)[1:].tobytes() == expected[1:].tobytes()
+
+
 def test_an_unseen_column_changes_nothing(fitted):
     seen = set(csr_array(X[TRAIN]).indices.tolist())
     bag = fitted.net_.module_.bag
