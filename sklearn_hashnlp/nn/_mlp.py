@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
 from torch import nn
 
 
-def make_head(in_features: int, hidden_sizes: Sequence[int], out_features: int) -> nn.Sequential:
+def make_head(
+    in_features: int,
+    hidden_sizes: Sequence[int],
+    out_features: int,
+    *,
+    device: torch.device | str | None = None,
+    dtype: torch.dtype | None = None,
+) -> nn.Sequential:
     """Build the layers from a document vector to one score a class.
 
     Each hidden layer is linear, batch-normalised, then rectified. The last layer starts as a random orthogonal matrix
@@ -21,6 +29,10 @@ def make_head(in_features: int, hidden_sizes: Sequence[int], out_features: int) 
         Widths of the hidden layers; the reference has three of 1000, none is softmax regression.
     out_features : int
         Number of classes.
+    device : torch.device or str, default=None
+        Where the layers are made; None is torch's default.
+    dtype : torch.dtype, default=None
+        Of the layers; None is torch's default.
 
     Returns
     -------
@@ -42,9 +54,13 @@ def make_head(in_features: int, hidden_sizes: Sequence[int], out_features: int) 
     layers: list[nn.Module] = []
     width = in_features
     for size in hidden_sizes:
-        layers += [nn.Linear(width, size), nn.BatchNorm1d(size), nn.ReLU()]
+        layers += [
+            nn.Linear(width, size, device=device, dtype=dtype),
+            nn.BatchNorm1d(size, device=device, dtype=dtype),
+            nn.ReLU(),
+        ]
         width = size
-    last = nn.Linear(width, out_features)
+    last = nn.Linear(width, out_features, device=device, dtype=dtype)
     nn.init.orthogonal_(last.weight)
     nn.init.zeros_(last.bias)
     return nn.Sequential(*layers, last)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
@@ -22,3 +23,34 @@ def test_the_last_layer_starts_orthogonal_and_without_bias():
     last = make_head(22, [], 4)[0]
     torch.testing.assert_close(last.weight @ last.weight.T, torch.eye(4), atol=1e-5, rtol=0)
     assert not last.bias.any()
+
+
+@pytest.fixture
+def _unusual_defaults():
+    torch.set_default_dtype(torch.float64)
+    with torch.device("meta"):
+        yield
+    torch.set_default_dtype(torch.float32)
+
+
+def start(**options):
+    torch.manual_seed(0)
+    return make_head(22, [10], 4, **options).state_dict()
+
+
+@pytest.mark.usefixtures("_unusual_defaults")
+def test_device_and_dtype_are_those_asked_for_whatever_the_defaults():
+    state = start(device="cpu", dtype=torch.float32)
+    floats = [value for value in state.values() if value.is_floating_point()]  # batch norm counts batches in integers
+    assert {value.device.type for value in state.values()} == {"cpu"}
+    assert {value.dtype for value in floats} == {torch.float32}
+    torch.set_default_dtype(torch.float32)
+    with torch.device("cpu"):
+        usual = start()
+    assert all(torch.equal(value, usual[name]) for name, value in state.items())
+
+
+@pytest.mark.usefixtures("_unusual_defaults")
+def test_none_is_the_default_of_torch():
+    weight = make_head(22, [], 4)[0].weight
+    assert (weight.device.type, weight.dtype) == ("meta", torch.float64)
