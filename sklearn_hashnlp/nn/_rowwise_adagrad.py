@@ -20,6 +20,8 @@ class RowwiseAdagrad(Optimizer):
 
         G_r <- G_r + mean_c g_(r,c)^2        w_r <- w_r - lr g_r / (sqrt(G_r) + eps)
 
+    Whatever lies behind the first axis of the parameter is its row: a number, a vector, a matrix.
+
     Rows without a gradient are not read, not written, and cost nothing, whatever the size of the table. A parameter
     with a dense gradient has an accumulator an element and is trained exactly as by :class:`torch.optim.Adagrad`.
 
@@ -73,6 +75,11 @@ class RowwiseAdagrad(Optimizer):
         -------
         object
             What ``closure`` returned.
+
+        Raises
+        ------
+        ValueError
+            If a gradient is sparse along more than the first axis, so that it has no rows.
         """
         loss = None
         if closure is not None:
@@ -93,11 +100,17 @@ class RowwiseAdagrad(Optimizer):
             state["sum"].addcmul_(gradient, gradient)
             parameter.addcdiv_(gradient, state["sum"].sqrt().add_(eps), value=-lr)
             return
+        if gradient.sparse_dim() != 1:
+            raise ValueError(
+                "A sparse gradient must be sparse along its first axis alone, got one of shape "
+                f"{tuple(gradient.shape)} with {gradient.sparse_dim()} sparse axes."
+            )
         if not state:
             state["sum"] = lazy_zeros((len(parameter),), dtype=parameter.dtype, device=parameter.device)
         gradient = gradient.coalesce()
         rows, values = gradient.indices()[0], gradient.values()  # each row once
-        total = state["sum"][rows] + values.square().mean(dim=1)
+        flat = values.unsqueeze(-1).flatten(1)  # (rows, columns); a row of a 1-D parameter has one column
+        total = state["sum"][rows] + flat.square().mean(dim=1)
         state["sum"][rows] = total
         scale = (-lr / (total.sqrt() + eps)).unsqueeze(1)
-        parameter.index_add_(0, rows, values * scale)
+        parameter.index_add_(0, rows, (flat * scale).view_as(values))

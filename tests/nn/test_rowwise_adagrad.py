@@ -37,6 +37,31 @@ def test_each_row_follows_the_formula_however_often_it_occurs():
     assert optimiser.state[table]["sum"].shape == (n_rows,)
 
 
+@pytest.mark.parametrize("row_shape", [(), (1,), (2, 3), (2, 1, 2)])
+def test_a_row_may_have_any_shape(row_shape):
+    rows, size = [3, 1, 3], math.prod(row_shape)
+    values = torch.randn(3, *row_shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    shaped = torch.nn.Parameter(torch.ones(5, *row_shape, dtype=torch.float64))
+    flat = torch.nn.Parameter(torch.ones(5, size, dtype=torch.float64))
+    for parameter, part in ((shaped, values), (flat, values.reshape(3, size))):
+        optimiser = RowwiseAdagrad([parameter])
+        for chosen in (slice(None), slice(0, 2), slice(0, 0)):
+            indices = torch.tensor([rows[chosen]], dtype=torch.int64)
+            parameter.grad = torch.sparse_coo_tensor(indices, part[chosen], parameter.shape, check_invariants=True)
+            optimiser.step()
+    torch.testing.assert_close(shaped.detach().reshape(5, size), flat.detach())
+    assert (flat[[1, 3]] != 1).all()
+
+
+def test_a_gradient_without_rows_is_named():
+    table = torch.nn.Parameter(torch.ones(4, 2))
+    table.grad = torch.eye(4, 2).to_sparse()
+    with pytest.raises(
+        ValueError, match=r"sparse along its first axis alone, got one of shape \(4, 2\) with 2 sparse axes"
+    ):
+        RowwiseAdagrad([table]).step()
+
+
 def test_rows_without_a_gradient_are_left_alone():
     table = torch.nn.Parameter(torch.full((4, 2), math.nan, dtype=torch.float64))
     table.data[2] = 1
