@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from sklearn_hashnlp.nn._aggregations import AGGREGATIONS
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
-from sklearn_hashnlp.nn._universal_hash import hash_constants, mix_tensor, slot_tensor
+from sklearn_hashnlp.nn._universal_hash import HASH_SPECIFICATION, hash_constants, mix_tensor, slot_tensor
 
-VARIANTS = ("improved", "paper", "standard")
+VARIANTS = ("improved", "paper", "standard")  # their order is part of saved states: append only
 _LARGEST = 2**31 - 1
 
 
@@ -167,6 +169,42 @@ class HashTables(nn.Module):
         if self.importance is None:
             return torch.ones((*rows.shape, 1), dtype=self.pool.dtype, device=self.pool.device)
         return functional.embedding(rows, self.importance, sparse=self.sparse)
+
+    def get_extra_state(self) -> Tensor:
+        """Give what decides which rows an id finds, for ``state_dict``.
+
+        Returns
+        -------
+        Tensor of int64, shape (3,)
+            The hash specification, the seed modulo ``2**64`` in two's complement, and the number of the variant. A
+            tensor, so that whatever stores tensors can store the state.
+        """
+        seed = (self.seed + 2**63) % 2**64 - 2**63
+        return torch.tensor([HASH_SPECIFICATION, seed, VARIANTS.index(self.variant)], dtype=torch.int64, device="cpu")
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Check that tables from elsewhere belong to the hash functions of this module.
+
+        Parameters
+        ----------
+        state : Tensor of int64, shape (3,)
+            What :meth:`get_extra_state` gave.
+
+        Raises
+        ------
+        ValueError
+            If they belong to others: every id would find the rows of some other id.
+        """
+        kinds = ("hash specification", "seed modulo 2**64", "variant number")
+        for kind, own, other in zip(kinds, self.get_extra_state().tolist(), state.tolist(), strict=True):
+            if own != other:
+                raise ValueError(f"These tables were trained with {kind} {other}, this module has {own}.")
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
+        # Torch looks at the extra state last, when the tables are overwritten already.
+        if (state := state_dict.get(f"{prefix}_extra_state")) is not None:
+            self.set_extra_state(state)
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def extra_repr(self) -> str:
         """Describe the module in one line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import statistics
 from itertools import combinations
@@ -144,7 +145,11 @@ def test_tables_start_as_asked_and_start_again():
 
 def test_no_table_of_slots_is_kept():
     module = HashEmbedding(10**7, 10**6, 20, pool_std=0.0, importance_init=0.0)
-    assert set(module.state_dict()) == {"pool", "importance"}
+    assert {name: value.numel() for name, value in module.state_dict().items()} == {
+        "pool": 20 * 10**6,
+        "importance": 2 * 10**7,
+        "_extra_state": 3,
+    }
     assert sum(len(pair) for pair in module._constants) == 2 * (module.num_hashes + 1)
 
 
@@ -152,6 +157,49 @@ def test_a_pickled_copy_gives_the_same_vectors():
     module = make()
     copy = pickle.loads(pickle.dumps(module))
     assert torch.equal(copy(torch.tensor(IDS)), module(torch.tensor(IDS)))
+
+
+@pytest.mark.parametrize("seed", [0, 5, -1, 2**63, 2**64 - 1, 2**70 + 3])
+def test_a_state_is_loaded_where_the_hash_functions_are_the_same(seed):
+    module = torch.nn.Sequential(make(seed=seed))
+    copy = torch.nn.Sequential(make(seed=seed % 2**64))
+    torch.nn.init.zeros_(copy[0].pool)
+    file = io.BytesIO()
+    torch.save(module.state_dict(), file)
+    file.seek(0)
+    copy.load_state_dict(torch.load(file, weights_only=True))
+    assert torch.equal(copy(torch.tensor(IDS)), module(torch.tensor(IDS)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": 6}, "trained with seed modulo 2[*][*]64 5, this module has 6"),
+        ({"variant": "paper"}, "trained with variant number 0, this module has 1"),
+    ],
+)
+def test_a_state_of_other_hash_functions_is_refused_before_anything_is_overwritten(options, message):
+    state = torch.nn.Sequential(make()).state_dict()
+    other = torch.nn.Sequential(make(**options))
+    torch.nn.init.zeros_(other[0].pool)
+    with pytest.raises(ValueError, match=message):
+        other.load_state_dict(state)
+    assert not other[0].pool.any()
+
+
+def test_a_state_of_another_hash_specification_is_refused(monkeypatch):
+    state = make().state_dict()
+    monkeypatch.setattr("sklearn_hashnlp.nn._hash_tables.HASH_SPECIFICATION", 2)
+    with pytest.raises(ValueError, match="trained with hash specification 1, this module has 2"):
+        make().load_state_dict(state)
+
+
+def test_a_state_without_hash_functions_is_not_loaded_by_mistake():
+    state = make().state_dict()
+    del state["_extra_state"]
+    with pytest.raises(RuntimeError, match="_extra_state"):
+        make().load_state_dict(state)
+    make().load_state_dict(state, strict=False)
 
 
 @pytest.mark.parametrize(
