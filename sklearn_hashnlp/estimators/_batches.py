@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from skorch.dataset import Dataset
 from torch import Tensor
-from torch.utils.data import Dataset
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,10 @@ class RaggedBatch:
         return RaggedBatch(self.ids.to(device), self.offsets.to(device), self.weights.to(device))
 
 
-class RaggedRows(Dataset[Any]):
+class RaggedRows(Dataset):  # type: ignore[misc]
     """Rows of a CSR matrix with their targets, handed out many at a time.
+
+    A skorch dataset in name and in ``X`` and ``y``, where skorch's callbacks look for rows and targets.
 
     Parameters
     ----------
@@ -79,6 +81,16 @@ class RaggedRows(Dataset[Any]):
 
     def __len__(self) -> int:
         return len(self.targets)
+
+    @property
+    def X(self) -> RaggedRows:  # noqa: N802 - skorch's name
+        """The rows, for a net to predict: this set."""
+        return self
+
+    @property
+    def y(self) -> NDArray[np.int64]:
+        """Class numbers."""
+        return self.targets
 
     def select(self, rows: NDArray[np.int64]) -> RaggedRows:
         """Make a set of some of the rows.
@@ -167,6 +179,9 @@ class RaggedBatches:
         Rows a batch.
     shuffle : bool, default=False
         Whether every pass has an order of its own.
+    most_values : int, default=None
+        A batch ends earlier where it would hold more values than these, though not before its first row. Batches that
+        end early do not move the others: a multiple of ``batch_size`` rows always ends a batch. Not with ``shuffle``.
     dropout : (int, int), default=None
         As in :meth:`RaggedRows.take`.
     smallest : int, default=1
@@ -181,6 +196,7 @@ class RaggedBatches:
         batch_size: int,
         *,
         shuffle: bool = False,
+        most_values: int | None = None,
         dropout: tuple[int, int] | None = None,
         smallest: int = 1,
         generator: np.random.Generator | None = None,
@@ -188,6 +204,7 @@ class RaggedBatches:
         self.dataset = dataset
         self.batch_size = batch_size
         self.shuffle = shuffle
+        self.most_values = most_values
         self.dropout = dropout
         self.smallest = smallest
         self.generator = generator
@@ -208,4 +225,14 @@ class RaggedBatches:
         edges = [*range(0, n_rows, self.batch_size), n_rows]
         if len(edges) > 2 and edges[-1] - edges[-2] < self.smallest:
             del edges[-2]
-        return edges
+        return edges if self.most_values is None else self._cut(edges, self.most_values)
+
+    def _cut(self, edges: list[int], most_values: int) -> list[int]:
+        indptr = self.dataset.indptr
+        cut = edges[:1]
+        for edge in edges[1:]:
+            while indptr[edge] - indptr[cut[-1]] > most_values and edge - cut[-1] > 1:
+                fits = int(np.searchsorted(indptr, int(indptr[cut[-1]]) + most_values, side="right")) - 1
+                cut.append(max(fits, cut[-1] + 1))
+            cut.append(edge)
+        return cut

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,8 +19,9 @@ from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
 from sklearn_hashnlp.estimators._batches import RaggedRows
 from sklearn_hashnlp.estimators._best_weights import StopAtBest
 from sklearn_hashnlp.estimators._document_frequency import start_from_document_frequency
-from sklearn_hashnlp.estimators._hash_embedding_net import RaggedNet, make_net, net_from_state
 from sklearn_hashnlp.estimators._model_state import pack_labels, unpack_labels
+from sklearn_hashnlp.estimators._parameter_checks import check_parameters
+from sklearn_hashnlp.estimators._ragged_net import RaggedNet, make_net, net_from_state
 from sklearn_hashnlp.estimators._sparse_rows import canonical_rows
 from sklearn_hashnlp.estimators._training import one_torch_thread, resolve_device, torch_seed
 from sklearn_hashnlp.estimators._validation_rows import hold_out
@@ -83,7 +86,8 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where to compute; "auto" takes a CUDA device where there is one.
     callbacks : list of skorch callbacks or None, default=None
-        Handed to skorch as they are.
+        Handed to skorch as they are: callbacks, their classes or pairs of a name and one. They see class numbers, the
+        places of the labels in ``classes_``.
     random_state : int, RandomState instance or None, default=None
         Of hash functions, initial weights, order and dropout. The same int gives the same model to the last bit,
         whatever the number of threads (on a CPU).
@@ -105,7 +109,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     history_ : list of dict
         An entry an epoch: ``epoch``, ``train_loss``, ``dur`` (seconds) and, where rows were held out, ``valid_loss``
         and ``valid_acc``.
-    net_ : skorch.NeuralNet
+    net_ : skorch.NeuralNetClassifier
         The trained net; ``net_.module_.bag`` is a :class:`sklearn_hashnlp.nn.HashEmbeddingBag`. Of a model that was
         loaded or copied, ``net_.history`` holds what ``history_`` holds, and neither batches nor callbacks are kept.
 
@@ -119,8 +123,8 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     The pool starts at zero and the head at a random orthogonal matrix, so an n-gram that was never seen in training
     adds nothing. Steps and memory grow with the columns that occur, not with the size of the tables.
 
-    An interrupt (Ctrl-C) ends ``fit`` early but in good order: the model is the one reached so far, or the best epoch's
-    with ``early_stopping``.
+    An interrupt (Ctrl-C) ends ``fit`` early but in good order, with a warning: the model is the one reached so far, or
+    the best epoch's with ``early_stopping``, and ``history_`` holds the epochs that were finished.
 
     References
     ----------
@@ -150,7 +154,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         "importance_init": [StrOptions({"idf", "ones"})],
         "normalize": [StrOptions({"l1", "l2"}), None],
         "hidden_layer_sizes": [tuple, list],
-        "ngram_dropout": [tuple, None],
+        "ngram_dropout": [tuple, list, None],
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
@@ -176,8 +180,8 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         append_weight: bool = True,
         importance_init: str = "idf",
         normalize: str | None = "l2",
-        hidden_layer_sizes: tuple[int, ...] = (),
-        ngram_dropout: tuple[int, int] | None = None,
+        hidden_layer_sizes: tuple[int, ...] | list[int] = (),
+        ngram_dropout: tuple[int, int] | list[int] | None = None,
         max_epochs: int = 2,
         batch_size: int = 32,
         learning_rate: float = 0.1,
@@ -237,7 +241,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
         """
-        self._check_shapes()
+        check_parameters(self)
         device = resolve_device(self.device, caller=type(self).__name__)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32)
         check_classification_targets(y)
@@ -265,6 +269,9 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.classes_ = classes
         self.history_ = _plain_history(net)
         self._hold(net)
+        # Whoever has put a handler of their own in the place of Python's knows of the interrupt already.
+        if net.interrupted_ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            warnings.warn("Training interrupted by user.", stacklevel=3)  # scikit-learn's words
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -316,27 +323,6 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         scores = self._scores(X)
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 
-    def _check_shapes(self) -> None:
-        # What declared constraints cannot say.
-        sizes: Any = self.hidden_layer_sizes
-        if not all(isinstance(size, Integral) and int(size) >= 1 for size in sizes):
-            raise ValueError(
-                f"The 'hidden_layer_sizes' parameter of {type(self).__name__} must hold positive integers. "
-                f"Got {sizes!r} instead."
-            )
-        if self.hidden_layer_sizes and self.batch_size < 2:
-            raise ValueError(
-                f"The 'batch_size' parameter of {type(self).__name__} must be at least 2 with 'hidden_layer_sizes', "
-                f"whose batch normalisation compares the rows of a batch. Got {self.batch_size!r} instead."
-            )
-        if self.ngram_dropout is not None:
-            pair: Any = self.ngram_dropout
-            if len(pair) != 2 or not all(isinstance(n, Integral) for n in pair) or not 1 <= pair[0] <= pair[1]:
-                raise ValueError(
-                    f"The 'ngram_dropout' parameter of {type(self).__name__} must be None or (fewest, most), two "
-                    f"integers with 1 <= fewest <= most. Got {pair!r} instead."
-                )
-
     def _architecture(self, n_classes: int, hash_seed: int) -> dict[str, Any]:
         return {
             "num_embeddings": int(self.n_embeddings),
@@ -363,7 +349,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             max_epochs=int(self.max_epochs),
             batch_size=int(self.batch_size),
             iterator_train__shuffle=bool(self.shuffle),
-            iterator_train__dropout=self.ngram_dropout,
+            iterator_train__dropout=None if self.ngram_dropout is None else tuple(map(int, self.ngram_dropout)),
             iterator_train__generator=generator,
             iterator_train__smallest=2 if self.hidden_layer_sizes else 1,
             train_split=None if valid_rows is None else predefined_split(valid_rows),

@@ -78,6 +78,22 @@ def test_a_last_batch_that_is_too_small_joins_the_one_before():
     assert [len(batch) for batch, _ in RaggedBatches(RaggedRows(MATRIX[:1]), 12, smallest=2)] == [1]
 
 
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.integers(1, 8), st.integers(1, 20))
+def test_batches_of_limited_size_end_as_late_as_they_may(lengths, batch_size, most_values):
+    matrix = csr_array(np.arange(10) < np.array(lengths)[:, None], dtype=np.float32)
+    batches = list(RaggedBatches(RaggedRows(matrix), batch_size, most_values=most_values))
+    expected: list[list[int]] = []
+    for row, length in enumerate(lengths):
+        if row % batch_size and sum(expected[-1]) + length <= most_values:
+            expected[-1].append(length)
+        else:
+            expected.append([length])
+    assert [np.diff(batch.offsets).tolist() for batch, _ in batches] == expected
+    assert [pair for batch, _ in batches for pair in rows_of(batch)] == [
+        [(j, 1.0) for j in range(length)] for length in lengths
+    ]
+
+
 def test_no_rows_give_no_columns():
     batches = list(RaggedBatches(RaggedRows(MATRIX[:0]), 5))
     assert sum(len(batch) for batch, _ in batches) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.estimators import HashEmbeddingClassifier
+from sklearn_hashnlp.estimators import HashEmbeddingClassifier, _ragged_net
 
 SMALL = {"n_buckets": 2000, "n_embeddings": 20_000, "random_state": 0}
 RNG = np.random.default_rng(0)
@@ -102,14 +103,44 @@ def test_scores_are_the_module_by_hand(fitted):
     np.testing.assert_allclose(fitted.decision_function(row), head(document).detach().numpy(), rtol=1e-4, atol=1e-5)
 
 
-def test_a_row_does_not_depend_on_its_neighbours(fitted):
-    whole = fitted.predict_proba(X)
+@pytest.mark.parametrize("hidden", [(), (40, 30)])
+def test_a_row_does_not_depend_on_its_neighbours(hidden):
+    model = HashEmbeddingClassifier(**SMALL, hidden_layer_sizes=hidden).fit(X[TRAIN], LABELS[TRAIN])
+    whole = model.predict_proba(X)
     order = RNG.permutation(240)
-    np.testing.assert_allclose(fitted.predict_proba(X[order]), whole[order], rtol=1e-12)
+    np.testing.assert_array_equal(model.predict_proba(X[order]), whole[order])
     for start in range(0, 240, 60):
         part = slice(start, start + 60)
-        np.testing.assert_allclose(fitted.predict_proba(X[part]), whole[part], rtol=1e-12)
-    np.testing.assert_allclose(fitted.predict_proba(X[[7]]), whole[[7]], rtol=1e-12)
+        np.testing.assert_array_equal(model.predict_proba(X[part]), whole[part])
+    np.testing.assert_array_equal(model.predict_proba(X[[7]]), whole[[7]])
+
+
+@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
+def test_scores_do_not_depend_on_how_rows_are_cut_into_batches(aggregation, monkeypatch):
+    model = HashEmbeddingClassifier(**SMALL, aggregation=aggregation, hidden_layer_sizes=(9,)).fit(X, LABELS)
+    many = csr_array(X[np.arange(2500) % 240])
+    expected = model.predict_proba(many).tobytes()
+    for values in (1, 50, 3000):
+        monkeypatch.setattr(_ragged_net, "PREDICT_VALUES", values)
+        assert model.predict_proba(many).tobytes() == expected
+
+
+def test_batches_of_long_rows_are_small():
+    class Values(Callback):
+        seen: ClassVar[list[tuple[bool, int]]] = []
+
+        def on_batch_begin(self, net, batch=None, training=False, **kwargs):
+            self.seen.append((training, len(batch[0].ids)))
+
+    long = np.ones((600, 2000), dtype=np.float32)
+    model = HashEmbeddingClassifier(**SMALL, early_stopping=True, validation_fraction=0.5, max_epochs=1)
+    model.set_params(callbacks=[Values()]).fit(long, np.arange(600) % 2)
+    bag = model.net_.module_.bag
+    bag.register_forward_pre_hook(lambda _, inputs: Values.seen.append((False, len(inputs[0]))))
+    model.predict(long)
+    measured = [values for training, values in Values.seen if not training]
+    assert sum(measured) == 900 * 2000
+    assert max(measured) == 2**18 // 2000 * 2000
 
 
 def test_every_kind_of_matrix_gives_the_same_model():
@@ -315,7 +346,9 @@ def test_an_interrupt_leaves_a_usable_model():
             if training and len(net.history) == 3:
                 raise KeyboardInterrupt
 
-    model = HashEmbeddingClassifier(**SMALL, max_epochs=50, callbacks=[Interrupt()]).fit(X, LABELS)
+    model = HashEmbeddingClassifier(**SMALL, max_epochs=50, callbacks=[Interrupt()])
+    with pytest.warns(UserWarning, match="Training interrupted by user"):
+        model.fit(X, LABELS)
     assert len(model.history_) < 5
     assert model.score(X, LABELS) > 0.9
 
@@ -335,6 +368,14 @@ def test_ignored_parameters_are_ignored_by_the_standard_variant():
         **SMALL | {"n_buckets": 7}, variant="standard", n_hashes=5, aggregation="median", append_weight=False
     ).fit(X, LABELS)
     assert other.predict_proba(X).tobytes() == plain.tobytes()
+
+
+def test_lists_do_for_tuples():
+    first, second = (
+        HashEmbeddingClassifier(**SMALL, ngram_dropout=kind((2, 4)), hidden_layer_sizes=kind((8, 4))).fit(X, LABELS)
+        for kind in (tuple, list)
+    )
+    assert first.predict_proba(X).tobytes() == second.predict_proba(X).tobytes()
 
 
 @pytest.mark.parametrize(
@@ -363,6 +404,8 @@ def test_ignored_parameters_are_ignored_by_the_standard_variant():
         ({"validation_fraction": 1.0}, "The 'validation_fraction' parameter"),
         ({"n_iter_no_change": 0}, "The 'n_iter_no_change' parameter"),
         ({"device": "gpu"}, "The 'device' parameter"),
+        ({"ngram_dropout": [5, 4]}, r"1 <= fewest <= most. Got \[5, 4\] instead"),
+        ({"ngram_dropout": (True, 4)}, r"two integers .* Got \(True, 4\) instead"),
         ({"callbacks": "all"}, "The 'callbacks' parameter"),
         ({"random_state": "x"}, "The 'random_state' parameter"),
         ({"verbose": -1}, "The 'verbose' parameter"),

@@ -1,0 +1,58 @@
+"""What scikit-learn's declared constraints cannot say of an estimator's parameters."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+from skorch.callbacks import Callback
+
+
+def check_parameters(estimator: Any) -> None:
+    """Check sizes of hidden layers against the batch, the two numbers of the dropout, and callbacks.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Has ``hidden_layer_sizes``, ``batch_size``, ``ngram_dropout`` and ``callbacks``, of the declared types.
+
+    Raises
+    ------
+    ValueError
+        If one of them will not do; the message names it.
+    """
+    name = type(estimator).__name__
+    sizes = estimator.hidden_layer_sizes
+    if not all(_is_integer(size) and size >= 1 for size in sizes):
+        raise ValueError(
+            f"The 'hidden_layer_sizes' parameter of {name} must hold positive integers. Got {sizes!r} instead."
+        )
+    if sizes and estimator.batch_size < 2:
+        raise ValueError(
+            f"The 'batch_size' parameter of {name} must be at least 2 with 'hidden_layer_sizes', whose batch "
+            f"normalisation compares the rows of a batch. Got {estimator.batch_size!r} instead."
+        )
+    pair = estimator.ngram_dropout
+    if pair is not None and (len(pair) != 2 or not all(map(_is_integer, pair)) or not 1 <= pair[0] <= pair[1]):
+        raise ValueError(
+            f"The 'ngram_dropout' parameter of {name} must be None or (fewest, most), two integers with "
+            f"1 <= fewest <= most. Got {pair!r} instead."
+        )
+    for place, item in enumerate(estimator.callbacks or []):
+        if not _is_callback(item):
+            raise ValueError(
+                f"The 'callbacks' parameter of {name} must hold skorch callbacks, or pairs of a name and a callback. "
+                f"Got {item!r} at position {place} instead."
+            )
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_callback(item: Any) -> bool:
+    if isinstance(item, tuple | list):
+        if len(item) != 2 or not isinstance(item[0], str):
+            return False
+        item = item[1]
+    return issubclass(item, Callback) if isinstance(item, type) else isinstance(item, Callback)
