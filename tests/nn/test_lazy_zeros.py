@@ -81,7 +81,7 @@ child = os.fork()
 if not child:
     table.fill_(1)
     os._exit(0)
-os.waitpid(child, 0)
+assert os.waitpid(child, 0)[1] == 0
 print(table.sum().item())
 """
     assert float(subprocess.check_output([sys.executable, "-c", program])) == 0
