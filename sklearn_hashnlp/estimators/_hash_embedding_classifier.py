@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
@@ -23,7 +24,7 @@ from sklearn_hashnlp.estimators._model_state import pack_labels, unpack_labels
 from sklearn_hashnlp.estimators._parameter_checks import check_parameters
 from sklearn_hashnlp.estimators._ragged_net import RaggedNet, make_net, net_from_state
 from sklearn_hashnlp.estimators._sparse_rows import canonical_rows
-from sklearn_hashnlp.estimators._training import one_torch_thread, resolve_device, torch_seed
+from sklearn_hashnlp.estimators._training import plain_torch, resolve_device, torch_seed
 from sklearn_hashnlp.estimators._validation_rows import hold_out
 
 _SEEDS = 2**31 - 1
@@ -66,7 +67,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         Hidden layers of the head, each batch-normalised and rectified; the source has (1000, 1000, 1000).
     ngram_dropout : (int, int) or None, default=None
         In training each row keeps a random number of its columns, between these two inclusive; shorter rows stay
-        whole. The source has (4, 99). With document frequencies and normalisation it has cost accuracy, so it is off.
+        whole. The source has (4, 99).
     max_epochs : int, default=2
         Passes over the training rows.
     batch_size : int, default=32
@@ -256,7 +257,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         rows = RaggedRows(canonical_rows(X, any_scale=self.normalize is not None), targets.astype(np.int64))
         held_out = self.validation_fraction if self.early_stopping else 0.0
         train_rows, valid_rows = hold_out(rows, held_out, seed=split_seed)
-        with one_torch_thread():
+        with plain_torch(device):
             net = make_net(self._architecture(len(classes), hash_seed), device)
             self._add_training(net, valid_rows, np.random.default_rng(batch_seed))
             with torch_seed(module_seed, device):
@@ -367,7 +368,7 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
         rows = RaggedRows(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
-        with one_torch_thread():
+        with plain_torch(torch.device(self.net_.device).type):
             return self.net_.score_rows(rows)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -82,7 +82,7 @@ class BagOfHashEmbeddings(nn.Module):
             device="cpu",
             dtype=torch.float32,
         )
-        self.head = make_head(self.bag.output_dim, hidden_sizes, num_classes).float()
+        self.head = make_head(self.bag.output_dim, hidden_sizes, num_classes, device="cpu", dtype=torch.float32)
 
     def forward(self, ids: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
         """Score documents.
@@ -126,9 +126,16 @@ class BagOfHashEmbeddings(nn.Module):
         ----------
         arrays : dict of str to ndarray
             The weights.
+
+        Raises
+        ------
+        ValueError
+            If they belong to other hash functions or are of other shapes.
         """
         for name, tensor in self.state_dict().items():  # these share memory with the module
-            if name.startswith("bag."):
+            if name == "bag._extra_state":
+                self.bag.set_extra_state(torch.from_numpy(np.array(arrays[name])))
+            elif name.startswith("bag."):
                 unpack_table(name, arrays, tensor.numpy())
             else:
                 tensor.copy_(torch.from_numpy(np.array(arrays[name])))

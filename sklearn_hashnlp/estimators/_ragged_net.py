@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from sklearn_hashnlp.estimators._batches import RaggedBatch, RaggedBatches, RaggedRows
 from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings
-from sklearn_hashnlp.estimators._training import torch_seed
+from sklearn_hashnlp.estimators._training import plain_torch, torch_seed
 from sklearn_hashnlp.nn import RowwiseAdagrad
 
 PREDICT_ROWS = 1024
@@ -248,7 +248,7 @@ def make_net(architecture: dict[str, Any], device: str) -> RaggedNet:
         **{f"module__{name}": value for name, value in architecture.items()},
         criterion=nn.CrossEntropyLoss,
         optimizer=RowwiseAdagrad,
-        optimizer__eps=1e-4,  # against 1e-10 it damps the first steps of rare n-grams, whose gradients are small
+        optimizer__eps=1e-4,  # damps the first steps of rare n-grams, whose gradients are small
         iterator_train=RaggedBatches,
         iterator_valid=RaggedBatches,
         iterator_valid__batch_size=PREDICT_ROWS,
@@ -274,12 +274,13 @@ def net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], hist
     RaggedNet
         The net; on the CPU if it was trained on CUDA and there is none.
     """
-    with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
+    with plain_torch():
         net = make_net(values["architecture"], "cpu")
-        net.initialize()
-    net.module_.load_arrays(arrays)
-    if values["device"] == "cuda" and torch.cuda.is_available():
-        net.set_params(device="cuda")
-        net.module_.to("cuda")
+        with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
+            net.initialize()
+        net.module_.load_arrays(arrays)
+        if values["device"] == "cuda" and torch.cuda.is_available():
+            net.set_params(device="cuda")
+            net.module_.to("cuda")
     net.history = History({"batches": []} | entry for entry in history)
     return net

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import Lock
 
 import torch
@@ -54,6 +54,35 @@ def one_torch_thread() -> Iterator[None]:
             _Threads.inside -= 1
             if _Threads.inside == 0:  # the number is the whole process's
                 torch.set_num_threads(_Threads.of_the_user)
+
+
+@contextmanager
+def plain_torch(device: str = "cpu") -> Iterator[None]:
+    """Run torch as if the user had set no mode: on one thread, with gradients, without autocast or inference mode.
+
+    Parameters
+    ----------
+    device : {"cpu", "cuda"}, default="cpu"
+        Where it computes.
+
+    Yields
+    ------
+    None
+
+    Examples
+    --------
+    >>> import torch
+    >>> with torch.inference_mode(), torch.autocast("cpu"), plain_torch():
+    ...     torch.is_inference_mode_enabled(), torch.is_grad_enabled(), torch.is_autocast_enabled("cpu")
+    (False, True, False)
+    """
+    with ExitStack() as modes:
+        modes.enter_context(one_torch_thread())
+        modes.enter_context(torch.inference_mode(False))
+        modes.enter_context(torch.enable_grad())
+        for kind in {"cpu", device}:
+            modes.enter_context(torch.autocast(kind, enabled=False))
+        yield
 
 
 @contextmanager

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -322,6 +325,38 @@ def test_the_same_seed_gives_the_same_bytes_at_any_number_of_threads(hidden):
 
     assert train(0, 1) == train(0, 2) == train(0, 4)
     assert train(0, 1) != train(1, 1)
+
+
+@contextmanager
+def float64_by_default():
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@pytest.mark.parametrize("hidden", [(), (8,)])
+@pytest.mark.parametrize(
+    "mode",
+    [float64_by_default, partial(torch.autocast, "cpu"), torch.inference_mode, torch.no_grad],
+    ids=["float64", "autocast", "inference", "no gradients"],
+)
+def test_the_users_modes_of_torch_change_nothing(mode, hidden):
+    def outcome():
+        model = HashEmbeddingClassifier(**SMALL, hidden_layer_sizes=hidden, aggregation="concat").fit(X, LABELS)
+        again = pickle.loads(pickle.dumps(model))
+        tables = [value.numpy().tobytes() for value in model.net_.module_.state_dict().values()]
+        return tables, model.predict_proba(X).tobytes(), again.predict_proba(X).tobytes(), again
+
+    expected = outcome()
+    with mode():
+        found = outcome()
+    assert found[:3] == expected[:3]
+    assert found[3].predict_proba(X).tobytes() == expected[1]
+    assert not any(parameter.is_inference() for parameter in found[3].net_.module_.parameters())
+    assert all(parameter.dtype == torch.float32 for parameter in found[3].net_.module_.parameters())
 
 
 def test_python_threads_that_fit_together_get_what_they_would_alone():

@@ -139,6 +139,14 @@ def test_feature_names_come_back():
     assert again.predict_proba(frame).tobytes() == model.predict_proba(frame).tobytes()
 
 
+def test_weights_of_other_hash_functions_are_refused():
+    model = HashEmbeddingClassifier(**SMALL).fit(X, np.arange(60) % 3)
+    values, arrays = model._get_model_state()
+    values["architecture"] = values["architecture"] | {"hash_seed": 1}
+    with pytest.raises(ValueError, match=r"These tables were trained with seed"):
+        clone(model)._set_model_state(values, arrays)
+
+
 @pytest.mark.parametrize("touched", [0, 1, 50, 100])
 @pytest.mark.parametrize("fill", [0.0, 1.0])
 def test_tables_come_back_bit_for_bit(touched, fill):

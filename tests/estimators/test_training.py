@@ -8,7 +8,7 @@ from threading import Barrier
 import pytest
 import torch
 
-from sklearn_hashnlp.estimators._training import one_torch_thread, resolve_device, torch_seed
+from sklearn_hashnlp.estimators._training import one_torch_thread, plain_torch, resolve_device, torch_seed
 
 
 @pytest.fixture
@@ -54,6 +54,21 @@ def test_python_threads_that_overlap_leave_the_users_number():
         for future in [pool.submit(enter_first), pool.submit(leave_last)]:
             future.result()
     assert seen == [1, 3]
+    assert torch.get_num_threads() == 3
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_the_users_modes_do_not_reach_inside_and_are_put_back():
+    def modes():
+        return (torch.is_inference_mode_enabled(), torch.is_grad_enabled(), torch.is_autocast_enabled("cpu"))
+
+    with torch.inference_mode(), torch.autocast("cpu"):
+        before = modes()
+        with plain_torch():
+            assert modes() == (False, True, False)
+            assert torch.get_num_threads() == 1
+            assert (torch.ones(2, 2, requires_grad=True) @ torch.ones(2, 2)).requires_grad
+        assert modes() == before == (True, False, True)
     assert torch.get_num_threads() == 3
 
 
