@@ -208,11 +208,21 @@ def test_values_too_large_for_a_plain_sum_are_refused():
 
 @pytest.mark.parametrize("rows", [2, 160])
 def test_a_training_that_diverges_is_an_error(rows):
-    model = HashEmbeddingClassifier(**SMALL, learning_rate=1e38, max_epochs=1, normalize=None)
+    batches = []
+
+    class Count(Callback):
+        def on_batch_begin(self, net, **kwargs):
+            batches.append(net)
+
+    model = HashEmbeddingClassifier(**SMALL, learning_rate=1e38, max_epochs=9, normalize=None, callbacks=[Count()])
     y = np.arange(rows) % 2
     with pytest.raises(ValueError, match=r"The training diverged: .* Set a smaller learning_rate"):
         model.fit(X[:rows] * 1000, y)
     assert not hasattr(model, "net_")
+    assert len(batches) <= 4  # at once, not at the end
+    model.set_params(max_epochs=1)
+    with pytest.raises(ValueError, match="The training diverged"):  # a single step, whose result no loss shows
+        model.fit(X[:2] * 1000, [0, 1])
 
 
 def test_a_huge_row_changes_no_other(fitted):
