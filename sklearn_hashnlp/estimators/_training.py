@@ -78,8 +78,7 @@ def plain_torch(device: str = "cpu") -> Iterator[None]:
     """
     with ExitStack() as modes:
         modes.enter_context(one_torch_thread())
-        modes.enter_context(torch.inference_mode(False))
-        modes.enter_context(torch.enable_grad())
+        modes.enter_context(torch.inference_mode(False))  # this ends no_grad, too
         for kind in {"cpu", device}:
             modes.enter_context(torch.autocast(kind, enabled=False))
         yield

@@ -62,6 +62,8 @@ def test_the_users_modes_do_not_reach_inside_and_are_put_back():
     def modes():
         return (torch.is_inference_mode_enabled(), torch.is_grad_enabled(), torch.is_autocast_enabled("cpu"))
 
+    with torch.no_grad(), plain_torch():
+        assert modes() == (False, True, False)
     with torch.inference_mode(), torch.autocast("cpu"):
         before = modes()
         with plain_torch():

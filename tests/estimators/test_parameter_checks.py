@@ -1,0 +1,59 @@
+"""Parameters that will not do are refused by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp.estimators import HashEmbeddingClassifier
+
+SMALL = {"n_buckets": 200, "n_embeddings": 2000, "random_state": 0}
+RNG = np.random.default_rng(0)
+X = RNG.random((40, 9))
+LABELS = np.array(["sport", "weather"])[np.arange(40) % 2]
+
+
+def test_lists_do_for_tuples():
+    first, second = (
+        HashEmbeddingClassifier(**SMALL, ngram_dropout=kind((2, 4)), hidden_layer_sizes=kind((8, 4))).fit(X, LABELS)
+        for kind in (tuple, list)
+    )
+    assert first.predict_proba(X).tobytes() == second.predict_proba(X).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"variant": "old"}, "The 'variant' parameter of HashEmbeddingClassifier must be a str among"),
+        ({"n_buckets": 0}, "The 'n_buckets' parameter .* must be an int in the range"),
+        ({"n_hashes": 0}, "The 'n_hashes' parameter"),
+        ({"n_embeddings": 2**31}, "The 'n_embeddings' parameter"),
+        ({"embedding_dim": 2.5}, "The 'embedding_dim' parameter"),
+        ({"aggregation": "mean"}, "The 'aggregation' parameter"),
+        ({"append_weight": "yes"}, "The 'append_weight' parameter"),
+        ({"importance_init": "tfidf"}, "The 'importance_init' parameter"),
+        ({"normalize": "max"}, "The 'normalize' parameter"),
+        ({"hidden_layer_sizes": 100}, "The 'hidden_layer_sizes' parameter .* must be an instance of"),
+        ({"hidden_layer_sizes": (10, 0)}, r"'hidden_layer_sizes' .* hold positive integers. Got \(10, 0\) instead"),
+        ({"hidden_layer_sizes": (9,), "batch_size": 1}, "'batch_size' .* must be at least 2 with 'hidden_layer_sizes'"),
+        ({"ngram_dropout": 4}, "The 'ngram_dropout' parameter"),
+        ({"ngram_dropout": (4,)}, r"'ngram_dropout' .* must be None or \(fewest, most\).*Got \(4,\) instead"),
+        ({"ngram_dropout": (5, 4)}, r"1 <= fewest <= most. Got \(5, 4\) instead"),
+        ({"max_epochs": 0}, "The 'max_epochs' parameter"),
+        ({"batch_size": -1}, "The 'batch_size' parameter"),
+        ({"learning_rate": 0}, "The 'learning_rate' parameter"),
+        ({"shuffle": None}, "The 'shuffle' parameter"),
+        ({"early_stopping": 3}, "The 'early_stopping' parameter"),
+        ({"validation_fraction": 1.0}, "The 'validation_fraction' parameter"),
+        ({"n_iter_no_change": 0}, "The 'n_iter_no_change' parameter"),
+        ({"device": "gpu"}, "The 'device' parameter"),
+        ({"ngram_dropout": [5, 4]}, r"1 <= fewest <= most. Got \[5, 4\] instead"),
+        ({"ngram_dropout": (True, 4)}, r"two integers .* Got \(True, 4\) instead"),
+        ({"callbacks": "all"}, "The 'callbacks' parameter"),
+        ({"random_state": "x"}, "The 'random_state' parameter"),
+        ({"verbose": -1}, "The 'verbose' parameter"),
+    ],
+)  # fmt: skip
+def test_wrong_parameters_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        HashEmbeddingClassifier(**SMALL | options).fit(X, LABELS)
