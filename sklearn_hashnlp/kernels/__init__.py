@@ -1,6 +1,6 @@
 """Arrays in, arrays out: the compiled loops, with no policy of their own."""
 
-from sklearn_hashnlp.kernels._counting import L1, L2, NO_NORM, count_hashes
+from sklearn_hashnlp.kernels._counting import L1, L2, NO_NORM, Room, count_hashes
 from sklearn_hashnlp.kernels._murmur3 import murmur3
 from sklearn_hashnlp.kernels._ngrams import hash_ngrams
 from sklearn_hashnlp.kernels._ragged import Ragged
@@ -13,6 +13,7 @@ __all__ = [
     "L2",
     "NO_NORM",
     "Ragged",
+    "Room",
     "Texts",
     "Units",
     "WordSet",

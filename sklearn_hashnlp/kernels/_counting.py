@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,10 @@ _DIGIT_BITS = 11
 _LARGEST_FLOAT32_SQUARED = 2**12  # beyond it a square in float32 is rounded, and scikit-learn's is
 
 
+Room: TypeAlias = Callable[[int], tuple[NDArray[np.int32], NDArray[Any]]]
+"""Gives arrays for so many columns and values."""
+
+
 def count_hashes(
     hashes: Ragged,
     *,
@@ -27,6 +32,7 @@ def count_hashes(
     binary: bool = False,
     norm: int = NO_NORM,
     dtype: type[np.floating[Any]] = np.float64,
+    room: Room | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
     """Count how often each column occurs in each row.
 
@@ -44,13 +50,16 @@ def count_hashes(
         ``L1`` or ``L2`` for rows of that norm 1.
     dtype : type, default=numpy.float64
         Of the values, ``numpy.float32`` or ``numpy.float64``.
+    room : callable or None, default=None
+        Gives the two arrays, of int32 and of ``dtype``, that the columns and the values are written to, for as many of
+        them as it is asked for. None makes new ones.
 
     Returns
     -------
     indices : ndarray of shape (n_values,), dtype int32
-        The columns, ascending within a row, none twice.
+        The columns, ascending within a row, none twice. The beginning of the room.
     data : ndarray of shape (n_values,)
-        The values.
+        The values, likewise.
     indptr : ndarray of shape (n_rows + 1,), dtype int64
         Where each row begins.
 
@@ -62,8 +71,9 @@ def count_hashes(
     >>> indices.tolist(), data.tolist(), indptr.tolist()
     ([1, 2, 4], [2.0, 1.0, 1.0], [0, 2, 3])
     """
-    data = np.empty(len(hashes.values), dtype=dtype)
-    indices, indptr = _count(hashes.values, hashes.offsets, n_features, alternate_sign, binary, norm, data)
+    size = len(hashes.values)
+    indices, data = (np.empty(size, dtype=np.int32), np.empty(size, dtype=dtype)) if room is None else room(size)
+    indptr = _count(hashes.values, hashes.offsets, n_features, alternate_sign, binary, norm, indices, data)
     return indices[: indptr[-1]], data[: indptr[-1]], indptr
 
 
@@ -75,8 +85,9 @@ def _count(
     alternate_sign: bool,
     binary: bool,
     norm: Number,
+    indices: NDArray[np.int32],
     data: NDArray[Any],
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+) -> NDArray[np.int64]:
     n_rows = len(offsets) - 1
     largest_row = 0
     for row in range(n_rows):
@@ -85,7 +96,6 @@ def _count(
     spare = np.empty(largest_row, dtype=np.uint32)
     sums = np.empty(largest_row, dtype=np.int64)
     buckets = np.empty(2 * _LARGEST_BUCKETED_ROW, dtype=np.uint32)
-    indices = np.empty(len(hashes), dtype=np.int32)
     indptr = np.empty(n_rows + 1, dtype=np.int64)
     end = 0
     for row in range(n_rows):
@@ -99,7 +109,7 @@ def _count(
         begin = end
         end = _sum_duplicates(in_order, size, binary, norm, sums, indices, data, begin)
     indptr[n_rows] = end
-    return indices, indptr
+    return indptr
 
 
 @compiled

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_hashnlp.kernels import L1, L2, NO_NORM, Ragged, Texts, count_hashes
+from sklearn_hashnlp.kernels import L1, L2, NO_NORM, Ragged, Room, Texts, count_hashes
 from sklearn_hashnlp.text._documents import in_chunks, pack
 from sklearn_hashnlp.text._sparse_rows import Rows, sparse_matrix
 
@@ -58,7 +58,7 @@ def hashed_counts(
     """
     number = np.dtype(dtype).type
 
-    def make_rows(first: int, chunk: list[Any]) -> Iterator[Rows]:
+    def make_rows(first: int, chunk: list[Any], room: Room | None) -> Iterator[Rows]:
         for texts in pack(
             read(chunk, first),
             lowercase=bool(lowercase),
@@ -74,6 +74,7 @@ def hashed_counts(
                     binary=bool(binary),
                     norm=NORMS[norm],
                     dtype=number,
+                    room=room,
                 )
             )
 

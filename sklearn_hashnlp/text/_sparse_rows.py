@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from sklearn_hashnlp._sklearn import in_configured_sparse_interface
+from sklearn_hashnlp.kernels import Room
 
 _MOST_ROOM_AHEAD = 2**25
 """Values that room is made for before they come; memory that is not written to yet is not taken yet either."""
@@ -26,9 +27,12 @@ class Rows(NamedTuple):
     indptr: NDArray[np.int64]
 
 
+MakeRows: TypeAlias = Callable[[int, list[Any], Room | None], Iterator[Rows]]
+
+
 def sparse_matrix(
     chunks: Iterable[tuple[int, list[Any]]],
-    make_rows: Callable[[int, list[Any]], Iterator[Rows]],
+    make_rows: MakeRows,
     *,
     n_documents: int | None,
     n_features: int,
@@ -42,8 +46,9 @@ def sparse_matrix(
     chunks : iterable of (int, list)
         The position of each chunk's first document, and its documents.
     make_rows : callable
-        Makes the rows of one chunk, in one or more pieces. It runs on several threads, so it must leave the estimator
-        as it is.
+        Makes the rows of one chunk, in one or more pieces, given the position of its first document and, unless it is
+        None, the room that they are to be written to. It runs on several threads, so it must leave the estimator as it
+        is.
     n_documents : int or None
         How many documents will come, if that is known: room is then made for all at once.
     n_features : int
@@ -58,37 +63,59 @@ def sparse_matrix(
     sparse matrix or sparse array of shape (n_documents, n_features)
         CSR in canonical format: columns ascending, none twice. int32 indices unless there are over 2**31 - 1 values.
     """
-    indices = np.empty(0, dtype=np.int32)
-    data = np.empty(0, dtype=dtype)
-    row_ends = []
-    size = n_rows = 0
-    for rows in _in_order(chunks, make_rows, effective_n_jobs(n_jobs)):
-        n_rows += len(rows.indptr) - 1
-        row_ends.append(rows.indptr[1:] + size)
-        end = size + len(rows.indices)
-        if end > len(indices):
-            capacity = _capacity(end, n_rows, n_documents)
-            indices = _grown(indices, size, capacity)
-            data = _grown(data, size, capacity)
-        indices[size:end] = rows.indices
-        data[size:end] = rows.data
-        size = end
-    # Given back without a copy: nobody else holds these arrays.
-    indices.resize(size, refcheck=False)
-    data.resize(size, refcheck=False)
-    indptr = np.concatenate([np.zeros(1, dtype=np.int64), *row_ends])
-    if size <= np.iinfo(np.int32).max:
-        indptr = indptr.astype(np.int32)
-    matrix = csr_matrix((data, indices, indptr), shape=(n_rows, n_features))
-    matrix.has_canonical_format = True
-    return in_configured_sparse_interface(matrix)
+    n_threads = effective_n_jobs(n_jobs)
+    stack = _Stack(n_documents, dtype)
+    if n_threads == 1:
+        for first, chunk in chunks:
+            for rows in make_rows(first, chunk, stack.room):
+                stack.keep(rows)
+    else:
+        for rows in _in_order(chunks, make_rows, n_threads):
+            indices, data = stack.room(len(rows.indices))
+            indices[:] = rows.indices
+            data[:] = rows.data
+            stack.keep(rows)
+    return in_configured_sparse_interface(stack.matrix(n_features))
 
 
-def _capacity(n_values: int, n_rows: int, n_documents: int | None) -> int:
-    """Guess how many values there will be, from those of the first rows."""
-    expected = 2 * n_values if n_documents is None else int(1.1 * n_values / n_rows * n_documents)
-    # The first documents may be the longest by far, so the guess is held within bounds.
-    return max(n_values, min(expected, n_values + max(n_values, _MOST_ROOM_AHEAD)))
+class _Stack:
+    """Rows that grow into one matrix; whoever makes rows may write them right where they are to be."""
+
+    def __init__(self, n_documents: int | None, dtype: type[np.floating[Any]]) -> None:
+        self.n_documents = n_documents
+        self.indices = np.empty(0, dtype=np.int32)
+        self.data = np.empty(0, dtype=dtype)
+        self.size = self.n_rows = 0
+        self.row_ends = [np.zeros(1, dtype=np.int64)]
+
+    def room(self, n_values: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """Give the place of the next values."""
+        end = self.size + n_values
+        if end > len(self.indices):
+            # Rows so far tell how many values are still to come. The first documents may be the longest by far, though,
+            # so the guess is held within bounds.
+            per_row = end / (self.n_rows + 1)
+            expected = 2 * end if self.n_documents is None or not self.n_rows else int(1.1 * per_row * self.n_documents)
+            capacity = max(end, min(expected, end + max(end, _MOST_ROOM_AHEAD)))
+            self.indices, self.data = (_grown(array, self.size, capacity) for array in (self.indices, self.data))
+        return self.indices[self.size : end], self.data[self.size : end]
+
+    def keep(self, rows: Rows) -> None:
+        """Take the values that now stand in the room, as the rows that they are."""
+        self.row_ends.append(rows.indptr[1:] + self.size)
+        self.size += len(rows.indices)
+        self.n_rows += len(rows.indptr) - 1
+
+    def matrix(self, n_features: int) -> csr_matrix:
+        """Make the matrix; the room that is left is given back, without a copy where the system can."""
+        for array in (self.indices, self.data):
+            array.resize(self.size, refcheck=False)  # nobody else holds these arrays any more
+        indptr = np.concatenate(self.row_ends)
+        if self.size <= np.iinfo(np.int32).max:
+            indptr = indptr.astype(np.int32)
+        matrix = csr_matrix((self.data, self.indices, indptr), shape=(self.n_rows, n_features))
+        matrix.has_canonical_format = True
+        return matrix
 
 
 def _grown(array: NDArray[Any], size: int, capacity: int) -> NDArray[Any]:
@@ -99,16 +126,11 @@ def _grown(array: NDArray[Any], size: int, capacity: int) -> NDArray[Any]:
 
 def _in_order(
     chunks: Iterable[tuple[int, list[Any]]],
-    make_rows: Callable[[int, list[Any]], Iterator[Rows]],
+    make_rows: MakeRows,
     n_threads: int,
 ) -> Iterator[Rows]:
-    if n_threads == 1:
-        for chunk in chunks:
-            yield from make_rows(*chunk)
-        return
-
     def make_list(first: int, chunk: list[Any]) -> list[Rows]:
-        return list(make_rows(first, chunk))
+        return list(make_rows(first, chunk, None))
 
     waiting: deque[Future[list[Rows]]] = deque()
     with ThreadPoolExecutor(n_threads) as pool:
