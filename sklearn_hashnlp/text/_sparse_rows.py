@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Condition
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -70,11 +72,7 @@ def sparse_matrix(
             for rows in make_rows(first, chunk, stack.room):
                 stack.keep(rows)
     else:
-        for rows in _in_order(chunks, make_rows, n_threads):
-            indices, data = stack.room(len(rows.indices))
-            indices[:] = rows.indices
-            data[:] = rows.data
-            stack.keep(rows)
+        _fill_from_threads(stack, chunks, make_rows, n_threads)
     return in_configured_sparse_interface(stack.matrix(n_features))
 
 
@@ -88,10 +86,14 @@ class _Stack:
         self.size = self.n_rows = 0
         self.row_ends = [np.zeros(1, dtype=np.int64)]
 
+    def is_full(self, n_values: int) -> bool:
+        """Tell whether so many values need arrays that are larger than these."""
+        return self.size + n_values > len(self.indices)
+
     def room(self, n_values: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         """Give the place of the next values."""
         end = self.size + n_values
-        if end > len(self.indices):
+        if self.is_full(n_values):
             # Rows so far tell how many values are still to come. The first documents may be the longest by far, though,
             # so the guess is held within bounds.
             per_row = end / (self.n_rows + 1)
@@ -124,23 +126,78 @@ def _grown(array: NDArray[Any], size: int, capacity: int) -> NDArray[Any]:
     return larger
 
 
-def _in_order(
-    chunks: Iterable[tuple[int, list[Any]]],
-    make_rows: MakeRows,
-    n_threads: int,
-) -> Iterator[Rows]:
-    def make_list(first: int, chunk: list[Any]) -> list[Rows]:
-        return list(make_rows(first, chunk, None))
+def _fill_from_threads(
+    stack: _Stack, chunks: Iterable[tuple[int, list[Any]]], make_rows: MakeRows, n_threads: int
+) -> None:
+    """Make rows on several threads; each thread copies its own to their place, while they are in its cache."""
+    turns = _Turns()
 
-    waiting: deque[Future[list[Rows]]] = deque()
+    def work(turn: int, first: int, chunk: list[Any]) -> None:
+        try:
+            pieces = list(make_rows(first, chunk, None))
+            with turns.when_mine(turn) as is_mine:
+                if not is_mine:
+                    return
+                n_values = sum(len(rows.indices) for rows in pieces)
+                if stack.is_full(n_values):
+                    turns.wait_for_copies()
+                indices, data = stack.room(n_values)
+                for rows in pieces:
+                    stack.keep(rows)
+        except BaseException:
+            turns.give_up()
+            raise
+        np.concatenate([rows.indices for rows in pieces], out=indices)
+        np.concatenate([rows.data for rows in pieces], out=data)
+        turns.copied()
+
+    waiting: deque[Future[None]] = deque()
     with ThreadPoolExecutor(n_threads) as pool:
         try:
-            for chunk in chunks:
-                waiting.append(pool.submit(make_list, *chunk))
+            for turn, (first, chunk) in enumerate(chunks):
+                waiting.append(pool.submit(work, turn, first, chunk))
                 if len(waiting) > 2 * n_threads:
-                    yield from waiting.popleft().result()
+                    waiting.popleft().result()
             while waiting:
-                yield from waiting.popleft().result()
+                waiting.popleft().result()
         finally:
             for future in waiting:
                 future.cancel()
+
+
+class _Turns:
+    """Lets threads reserve their places in the order of their chunks, and copy at the same time."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._next = 0
+        self._n_copying = 0
+        self._given_up = False
+
+    @contextmanager
+    def when_mine(self, turn: int) -> Iterator[bool]:
+        """Wait until all earlier chunks have their places; tell whether any of them failed instead."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._next == turn or self._given_up)
+            is_mine = not self._given_up
+            yield is_mine
+            if is_mine:
+                self._next += 1
+                self._n_copying += 1
+                self._changed.notify_all()
+
+    def wait_for_copies(self) -> None:
+        """Wait, in one's own turn, until nobody copies: places are about to move."""
+        self._changed.wait_for(lambda: self._n_copying == 0)
+
+    def copied(self) -> None:
+        """Tell that a copy is complete."""
+        with self._changed:
+            self._n_copying -= 1
+            self._changed.notify_all()
+
+    def give_up(self) -> None:
+        """Let nobody wait for a chunk that failed."""
+        with self._changed:
+            self._given_up = True
+            self._changed.notify_all()

@@ -1,0 +1,81 @@
+"""Rows from several threads stand in the order of their documents, whoever is first, and an error ends the work."""
+
+import time
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp.text import _sparse_rows
+from sklearn_hashnlp.text._sparse_rows import Rows, sparse_matrix
+
+
+def rows_of(first, chunk, room, *, slow=lambda document: False):
+    """Give each document, a number, one row with that many values, in two pieces."""
+    if slow(chunk[0]):
+        time.sleep(0.005)
+    for piece in (chunk[: len(chunk) // 2], chunk[len(chunk) // 2 :]):
+        n_values = sum(piece)
+        indices, data = (np.empty(n_values, np.int32), np.empty(n_values)) if room is None else room(n_values + 3)
+        indices[:n_values] = np.concatenate([np.arange(number) for number in piece])
+        data[:n_values] = np.repeat(piece, piece)
+        yield Rows(indices[:n_values], data[:n_values], np.cumsum([0, *piece], dtype=np.int64))
+
+
+def stacked(chunks, make_rows, n_jobs, n_documents):
+    return sparse_matrix(
+        iter(chunks), make_rows, n_documents=n_documents, n_features=1000, dtype=np.float64, n_jobs=n_jobs
+    )
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("room_ahead", [0, 10**6])
+@pytest.mark.parametrize("slow", [lambda number: False, lambda number: number % 3 == 0, lambda number: number == 1])
+def test_rows_in_the_order_of_their_documents(n_jobs, known, room_ahead, slow, monkeypatch):
+    # Without room ahead the arrays move again and again while other threads copy into them.
+    monkeypatch.setattr(_sparse_rows, "_MOST_ROOM_AHEAD", room_ahead)
+    numbers = [*range(1, 200), *([700] * 20), *range(50, 0, -1)]
+    chunks = [(first, numbers[first : first + 7]) for first in range(0, len(numbers), 7)]
+    for _ in range(3):
+        X = stacked(chunks, lambda *given: rows_of(*given, slow=slow), n_jobs, len(numbers) if known else None)
+        assert X.shape == (len(numbers), 1000)
+        np.testing.assert_array_equal(np.diff(X.indptr), numbers)
+        np.testing.assert_array_equal(X.data, np.repeat(numbers, numbers))
+        np.testing.assert_array_equal(X.indices, np.concatenate([np.arange(number) for number in numbers]))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+@pytest.mark.parametrize("failing", [0, 1, 17, 39])
+@pytest.mark.parametrize("room_ahead", [0, 10**6])
+def test_the_first_error_comes_out_and_nobody_waits_for_ever(n_jobs, failing, room_ahead, monkeypatch):
+    monkeypatch.setattr(_sparse_rows, "_MOST_ROOM_AHEAD", room_ahead)
+
+    def make_rows(first, chunk, room):
+        if first == failing or first == failing + 2:
+            raise ValueError(f"chunk {first}")
+        return rows_of(first, chunk, room, slow=lambda number: number % 2 == 0)
+
+    chunks = [(first, [first + 1] * 4) for first in range(40)]
+    for _ in range(3):
+        with pytest.raises(ValueError, match=f"chunk {failing}$"):
+            stacked(chunks, make_rows, n_jobs, 160)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_an_error_of_the_documents_themselves_comes_out(n_jobs):
+    def chunks():
+        yield from ((first, [5, 6]) for first in range(10))
+        raise OSError("the file has ended early")
+
+    with pytest.raises(OSError, match="ended early"):
+        stacked(chunks(), rows_of, n_jobs, None)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_too_little_memory_is_an_error_and_no_end_of_waiting(n_jobs, monkeypatch):
+    def refuse(array, size, capacity):
+        raise MemoryError
+
+    monkeypatch.setattr(_sparse_rows, "_grown", refuse)
+    with pytest.raises(MemoryError):
+        stacked([(first, [5, 6]) for first in range(10)], rows_of, n_jobs, None)
