@@ -13,7 +13,7 @@ from sklearn_hashnlp.kernels import Ragged, Texts
 
 # How many characters of documents make a chunk: so many that threads seldom wait for each other, so few that what is
 # made of them fits the processor's cache. Characters give several times as many n-grams as words.
-WORD_CHUNK, CHARACTER_CHUNK = 2**20, 2**18
+WORD_CHUNK, CHARACTER_CHUNK = 2**19, 2**18
 
 _FEW_DOCUMENTS = 128
 
