@@ -112,7 +112,7 @@ def timed(work: Callable[[], Any]) -> float:
 
 
 def lock_held(vectorizer: HashingNgramVectorizer, texts: list[str]) -> float:
-    """Give the share of a transform's time that is spent outside of the kernels."""
+    """Give the share of time outside of the kernels: at most so much holds the interpreter's lock."""
     inside = 0.0
 
     def watched(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -39,7 +39,7 @@ def draw_picture(
         If matplotlib is not installed.
     """
     # First: without matplotlib this tells how to install it.
-    import sklearn_hashnlp.plotting  # noqa: F401
+    import sklearn_hashnlp.plotting  # noqa: F401 - imported for its error alone
 
     # isort: split
     # A figure of its own, not pyplot's: nothing here depends on a screen or on other figures.

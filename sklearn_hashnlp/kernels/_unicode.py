@@ -36,7 +36,7 @@ def character_classes(n_code_points: int = UNICODE) -> NDArray[np.uint8]:
     >>> [int(classes[ord(character)]) for character in "aß_. 🙂"]
     [1, 1, 1, 0, 2, 0]
     """
-    # One character a string: numpy asks CPython's own tables, as `re` does, a hundred times faster than a loop.
+    # One character a string: numpy asks CPython's own tables, as `re` does, without a loop in Python.
     characters = np.arange(n_code_points, dtype=np.uint32).view("U1")
     classes = np.full(n_code_points, OTHER, dtype=np.uint8)
     classes[np.strings.isalnum(characters)] = WORD

@@ -17,7 +17,7 @@ def lazy_zeros(
 ) -> Tensor:
     """Make a tensor of zeros; on a CPU the system commits its memory only where it is written.
 
-    ``torch.zeros`` writes its zeros, which for 200,000,000 parameters takes a quarter of a second and 800 MB.
+    ``torch.zeros`` writes its zeros, which for 200,000,000 parameters takes time and 800 MB.
     ``numpy.zeros`` asks the system for pages that are zero already, but advises it to make them huge, so that on Linux
     each row written commits 2 MB. This asks for ordinary pages.
 

@@ -111,7 +111,7 @@ class _Stack:
     def matrix(self, n_features: int) -> csr_matrix:
         """Make the matrix; the room that is left is given back, without a copy where the system can."""
         for array in (self.indices, self.data):
-            array.resize(self.size, refcheck=False)  # nobody else holds these arrays any more
+            array.resize(self.size, refcheck=False)  # what views of them are left are not looked at again
         indptr = np.concatenate(self.row_ends)
         if self.size <= np.iinfo(np.int32).max:
             indptr = indptr.astype(np.int32)

@@ -140,12 +140,16 @@ def test_an_interrupt_is_told_and_leaves_finished_epochs_only(options, epoch, tr
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-def test_who_handles_interrupts_is_not_told(monkeypatch):
+def test_who_handles_interrupts_is_not_told():
     previous = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        HashEmbeddingClassifier(**SMALL, callbacks=[Interrupt(2)]).fit(X, Y)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model = HashEmbeddingClassifier(**SMALL, max_epochs=9, callbacks=[Interrupt(2)]).fit(X, Y)
     finally:
         signal.signal(signal.SIGINT, previous)
+    assert told == []
+    assert len(model.history_) == 1
 
 
 @pytest.mark.parametrize("callbacks", [[], [EarlyStopping(patience=1, monitor="valid_acc", lower_is_better=False)]])
