@@ -1,8 +1,8 @@
 """Accuracy on AG News: the text classifier, fastText and a linear model on the same rows.
 
 Trains ``make_text_classifier`` with nothing set but the seed and the threads, fastText at its published setting and
-TF-IDF with a linear SVM, prints a table and writes it as JSON. The test rows are read for the final figures only; fastText's
-learning rate and epochs are chosen on a tenth of the training rows.
+TF-IDF with a linear SVM, prints a table and writes it as JSON. The test rows are read for the final figures only;
+fastText's learning rate and epochs are chosen on a tenth of the training rows.
 
     python benchmarks/bench_ag_news.py --data DIR [--fasttext-python PYTHON]
 

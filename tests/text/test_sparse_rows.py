@@ -79,3 +79,11 @@ def test_too_little_memory_is_an_error_and_no_end_of_waiting(n_jobs, monkeypatch
     monkeypatch.setattr(_sparse_rows, "_grown", refuse)
     with pytest.raises(MemoryError):
         stacked([(first, [5, 6]) for first in range(10)], rows_of, n_jobs, None)
+
+
+def test_who_comes_after_a_failure_takes_no_turn_and_holds_nobody_up():
+    turns = _sparse_rows._Turns()
+    turns.give_up()
+    with turns.when_mine(7) as is_mine:
+        assert not is_mine
+    assert turns._n_copying == 0  # else the last one in its turn would wait for a copy that nobody makes
