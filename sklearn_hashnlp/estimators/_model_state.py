@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp.persistence._precision import TABLE_VALUES
+
 _BLOCK = 2**18
 
 
@@ -17,36 +19,46 @@ def pack_table(name: str, table: NDArray[Any], fill: float) -> dict[str, NDArray
     ----------
     name : str
         Key of the table.
-    table : ndarray of shape (n_rows, n_columns)
-        The table.
+    table : ndarray of shape (n_rows, ...), C-contiguous
+        The table; it has at most 2**32 rows.
     fill : float
         Its initial value.
 
     Returns
     -------
     dict of str to ndarray
-        ``{name.rows, name.values}`` or ``{name}``.
+        ``name.values``, the rows that differ, in ascending order, or all. Where it is not all, also which rows they
+        are: ``name.rows``, their numbers in uint32, or ``name.bitmap``, a bit a row of the table, whichever is
+        smaller. A model folder may hold ``name.values`` in less precision; see
+        :func:`~sklearn_hashnlp.persistence.save_model`.
 
     Examples
     --------
     >>> import numpy as np
     >>> table = np.zeros((1000, 2), dtype=np.float32)
     >>> table[7] = 1
-    >>> packed = pack_table("pool", table, fill=0.0)
-    >>> packed["pool.rows"], packed["pool.values"]
-    (array([7]), array([[1., 1.]], dtype=float32))
+    >>> pack_table("pool", table, fill=0.0)
+    {'pool.rows': array([7], dtype=uint32), 'pool.values': array([[1., 1.]], dtype=float32)}
     """
     # Bits are compared, so that -0.0 and NaN come back as they were; in blocks, so that nothing table-sized is made.
     unsigned = np.dtype(f"u{table.dtype.itemsize}")
     bits, untouched = table.view(unsigned), np.asarray(fill, dtype=table.dtype).view(unsigned)
-    found = [
-        start + np.flatnonzero((bits[start : start + _BLOCK] != untouched).any(axis=1))
-        for start in range(0, len(table), _BLOCK)
-    ]
-    rows = np.concatenate(found).astype(np.int64)
-    if len(rows) * (rows.itemsize + table.itemsize * table.shape[1]) < table.nbytes:
-        return {f"{name}.rows": rows, f"{name}.values": table[rows]}
-    return {name: table.copy()}
+    found = [np.empty(0, dtype=np.uint32)]
+    for start in range(0, len(table), _BLOCK):
+        block = bits[start : start + _BLOCK]
+        differs = (block != untouched).reshape(len(block), -1).any(axis=1)
+        found.append((start + np.flatnonzero(differs)).astype(np.uint32))
+    rows = np.concatenate(found)
+    bitmap_bytes = -(-len(table) // 8)
+    if len(rows) * table[:1].nbytes + min(rows.nbytes, bitmap_bytes) >= table.nbytes:
+        return {f"{name}{TABLE_VALUES}": table.copy()}
+    if rows.nbytes <= bitmap_bytes:
+        which: dict[str, NDArray[Any]] = {f"{name}.rows": rows}
+    else:
+        touched = np.zeros(len(table), dtype=bool)
+        touched[rows] = True
+        which = {f"{name}.bitmap": np.packbits(touched)}
+    return which | {f"{name}{TABLE_VALUES}": table[rows]}
 
 
 def unpack_table(name: str, arrays: dict[str, NDArray[Any]], table: NDArray[Any]) -> None:
@@ -57,23 +69,34 @@ def unpack_table(name: str, arrays: dict[str, NDArray[Any]], table: NDArray[Any]
     name : str
         Key of the table.
     arrays : dict of str to ndarray
-        Holds what :func:`pack_table` made.
-    table : ndarray of shape (n_rows, n_columns)
+        Holds what :func:`pack_table` made; or what it made for folders of format version 1, which had whole tables
+        under ``name`` and row numbers in int64.
+    table : ndarray of shape (n_rows, ...)
         Written in place; holds the initial value everywhere.
 
     Raises
     ------
+    KeyError
+        If the table is not among the arrays.
     ValueError
         If what is stored does not fit the table.
     """
-    stored = arrays[name] if name in arrays else arrays[f"{name}.values"]
-    expected = table.shape if name in arrays else (len(arrays[f"{name}.rows"]), table.shape[1])
+    stored = arrays[name] if name in arrays else arrays[f"{name}{TABLE_VALUES}"]
+    rows: Any = slice(None)
+    n_rows = len(table)
+    if f"{name}.bitmap" in arrays:
+        bitmap = arrays[f"{name}.bitmap"]
+        if bitmap.dtype != np.uint8 or bitmap.shape != (-(-n_rows // 8),):
+            raise ValueError(f"The bitmap of {name!r} must hold a bit for each of {n_rows} rows.")
+        rows = np.flatnonzero(np.unpackbits(bitmap, count=n_rows))
+        n_rows = len(rows)
+    elif f"{name}.rows" in arrays:
+        rows = arrays[f"{name}.rows"]
+        n_rows = len(rows)
+    expected = (n_rows, *table.shape[1:])
     if stored.shape != expected:
         raise ValueError(f"The array {name!r} must have shape {expected}, the stored one has {stored.shape}.")
-    if name in arrays:
-        table[...] = stored
-    else:
-        table[arrays[f"{name}.rows"]] = stored
+    table[rows] = stored
 
 
 def pack_labels(classes: NDArray[Any]) -> dict[str, Any]:

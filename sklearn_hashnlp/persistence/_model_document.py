@@ -1,4 +1,16 @@
-"""A model as a JSON document and named arrays, and back."""
+"""A model as a JSON document and named arrays, and back.
+
+An estimator takes part by two pairs of methods.
+
+``_get_model_state() -> (values, arrays)`` and ``_set_model_state(values, arrays)``: everything learned. ``values`` is a
+dict of what JSON can hold (see :func:`encode_value`), ``arrays`` a dict of arrays of numbers. A float32 array whose key
+ends in :data:`TABLE_VALUES` is a table, which a small model holds in less precision; every other array comes back bit
+for bit.
+
+``_get_training_state() -> (values, arrays) | None`` and ``_set_training_state(values, arrays)``, where an estimator can
+be trained further: what only training needs, such as an optimizer's accumulators. It is asked for only if the model is
+saved with it, and is given back after the model state. None: there is nothing to go on from.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_hashnlp.persistence._precision import TABLE_VALUES, from_int8, to_float16, to_int8
 from sklearn_hashnlp.persistence._values import ModelFormatError, decode_value, encode_value
 
+State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 Arrays = dict[str, NDArray[Any]]
 
 # The only classes that a model folder can name, with the module that each is imported from. This folder stands left
@@ -33,19 +47,25 @@ _DEEPEST = 50
 _CACHE = "memory"
 
 
-def encode_model(model: Any) -> tuple[dict[str, Any], Arrays]:
+def encode_model(
+    model: Any, *, precision: str = "float32", training_state: bool = False
+) -> tuple[dict[str, Any], Arrays]:
     """Describe a model by JSON values and arrays.
 
     Parameters
     ----------
     model : estimator
         A fitted estimator of one of the known classes, or a pipeline of such.
+    precision : {"float32", "float16", "int8"}, default="float32"
+        Of tables.
+    training_state : bool, default=False
+        Whether what only training needs is held as well.
 
     Returns
     -------
     description : dict
         ``class``, ``parameters`` and, for what was learned, ``state`` and ``arrays`` (name within the estimator to
-        name in the file).
+        name in the file, for a table in less precision under its tag); these two once more within ``training``.
     arrays : dict of str to ndarray
         The learned arrays, contiguous.
 
@@ -54,11 +74,13 @@ def encode_model(model: Any) -> tuple[dict[str, Any], Arrays]:
     TypeError
         For a class that is not known and for a parameter value that a folder cannot hold.
     ValueError
-        If pipelines are nested too deeply.
+        If pipelines are nested too deeply, if a table does not fit into the precision, or if there is no training
+        state to hold.
     sklearn.exceptions.NotFittedError
         If there is something to learn and it was not learned yet.
     """
     arrays: Arrays = {}
+    trained: list[str] = []
     depth = 0
 
     def encode(estimator: Any, where: str) -> dict[str, Any]:
@@ -89,18 +111,44 @@ def encode_model(model: Any) -> tuple[dict[str, Any], Arrays]:
         description: dict[str, Any] = {"class": name, "parameters": parameters}
         if hasattr(estimator, "_get_model_state"):
             check_is_fitted(estimator)
-            values, own_arrays = estimator._get_model_state()
-            state = {key: encode_value(value, f"{key!r} of {name}", _no_estimator) for key, value in values.items()}
-            description |= {"state": state, "arrays": {}}
-            for key, array in own_arrays.items():
-                stored = key
-                while stored in arrays:  # two estimators of one class in one pipeline
-                    stored += "'"
-                arrays[stored] = _storable(array, f"{key!r} of {name}")
-                description["arrays"][key] = stored
+            description |= describe_state(estimator._get_model_state(), name, precision)
+            training = estimator._get_training_state() if training_state and _trains_on(estimator) else None
+            if training is not None:
+                description["training"] = describe_state(training, name, "float32")
+                trained.append(name)
         return description
 
-    return encode(model, "this model"), arrays
+    def describe_state(learned: State, name: str, precision: str) -> dict[str, Any]:
+        values, own_arrays = learned
+        return {
+            "state": {key: encode_value(value, f"{key!r} of {name}", _no_estimator) for key, value in values.items()},
+            "arrays": {
+                key: store(key, _storable(array, f"{key!r} of {name}"), f"{key!r} of {name}", precision)
+                for key, array in own_arrays.items()
+            },
+        }
+
+    def store(key: str, array: NDArray[Any], where: str, precision: str) -> Any:
+        if precision == "float32" or not key.endswith(TABLE_VALUES) or array.dtype != np.float32:
+            return add(key, array)
+        if precision == "float16":
+            return {"float16": add(key, to_float16(array, where))}
+        levels, scale = to_int8(array, where)
+        return {"int8": [add(key, levels), add(f"{key}.scale", scale)]}
+
+    def add(name: str, array: NDArray[Any]) -> str:
+        while name in arrays:  # two estimators of one class in one pipeline
+            name += "'"
+        arrays[name] = array
+        return name
+
+    description = encode(model, "this model")
+    if training_state and not trained:
+        raise ValueError(
+            "training_state=True, but this model has no training state: none of its estimators keeps one, or it was "
+            "loaded from a folder that was saved without. Leave training_state out."
+        )
+    return description, arrays
 
 
 def decode_model(description: Any, arrays: Arrays) -> Any:
@@ -136,11 +184,14 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
                 f"Known are {', '.join(sorted(ALLOWED_CLASSES))}."
             )
         estimator = _construct(name, part["parameters"], decode)
-        state, names = part.get("state"), part.get("arrays")
-        if hasattr(estimator, "_set_model_state") != (state is not None):
-            raise ModelFormatError(f"The model holds {'no' if state is None else 'a'} learned state for {name}.")
-        if state is not None:
-            _restore(estimator, state, names, arrays)
+        if hasattr(estimator, "_set_model_state") != ("state" in part):
+            raise ModelFormatError(f"The model holds {'a' if 'state' in part else 'no'} learned state for {name}.")
+        if "state" in part:
+            _restore(estimator._set_model_state, part, arrays, f"learned state of {name}")
+        if "training" in part:
+            if not _trains_on(estimator):
+                raise ModelFormatError(f"The model holds a training state for {name}, which has none.")
+            _restore(estimator._set_training_state, part["training"], arrays, f"training state of {name}")
         return estimator
 
     return decode(description, "the model")
@@ -175,17 +226,15 @@ def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str
     return estimator
 
 
-def _restore(estimator: Any, state: Any, names: Any, arrays: Arrays) -> None:
+def _restore(give: Callable[[dict[str, Any], Arrays], None], described: Any, arrays: Arrays, where: str) -> None:
     """Give an estimator what it had learned."""
-    name = type(estimator).__name__
+    state, names = (described.get(key) if isinstance(described, dict) else None for key in ("state", "arrays"))
     if not isinstance(state, dict) or not isinstance(names, dict):
-        raise ModelFormatError(f"The learned state of {name} is damaged.")
-    missing = [stored for stored in names.values() if stored not in arrays]
-    if missing:
-        raise ModelFormatError(f"The learned state of {name} lacks its array {missing[0]!r}.")
-    values = {key: decode_value(value, f"{key!r} of {name}", _no_description) for key, value in state.items()}
+        raise ModelFormatError(f"The {where} is damaged.")
+    values = {key: decode_value(value, f"{key!r} of the {where}", _no_description) for key, value in state.items()}
+    own_arrays = {key: _fetch(stored, arrays, where) for key, stored in names.items()}
     try:
-        estimator._set_model_state(values, {key: arrays[stored] for key, stored in names.items()})
+        give(values, own_arrays)
     except (
         IndexError,
         KeyError,
@@ -193,7 +242,28 @@ def _restore(estimator: Any, state: Any, names: Any, arrays: Arrays) -> None:
         ValueError,
         RuntimeError,
     ) as error:  # RuntimeError: torch, over wrong shapes
-        raise ModelFormatError(f"The learned state of {name} does not fit: {error!r}.") from error
+        raise ModelFormatError(f"The {where} does not fit: {error!r}.") from error
+
+
+def _fetch(stored: Any, arrays: Arrays, where: str) -> NDArray[Any]:
+    """Give one array as the estimator had it, but for the rounding of a table in less precision."""
+    try:
+        match stored:
+            case str():
+                return arrays[stored]
+            case {"float16": str(name)}:
+                return arrays[name].astype(np.float32)
+            case {"int8": [str(name), str(scale)]}:
+                return from_int8(arrays[name], arrays[scale])
+    except KeyError as error:
+        raise ModelFormatError(f"The {where} lacks its array {error}.") from error
+    except ValueError as error:  # a scale of another shape
+        raise ModelFormatError(f"The {where} is damaged: {error}.") from error
+    raise ModelFormatError(f"The {where} has an array that is stored in an unknown way: {stored!r}.")
+
+
+def _trains_on(estimator: Any) -> bool:
+    return hasattr(estimator, "_get_training_state")
 
 
 def _storable(array: Any, where: str) -> NDArray[Any]:

@@ -17,10 +17,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from sklearn_hashnlp.persistence._model_document import Arrays, decode_model, encode_model
+from sklearn_hashnlp.persistence._precision import PRECISIONS
 from sklearn_hashnlp.persistence._values import ModelFormatError
 
 FORMAT = "sklearn-hashnlp model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1: whole tables and int64 row numbers, all arrays as they are; still read
 PARAMETERS_FILE = "parameters.json"
 WEIGHTS_FILE = "weights.safetensors"
 
@@ -29,7 +30,9 @@ _UNFINISHED = ".saving-"
 _SECONDS_TO_FINISH = 3600.0
 
 
-def save_model(model: Any, folder: str | os.PathLike[str]) -> None:
+def save_model(
+    model: Any, folder: str | os.PathLike[str], *, precision: str = "float32", training_state: bool = False
+) -> None:
     """Save a model as a folder that can be loaded without running code from it.
 
     The folder holds ``weights.safetensors``, which is the whole model (the arrays, and in its header the classes,
@@ -45,6 +48,13 @@ def save_model(model: Any, folder: str | os.PathLike[str]) -> None:
         of this package's estimators and scikit-learn's ``HashingVectorizer`` and ``Normalizer``, or one of them.
     folder : str or path-like
         Where to save. It is made if it does not exist. A model that is there is replaced; other files beside it stay.
+    precision : {"float32", "float16", "int8"}, default="float32"
+        Of the tables of hash embeddings, which are nearly all of a model. ``"float16"`` takes half the space and
+        ``"int8"``, 255 levels a column, a quarter. The loaded model has float32 again; its probabilities differ a
+        little from the saved model's and are the same each time. All else (head, parameters) is held exactly.
+    training_state : bool, default=False
+        Whether the state of the optimizer is saved as well, so that ``partial_fit`` on the loaded model goes on as it
+        would have on this one. Only with ``precision="float32"``.
 
     Raises
     ------
@@ -53,7 +63,9 @@ def save_model(model: Any, folder: str | os.PathLike[str]) -> None:
         ``callbacks``, a ``RandomState``), or that leads to code (``memory``). The message names it. Nothing was
         written then.
     ValueError
-        If the model is nested too deeply. Nothing was written then.
+        If ``precision`` is none of the three, or not ``"float32"`` where ``training_state`` is asked for; if there is
+        no training state, a table has infinite numbers or some too large for float16, or the model is nested too
+        deeply. Nothing was written then.
     sklearn.exceptions.NotFittedError
         If the model was not fitted.
     FileExistsError
@@ -76,9 +88,16 @@ def save_model(model: Any, folder: str | os.PathLike[str]) -> None:
     HashingVectorizer(ngram_range=(1, 2))
     >>> folder.cleanup()
     """
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision must be one of {PRECISIONS}, got {precision!r}.")
+    if training_state and precision != "float32":
+        raise ValueError(
+            f"A model with rounded tables cannot go on as if nothing had happened: training_state=True needs "
+            f"precision='float32', got {precision!r}."
+        )
     folder = Path(folder)
     try:
-        description, arrays = encode_model(model)
+        description, arrays = encode_model(model, precision=precision, training_state=training_state)
     except RecursionError as error:
         raise ValueError("A model folder cannot hold this model: it is nested too deeply.") from error
     document = {
@@ -122,7 +141,8 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        The model, with predictions equal to the saved one's, bit for bit.
+        The model, with predictions equal to the saved one's, bit for bit, if it was saved with
+        ``precision="float32"``, and close to them otherwise.
 
     Raises
     ------

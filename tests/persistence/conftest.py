@@ -27,6 +27,7 @@ class Centroids(ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         rows = [np.asarray(X[codes == code].mean(axis=0)).ravel() for code in range(len(self.classes_))]
         self.means_ = np.asfortranarray(np.array(rows))
+        self.counts_ = np.bincount(codes)
         return self
 
     def predict_proba(self, X: Any) -> Any:
@@ -39,14 +40,21 @@ class Centroids(ClassifierMixin, BaseEstimator):
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         values = {"classes": self.classes_.tolist(), "history": [{"loss": np.float32(0.5), "best": float("nan")}]}
-        return values, {"means": self.means_, "count": np.array(len(self.classes_))}
+        return values, {"means.values": self.means_, "count": np.array(len(self.classes_))}
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.classes_ = np.array(values["classes"])
         self.history_ = values["history"]
-        self.means_ = arrays["means"]
+        self.means_ = arrays["means.values"]
         if self.means_.shape[0] != int(arrays["count"]):
             raise ValueError("wrong shape")
+
+    def _get_training_state(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        return ({"steps": 1}, {"counts": self.counts_}) if hasattr(self, "counts_") else None
+
+    def _set_training_state(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        self.steps_ = values["steps"]
+        self.counts_ = arrays["counts"]
 
 
 @pytest.fixture

@@ -16,13 +16,14 @@ from sklearn.preprocessing import Normalizer
 
 from sklearn_hashnlp.persistence import ModelFormatError
 from sklearn_hashnlp.persistence._model_document import ALLOWED_CLASSES, decode_model, encode_model
+from sklearn_hashnlp.text import HashingNgramVectorizer
 
 TEXTS = ["good day", "bad day", "good good", "bad night"]
 LABELS = ["+", "-", "+", "-"]
 
 
-def there_and_back(model: Any) -> Any:
-    description, arrays = encode_model(model)
+def there_and_back(model: Any, **options: Any) -> Any:
+    description, arrays = encode_model(model, **options)
     return decode_model(json.loads(json.dumps(description)), arrays)
 
 
@@ -77,7 +78,7 @@ def test_what_cannot_be_saved_is_named(centroids: Any) -> None:
         encode_model(centroids())
     model = centroids().fit(np.eye(4), LABELS)
     model.means_ = np.array(["a", "b"])
-    with pytest.raises(TypeError, match="'means' of Centroids: it is an array of <U1"):
+    with pytest.raises(TypeError, match=r"'means\.values' of Centroids: it is an array of <U1"):
         encode_model(model)
 
 
@@ -125,6 +126,10 @@ def test_an_unknown_class_is_refused_and_nothing_imported(name: Any) -> None:
     assert set(sys.modules) == before
 
 
+def learned(arrays: dict[str, Any]) -> dict[str, Any]:
+    return {"state": {"classes": ["+"], "history": []}, "arrays": arrays}
+
+
 @pytest.mark.parametrize(
     ("description", "message"),
     [
@@ -138,12 +143,92 @@ def test_an_unknown_class_is_refused_and_nothing_imported(name: Any) -> None:
         (described("Centroids") | {"state": [], "arrays": {}}, "learned state of Centroids is damaged"),
         (described("Centroids") | {"state": {}, "arrays": {"means": "lost"}}, "lacks its array 'lost'"),
         (described("Centroids") | {"state": {}, "arrays": {}}, r"does not fit: KeyError\('classes'\)"),
+        (described("Centroids") | learned({"means.values": {"int4": "means"}}), "stored in an unknown way: {'int4'"),
+        (described("Centroids") | learned({"means.values": {"int8": "means"}}), "stored in an unknown way: {'int8'"),
+        (described("Centroids") | learned({"means.values": {"int8": ["levels", "lost"]}}), "lacks its array 'lost'"),
+        (described("Centroids") | learned({"means.values": {"int8": ["levels", "scale"]}}), "could not be broadcast"),
+        (described("Normalizer") | {"training": learned({})}, "holds a training state for Normalizer, which has none"),
         (described("Pipeline", steps=3), "Pipeline does not accept"),
     ],
 )
 def test_damaged_descriptions_are_named(centroids: Any, description: Any, message: str) -> None:
     with pytest.raises(ModelFormatError, match=message):
-        decode_model(description, {})
+        decode_model(description, {"levels": np.zeros((2, 3), dtype=np.int8), "scale": np.ones(2, dtype=np.float32)})
+
+
+@pytest.mark.parametrize(
+    ("training", "message"),
+    [
+        ([], "The training state of Centroids is damaged"),
+        ({"state": {"steps": 3}, "arrays": {"counts": "lost"}}, "training state of Centroids lacks its array 'lost'"),
+        ({"state": {"steps": 3}, "arrays": {}}, r"training state of Centroids does not fit: KeyError\('counts'\)"),
+    ],
+)
+def test_a_damaged_training_state_is_named(centroids: Any, training: Any, message: str) -> None:
+    description, arrays = encode_model(centroids().fit(np.eye(4), LABELS))
+    with pytest.raises(ModelFormatError, match=message):
+        decode_model(description | {"training": training}, arrays)
+
+
+def test_tables_alone_are_rounded(centroids: Any) -> None:
+    model = centroids().fit(np.arange(16, dtype=np.float32).reshape(4, 4) / 7, LABELS)
+    exact = there_and_back(model).means_
+    assert exact.dtype == np.float32
+    for precision, error in {"float16": 1e-3, "int8": 1e-2}.items():
+        loaded = there_and_back(model, precision=precision)
+        assert loaded.means_.dtype == np.float32
+        np.testing.assert_allclose(loaded.means_, exact, rtol=0, atol=error * exact.max())
+        assert (loaded.means_ != exact).any()
+        assert loaded.classes_.tolist() == model.classes_.tolist()
+        np.testing.assert_array_equal(there_and_back(loaded, precision=precision).means_, loaded.means_)
+    model.means_ = model.means_.astype(np.float64)  # of another type: not asked about
+    np.testing.assert_array_equal(there_and_back(model, precision="int8").means_, model.means_)
+
+
+def test_rounded_tables_of_two_estimators_keep_their_own_scales(centroids: Any) -> None:
+    X = np.eye(4, dtype=np.float32)
+    model = Pipeline([("first", centroids().fit(X, LABELS)), ("second", centroids().fit(100 * X, LABELS))])
+    loaded = there_and_back(model, precision="int8")
+    for name in ("first", "second"):
+        np.testing.assert_allclose(loaded[name].means_, model[name].means_, rtol=1e-6)
+
+
+def test_the_training_state_is_held_on_request(centroids: Any) -> None:
+    X = np.eye(4)
+    model = Pipeline([("first", centroids().fit(X, LABELS)), ("second", centroids().fit(X, ["a", "b", "b", "b"]))])
+    assert not hasattr(there_and_back(model)["first"], "counts_")
+    loaded = there_and_back(model, training_state=True)
+    assert [loaded[name].counts_.tolist() for name in ("first", "second")] == [[2, 2], [1, 3]]
+    assert loaded["first"].steps_ == 1
+    del model["first"].counts_
+    loaded = there_and_back(model, training_state=True)
+    assert not hasattr(loaded["first"], "counts_")
+    assert loaded["second"].counts_.tolist() == [1, 3]
+
+
+def test_a_training_state_that_is_not_there_is_told(centroids: Any) -> None:
+    model = centroids().fit(np.eye(4), LABELS)
+    for without in (there_and_back(model), Normalizer()):
+        with pytest.raises(ValueError, match="training_state=True, but this model has no training state"):
+            encode_model(without, training_state=True)
+
+
+def test_word_and_character_features_side_by_side() -> None:
+    words = HashingNgramVectorizer(n_features=2**20, dtype=np.float32)
+    characters = HashingNgramVectorizer(analyzer="char_wb", ngram_range=(2, 4), n_features=2**18, dtype=np.float32)
+    union = FeatureUnion(
+        [("words", words), ("characters", characters)],
+        transformer_weights={"words": 1.0, "characters": 0.25},
+        n_jobs=1,
+        verbose=False,
+        verbose_feature_names_out=False,
+    )
+    loaded = there_and_back(Pipeline([("vectorizer", union)]))["vectorizer"]
+    assert loaded.get_params(deep=False).keys() == union.get_params(deep=False).keys()
+    assert repr(loaded) == repr(union)
+    assert loaded.transformer_weights == union.transformer_weights
+    assert (loaded.n_jobs, loaded.verbose, loaded.verbose_feature_names_out) == (1, False, False)
+    assert (loaded.transform(TEXTS) != union.transform(TEXTS)).nnz == 0
 
 
 def test_a_parameter_that_an_older_version_did_not_have_keeps_its_default() -> None:

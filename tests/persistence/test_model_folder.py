@@ -21,6 +21,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 
 from sklearn_hashnlp.persistence import ModelFormatError, _model_folder, load_model, save_model
+from sklearn_hashnlp.persistence._precision import PRECISIONS
 
 TEXTS = ["good day", "bad day", "good good", "bad night"]
 LABELS = ["+", "-", "+", "-"]
@@ -56,7 +57,7 @@ def test_a_new_folder_in_new_folders(model: Any, tmp_path: Path) -> None:
     loaded = load_model(str(folder))
     np.testing.assert_array_equal(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS))
     document = json.loads((folder / FILES[0]).read_text())
-    assert (document["format_version"], document["hash_specification"]) == (1, 1)
+    assert (document["format_version"], document["hash_specification"]) == (2, 1)
     assert document["model"]["class"] == "Pipeline"
 
 
@@ -64,6 +65,47 @@ def test_saving_twice_writes_the_same_bytes(model: Any, saved: Path) -> None:
     first = [(saved / name).read_bytes() for name in FILES]
     save_model(load_model(saved), saved)
     assert [(saved / name).read_bytes() for name in FILES] == first
+
+
+def test_precision_and_training_state_reach_the_folder(centroids: Any, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(1000, 32)).astype(np.float32)
+    model = centroids().fit(X, np.arange(1000))
+    sizes = {}
+    for precision in PRECISIONS:
+        folder = tmp_path / precision
+        save_model(model, folder, precision=precision)
+        sizes[precision] = (folder / FILES[1]).stat().st_size
+        loaded = load_model(folder)
+        np.testing.assert_allclose(loaded.means_, model.means_, atol=0.04)
+        assert not hasattr(loaded, "counts_")
+        first = [(folder / name).read_bytes() for name in FILES]
+        save_model(loaded, folder, precision=precision)
+        assert [(folder / name).read_bytes() for name in FILES] == first
+    assert sizes["float32"] - sizes["float16"] == pytest.approx(2 * X.size, abs=300)
+    assert sizes["float32"] - sizes["int8"] == pytest.approx(3 * X.size, abs=500)
+    save_model(model, tmp_path / "whole", training_state=True)
+    np.testing.assert_array_equal(load_model(tmp_path / "whole").counts_, model.counts_)
+
+
+def test_options_that_are_none_or_exclude_each_other_are_refused(model: Any, saved: Path) -> None:
+    before = [(saved / name).read_bytes() for name in FILES]
+    with pytest.raises(ValueError, match=r"precision must be one of \('float32', 'float16', 'int8'\), got 'int4'"):
+        save_model(model, saved, precision="int4")
+    with pytest.raises(ValueError, match=r"training_state=True needs precision='float32', got 'int8'"):
+        save_model(model, saved, precision="int8", training_state=True)
+    assert [(saved / name).read_bytes() for name in FILES] == before
+
+
+def test_a_folder_of_format_version_1_loads() -> None:
+    loaded = load_model(Path(__file__).parent / "data" / "version_1")
+    document = json.loads((Path(__file__).parent / "data" / "version_1" / FILES[0]).read_text())
+    assert document["format_version"] == 1
+    assert set(document["model"]["parameters"]["steps"][1]["tuple"][1]["estimator"]["arrays"]) >= {
+        "bag.pool",  # a whole table
+        "bag.importance.rows",  # numbers in int64
+    }
+    probabilities = loaded.predict_proba(["a fine, funny film", "fine", "never seen"])[:, 0]
+    np.testing.assert_allclose(probabilities, [0.09777175, 0.17667072, 0.52023776], atol=1e-6)
 
 
 def test_a_model_without_learned_state_needs_no_hash_specification(
@@ -264,7 +306,7 @@ def test_damaged_weights_are_refused(saved: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format_version": 2}, "format version is 2, .* reads up to 1. Upgrade with: pip install"),
+        ({"format_version": 3}, "format version is 3, .* reads up to 2. Upgrade with: pip install"),
         ({"format_version": "1"}, "format version is '1', and no version is like that"),
         ({"hash_specification": 7}, "trained with version 7 of the hash functions, .* has 1"),
         ({"model": {"class": "os.system", "parameters": {}}}, "asks for the class 'os.system'"),
