@@ -26,6 +26,14 @@ class FileFormat(StrEnum):
     fasttext = "fasttext"
 
 
+class Precision(StrEnum):
+    """How exactly a saved model holds its tables."""
+
+    float32 = "float32"
+    float16 = "float16"
+    int8 = "int8"
+
+
 LabelledFile = Annotated[
     Path,
     typer.Argument(
@@ -71,6 +79,14 @@ Jobs = Annotated[
         help="Threads that turn texts into n-grams; -1: all.",
         show_default=False,
         callback=_refuse_no_threads,
+    ),
+]
+SavedPrecision = Annotated[
+    Precision,
+    typer.Option(
+        "--precision",
+        help="How exactly to save the tables of the model: float16 takes half the space of float32 and int8 a quarter, "
+        "with nearly the same answers.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]

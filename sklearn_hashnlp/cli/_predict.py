@@ -22,13 +22,19 @@ Label new texts: one text a line in, one line out for each.
 
 \b
   echo "Win a prize now!" | hashnlp predict --model spam
-  hashnlp predict --model spam new.txt --k 3 --proba > labels.tsv
+  hashnlp predict --model spam new.txt --top 3 --proba > labels.tsv
+  hashnlp predict --model spam new.txt --threshold 0.9
   hashnlp predict --model spam new.txt --json | jq .label
 
 Texts come from FILE (plain text, also .gz, .bz2, .xz, .zip) or, without one, from the standard input, UTF-8 both. \
 An empty line is an empty text. Labels and probabilities stand apart by tabs, the most probable first.
 
-With --json each line is an object with "label" and "probability", and with --k also "top", a list of such objects.
+Each text gets its most probable label. --top 3 prints the three most probable instead. --threshold 0.9 prints every \
+label that is at least so probable, which may be none: the line is empty then. Both together: at most three labels, \
+each of at least that probability.
+
+With --json each line is an object with "label" and "probability" (null where the threshold leaves none), and with \
+--top or --threshold also "top", a list of such objects.
 """
 
 _BATCH = 2000
@@ -42,7 +48,24 @@ def predict(
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", help="Texts, one a line; without it, stdin.", show_default=False)
     ] = None,
-    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many labels to print for each text.")] = 1,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top",
+            "--k",
+            "-k",
+            metavar="K",
+            min=1,
+            help="Print the K most probable labels. Else: one, or all that reach --threshold.",
+            show_default=False,
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", min=0.0, max=1.0, help="Print only labels with at least this probability.", show_default=False
+        ),
+    ] = None,
     proba: Annotated[bool, typer.Option("--proba", "-p", help="Print each label's probability after it.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -73,7 +96,7 @@ def predict(
             lines = read_lines(file, None if progress is None else bar(progress, f"Predicting {file.name}"))
             batches = _batches_of_lines(lines)
         for texts in batches:
-            sys.stdout.writelines(_answers(classifier, texts, k, proba=proba, as_json=as_json))
+            sys.stdout.writelines(_answers(classifier, texts, top, threshold, proba=proba, as_json=as_json))
             sys.stdout.flush()
 
 
@@ -128,19 +151,25 @@ def _without_end(line: str) -> str:
     return line.removesuffix("\n").removesuffix("\r")
 
 
-def _answers(classifier: Any, texts: list[str], k: int, *, proba: bool, as_json: bool) -> Iterator[str]:
+def _answers(
+    classifier: Any, texts: list[str], top: int | None, threshold: float | None, *, proba: bool, as_json: bool
+) -> Iterator[str]:
     """Yield the line that answers each text."""
     labels = classifier.classes_.tolist()
     probabilities = classifier.predict_proba(texts)
-    best = (-probabilities).argsort(axis=1, kind="stable")[:, :k]
+    at_most = top or (1 if threshold is None else len(labels))
+    at_least = 0.0 if threshold is None else threshold
+    best = (-probabilities).argsort(axis=1, kind="stable")[:, :at_most]
     for row, columns in zip(probabilities.tolist(), best.tolist(), strict=True):
+        found = [(labels[column], row[column]) for column in columns if row[column] >= at_least]
         if as_json:
-            top = [{"label": labels[column], "probability": row[column]} for column in columns]
-            yield json.dumps(top[0] | ({"top": top} if k > 1 else {})) + "\n"
+            entries = [{"label": label, "probability": probability} for label, probability in found]
+            answer = entries[0] if entries else {"label": None, "probability": None}
+            yield json.dumps(answer if top is None and threshold is None else answer | {"top": entries}) + "\n"
         elif proba:
-            yield "\t".join(f"{_one_field(labels[column])}\t{row[column]:.4f}" for column in columns) + "\n"
+            yield "\t".join(f"{_one_field(label)}\t{probability:.4f}" for label, probability in found) + "\n"
         else:
-            yield "\t".join(_one_field(labels[column]) for column in columns) + "\n"
+            yield "\t".join(_one_field(label) for label, _ in found) + "\n"
 
 
 def _one_field(label: object) -> str:

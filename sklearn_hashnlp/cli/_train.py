@@ -19,8 +19,10 @@ from sklearn_hashnlp.cli._options import (
     LabelColumn,
     LabelledFile,
     ModelFolder,
+    Precision,
     Quiet,
     Quoted,
+    SavedPrecision,
     Seed,
     TextColumn,
 )
@@ -38,6 +40,7 @@ Learn to label texts from a file of texts and labels, and save the model.
   hashnlp train train.tsv.gz --model m --text-column body --label-column kind
   hashnlp train train.jsonl --model m --valid valid.jsonl
   hashnlp train all.csv --model m --holdout 0.1
+  hashnlp train mails.csv --model small --precision int8
 
 With --valid or --holdout it also tells the accuracy on texts that the model did not learn from, and with \
 --quiet that alone. A model that is in \
@@ -60,6 +63,7 @@ def train(
     seed: Seed = 0,
     device: ComputeDevice = Device.cpu,
     n_jobs: Jobs = None,
+    precision: SavedPrecision = Precision.float32,
     file_format: Format = None,
     text_column: TextColumn = None,
     label_column: LabelColumn = None,
@@ -107,7 +111,7 @@ def train(
     if measured is not None:
         found = pipeline.classes_[predict_proba(screen, pipeline, measured[0]).argmax(axis=1)]
         accuracy = float((found == measured[1]).mean())
-    save_model(pipeline, model)
+    save_model(pipeline, model, precision=precision.value)
 
     if as_json:
         report: dict[str, Any] = {

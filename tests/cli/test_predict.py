@@ -30,18 +30,40 @@ def test_labels_from_stdin_and_file_agree(hashnlp: Any, model: Path, tmp_path: P
         assert result.err == ""
 
 
-def test_k_and_proba(hashnlp: Any, model: Path) -> None:
+def test_top_and_proba(hashnlp: Any, model: Path) -> None:
     [row] = load_model(model).predict_proba(["a fine film"]).tolist()
     bad, good = row
     out = hashnlp("predict", "--model", model, "--proba", stdin="a fine film").out
     assert out == f"good\t{good:.4f}\n"
-    out = hashnlp("predict", "--model", model, "--k", 9, "--proba", stdin="a fine film").out
+    out = hashnlp("predict", "--model", model, "--top", 9, "--proba", stdin="a fine film").out
     assert out == f"good\t{good:.4f}\tbad\t{bad:.4f}\n"
     assert hashnlp("predict", "--model", model, "-k", 2, stdin="a fine film").out == "good\tbad\n"
     answer = hashnlp("predict", "--model", model, "--json", stdin="a fine film").json
     assert answer == {"label": "good", "probability": good}
     answer = hashnlp("predict", "--model", model, "--json", "--k", 2, stdin="a fine film").json
     assert [entry["label"] for entry in answer["top"]] == ["good", "bad"]
+
+
+def test_a_threshold_leaves_out_labels_and_keeps_lines(hashnlp: Any, model: Path) -> None:
+    texts = ["a fine film", "nothing known here", "so warm, so dull"]
+    probabilities = load_model(model).predict_proba(texts)
+    for threshold in (0.0, float(probabilities[0].max()), 0.3, 1.0):
+        for top in (None, 1, 2):
+            options = ["--threshold", repr(threshold), *([] if top is None else ["--top", top])]
+            expected = []
+            for bad, good in probabilities.tolist():
+                both = sorted([("good", good), ("bad", bad)], key=lambda pair: -pair[1])
+                expected.append([(label, share) for label, share in both[: top or 2] if share >= threshold])
+            out = hashnlp("predict", "--model", model, *options, stdin="\n".join(texts)).out
+            assert out == "".join("\t".join(label for label, _ in line) + "\n" for line in expected)
+            out = hashnlp("predict", "--model", model, *options, "--json", stdin="\n".join(texts)).out
+            for line, found in zip(map(json.loads, out.splitlines()), expected, strict=True):
+                assert (line["label"], line["probability"]) == (found[0] if found else (None, None))
+                assert line["top"] == [{"label": label, "probability": share} for label, share in found]
+
+
+def test_a_threshold_is_a_probability(hashnlp: Any, model: Path) -> None:
+    assert hashnlp("predict", "--model", model, "--threshold", 1.5, stdin="a").code == 2
 
 
 def test_no_text_no_line(hashnlp: Any, model: Path) -> None:

@@ -45,6 +45,17 @@ def test_held_out_accuracy_and_json(hashnlp: Any, data: Path, tmp_path: Path, op
 
 
 @pytest.mark.usefixtures("small")
+def test_precision_reaches_the_model(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
+    for precision in ("float32", "int8"):
+        result = hashnlp("train", data, "-m", tmp_path / precision, "--precision", precision)
+        assert result.code == 0, result.err
+    texts = [text for _, text in rows]
+    exact, rounded = (load_model(tmp_path / precision).predict_proba(texts) for precision in ("float32", "int8"))
+    assert 0 < np.abs(exact - rounded).max() < 0.02
+    assert hashnlp("train", data, "-m", tmp_path / "m", "--precision", "int4").code == 2
+
+
+@pytest.mark.usefixtures("small")
 def test_quiet_prints_nothing(hashnlp: Any, data: Path, tmp_path: Path) -> None:
     result = hashnlp("train", data, "-m", tmp_path / "m", "--quiet")
     assert (result.code, result.out, result.err) == (0, "", "")
