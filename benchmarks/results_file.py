@@ -1,0 +1,40 @@
+"""The JSON of a benchmark: read, added to and written whole or not at all."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent / "results"
+
+
+def add_output_option(parser: argparse.ArgumentParser, name: str) -> None:
+    parser.add_argument(
+        "--output", type=Path, help=f"the JSON (default: {name} in benchmarks/results; with --rows none is written)"
+    )
+
+
+def output_path(arguments: argparse.Namespace, name: str) -> Path | None:
+    """Give the path to write to: none by default where only some rows are read, so that a trial leaves no figures."""
+    if arguments.output is not None or arguments.rows is not None:
+        path: Path | None = arguments.output
+        return path
+    return FOLDER / name
+
+
+def read_result(path: Path | None) -> dict[str, Any]:
+    if path is None or not path.exists():
+        return {}
+    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return result
+
+
+def write_result(path: Path | None, result: dict[str, Any]) -> None:
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(path.name + ".unfinished")
+    unfinished.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    unfinished.replace(path)

@@ -1,0 +1,102 @@
+"""By how much the most memory a training needs at a time exceeds the idle process with everything imported.
+
+Each side runs in a fresh process of its own, which holds the raw texts before it is called idle. Run as a script this
+module is that process: its one argument is JSON with the keys of :class:`Task`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import fasttext_peer
+from classifier_race import OURS, SET
+from labelled_sets import DataFolder
+from process_memory import forget_peak, peak_mb, resident_mb
+
+from sklearn_hashnlp.estimators import make_text_classifier
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """One training in a process of its own.
+
+    Parameters
+    ----------
+    data : str
+        The folder with the sets.
+    rows : int or None
+        As in :class:`labelled_sets.DataFolder`.
+    fasttext : str or None
+        The folder that fastText is installed in; None trains ours.
+    train_file : str
+        The tokens in fastText's format.
+    setting : dict
+        The parameters of fastText.
+    threads : int
+        The threads of fastText.
+    """
+
+    data: str
+    rows: int | None
+    fasttext: str | None = None
+    train_file: str = ""
+    setting: dict[str, Any] = dataclasses.field(default_factory=dict)
+    threads: int = 2
+
+
+def training_memory(
+    data: DataFolder, fasttext_folder: Path, settings: dict[str, dict[str, Any]], repeats: int, threads: int
+) -> dict[str, Any]:
+    """Measure ours and each setting of fastText ``repeats`` times; the growth is the least, so that noise adds none."""
+    train = data.train(SET)
+    ours = Task(data=str(data.path), rows=data.rows)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "train.txt"
+        lines = fasttext_peer.tokenised(train.texts)
+        fasttext_peer.write_rows(path, lines, train.labels, sorted(set(train.labels)))
+        tasks = {OURS: ours} | {
+            name: dataclasses.replace(
+                ours, fasttext=str(fasttext_folder), train_file=str(path), setting=setting, threads=threads
+            )
+            for name, setting in settings.items()
+        }
+        found = {name: [_in_a_process(task) for _ in range(repeats)] for name, task in tasks.items()}
+    return {name: min(runs, key=lambda run: run["growth MiB"]) for name, runs in found.items()}
+
+
+def show_training_memory(found: dict[str, Any]) -> None:
+    print("\nGrowth of peak memory in training, over the idle process with everything imported and the texts read")
+    for name, run in found.items():
+        print(f"{name:34}{run['growth MiB']:9,.0f} MiB{run['idle MiB']:9,.0f} MiB idle")
+    print("Goal: not above the first row of fastText.")
+
+
+def _in_a_process(task: Task) -> dict[str, float]:
+    command = [sys.executable, __file__, json.dumps(dataclasses.asdict(task))]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def _measure(task: Task) -> dict[str, float]:
+    train = DataFolder(Path(task.data), task.rows).train(SET)
+    fasttext = None if task.fasttext is None else fasttext_peer.import_fasttext(Path(task.fasttext))
+    forget_peak()
+    idle = resident_mb()
+    if fasttext is None:
+        model = make_text_classifier(random_state=0).fit(train.texts, train.labels)
+    else:
+        model, _ = fasttext_peer.train(fasttext, Path(task.train_file), task.setting, 0, task.threads)
+    peak, after = peak_mb(), resident_mb()
+    del model
+    return {"idle MiB": idle, "growth MiB": peak - idle, "with the model MiB": after - idle}
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measure(Task(**json.loads(sys.argv[1])))))
