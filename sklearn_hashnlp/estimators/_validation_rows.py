@@ -11,7 +11,7 @@ _FEWEST = 20  # accuracy on fewer rows says next to nothing
 
 
 def hold_out(rows: RaggedRows, fraction: float, *, seed: int) -> tuple[RaggedRows, RaggedRows | None]:
-    """Set a share of the rows apart, stratified by class; or none where that would be of no use.
+    """Set a share of the rows apart, stratified by class if a row has one; or none where that would be of no use.
 
     Parameters
     ----------
@@ -40,11 +40,13 @@ def hold_out(rows: RaggedRows, fraction: float, *, seed: int) -> tuple[RaggedRow
     >>> hold_out(rows, 0.04, seed=0)[1] is None
     True
     """
-    counts = np.bincount(rows.targets)
     n_valid = int(np.ceil(fraction * len(rows)))
+    one_label = rows.targets.ndim == 1
+    counts = np.bincount(rows.targets) if one_label else np.array([len(rows)])
     fewest = max(_FEWEST, len(counts))  # stratification wants a row of each class on both sides
     if counts.min() < 2 or n_valid < fewest or len(rows) - n_valid < len(counts):
         return rows, None
     everything = np.arange(len(rows))
-    train, valid = train_test_split(everything, test_size=n_valid, stratify=rows.targets, random_state=seed)
+    stratify = rows.targets if one_label else None
+    train, valid = train_test_split(everything, test_size=n_valid, stratify=stratify, random_state=seed)
     return rows.select(np.sort(train)), rows.select(np.sort(valid))

@@ -49,3 +49,12 @@ def test_no_split_where_it_would_be_of_no_use(targets, fraction):
     train, valid = hold_out(rows, fraction, seed=0)
     assert train is rows
     assert valid is None
+
+
+def test_rows_with_any_number_of_labels_are_drawn_as_they_come():
+    targets = np.eye(200, dtype=np.float32)[:, :3]  # most rows have none
+    train, valid = hold_out(make(targets), 0.15, seed=3)
+    assert (train.targets.shape, valid.targets.shape) == ((170, 3), (30, 3))
+    for part in (train, valid):
+        assert part.targets.tolist() == targets[part.indices].tolist()
+    assert hold_out(make(targets[:100]), 0.15, seed=3)[1] is None

@@ -1,0 +1,166 @@
+"""What a classifier tells apart: labels, checked and numbered for a net."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What a classifier tells apart.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        The labels, ascending.
+    multilabel : bool
+        Whether a row may have any number of them; they are the numbers of the columns then.
+    """
+
+    classes: NDArray[Any]
+    multilabel: bool
+
+    def number(self, y: Any) -> NDArray[Any]:
+        """Turn the labels of rows into what a net aims at.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,), or {ndarray, sparse matrix} of shape (n, n_classes)
+            Labels; an indicator matrix if and only if ``multilabel``.
+
+        Returns
+        -------
+        ndarray of shape (n,), dtype int64, or of shape (n, n_classes), dtype float32
+            Class numbers, or the indicator.
+
+        Raises
+        ------
+        ValueError
+            If a label is not among the classes, or ``y`` is of the other kind or of another width.
+        """
+        if self.multilabel != (y.ndim == 2) or (self.multilabel and y.shape[1] != len(self.classes)):
+            wanted = f"an indicator matrix of {len(self.classes)} columns" if self.multilabel else "one label a row"
+            raise ValueError(f"The model was made for {wanted} in y, got y of shape {y.shape}.")
+        if self.multilabel:
+            return np.asarray(y.toarray() if issparse(y) else y, dtype=np.float32)
+        number_of = {label: number for number, label in enumerate(self.classes.tolist())}
+        present, place = np.unique(y, return_inverse=True)
+        unseen = [label for label in present.tolist() if label not in number_of]
+        if unseen:
+            raise ValueError(
+                f"The label {unseen[0]!r} in y was not seen before: the model tells {self.classes.tolist()} apart. "
+                "Pass all labels that will ever come as classes= in the first call of partial_fit."
+            )
+        return np.array([number_of[label] for label in present.tolist()], dtype=np.int64)[place.reshape(-1)]
+
+    def check_same(self, others: Labels) -> None:
+        """Make sure that training can go on with other rows.
+
+        Parameters
+        ----------
+        others : Labels
+            What those rows tell apart.
+
+        Raises
+        ------
+        ValueError
+            If it is not the same.
+        """
+        if self.multilabel != others.multilabel or self.classes.tolist() != others.classes.tolist():
+            was, now = (
+                f"an indicator matrix of {len(labels.classes)} columns"
+                if labels.multilabel
+                else labels.classes.tolist()
+                for labels in (self, others)
+            )
+            raise ValueError(
+                f"The model tells {was} apart, and training cannot go on with {now}. Give the same labels, or call "
+                "fit with warm_start=False to start anew."
+            )
+
+
+def check_kind(y: Any, *, loss: str, caller: str) -> Any:
+    """Tell labels from indicator matrices, and refuse everything else.
+
+    Parameters
+    ----------
+    y : {ndarray, sparse matrix} of shape (n,), (n, 1) or (n, n_classes)
+        Labels, or an indicator matrix.
+    loss : {"softmax", "ova", "hinge"}
+        Only "ova" learns from an indicator matrix.
+    caller : str
+        Class that asks, for the messages.
+
+    Returns
+    -------
+    ndarray of shape (n,), or {ndarray, CSR} of shape (n, n_classes)
+        The labels, or the indicator matrix.
+
+    Raises
+    ------
+    ValueError
+        If ``y`` is neither, or is an indicator matrix and ``loss`` is not "ova".
+    """
+    if issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
+        kind = type_of_target(y, input_name="y")
+        if kind != "multilabel-indicator" or not np.isin(y.data if issparse(y) else y, (0, 1)).all():
+            raise ValueError(
+                f"Unknown label type: {kind}. {caller} takes one label a row or, with loss='ova', a matrix of zeros "
+                "and ones with a column a class."
+            )
+        if loss != "ova":
+            raise ValueError(
+                f"{caller}(loss={loss!r}) takes one label a row, got an indicator matrix of shape {y.shape} in y. "
+                "Set loss='ova' to let a row have any number of labels."
+            )
+        return y
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    return y
+
+
+def find_labels(y: Any, classes: ArrayLike | None = None, *, caller: str) -> Labels:
+    """Find out what there is to tell apart.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,), or {ndarray, sparse matrix} of shape (n, n_classes)
+        Labels, or an indicator matrix.
+    classes : array-like of shape (n_classes,), default=None
+        All labels; None where ``y`` holds them all.
+    caller : str
+        Class that asks, for the message.
+
+    Returns
+    -------
+    Labels
+        The labels.
+
+    Raises
+    ------
+    ValueError
+        If there is one label only, or the numbers of an indicator's columns are given otherwise than in order.
+    """
+    if y.ndim == 2:
+        numbers = np.arange(y.shape[1])
+        if classes is not None and not np.array_equal(classes, numbers):
+            raise ValueError(
+                f"With an indicator matrix of {len(numbers)} columns classes must be None or their numbers, 0 to "
+                f"{len(numbers) - 1} in order. Got {classes!r}."
+            )
+        return Labels(numbers, multilabel=True)
+    labels = np.unique(np.asarray(y if classes is None else classes))
+    if len(labels) < 2:
+        where = "rows of at least two classes in y" if classes is None else "at least two labels in classes"
+        raise ValueError(
+            f"{caller} needs {where}, got one class only: {labels.tolist()[0]!r}. Check that y holds the labels and "
+            "that the rows were not sorted and cut."
+        )
+    return Labels(labels, multilabel=False)

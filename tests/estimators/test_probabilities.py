@@ -1,0 +1,74 @@
+"""Scores become probabilities by the formula of each loss."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from sklearn_hashnlp.estimators._probabilities import Probabilities, fit_sharpness
+
+RNG = np.random.default_rng(0)
+SCORES = RNG.normal(0, 2, (50, 4))
+
+
+def softmax(scores):
+    odds = np.exp(scores)
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def test_the_formulas_by_hand():
+    sigmoids = 1 / (1 + np.exp(-SCORES))
+    found = {loss: Probabilities(loss, multilabel=False, sharpness=3.0)(SCORES) for loss in ("ova", "hinge")}
+    np.testing.assert_allclose(Probabilities("softmax", multilabel=False)(SCORES), softmax(SCORES), rtol=1e-12)
+    np.testing.assert_allclose(found["hinge"], softmax(3 * SCORES), rtol=1e-12)
+    np.testing.assert_allclose(found["ova"], sigmoids / sigmoids.sum(axis=1, keepdims=True), rtol=1e-12)
+    np.testing.assert_allclose(Probabilities("ova", multilabel=True)(SCORES), sigmoids, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["softmax", "ova", "hinge"])
+def test_scores_of_any_size(loss):
+    scores = np.array([[-1e4, -2e4], [3e4, -1e4], [-1e4, -1e4]])
+    probabilities = Probabilities(loss, multilabel=False)(scores)
+    np.testing.assert_allclose(probabilities, [[1, 0], [1, 0], [0.5, 0.5]], atol=1e-12)
+
+
+@pytest.mark.parametrize("sharpness", [0.3, 1.0, 8.0])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_sharpness_that_drew_the_targets_is_found(sharpness, n_classes):
+    scores = RNG.normal(0, 1, (20_000, n_classes))
+    targets = (softmax(sharpness * scores).cumsum(axis=1) < RNG.random((20_000, 1))).sum(axis=1)
+    assert fit_sharpness(scores, targets, None) == pytest.approx(sharpness, rel=0.05)
+
+
+def test_it_is_the_maximum_of_the_likelihood_with_smoothed_targets():
+    targets, weights = RNG.integers(0, 4, 50), RNG.random(50).astype(np.float32)
+    targets = np.where(RNG.random(50) < 0.5, SCORES.argmax(axis=1), targets)
+    aim = np.full((50, 4), 1 / 54)
+    aim[np.arange(50), targets] = 51 / 54
+
+    def loss(sharpness):
+        return -(weights[:, None] * aim * np.log(softmax(sharpness * SCORES))).sum()
+
+    expected = minimize_scalar(loss, bounds=(0, 10), method="bounded").x
+    assert 0.1 < expected < 5
+    assert fit_sharpness(SCORES, targets, weights) == pytest.approx(expected, rel=1e-3)
+
+
+def test_rows_of_greater_weight_have_more_say():
+    scores, targets = np.array([[1.0, 0.0]] * 10), np.array([0] * 7 + [1] * 3)
+    heavy = np.array([10] * 7 + [1] * 3, dtype=np.float32)
+    assert fit_sharpness(scores, targets, heavy) > fit_sharpness(scores, targets, None)
+
+
+def test_scores_that_tell_all_rows_right_have_a_finite_sharpness():
+    scores = np.repeat(np.eye(3), 100, axis=0)
+    found = fit_sharpness(scores, np.repeat(np.arange(3), 100), None)
+    # 301 of 303 for the row's class and 1 of 303 for another: odds of 301
+    assert found == pytest.approx(np.log(301), rel=1e-3)
+
+
+def test_scores_that_say_nothing():
+    found = fit_sharpness(np.zeros((10, 2)), np.arange(10) % 2, None)
+    assert np.isfinite(found)
+    assert found > 0
