@@ -115,10 +115,7 @@ def make_pipeline(*, seed: int, device: str, n_jobs: int | None, epochs: int | N
     """
     from sklearn_hashnlp.estimators import make_text_classifier
 
-    pipeline = make_text_classifier(random_state=seed)
-    pipeline.set_params(classifier__device=device)
-    if n_jobs is not None:
-        pipeline.set_params(vectorizer__n_jobs=n_jobs)
+    pipeline = make_text_classifier(device=device, n_jobs=n_jobs, random_state=seed)
     if epochs is not None:
         pipeline.set_params(classifier__max_epochs=epochs)
     return pipeline
