@@ -75,10 +75,8 @@ class Labels:
         """
         if self.multilabel != others.multilabel or self.classes.tolist() != others.classes.tolist():
             was, now = (
-                f"an indicator matrix of {len(labels.classes)} columns"
-                if labels.multilabel
-                else labels.classes.tolist()
-                for labels in (self, others)
+                f"an indicator matrix of {len(one.classes)} columns" if one.multilabel else one.classes.tolist()
+                for one in (self, others)
             )
             raise ValueError(
                 f"The model tells {was} apart, and training cannot go on with {now}. Give the same labels, or call "

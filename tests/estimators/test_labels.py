@@ -52,7 +52,7 @@ def test_an_unseen_label_is_named():
 
 @pytest.mark.parametrize(("y", "classes"), [(np.array(["a", "a"]), None), (np.array(["a"]), ["a", "a"])])
 def test_one_class_only_is_refused(y, classes):
-    with pytest.raises(ValueError, match="needs .* got one class only: 'a'"):
+    with pytest.raises(ValueError, match=r"needs .* got one class only: 'a'"):
         find_labels(y, classes, caller=NAME)
 
 
@@ -70,7 +70,7 @@ def test_an_indicator_matrix(kind):
 def test_the_classes_of_an_indicator_are_its_columns():
     assert find_labels(INDICATOR, [0, 1, 2], caller=NAME).multilabel
     for classes in ([0, 2, 1], [0, 1], ["a", "b", "c"]):
-        with pytest.raises(ValueError, match="With an indicator matrix of 3 columns classes must be None or .* 0 to 2"):
+        with pytest.raises(ValueError, match=r"With an indicator matrix of 3 columns classes must be None or .* 0 to 2"):
             find_labels(INDICATOR, classes, caller=NAME)
 
 
@@ -84,7 +84,7 @@ def test_an_indicator_matrix_needs_ova(loss):
     "y", [INDICATOR * 2, INDICATOR - 1, INDICATOR * 0.5, np.arange(9).reshape(3, 3), csr_array(INDICATOR * 3)], ids=str
 )
 def test_other_matrices_are_refused(y):
-    with pytest.raises(ValueError, match="Unknown label type: .* a matrix of zeros and ones"):
+    with pytest.raises(ValueError, match=r"Unknown label type: .* a matrix of zeros and ones"):
         check_kind(y, loss="ova", caller=NAME)
 
 
