@@ -3,6 +3,7 @@
 from sklearn_hashnlp.nn._hash_embedding import HashEmbedding
 from sklearn_hashnlp.nn._hash_embedding_bag import HashEmbeddingBag
 from sklearn_hashnlp.nn._rowwise_adagrad import RowwiseAdagrad
+from sklearn_hashnlp.nn._rowwise_adam import RowwiseAdam
 from sklearn_hashnlp.nn._universal_hash import HASH_SPECIFICATION
 
-__all__ = ["HASH_SPECIFICATION", "HashEmbedding", "HashEmbeddingBag", "RowwiseAdagrad"]
+__all__ = ["HASH_SPECIFICATION", "HashEmbedding", "HashEmbeddingBag", "RowwiseAdagrad", "RowwiseAdam"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from sklearn_hashnlp.kernels._hash_bags import BagLayout
 from sklearn_hashnlp.nn._aggregations import AGGREGATIONS, segment_sum
 from sklearn_hashnlp.nn._check_bags import check_bags
-from sklearn_hashnlp.nn._hash_tables import HashTables
+from sklearn_hashnlp.nn._compiled_bag import CompiledBag, runs_compiled
+from sklearn_hashnlp.nn._hash_tables import VARIANTS, HashTables
 
 _NORMS = (None, "l1", "l2")
 
@@ -52,7 +55,10 @@ class HashEmbeddingBag(HashTables):
     importance_init : float, default=1.0
         Every importance weight of a fresh table; 0 costs nothing either.
     sparse : bool, default=False
-        Whether gradients of the tables are sparse tensors, as in :class:`torch.nn.EmbeddingBag`.
+        Whether gradients of the tables are sparse tensors, as in :class:`torch.nn.EmbeddingBag`. On the CPU, and but
+        for ``"median"``, compiled kernels then do the work of the module: with :class:`RowwiseAdagrad` or
+        :class:`RowwiseAdam` a step costs what its values cost, whatever the size of the tables. ``sparse=False`` is
+        plain torch with dense gradients.
     device : torch.device or str, default=None
         Where the tables are made.
     dtype : torch.dtype, default=None
@@ -152,10 +158,12 @@ class HashEmbeddingBag(HashTables):
         """
         check_bags(ids, offsets, per_sample_weights)
         offsets = offsets.to(torch.int64)
-        rows, slots = self.locate(ids)  # (values,), (values, k)
-        importance = self.weights_of(rows)  # (values, k)
         if per_sample_weights is None:
             per_sample_weights = torch.ones_like(ids, dtype=self.pool.dtype)
+        if self.sparse and self.aggregation != "median" and runs_compiled(self.pool, per_sample_weights):
+            return self._embed_compiled(ids, offsets, per_sample_weights)
+        rows, slots = self.locate(ids)  # (values,), (values, k)
+        importance = self.weights_of(rows)  # (values, k)
         counts = per_sample_weights.unsqueeze(-1)  # (values, 1)
         weights = importance * counts  # (values, k)
         if self.aggregation == "median" and self.importance is not None:
@@ -171,6 +179,18 @@ class HashEmbeddingBag(HashTables):
         if self.normalize is None:
             return documents
         return documents / self._norms(weights, offsets).unsqueeze(-1)
+
+    def _embed_compiled(self, ids: Tensor, offsets: Tensor, counts: Tensor) -> Tensor:
+        layout = BagLayout(
+            variant=VARIANTS.index(self.variant),
+            side_by_side=self.aggregation == "concat",
+            append_weight=self.append_weight,
+            norm=_NORMS.index(self.normalize),
+        )
+        constants = np.array(self._constants, dtype=np.uint64)
+        arguments = (self.pool, self.importance, ids.to(torch.int64), offsets, counts, constants, layout)
+        documents: Tensor = CompiledBag.apply(*arguments)  # type: ignore[no-untyped-call]
+        return documents
 
     def _gather(self, slots: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
         # One fused pass: the (values, d) components are never written out.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.optim import Optimizer
 
-from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
+from sklearn_hashnlp.kernels._row_updates import adagrad_rows
+from sklearn_hashnlp.nn._rowwise_optimizer import RowwiseOptimizer, numpy_type, row_state
 
 
-class RowwiseAdagrad(Optimizer):
+class RowwiseAdagrad(RowwiseOptimizer):
     """Train embedding tables row by row, and everything else by ordinary AdaGrad.
 
     For a parameter with a sparse gradient (an embedding made with ``sparse=True``) each row r that occurs has one
@@ -33,6 +33,9 @@ class RowwiseAdagrad(Optimizer):
         Step size.
     eps : float, default=1e-10
         Added to the root.
+    average_after : int, default=None
+        After how many steps to begin with the mean of the weights, which :meth:`load_average` puts in their place
+        [3]_; None is never.
 
     References
     ----------
@@ -40,6 +43,8 @@ class RowwiseAdagrad(Optimizer):
            JMLR 12, figure 1 (the diagonal version).
     .. [2] Mudigere et al. (2022). Software-hardware co-design for fast and scalable training of deep learning
            recommendation models. ISCA, arXiv:2104.05158, section 4.1.1 (an accumulator a row).
+    .. [3] Polyak & Juditsky (1992). Acceleration of stochastic approximation by averaging. SIAM Journal on Control and
+           Optimization 30.
 
     Examples
     --------
@@ -55,62 +60,40 @@ class RowwiseAdagrad(Optimizer):
     True
     """
 
-    def __init__(self, params: Iterable[Any], lr: float = 0.1, eps: float = 1e-10) -> None:
-        if lr < 0:
-            raise ValueError(f"lr must not be negative, got {lr}.")
-        if eps < 0:
-            raise ValueError(f"eps must not be negative, got {eps}.")
-        super().__init__(params, {"lr": lr, "eps": eps})
+    def __init__(
+        self, params: Iterable[Any], lr: float = 0.1, eps: float = 1e-10, *, average_after: int | None = None
+    ) -> None:
+        super().__init__(params, {"lr": lr, "eps": eps}, average_after)
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Take one step.
+    def _step_of_elements(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
+        if "sum" not in state:
+            state["sum"] = torch.zeros_like(gradient)
+        state["sum"].addcmul_(gradient, gradient)
+        step: Tensor = gradient / state["sum"].sqrt().add_(group["eps"]) * group["lr"]
+        return step
 
-        Parameters
-        ----------
-        closure : callable, default=None
-            Evaluates the model again and returns the loss.
+    def _step_of_rows(
+        self, table: Tensor, rows: Tensor, values: Tensor, state: dict[str, Any], group: dict[str, Any]
+    ) -> Tensor:
+        sums = row_state(state, "sum", table, per_row=True)
+        total = sums[rows] + values.square().mean(dim=1)
+        sums[rows] = total
+        step: Tensor = values * (group["lr"] / (total.sqrt() + group["eps"])).unsqueeze(1)
+        return step
 
-        Returns
-        -------
-        object
-            What ``closure`` returned.
-
-        Raises
-        ------
-        ValueError
-            If a gradient is sparse along more than the first axis, so that it has no rows.
-        """
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._update(parameter, group["lr"], group["eps"])
-        return loss
-
-    def _update(self, parameter: Tensor, lr: float, eps: float) -> None:
-        gradient = cast(Tensor, parameter.grad)
-        state = self.state[parameter]
-        if not gradient.is_sparse:
-            if not state:
-                state["sum"] = torch.zeros_like(parameter)
-            state["sum"].addcmul_(gradient, gradient)
-            parameter.addcdiv_(gradient, state["sum"].sqrt().add_(eps), value=-lr)
-            return
-        if gradient.sparse_dim() != 1:
-            raise ValueError(
-                "A sparse gradient must be sparse along its first axis alone, got one of shape "
-                f"{tuple(gradient.shape)} with {gradient.sparse_dim()} sparse axes."
-            )
-        if not state:
-            state["sum"] = lazy_zeros((len(parameter),), dtype=parameter.dtype, device=parameter.device)
-        gradient = gradient.coalesce()
-        rows, values = gradient.indices()[0], gradient.values()  # each row once
-        flat = values.unsqueeze(-1).flatten(1)  # (rows, columns); a row of a 1-D parameter has one column
-        total = state["sum"][rows] + flat.square().mean(dim=1)
-        state["sum"][rows] = total
-        scale = (-lr / (total.sqrt() + eps)).unsqueeze(1)
-        parameter.index_add_(0, rows, (flat * scale).view_as(values))
+    def _update_rows(
+        self,
+        table: Tensor,
+        drift: Tensor,
+        rows: Tensor,
+        values: Tensor,
+        state: dict[str, Any],
+        group: dict[str, Any],
+        age: int,
+    ) -> None:
+        sums = row_state(state, "sum", table, per_row=True)
+        number = numpy_type(table)
+        adagrad_rows(
+            *(tensor.numpy() for tensor in (table, sums.unsqueeze(1), drift, rows, values)),
+            *(number(value) for value in (group["lr"], group["eps"], age)),
+        )

@@ -1,0 +1,164 @@
+"""One step of an optimiser on the rows of a table that have a gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._prefetch import prefetch_row
+
+_AHEAD = 16  # rows between asking for one and using it
+
+
+@compiled
+def adagrad_rows(
+    table: NDArray[Any],
+    sums: NDArray[Any],
+    drift: NDArray[Any],
+    rows: NDArray[np.int64],
+    gradients: NDArray[Any],
+    lr: Number,
+    eps: Number,
+    age: Number,
+) -> None:
+    """Take a step of row-wise AdaGrad in place.
+
+    For each row r: ``G_r += mean_c g_rc**2``, then ``w_r -= lr g_r / (sqrt(G_r) + eps)``.
+
+    Parameters
+    ----------
+    table : ndarray of float of shape (n_rows, n_columns)
+        w.
+    sums : ndarray of float of shape (n_rows, 1)
+        G.
+    drift : ndarray of float of shape (n_rows, n_columns) or (0, n_columns)
+        Where not empty, ``age`` times what is subtracted from the table is added to it.
+    rows : ndarray of int64 of shape (n,)
+        Each row once.
+    gradients : ndarray of float of shape (n, n_columns)
+        g.
+    lr, eps, age : float
+        Of the table's dtype.
+    """
+    width, averaged = table.shape[1], len(drift) > 0
+    share = table.dtype.type(1 / width)
+    for at in range(len(rows)):
+        ahead = rows[min(at + _AHEAD, len(rows) - 1)]
+        prefetch_row(table, ahead)
+        prefetch_row(sums, ahead)
+        if averaged:
+            prefetch_row(drift, ahead)
+        row, total = rows[at], table.dtype.type(0)
+        for column in range(width):
+            total += gradients[at, column] * gradients[at, column]
+        total = sums[row, 0] + total * share
+        sums[row, 0] = total
+        rate = lr / (np.sqrt(total) + eps)
+        for column in range(width):
+            table[row, column] -= rate * gradients[at, column]
+        if averaged:  # not within the loop above, which would then read memory that is not there, masked and slowly
+            for column in range(width):
+                drift[row, column] += age * (rate * gradients[at, column])
+
+
+@compiled
+def adam_rows(
+    table: NDArray[Any],
+    means: NDArray[Any],
+    squares: NDArray[Any],
+    steps: NDArray[Any],
+    drift: NDArray[Any],
+    rows: NDArray[np.int64],
+    gradients: NDArray[Any],
+    lr: Number,
+    beta_1: Number,
+    beta_2: Number,
+    eps: Number,
+    age: Number,
+) -> None:
+    """Take a step of row-wise Adam in place.
+
+    For each row r with t_r steps so far: ``m_r = b1 m_r + (1 - b1) g_r``, ``v_r = b2 v_r + (1 - b2) mean_c g_rc**2``,
+    then ``w_r -= lr (m_r / (1 - b1**t_r)) / (sqrt(v_r / (1 - b2**t_r)) + eps)``.
+
+    Parameters
+    ----------
+    table : ndarray of float of shape (n_rows, n_columns)
+        w.
+    means : ndarray of float of shape (n_rows, n_columns)
+        m.
+    squares : ndarray of float of shape (n_rows, 1)
+        v.
+    steps : ndarray of float of shape (n_rows, 1)
+        t.
+    drift : ndarray of float of shape (n_rows, n_columns) or (0, n_columns)
+        As in :func:`adagrad_rows`.
+    rows : ndarray of int64 of shape (n,)
+        Each row once.
+    gradients : ndarray of float of shape (n, n_columns)
+        g.
+    lr, beta_1, beta_2, eps, age : float
+        Of the table's dtype.
+    """
+    width, averaged = table.shape[1], len(drift) > 0
+    one, share = table.dtype.type(1), table.dtype.type(1 / width)
+    for at in range(len(rows)):
+        ahead = rows[min(at + _AHEAD, len(rows) - 1)]
+        prefetch_row(table, ahead)
+        prefetch_row(means, ahead)
+        prefetch_row(squares, ahead)
+        prefetch_row(steps, ahead)
+        row, total = rows[at], table.dtype.type(0)
+        for column in range(width):
+            gradient = gradients[at, column]
+            means[row, column] = beta_1 * means[row, column] + (one - beta_1) * gradient
+            total += gradient * gradient
+        squares[row, 0] = beta_2 * squares[row, 0] + (one - beta_2) * total * share
+        steps[row, 0] += one
+        size = np.sqrt(squares[row, 0] / (one - beta_2 ** steps[row, 0])) + eps
+        rate = lr / ((one - beta_1 ** steps[row, 0]) * size)
+        for column in range(width):
+            table[row, column] -= rate * means[row, column]
+        if averaged:
+            for column in range(width):
+                drift[row, column] += age * (rate * means[row, column])
+
+
+@compiled
+def are_ascending(rows: NDArray[np.int64]) -> bool:
+    """Tell whether numbers strictly ascend.
+
+    Parameters
+    ----------
+    rows : ndarray of int64 of shape (n,)
+        The numbers.
+
+    Returns
+    -------
+    bool
+        True for none or one, too.
+    """
+    ascending = True
+    for at in range(1, len(rows)):
+        ascending &= rows[at - 1] < rows[at]
+    return ascending
+
+
+@compiled
+def add_drift(table: NDArray[Any], drift: NDArray[Any], scale: Number) -> None:
+    """Add ``scale * drift`` to a table in place, and write only where that changes something.
+
+    Parameters
+    ----------
+    table, drift : ndarray of float of shape (n_rows, n_columns)
+        The table, and what :func:`adagrad_rows` or :func:`adam_rows` added up.
+    scale : float
+        Of the table's dtype.
+    """
+    for row in range(len(table)):
+        for column in range(table.shape[1]):
+            if drift[row, column] != 0:  # a page of memory that was never written stays so
+                table[row, column] += scale * drift[row, column]

@@ -1,0 +1,142 @@
+"""The way of :class:`HashEmbeddingBag` through compiled kernels, there and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from sklearn_hashnlp.kernels._hash_bags import BagLayout, RowGradients, bag_gradients, embed_bags
+
+_DTYPES = (torch.float32, torch.float64)
+
+
+class CompiledBag(torch.autograd.Function):
+    """Sums of hash embeddings whose gradients are sparse and coalesced from the start.
+
+    Torch's own way makes a gradient row for each value of each document, sorts them and adds them up; here each row of
+    a table is summed up once, so a step costs what the documents' values cost. Both tables' gradients are ordinary
+    sparse tensors, for any optimiser that takes them.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        pool: Tensor,
+        importance: Tensor | None,
+        ids: Tensor,
+        offsets: Tensor,
+        counts: Tensor,
+        constants: NDArray[np.uint64],
+        layout: BagLayout,
+    ) -> Tensor:
+        """Embed documents.
+
+        Parameters
+        ----------
+        ctx : object
+            Torch's.
+        pool : Tensor of shape (n_buckets, d)
+            E.
+        importance : Tensor of shape (n_embeddings, k) or None
+            P.
+        ids, offsets, counts : Tensor
+            As :meth:`HashEmbeddingBag.forward` has them.
+        constants : ndarray of uint64 of shape (k + 1, 2)
+            Of the hash functions.
+        layout : BagLayout
+            What to do with the tables.
+
+        Returns
+        -------
+        Tensor of shape (n_documents, output_dim)
+            A vector a document.
+        """
+        bags = embed_bags(
+            ids.contiguous().numpy(),
+            offsets.contiguous().numpy(),
+            counts.detach().contiguous().numpy(),
+            pool.detach().numpy(),
+            None if importance is None else importance.detach().numpy(),
+            constants,
+            layout,
+        )
+        ctx.save_for_backward(pool, importance, counts)  # torch notices when a table is changed before the way back
+        ctx.bags, ctx.layout = bags, layout
+        return torch.from_numpy(bags.documents)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        """Give the gradients of both tables.
+
+        Parameters
+        ----------
+        ctx : object
+            Torch's.
+        gradient : Tensor of shape (n_documents, output_dim)
+            Of the vectors.
+
+        Returns
+        -------
+        tuple of Tensor or None
+            One for each argument of :meth:`forward`.
+        """
+        pool, importance, counts = ctx.saved_tensors
+        of_pool, of_importance = bag_gradients(
+            gradient.contiguous().numpy(),
+            ctx.bags,
+            counts.contiguous().numpy(),
+            pool.detach().numpy(),
+            None if importance is None else importance.detach().numpy(),
+            ctx.layout,
+        )
+        wanted = ctx.needs_input_grad
+        return (
+            _as_sparse(of_pool, pool) if wanted[0] else None,
+            _as_sparse(of_importance, importance) if wanted[1] and of_importance is not None else None,
+            *[None] * 5,
+        )
+
+
+def runs_compiled(pool: Tensor, counts: Tensor) -> bool:
+    """Tell whether :class:`CompiledBag` can do a module's work.
+
+    Parameters
+    ----------
+    pool : Tensor
+        The module's pool.
+    counts : Tensor
+        Weights of the ids; the kernels have no gradient for them.
+
+    Returns
+    -------
+    bool
+        False on devices other than the CPU, for other dtypes than float32 and float64, where a gradient of the weights
+        is asked for, and where torch traces or transforms the program.
+    """
+    return (
+        pool.device.type == "cpu"
+        and pool.dtype in _DTYPES
+        and counts.dtype == pool.dtype
+        and counts.device.type == "cpu"
+        and not (counts.requires_grad and torch.is_grad_enabled())
+        and type(pool.data) is Tensor
+        and not torch.compiler.is_compiling()
+        and not torch._C._are_functorch_transforms_active()
+        and not torch._C._is_tracing()
+    )
+
+
+def _as_sparse(gradients: RowGradients, table: Tensor) -> Tensor:
+    return torch.sparse_coo_tensor(
+        torch.from_numpy(gradients.rows).unsqueeze(0),
+        torch.from_numpy(gradients.values),
+        table.shape,
+        is_coalesced=True,
+        check_invariants=False,
+    )
