@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -13,42 +12,9 @@ from numpy.typing import NDArray
 from skorch.dataset import Dataset
 from torch import Tensor
 
-
-@dataclass(frozen=True)
-class RaggedBatch:
-    """Some documents, each a run of weighted feature ids.
-
-    Parameters
-    ----------
-    ids : Tensor of shape (n_values,), dtype int64
-        Feature ids, document after document.
-    offsets : Tensor of shape (n_documents + 1,), dtype int64
-        Where each document begins, and after the last where it ends.
-    weights : Tensor of shape (n_values,), dtype float32
-        Weight of each feature.
-    """
-
-    ids: Tensor
-    offsets: Tensor
-    weights: Tensor
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def to(self, device: torch.device | str) -> RaggedBatch:
-        """Copy to a device; nothing is copied that is there.
-
-        Parameters
-        ----------
-        device : torch.device or str
-            Where to.
-
-        Returns
-        -------
-        RaggedBatch
-            The batch there.
-        """
-        return RaggedBatch(self.ids.to(device), self.offsets.to(device), self.weights.to(device))
+from sklearn_hashnlp.estimators._device_rows import DeviceRows
+from sklearn_hashnlp.estimators._ragged_batch import RaggedBatch
+from sklearn_hashnlp.kernels._gather_rows import gather_rows
 
 
 class RaggedRows(Dataset):  # type: ignore[misc]
@@ -60,8 +26,10 @@ class RaggedRows(Dataset):  # type: ignore[misc]
     ----------
     matrix : scipy.sparse CSR of shape (n_samples, n_features)
         Canonical: sorted columns, no duplicates. Its arrays are kept, not copied.
-    targets : ndarray of shape (n_samples,), dtype int64, default=None
-        Class numbers; None is all zero.
+    targets : ndarray of shape (n_samples,), dtype int64, or (n_samples, n_classes), dtype float32, default=None
+        Class numbers, or 1 for each class that a row has and else 0; None is class number 0 everywhere.
+    row_weights : ndarray of shape (n_samples,), dtype float32, default=None
+        How much each row counts in the loss; None is one each.
 
     Examples
     --------
@@ -73,11 +41,14 @@ class RaggedRows(Dataset):  # type: ignore[misc]
     ([0, 1, 2], [0, 1, 3], [3.0, 2.0, 1.0])
     """
 
-    def __init__(self, matrix: Any, targets: NDArray[np.int64] | None = None) -> None:
+    def __init__(
+        self, matrix: Any, targets: NDArray[Any] | None = None, row_weights: NDArray[np.float32] | None = None
+    ) -> None:
         self.indices: NDArray[Any] = matrix.indices
         self.indptr: NDArray[Any] = matrix.indptr
         self.data: NDArray[Any] = matrix.data
         self.targets = np.zeros(matrix.shape[0], dtype=np.int64) if targets is None else targets
+        self.row_weights = row_weights
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -88,8 +59,8 @@ class RaggedRows(Dataset):  # type: ignore[misc]
         return self
 
     @property
-    def y(self) -> NDArray[np.int64]:
-        """Class numbers."""
+    def y(self) -> NDArray[Any]:
+        """The targets."""
         return self.targets
 
     def select(self, rows: NDArray[np.int64]) -> RaggedRows:
@@ -105,15 +76,17 @@ class RaggedRows(Dataset):  # type: ignore[misc]
         RaggedRows
             Copies of them.
         """
-        places, offsets = self._places(rows)
         part = RaggedRows.__new__(RaggedRows)
-        part.indices, part.data, part.indptr = self.indices[places], self.data[places], offsets
+        part.indices, part.data, part.indptr = gather_rows(
+            self.indices, self.data, self.indptr, rows, index_dtype=self.indices.dtype
+        )
         part.targets = self.targets[rows]
+        part.row_weights = None if self.row_weights is None else self.row_weights[rows]
         return part
 
     def take(
         self,
-        rows: NDArray[np.int64],
+        rows: NDArray[np.int64] | slice,
         *,
         dropout: tuple[int, int] | None = None,
         generator: np.random.Generator | None = None,
@@ -122,8 +95,9 @@ class RaggedRows(Dataset):  # type: ignore[misc]
 
         Parameters
         ----------
-        rows : ndarray of shape (n_rows,), dtype int64
-            Which, in the order wanted.
+        rows : ndarray of shape (n_rows,), dtype int64, or slice
+            Which, in the order wanted. Of a slice, which has a start and a stop and no step, nothing is copied that
+            has the right type.
         dropout : (int, int), default=None
             Keep of each row a random number of columns between these two, both included, drawn without replacement; a
             row that has no more stays whole.
@@ -134,25 +108,26 @@ class RaggedRows(Dataset):  # type: ignore[misc]
         -------
         batch : RaggedBatch
             The rows.
-        targets : Tensor of shape (n_rows,), dtype int64
-            Their class numbers.
+        targets : Tensor of shape (n_rows,), dtype int64, or (n_rows, n_classes), dtype float32
+            Their targets.
         """
-        places, offsets = self._places(rows)
+        if isinstance(rows, slice):
+            offsets = self.indptr[rows.start : rows.stop + 1].astype(np.int64)
+            ids = self.indices[offsets[0] : offsets[-1]].astype(np.int64, copy=False)
+            weights = self.data[offsets[0] : offsets[-1]].astype(np.float32, copy=False)
+            offsets -= offsets[0]
+        else:
+            ids, weights, offsets = gather_rows(self.indices, self.data, self.indptr, rows)
         if dropout is not None and generator is not None:
             kept, offsets = _draw(offsets, dropout, generator)
-            places = places[kept]
-        batch = RaggedBatch(
-            ids=torch.from_numpy(self.indices[places].astype(np.int64)),
-            offsets=torch.from_numpy(offsets),
-            weights=torch.from_numpy(self.data[places].astype(np.float32)),
-        )
-        return batch, torch.from_numpy(self.targets[rows])
+            ids, weights = ids[kept], weights[kept]
+        row_weights = None if self.row_weights is None else _tensor(self.row_weights[rows])
+        batch = RaggedBatch(_tensor(ids), _tensor(offsets), _tensor(weights), row_weights)
+        return batch, _tensor(self.targets[rows])
 
-    def _places(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        starts = self.indptr[rows].astype(np.int64)
-        lengths = self.indptr[rows + 1].astype(np.int64) - starts
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        return np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1]), offsets
+
+def _tensor(array: NDArray[Any]) -> Tensor:
+    return torch.from_numpy(array if array.flags.writeable else array.copy())  # torch knows no read-only memory
 
 
 def _draw(
@@ -162,7 +137,7 @@ def _draw(
     limits = np.minimum(generator.integers(dropout[0], dropout[1] + 1, size=len(lengths)), lengths)
     row_of = np.repeat(np.arange(len(lengths)), lengths)
     # A random order within each row; its first `limit` values are a draw without replacement.
-    order = np.lexsort((generator.random(offsets[-1]), row_of))
+    order = np.argsort(row_of + generator.random(offsets[-1]))
     kept = np.empty(offsets[-1], dtype=np.bool_)
     kept[order] = np.arange(offsets[-1]) - offsets[row_of] < limits[row_of]
     return kept, np.concatenate(([0], np.cumsum(limits)))
@@ -188,6 +163,8 @@ class RaggedBatches:
         A last batch with fewer rows joins the one before: batch normalisation cannot train on a single row.
     generator : numpy.random.Generator, default=None
         For order and dropout.
+    device : torch.device or str, default="cpu"
+        Where the batches are to be. Elsewhere than on the CPU, all rows are copied there at the first pass.
     """
 
     def __init__(
@@ -200,6 +177,7 @@ class RaggedBatches:
         dropout: tuple[int, int] | None = None,
         smallest: int = 1,
         generator: np.random.Generator | None = None,
+        device: torch.device | str = "cpu",
     ) -> None:
         self.dataset = dataset
         self.batch_size = batch_size
@@ -208,17 +186,24 @@ class RaggedBatches:
         self.dropout = dropout
         self.smallest = smallest
         self.generator = generator
+        self.device = torch.device(device)
+        self._rows_there: DeviceRows | None = None
 
     def __len__(self) -> int:
         return len(self._edges()) - 1
 
     def __iter__(self) -> Iterator[tuple[RaggedBatch, Tensor]]:
-        order = np.arange(len(self.dataset))
+        edges, order = self._edges(), np.arange(len(self.dataset))
         if self.shuffle and self.generator is not None:
             self.generator.shuffle(order)
-        edges = self._edges()
+        if self.device.type != "cpu":
+            if self._rows_there is None:
+                self._rows_there = DeviceRows(self.dataset, self.device)
+            yield from self._rows_there.batches(order, edges, dropout=self.dropout, generator=self.generator)
+            return
         for start, stop in pairwise(edges):
-            yield self.dataset.take(order[start:stop], dropout=self.dropout, generator=self.generator)
+            rows = order[start:stop] if self.shuffle else slice(start, stop)
+            yield self.dataset.take(rows, dropout=self.dropout, generator=self.generator)
 
     def _edges(self) -> list[int]:
         n_rows = len(self.dataset)

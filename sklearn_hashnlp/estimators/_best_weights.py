@@ -8,7 +8,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch.callbacks import Callback
-from torch import Tensor, nn
+from torch import Tensor
+
+from sklearn_hashnlp.estimators._checkpoint_file import read_checkpoint, write_checkpoint
+from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings
 
 
 class RowJournal:
@@ -68,25 +71,35 @@ class RowJournal:
 class StopAtBest(Callback):  # type: ignore[misc]
     """Stop when validation has not improved for some epochs, and end with the weights of the best epoch.
 
-    Tables with sparse gradients are never copied: the first time that a row is written after the best epoch, its value
-    is kept. Everything else (the head) is copied whole, being small.
+    In memory, tables with sparse gradients are never copied on the CPU: the first time that a row is written after the
+    best epoch, its value is kept. Everything else (the head) is copied whole, being small. So is everything on another
+    device, where copying takes less time than asking which rows are written.
 
     Parameters
     ----------
-    patience : int
-        Epochs without improvement after which training stops.
-    monitor : str, default="valid_acc"
-        Key in skorch's history; higher is better.
+    patience : int or None
+        Epochs without improvement after which training stops; None is never.
+    monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
+        What is to improve: accuracy grows, loss falls.
+    restore : bool, default=True
+        Whether to end with the weights of the best epoch rather than the last.
+    folder : str, default=None
+        Where to write the weights of the best epoch so far, see :func:`write_checkpoint`. They are then not kept in
+        memory.
 
     Attributes
     ----------
     best_epoch_ : int
-        The epoch whose weights were kept, counted from 1; 0 when none was better than nothing.
+        The best epoch, counted from 1; 0 when none was better than nothing.
     """
 
-    def __init__(self, patience: int, monitor: str = "valid_acc") -> None:
+    def __init__(
+        self, patience: int | None, monitor: str = "valid_acc", *, restore: bool = True, folder: str | None = None
+    ) -> None:
         self.patience = patience
         self.monitor = monitor
+        self.restore = restore
+        self.folder = folder
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
         """Start afresh."""
@@ -97,10 +110,10 @@ class StopAtBest(Callback):  # type: ignore[misc]
 
     def on_grad_computed(self, net: Any, **_: Any) -> None:
         """Remember the rows that the optimiser is about to write."""
-        if not self.best_epoch_:
-            return  # nothing to return to yet
+        if not self._copies:
+            return  # nothing to return to, or it is on the disk
         for name, parameter in net.module_.named_parameters():
-            if parameter.grad is not None and parameter.grad.is_sparse:
+            if parameter.grad is not None and name not in self._copies:
                 parameter.grad = parameter.grad.coalesce()  # the optimiser needs it so, too
                 journal = self._journals.setdefault(name, RowJournal(parameter))
                 journal.note(parameter.grad.indices()[0])
@@ -108,32 +121,58 @@ class StopAtBest(Callback):  # type: ignore[misc]
     def on_epoch_end(self, net: Any, **_: Any) -> None:
         """Compare with the best epoch."""
         score, epoch = net.history[-1, self.monitor], net.history[-1, "epoch"]
+        score = -score if lower_is_better(self.monitor) else score
         if score > self._best_score:
             self._best_score, self.best_epoch_ = score, epoch
-            for journal in self._journals.values():
-                journal.forget()
-            tables = _tables(net.module_)
-            state = net.module_.state_dict()
-            self._copies = {name: value.clone() for name, value in state.items() if name not in tables}
-        elif epoch - self.best_epoch_ >= self.patience:
+            self._keep(net.module_)
+        elif self.patience is not None and epoch - self.best_epoch_ >= self.patience:
             raise KeyboardInterrupt  # skorch's way to end training in good order
 
     def on_train_end(self, net: Any, **_: Any) -> None:
         """Return to the best epoch."""
-        if self.best_epoch_:
-            for journal in self._journals.values():
-                journal.undo()
-            state = net.module_.state_dict()  # shares memory with the module
-            with torch.no_grad():
-                for name, value in self._copies.items():
-                    state[name].copy_(value)
+        if self.best_epoch_ and self.restore:
+            self._restore(net.module_)
         self._journals, self._copies = {}, {}
 
+    def _keep(self, module: BagOfHashEmbeddings) -> None:
+        if self.folder is not None:
+            write_checkpoint(self.folder, module.to_arrays())
+        elif self.restore:
+            for journal in self._journals.values():
+                journal.forget()
+            tables = {name for name, table in module.tables().items() if table.device.type == "cpu"}
+            state = module.state_dict()
+            self._copies = {name: value.clone() for name, value in state.items() if name not in tables}
 
-def _tables(module: nn.Module) -> set[str]:
-    return {
-        f"{prefix}.{name}" if prefix else name
-        for prefix, part in module.named_modules()
-        if getattr(part, "sparse", False)
-        for name, _ in part.named_parameters(recurse=False)
-    }
+    def _restore(self, module: BagOfHashEmbeddings) -> None:
+        if self.folder is not None:
+            module.clear_tables()
+            module.load_arrays(read_checkpoint(self.folder))
+            return
+        for journal in self._journals.values():
+            journal.undo()
+        state = module.state_dict()  # shares memory with the module
+        with torch.no_grad():
+            for name, value in self._copies.items():
+                state[name].copy_(value)
+
+
+def lower_is_better(monitor: str) -> bool:
+    """Tell whether less of a measure is better.
+
+    Parameters
+    ----------
+    monitor : {"valid_acc", "valid_loss"}
+        The measure.
+
+    Returns
+    -------
+    bool
+        True for the loss.
+
+    Examples
+    --------
+    >>> lower_is_better("valid_loss"), lower_is_better("valid_acc")
+    (True, False)
+    """
+    return monitor == "valid_loss"

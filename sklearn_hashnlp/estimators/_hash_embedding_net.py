@@ -14,6 +14,8 @@ from sklearn_hashnlp.estimators._model_state import pack_table, unpack_table
 from sklearn_hashnlp.nn import HashEmbeddingBag
 from sklearn_hashnlp.nn._mlp import make_head
 
+_BLOCK = 2**18
+
 
 class BagOfHashEmbeddings(nn.Module):
     """Documents to one score a class: a :class:`HashEmbeddingBag` and a head.
@@ -47,6 +49,8 @@ class BagOfHashEmbeddings(nn.Module):
         Widths of hidden layers.
     num_classes : int
         Scores that come out.
+    train_pool, train_importance : bool, default=True
+        Whether training changes the tables; the table of ``"standard"`` is its pool.
     """
 
     def __init__(
@@ -64,6 +68,8 @@ class BagOfHashEmbeddings(nn.Module):
         hash_seed: int,
         hidden_sizes: Sequence[int],
         num_classes: int,
+        train_pool: bool = True,
+        train_importance: bool = True,
     ) -> None:
         super().__init__()
         self.bag = HashEmbeddingBag(
@@ -82,6 +88,9 @@ class BagOfHashEmbeddings(nn.Module):
             device="cpu",
             dtype=torch.float32,
         )
+        self.bag.pool.requires_grad_(train_pool)
+        if self.bag.importance is not None:
+            self.bag.importance.requires_grad_(train_importance)
         self.head = make_head(self.bag.output_dim, hidden_sizes, num_classes, device="cpu", dtype=torch.float32)
 
     def forward(self, ids: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
@@ -104,8 +113,18 @@ class BagOfHashEmbeddings(nn.Module):
         scores: Tensor = self.head(self.bag(ids, offsets, weights))
         return scores
 
+    def tables(self) -> dict[str, Tensor]:
+        """Give the tables of the bag.
+
+        Returns
+        -------
+        dict of str to Tensor
+            By their names in ``state_dict``, whose memory they share.
+        """
+        return {f"bag.{name}": table.detach() for name, table in self.bag.named_parameters()}
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Give all weights as arrays; of a table that is mostly untouched only the rows that were.
+        """Give all weights as arrays; of a table that is mostly untouched only the rows that were touched.
 
         Returns
         -------
@@ -113,14 +132,14 @@ class BagOfHashEmbeddings(nn.Module):
             See :func:`pack_table`.
         """
         arrays: dict[str, NDArray[Any]] = {}
+        tables = self.tables()
         for name, tensor in self.state_dict().items():
             array = tensor.detach().cpu().numpy()
-            initial = {"bag.pool": 0.0, "bag.importance": self.bag.importance_init}.get(name)
-            arrays |= {name: array.copy()} if initial is None else pack_table(name, array, initial)
+            arrays |= pack_table(name, array, self._initial(name)) if name in tables else {name: array.copy()}
         return arrays
 
     def load_arrays(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`to_arrays` gave, in a fresh module of the same kind on the CPU.
+        """Take back what :meth:`to_arrays` gave, in a module of the same kind whose tables are untouched.
 
         Parameters
         ----------
@@ -132,10 +151,23 @@ class BagOfHashEmbeddings(nn.Module):
         ValueError
             If they belong to other hash functions or are of other shapes.
         """
+        tables = self.tables()
         for name, tensor in self.state_dict().items():  # these share memory with the module
             if name == "bag._extra_state":
                 self.bag.set_extra_state(torch.from_numpy(np.array(arrays[name])))
-            elif name.startswith("bag."):
-                unpack_table(name, arrays, tensor.numpy())
+            elif name in tables:
+                table = tensor.cpu()  # the same memory where it is there already
+                unpack_table(name, arrays, table.numpy())
+                if tensor.device.type != "cpu":
+                    tensor.copy_(table)
             else:
                 tensor.copy_(torch.from_numpy(np.array(arrays[name])))
+
+    def clear_tables(self) -> None:
+        """Put the initial value back into every row of the tables that was touched."""
+        for name, table in self.tables().items():
+            for block in table.split(_BLOCK):  # so that nothing table-sized is made
+                block[(block != self._initial(name)).any(dim=1)] = self._initial(name)
+
+    def _initial(self, name: str) -> float:
+        return {"bag.pool": 0.0, "bag.importance": self.bag.importance_init}[name]

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch import NeuralNetClassifier
-from skorch.callbacks import EpochTimer, PassthroughScoring, PrintLog
+from skorch.callbacks import Callback, EpochTimer, PassthroughScoring, PrintLog
 from skorch.history import History
-from torch import Tensor, nn
+from skorch.utils import TeeGenerator
+from torch import Tensor
 
 from sklearn_hashnlp.estimators._batches import RaggedBatch, RaggedBatches, RaggedRows
 from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings
+from sklearn_hashnlp.estimators._net_optimizer import pack_optimizer, unpack_optimizer
+from sklearn_hashnlp.estimators._row_losses import SoftmaxLoss
 from sklearn_hashnlp.estimators._training import plain_torch, torch_seed
 from sklearn_hashnlp.nn import RowwiseAdagrad
 
 PREDICT_ROWS = 1024
 PREDICT_VALUES = 2**18  # long rows: some 40 MB of component vectors at the default sizes
+_MEASURED_EVERY = 100  # batches on CUDA: asking for a loss means waiting for it
 _DIVERGED = (
     "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate; and with "
     "normalize=None scale X down, or set normalize='l2'."
@@ -29,14 +37,23 @@ _DIVERGED = (
 class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
     """A skorch classifier of class numbers whose batches are :class:`RaggedBatch`.
 
-    Its history holds the validation accuracy. A callback that ends training, by raising ``KeyboardInterrupt`` at the
-    end of an epoch as skorch's do, does so after all the others have had their turn.
+    Its criterion gives one loss a row, of which the mean is taken, weighted where the rows are. Its history holds the
+    validation accuracy. A callback that ends training, by raising ``KeyboardInterrupt`` at the end of an epoch as
+    skorch's do, does so after all the others have had their turn.
+
+    What skorch does for every batch takes longer than the batch. So only those callbacks are called for a batch that
+    have something to do then, and the optimiser is given no closure.
 
     Attributes
     ----------
+    deadline : float or None
+        The time, by :func:`time.perf_counter`, at which training ends as if a callback had ended it. The epoch is cut
+        short after the batch in which the time comes, and closed.
     interrupted_ : bool
         Whether training was ended by something else than such a callback: by the user.
     """
+
+    deadline: float | None = None
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Give what :func:`net_from_state` needs to make this net again.
@@ -50,6 +67,33 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
         """
         values = {"architecture": self.get_params_for("module"), "device": torch.device(self.device).type}
         return values, self.module_.to_arrays()
+
+    def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Give what only further training needs: what the optimiser has gathered.
+
+        Returns
+        -------
+        values : dict
+            JSON values.
+        arrays : dict of str to ndarray
+            Accumulators.
+        """
+        return pack_optimizer(self.module_, self.optimizer_)
+
+    def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`to_training_state` gave.
+
+        Parameters
+        ----------
+        values, arrays
+            As there.
+
+        Raises
+        ------
+        ValueError
+            If they do not fit this net.
+        """
+        self.optimizer_ = unpack_optimizer(self.module_, values, arrays)
 
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
@@ -86,6 +130,8 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
                 callback.on_epoch_end(self, **cb_kwargs)
             except KeyboardInterrupt as interrupt:
                 stop = interrupt  # the last line is yet to be printed
+        if self._time_is_over():
+            stop = KeyboardInterrupt()
         if stop is not None:
             self._ended_by_callback = True
             raise stop
@@ -165,30 +211,111 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
                     scores.append(head(block.double()).float().cpu().numpy())
         return np.concatenate(scores).astype(np.float64)
 
+    def get_loss(self, y_pred: Tensor, y_true: Tensor, X: Any = None, training: bool = False) -> Tensor:
+        """Measure one batch.
+
+        Parameters
+        ----------
+        y_pred : Tensor of shape (n_rows, n_classes)
+            Scores.
+        y_true : Tensor
+            Targets, on any device.
+        X : RaggedBatch
+            The rows.
+        training : bool, default=False
+            As skorch's.
+
+        Returns
+        -------
+        Tensor
+            Mean over the rows of their loss times their weight.
+        """
+        losses: Tensor = self.criterion_(y_pred, y_true.to(y_pred.device))
+        if X.row_weights is not None:
+            losses = losses * X.row_weights.to(y_pred.device)
+        return losses.mean()
+
+    def run_single_epoch(
+        self, iterator: Any, training: bool, prefix: str, step_fn: Callable[..., dict[str, Any]], **fit_params: Any
+    ) -> None:
+        """Go through the batches once.
+
+        Parameters
+        ----------
+        iterator : RaggedBatches or None
+            The batches; None does nothing.
+        training : bool
+            Whether to learn from them.
+        prefix : str
+            Begins the names in the history.
+        step_fn : callable
+            What to do with a batch.
+        **fit_params : dict
+            Handed on to it.
+
+        Raises
+        ------
+        ValueError
+            If a loss is infinite or not a number in training: nothing can be learned from there on.
+        """
+        if iterator is None:
+            return
+        before, after = self._hooks("on_batch_begin"), self._hooks("on_batch_end")
+        measured_every = 1 if after or torch.device(self.device).type == "cpu" else _MEASURED_EVERY
+        records: list[dict[str, Any]] = self.history[-1]["batches"]
+        n_batches, waiting = 0, []
+        for batch in iterator:
+            records.append({f"{prefix}_batch_size": len(batch[0])})
+            for hook in before:
+                hook(self, batch=batch, training=training)
+            step = step_fn(batch, **fit_params)
+            n_batches += 1
+            waiting.append({f"{prefix}_{name}": step[name].detach() for name in ("loss", "acc") if name in step})
+            if len(waiting) == measured_every:
+                _record(records, waiting, training)
+                waiting = []
+            for hook in after:
+                hook(self, batch=batch, training=training, **step)
+            if training and self._time_is_over():
+                break
+        _record(records, waiting, training)
+        self.history.record(f"{prefix}_batch_count", n_batches)
+
     def train_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
         """Learn from one batch.
 
         Parameters
         ----------
         batch : (RaggedBatch, Tensor)
-            Documents and class numbers.
+            Documents and targets.
         **fit_params : dict
-            Handed on to skorch.
+            Not used.
 
         Returns
         -------
         dict
-            As skorch's.
-
-        Raises
-        ------
-        ValueError
-            If the loss is infinite or not a number: nothing can be learned from there on.
+            ``loss`` and ``y_pred``, the scores.
         """
-        step: dict[str, Any] = super().train_step(batch, **fit_params)
-        if not torch.isfinite(step["loss"]):
-            raise ValueError(_DIVERGED)
-        return step
+        rows, targets = batch
+        if not self.module_.training:
+            self._set_training(True)
+        self.optimizer_.zero_grad()
+        scores = self.infer(rows)
+        loss = self.get_loss(scores, targets, X=rows, training=True)
+        loss.backward()
+        for hook in self._hooks("on_grad_computed"):
+            parameters = TeeGenerator(self.get_all_learnable_params())
+            hook(self, named_parameters=parameters, batch=batch, training=True)
+        self.optimizer_.step()
+        return {"loss": loss, "y_pred": scores}
+
+    def _hooks(self, name: str) -> list[Callable[..., None]]:
+        """Give the methods of that name of those callbacks that do something there."""
+        methods = (getattr(callback, name) for _, callback in self.callbacks_)
+        return [method for method in methods if getattr(method, "__func__", None) is not getattr(Callback, name)]
+
+    def _time_is_over(self) -> bool:
+        return self.deadline is not None and time.perf_counter() >= self.deadline
 
     def check_scores(self, rows: RaggedRows) -> None:
         """Make sure that the last step, whose loss nobody sees, left usable weights.
@@ -212,19 +339,30 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
         Parameters
         ----------
         batch : (RaggedBatch, Tensor)
-            Documents and class numbers.
+            Documents and targets.
         **fit_params : dict
             Handed on to skorch.
 
         Returns
         -------
         dict
-            As skorch's.
+            As skorch's, and ``acc``: the share of rows with the right class, or with all classes right.
         """
         step: dict[str, Any] = super().validation_step(batch, **fit_params)
-        right = step["y_pred"].argmax(dim=1) == batch[1].to(step["y_pred"].device)
-        self.history.record_batch("valid_acc", right.double().mean().item())
-        return step
+        scores, targets = step["y_pred"], batch[1].to(step["y_pred"].device)
+        right = scores.argmax(dim=1) == targets if targets.dim() == 1 else ((scores > 0) == (targets > 0)).all(dim=1)
+        return step | {"acc": right.double().mean()}
+
+
+def _record(records: list[dict[str, Any]], waiting: list[dict[str, Tensor]], training: bool) -> None:
+    if not waiting:
+        return
+    names = list(waiting[0])
+    values = torch.stack([measures[name] for measures in waiting for name in names]).tolist()
+    for place, record in enumerate(records[-len(waiting) :]):
+        record.update(zip(names, values[place * len(names) :], strict=False))
+    if training and not all(map(math.isfinite, values)):
+        raise ValueError(_DIVERGED)
 
 
 def make_net(architecture: dict[str, Any], device: str) -> RaggedNet:
@@ -246,7 +384,8 @@ def make_net(architecture: dict[str, Any], device: str) -> RaggedNet:
         BagOfHashEmbeddings,
         classes=list(range(architecture["num_classes"])),
         **{f"module__{name}": value for name, value in architecture.items()},
-        criterion=nn.CrossEntropyLoss,
+        criterion=SoftmaxLoss,
+        predict_nonlinearity=partial(torch.softmax, dim=-1),
         optimizer=RowwiseAdagrad,
         optimizer__eps=1e-4,  # damps the first steps of rare n-grams, whose gradients are small
         iterator_train=RaggedBatches,

@@ -17,7 +17,7 @@ class TrainingPlan:
     optimizer : {"adagrad", "adam"}
         Row-wise AdaGrad or row-wise Adam.
     learning_rate : float
-        Step size; a head with hidden layers takes a tenth of it.
+        Step size; by AdaGrad, a head with hidden layers takes a tenth of it.
     schedule : {"constant", "linear"}
         Whether the step size falls linearly, to 0 after the last planned step.
     average : bool
@@ -38,7 +38,7 @@ class TrainingPlan:
     patience : int or None
         Epochs without a better one after which training stops; None is never.
     lr_plateau : (int, float) or None
-        Epochs without a better one that are borne, and the factor that the step size is then multiplied by.
+        Epochs without a better one after which the step size is multiplied by the factor.
     restore_best : bool
         Whether to end with the weights of the best epoch.
     checkpoint_dir : str or None

@@ -1,0 +1,36 @@
+"""A step size that falls linearly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skorch.callbacks import Callback
+
+
+class LinearSchedule(Callback):  # type: ignore[misc]
+    """Let the step size fall from step to step, in equal parts, so that it would be 0 after the last.
+
+    Each step multiplies it by what the line falls, so that whatever else changes it has its effect, too.
+
+    Parameters
+    ----------
+    n_steps : int
+        All steps of the training.
+    """
+
+    def __init__(self, n_steps: int) -> None:
+        self.n_steps = n_steps
+
+    def on_train_begin(self, _net: Any, **_: Any) -> None:
+        """Begin the line."""
+        self.steps_ = 0
+
+    def on_batch_begin(self, net: Any, training: bool | None = None, **_: Any) -> None:
+        """Set the size of the step to come."""
+        if not training:
+            return
+        if self.steps_:
+            left = self.n_steps - self.steps_
+            for group in net.optimizer_.param_groups:
+                group["lr"] *= left / (left + 1)
+        self.steps_ += 1

@@ -1,0 +1,148 @@
+"""The optimiser of a net, and what it has gathered as arrays."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings
+from sklearn_hashnlp.estimators._model_state import pack_table, unpack_table
+from sklearn_hashnlp.nn import RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
+
+OPTIMIZERS: Final[dict[str, Any]] = {"adagrad": RowwiseAdagrad, "adam": RowwiseAdam}
+"""By the names that they have in a training plan."""
+
+_OF_ONE_RUN = "drift"  # for the mean of the weights, which is taken when a training ends
+_ADAGRAD_EPS = 1e-4  # damps the first steps of rare n-grams, whose gradients are small
+_HIDDEN_SHARE = 0.1
+
+
+def make_optimizer(
+    module: BagOfHashEmbeddings, name: str, *, learning_rate: float, average_after: int | None = None
+) -> RowwiseAdagrad | RowwiseAdam:
+    """Make an optimiser that has gathered nothing yet.
+
+    Parameters
+    ----------
+    module : BagOfHashEmbeddings
+        What it trains.
+    name : {"adagrad", "adam"}
+        Which.
+    learning_rate : float
+        Step size; by AdaGrad, a head with hidden layers takes a tenth of it.
+    average_after : int, default=None
+        After how many steps the mean of the weights begins; None is never.
+
+    Returns
+    -------
+    RowwiseAdagrad or RowwiseAdam
+        The optimiser.
+    """
+    tables = {"params": list(module.bag.parameters())}
+    head: dict[str, Any] = {"params": list(module.head.parameters())}
+    if name == "adam":
+        return RowwiseAdam([tables, head], lr=learning_rate, average_after=average_after)
+    if len(module.head) > 1:
+        head["lr"] = learning_rate * _HIDDEN_SHARE
+    return RowwiseAdagrad([tables, head], lr=learning_rate, eps=_ADAGRAD_EPS, average_after=average_after)
+
+
+def hand_over(old: torch.optim.Optimizer, new: torch.optim.Optimizer) -> None:
+    """Let an optimiser go on with what another of its kind has gathered; one of another kind begins anew.
+
+    Parameters
+    ----------
+    old : Optimizer
+        Trained the parameters so far.
+    new : Optimizer
+        Will train them; changed in place.
+    """
+    if type(old) is type(new):
+        for parameter, state in old.state.items():
+            new.state[parameter] = {key: value for key, value in state.items() if key != _OF_ONE_RUN}
+
+
+def pack_optimizer(
+    module: BagOfHashEmbeddings, optimizer: torch.optim.Optimizer
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Give what an optimiser has gathered; of a table only the rows that were trained.
+
+    Parameters
+    ----------
+    module : BagOfHashEmbeddings
+        What it trains.
+    optimizer : Optimizer
+        One of :data:`OPTIMIZERS`.
+
+    Returns
+    -------
+    values : dict
+        JSON values: its name.
+    arrays : dict of str to ndarray
+        Keys are the parameter's name and the accumulator's, and for tables what :func:`pack_table` adds.
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, parameter in module.named_parameters():
+        for key, value in optimizer.state.get(parameter, {}).items():
+            if key == _OF_ONE_RUN:
+                continue
+            array = value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else np.array(value)
+            full_name = f"{name}.{key}"
+            arrays |= pack_table(full_name, array, 0.0) if _is_table(name) else {full_name: array.copy()}
+    name = next(name for name, kind in OPTIMIZERS.items() if isinstance(optimizer, kind))
+    return {"optimizer": name}, arrays
+
+
+def unpack_optimizer(
+    module: BagOfHashEmbeddings, values: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> RowwiseAdagrad | RowwiseAdam:
+    """Make an optimiser with what another had gathered.
+
+    Parameters
+    ----------
+    module : BagOfHashEmbeddings
+        What it trains.
+    values, arrays
+        What :func:`pack_optimizer` gave.
+
+    Returns
+    -------
+    RowwiseAdagrad or RowwiseAdam
+        The optimiser. Its step size is 0 and is set for every training.
+
+    Raises
+    ------
+    ValueError
+        If an array does not fit the module, or there is no such optimiser.
+    """
+    if values["optimizer"] not in OPTIMIZERS:
+        raise ValueError(f"The optimizer must be one of {tuple(OPTIMIZERS)}, got {values['optimizer']!r}.")
+    optimizer = make_optimizer(module, values["optimizer"], learning_rate=0.0)
+    for name, parameter in module.named_parameters():
+        keys = {key[len(name) + 1 :].partition(".")[0] for key in arrays if key.startswith(f"{name}.")}
+        for key in sorted(keys):
+            optimizer.state[parameter][key] = _accumulator(f"{name}.{key}", arrays, parameter)
+    return optimizer
+
+
+def _accumulator(name: str, arrays: dict[str, NDArray[Any]], parameter: torch.Tensor) -> Any:
+    if _is_table(name):
+        shape = (len(parameter), *arrays[f"{name}.values"].shape[1:])
+        if shape[1:] not in ((), tuple(parameter.shape[1:])):
+            raise ValueError(f"The array '{name}.values' must have rows of one number or of as many as the table's.")
+        table = lazy_zeros(shape, dtype=parameter.dtype)
+        unpack_table(name, arrays, table.numpy())
+        return table.to(parameter.device)
+    if arrays[name].shape == ():
+        return arrays[name].item()
+    if arrays[name].shape != tuple(parameter.shape):
+        raise ValueError(f"The array {name!r} must have shape {tuple(parameter.shape)}, it has {arrays[name].shape}.")
+    return torch.from_numpy(np.array(arrays[name])).to(parameter.device)
+
+
+def _is_table(name: str) -> bool:
+    return name.startswith("bag.")

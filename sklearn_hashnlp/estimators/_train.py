@@ -1,0 +1,126 @@
+"""Training a net by a plan."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import torch
+from skorch.callbacks import LRScheduler, ProgressBar
+from skorch.helper import predefined_split
+from torch.optim.lr_scheduler import ReduceLROnPlateau
+
+from sklearn_hashnlp.estimators._batches import RaggedBatches, RaggedRows
+from sklearn_hashnlp.estimators._best_weights import StopAtBest, lower_is_better
+from sklearn_hashnlp.estimators._linear_schedule import LinearSchedule
+from sklearn_hashnlp.estimators._net_optimizer import hand_over, make_optimizer
+from sklearn_hashnlp.estimators._ragged_net import PREDICT_ROWS, RaggedNet
+from sklearn_hashnlp.estimators._row_losses import ROW_LOSSES
+from sklearn_hashnlp.estimators._training_plan import TrainingPlan
+
+_CHECKED_ROWS = 32
+_PROBABILITIES: Final[dict[str, Any]] = {  # what skorch's callbacks take for probabilities
+    "softmax": partial(torch.softmax, dim=-1),
+    "ova": torch.sigmoid,
+    "hinge": torch.sigmoid,
+}
+
+
+def train(net: RaggedNet, rows: RaggedRows, valid_rows: RaggedRows | None, plan: TrainingPlan) -> None:
+    """Train a net, and leave on it nothing that only training needs but the optimiser and the callbacks.
+
+    An interrupt (``KeyboardInterrupt``) ends training early and in good order: the weights are the best epoch's where
+    they are kept, else the mean so far where one is taken, else what was reached; the history holds the epochs that
+    were finished, and ``net.interrupted_`` is True.
+
+    Parameters
+    ----------
+    net : RaggedNet
+        An initialised net. If it was trained before, its optimiser goes on with what it has gathered, unless the plan
+        has another; the history is added to.
+    rows : RaggedRows
+        What to learn.
+    valid_rows : RaggedRows or None
+        What to measure every epoch by.
+    plan : TrainingPlan
+        How.
+
+    Raises
+    ------
+    ValueError
+        If training diverges.
+    """
+    started = time.perf_counter()
+    smallest = 2 if len(net.module_.head) > 1 else 1
+    n_batches = len(RaggedBatches(rows, plan.batch_size, smallest=smallest))
+    n_steps = plan.max_epochs * n_batches
+    averages = plan.average and valid_rows is None
+    optimizer = make_optimizer(
+        net.module_,
+        plan.optimizer,
+        learning_rate=plan.learning_rate,
+        average_after=n_steps // 2 if averages else None,
+    )
+    hand_over(net.optimizer_, optimizer)
+    net.optimizer_, net.lr = optimizer, plan.learning_rate
+    net.criterion_, net.predict_nonlinearity = ROW_LOSSES[plan.loss](), _PROBABILITIES[plan.loss]
+    net.max_epochs, net.batch_size, net.verbose = plan.max_epochs, plan.batch_size, plan.verbose
+    net.iterator_train__shuffle = plan.shuffle
+    net.iterator_train__dropout = plan.dropout
+    net.iterator_train__generator = np.random.default_rng(plan.seed)
+    net.iterator_train__smallest = smallest
+    net.iterator_train__device = net.iterator_valid__device = net.device
+    net.callbacks = _callbacks(plan, n_batches, n_steps, valid_rows)
+    net.initialize_callbacks()
+    if plan.verbose > 2:
+        print(_describe(net, rows, valid_rows, plan, n_steps))
+    net.train_split = None if valid_rows is None else predefined_split(valid_rows)
+    net.deadline = None if plan.max_time is None else started + plan.max_time
+    try:
+        net.partial_fit(rows)
+    finally:
+        net.train_split = net.deadline = None  # the rows are not to outlive their training
+    if averages:
+        net.optimizer_.load_average()
+    net.check_scores(rows.select(np.arange(min(_CHECKED_ROWS, len(rows)))))
+
+
+def _callbacks(plan: TrainingPlan, n_batches: int, n_steps: int, valid_rows: RaggedRows | None) -> list[Any]:
+    callbacks = list(plan.callbacks)
+    if plan.schedule == "linear":
+        callbacks.append(("linear_schedule", LinearSchedule(n_steps)))
+    if valid_rows is not None:
+        n_batches += len(RaggedBatches(valid_rows, PREDICT_ROWS))
+        if plan.lr_plateau is not None:
+            callbacks.append(("lr_plateau", _plateau(plan.monitor, *plan.lr_plateau)))
+        best = StopAtBest(plan.patience, plan.monitor, restore=plan.restore_best, folder=plan.checkpoint_dir)
+        callbacks.append(("stop_at_best", best))
+    if plan.verbose > 1:
+        callbacks.append(("progress_bar", ProgressBar(n_batches, detect_notebook=False)))
+    return callbacks
+
+
+def _plateau(monitor: str, patience: int, factor: float) -> LRScheduler:
+    return LRScheduler(
+        ReduceLROnPlateau,
+        monitor=monitor,
+        event_name="lr",
+        mode="min" if lower_is_better(monitor) else "max",
+        factor=factor,
+        patience=patience - 1,  # torch counts the epochs that it bears
+        threshold=0.0,  # every improvement is one, as for the best epoch
+    )
+
+
+def _describe(net: RaggedNet, rows: RaggedRows, valid_rows: RaggedRows | None, plan: TrainingPlan, n_steps: int) -> str:
+    n_parameters = sum(parameter.numel() for parameter in net.module_.parameters())
+    held_out = "no rows" if valid_rows is None else f"{len(valid_rows)} rows"
+    return "\n".join(
+        [
+            f"Training on {len(rows)} rows with {len(rows.indices)} values, validating on {held_out}.",
+            f"{n_parameters} parameters on {net.device}: {net.module_}",
+            f"{n_steps} steps at most: {plan}",
+        ]
+    )

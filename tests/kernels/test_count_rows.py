@@ -1,0 +1,29 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sklearn_hashnlp.kernels._count_rows import count_rows
+from sklearn_hashnlp.nn._universal_hash import hash_array, hash_constants
+
+CONSTANTS = hash_constants(3, 1)[0]
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@given(
+    ids=st.lists(st.integers(0, 5) | st.integers(0, 2**31 - 1), max_size=100),
+    n_rows=st.sampled_from([1, 2, 7, 1000, 10**6]),
+)
+def test_rows_are_counted_as_a_dictionary_does(dtype, ids, n_rows):
+    ids = np.array(ids, dtype=dtype)
+    rows, counts = count_rows(ids, CONSTANTS, n_rows)
+    expected = sorted(Counter(hash_array(ids, CONSTANTS, n_rows).tolist()).items())
+    assert list(zip(rows.tolist(), counts.tolist(), strict=True)) == expected
+
+
+def test_more_ids_than_rows():
+    rows, counts = count_rows(np.arange(100_000), CONSTANTS, 300)
+    assert rows.tolist() == list(range(300))
+    assert counts.sum() == 100_000
