@@ -25,7 +25,6 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES, from_int8, to_float16, to_int8
 from sklearn_hashnlp.persistence._values import ModelFormatError, decode_value, encode_value
 
-State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 Arrays = dict[str, NDArray[Any]]
 
 # The only classes that a model folder can name, with the module that each is imported from. This folder stands left
@@ -111,36 +110,12 @@ def encode_model(
         description: dict[str, Any] = {"class": name, "parameters": parameters}
         if hasattr(estimator, "_get_model_state"):
             check_is_fitted(estimator)
-            description |= describe_state(estimator._get_model_state(), name, precision)
+            description |= _describe_state(estimator._get_model_state(), name, precision, arrays)
             training = estimator._get_training_state() if training_state and _trains_on(estimator) else None
             if training is not None:
-                description["training"] = describe_state(training, name, "float32")
+                description["training"] = _describe_state(training, name, "float32", arrays)
                 trained.append(name)
         return description
-
-    def describe_state(learned: State, name: str, precision: str) -> dict[str, Any]:
-        values, own_arrays = learned
-        return {
-            "state": {key: encode_value(value, f"{key!r} of {name}", _no_estimator) for key, value in values.items()},
-            "arrays": {
-                key: store(key, _storable(array, f"{key!r} of {name}"), f"{key!r} of {name}", precision)
-                for key, array in own_arrays.items()
-            },
-        }
-
-    def store(key: str, array: NDArray[Any], where: str, precision: str) -> Any:
-        if precision == "float32" or not key.endswith(TABLE_VALUES) or array.dtype != np.float32:
-            return add(key, array)
-        if precision == "float16":
-            return {"float16": add(key, to_float16(array, where))}
-        levels, scale = to_int8(array, where)
-        return {"int8": [add(key, levels), add(f"{key}.scale", scale)]}
-
-    def add(name: str, array: NDArray[Any]) -> str:
-        while name in arrays:  # two estimators of one class in one pipeline
-            name += "'"
-        arrays[name] = array
-        return name
 
     description = encode(model, "this model")
     if training_state and not trained:
@@ -195,6 +170,35 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
         return estimator
 
     return decode(description, "the model")
+
+
+def _describe_state(given: tuple[dict[str, Any], Arrays], name: str, precision: str, arrays: Arrays) -> dict[str, Any]:
+    """Describe what one estimator gave, and put its arrays to the others."""
+    values, own_arrays = given
+    return {
+        "state": {key: encode_value(value, f"{key!r} of {name}", _no_estimator) for key, value in values.items()},
+        "arrays": {
+            key: _store(key, array, f"{key!r} of {name}", precision, arrays) for key, array in own_arrays.items()
+        },
+    }
+
+
+def _store(key: str, array: Any, where: str, precision: str, arrays: Arrays) -> Any:
+    """Put one array to the others and tell where it is; :func:`_fetch` undoes it."""
+    array = _storable(array, where)
+    if precision == "float32" or not key.endswith(TABLE_VALUES) or array.dtype != np.float32:
+        return _add(key, array, arrays)
+    if precision == "float16":
+        return {"float16": _add(key, to_float16(array, where), arrays)}
+    levels, scale = to_int8(array, where)
+    return {"int8": [_add(key, levels, arrays), _add(f"{key}.scale", scale, arrays)]}
+
+
+def _add(name: str, array: NDArray[Any], arrays: Arrays) -> str:
+    while name in arrays:  # two estimators of one class in one pipeline
+        name += "'"
+    arrays[name] = array
+    return name
 
 
 def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str], Any]) -> Any:
