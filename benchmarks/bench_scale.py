@@ -136,6 +136,16 @@ def draw(ways: dict[str, Any], path: Path) -> None:
             documents, [run["seconds"] for run in found["runs"]], label=f"{way}, slope {found['slope']:.2f}", **style
         )
         memory_ax.plot(documents, [run["peak MiB"] for run in found["runs"]], label=way, **style)
+    linear = np.array(sorted({run["documents"] for found in ways.values() for run in found["runs"]}))
+    largest = max((run for found in ways.values() for run in found["runs"]), key=lambda run: run["documents"])
+    time_ax.plot(
+        linear,
+        largest["seconds"] * linear / largest["documents"],
+        color="0.5",
+        linestyle="--",
+        linewidth=1,
+        label="slope 1",
+    )
     memory_ax.axhline(GOAL_MIB, color="0.5", linestyle="--", linewidth=1, label="6 GiB")
     for ax, name in ((time_ax, "seconds"), (memory_ax, "peak memory of the process, MiB")):
         ax.set_xscale("log")

@@ -17,7 +17,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -46,12 +46,12 @@ KERNELS = [
 ]
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default=os.environ.get("HASHNLP_DATA"), help="folder that holds ag_news/")
     parser.add_argument("--turns", type=int, default=7, help="how often each side is timed")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "vectorizers.json")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     if arguments.data is None:
         parser.error("name the data folder with --data or in HASHNLP_DATA")
     path = Path(arguments.data) / "ag_news" / "train.csv"

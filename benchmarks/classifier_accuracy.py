@@ -38,12 +38,13 @@ WORDLESS = {"characters", TUNED, FASTTEXT, "svm-characters"}
 # up and do not multiply. Anything but features is a parameter of a step of the pipeline.
 TUNING: list[tuple[str, list[Any]]] = [
     ("features", ["words", "words+characters", "characters"]),
-    ("classifier__loss", ["softmax", "hinge"]),
+    ("classifier__loss", ["softmax", "hinge", "ova"]),
     ("classifier__learning_rate", [0.03, 0.05, 0.1, 0.2, 0.4]),
     ("classifier__max_epochs", [1, 2, 3, 5, 8, 12]),
     ("classifier__average", [False, True]),
-    ("classifier__batch_size", [16, 32, 64]),
-    ("classifier__embedding_dim", [10, 20, 40]),
+    ("classifier__learning_rate_schedule", ["constant", "linear"]),
+    ("classifier__batch_size", ["auto", 16, 32, 64, 128]),
+    ("classifier__embedding_dim", ["auto", 10, 20, 40]),
 ]
 FEW_ROWS, SEEDS_FOR_FEW = 10_000, 3  # on few rows one seed decides by chance
 

@@ -1,0 +1,169 @@
+"""The benchmarks can be asked what they do, and choose, count and make documents as they say."""
+
+import importlib
+import json
+import re
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+FOLDER = Path(__file__).parent.parent / "benchmarks"
+SCRIPTS = sorted(path.stem for path in FOLDER.glob("bench_*.py"))
+FILMS = {"good": ["a fine, funny film", "funny and fine acting"], "bad": ["dull and far too long", "too dull to see"]}
+
+
+@pytest.fixture(autouse=True)
+def _modules_of_the_benchmarks(monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Write a data folder with the set trec in it, sixty rows of training and twelve of test."""
+    (tmp_path / "trec").mkdir()
+    for file, times in (("train.csv", 15), ("test.csv", 3)):
+        rows = [f'{label},"{text} {i}"' for i in range(times) for label, texts in FILMS.items() for text in texts]
+        (tmp_path / "trec" / file).write_text("label,text\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def rows(**labels):
+    module = importlib.import_module("labelled_sets")
+    pairs = [(f"{label} {i}", label) for label, times in labels.items() for i in range(times)]
+    return module.Rows([text for text, _ in pairs], [label for _, label in pairs])
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_benchmark_says_how_it_is_run(script, capsys):
+    main = importlib.import_module(script).main
+    with pytest.raises(SystemExit) as stopped:
+        main(["--help"])
+    assert stopped.value.code == 0
+    said = capsys.readouterr().out
+    assert f"python benchmarks/{script}.py --data DIR" in said
+    assert "--output" in said
+
+
+@pytest.mark.parametrize("script", [script for script in SCRIPTS if script != "bench_cuda"])
+def test_a_benchmark_without_data_says_where_to_name_it(script, capsys, monkeypatch):
+    monkeypatch.delenv("HASHNLP_DATA", raising=False)
+    main = importlib.import_module(script).main
+    with pytest.raises(SystemExit):
+        main([])
+    assert "--data or in HASHNLP_DATA" in capsys.readouterr().err
+
+
+def test_without_cuda_the_benchmark_says_what_it_needs(monkeypatch):
+    module = importlib.import_module("bench_cuda")
+    monkeypatch.setattr(module.torch.cuda, "is_available", lambda: False)
+    with pytest.raises(SystemExit, match="torch sees no CUDA device"):
+        module.main(["--data", "nowhere"])
+
+
+def test_an_accuracy_is_written_at_once_and_measured_once(data, monkeypatch, capsys):
+    module = importlib.import_module("bench_classifiers")
+    path = data / "found.json"
+    arguments = ["--data", str(data), "--output", str(path), "--part", "accuracy", "--sets", "trec", "--models"]
+    module.main([*arguments, "svm"])
+    first = json.loads(path.read_text(encoding="utf-8"))["accuracy"]["sets"]["trec"]
+    assert list(first) == ["svm"]
+    assert first["svm"]["accuracy"] == 100
+
+    measured = []
+
+    def stop(name, model, *rest):
+        measured.append(model)
+        if model == "svm-punctuation":
+            raise KeyboardInterrupt
+        return {"accuracy": 50.0, "spread": 0.0}
+
+    monkeypatch.setattr(module.classifier_accuracy, "measure", stop)
+    with pytest.raises(KeyboardInterrupt):
+        module.main([*arguments, "words", "svm", "svm-punctuation"])
+    assert measured == ["words", "svm-punctuation"]
+    sets = json.loads(path.read_text(encoding="utf-8"))["accuracy"]["sets"]
+    assert set(sets["trec"]) == {"words", "svm"}
+    assert sets["trec"]["svm"] == first["svm"]
+    module.main([*arguments, "svm", "--again"])
+    assert measured[-1] == "svm"
+
+
+def test_tuning_keeps_the_best_of_each_parameter_in_turn(data, monkeypatch):
+    module = importlib.import_module("classifier_accuracy")
+    sets = importlib.import_module("labelled_sets")
+    default = {"classifier__max_epochs": 2, "classifier__batch_size": 32}
+    worth = {("classifier__max_epochs", 4): 5.0, ("classifier__batch_size", 16): -1.0, ("features", "characters"): 2.0}
+
+    def model(settings, seed):
+        return SimpleNamespace(get_params=lambda: default | settings)
+
+    def judge(model, train, test):
+        assert not set(train.texts) & set(test.texts)
+        return {"accuracy": 80 + sum(worth.get(one, 0) for one in model.get_params().items()), "seconds": 1.0}
+
+    monkeypatch.setattr(module, "our_model", model)
+    monkeypatch.setattr(module, "train_and_test", judge)
+    grid = [
+        ("features", ["words", "characters"]),
+        ("classifier__max_epochs", [2, 4]),
+        ("classifier__batch_size", [16, 32]),
+    ]
+    monkeypatch.setattr(module, "TUNING", grid)
+    tried = module.tune("trec", sets.DataFolder(data), lambda line: None)
+    best = {"features": "characters", "classifier__max_epochs": 4}
+    assert tried[-1] == {"settings": best, "accuracy": 87}
+    assert [one["accuracy"] for one in tried] == [80, 82, 87, 86, 87]  # a default is not judged twice
+
+
+def test_a_held_out_share_has_every_label_and_leaves_single_ones_in_training():
+    split = importlib.import_module("labelled_sets").split
+    kept, held_out = split(rows(a=60, b=30, c=2, d=1), 0.1)
+    assert len(held_out.texts) == 9
+    assert len(kept.texts) == 84
+    assert not set(kept.texts) & set(held_out.texts)
+    assert Counter(held_out.labels)["a"] == 6
+    assert "d" in kept.labels
+    assert all(text.split()[0] == label for text, label in zip(*held_out, strict=True))
+
+
+def test_fasttext_gets_the_words_of_the_text_classifier(tmp_path):
+    peer = importlib.import_module("fasttext_peer")
+    vectorizer = importlib.import_module("sklearn_hashnlp.estimators").make_text_classifier(features="words")[0]
+    assert peer.TOKENS.pattern == vectorizer.token_pattern
+    lines = peer.tokenised(["It's  fine,\nreally!", ""])
+    assert lines == ["it ' s fine , really !\n", "\n"]
+    peer.write_rows(tmp_path / "rows.txt", lines, ["a b", "a"], ["a", "a b"])
+    assert (tmp_path / "rows.txt").read_text(encoding="utf-8") == "__label__1 it ' s fine , really !\n__label__0 \n"
+
+
+def test_fasttexts_accuracy_counts_labels_it_does_not_know_as_wrong():
+    peer = importlib.import_module("fasttext_peer")
+    answers = [["__label__0"], ["__label__1"], [], ["__label__0"]]
+    model = SimpleNamespace(f=SimpleNamespace(multilinePredict=lambda lines, k, threshold, errors: (answers, None)))
+    assert peer.accuracy(model, ["x\n"] * 4, ["a", "a", "a", "unknown"], ["a", "b"]) == 25
+
+
+def test_perturbed_documents_are_as_long_as_real_ones_and_differ_in_a_share_of_their_words():
+    module = importlib.import_module("perturbed_documents")
+    real = rows(a=40, b=40)
+    longer = real._replace(texts=[" ".join([text, *(f"{text[0]}{i}" for i in range(98))]) for text in real.texts])
+    made = list(islice(module.perturbed(longer, share=0.3, seed=1), 1500))
+    assert made == list(islice(module.perturbed(longer, share=0.3, seed=1), 1500))
+    assert made != list(islice(module.perturbed(longer, share=0.3, seed=2), 1500))
+    assert {len(text.split()) for text, _ in made} == {100}
+    words = {word for text in longer.texts for word in text.split()}
+    assert all(set(text.split()) <= words for text, _ in made)
+    others = [word for text, label in made for word in text.split() if re.match("[ab][0-9]", word) and word[0] != label]
+    assert 0.12 < len(others) / (1500 * 100) < 0.17  # half of three in ten come from the other label
+
+    (first, second) = module.parts(iter(made), 15, 10)
+    assert [len(first.texts), len(second.texts)] == [10, 5]
+    assert list(zip(*first, strict=True)) + list(zip(*second, strict=True)) == made[:15]
+
+
+def test_the_slope_of_a_power_is_its_exponent():
+    slope = importlib.import_module("bench_scale").slope
+    assert slope([(n, 3 * n**1.5) for n in (10, 100, 1000)]) == pytest.approx(1.5)
