@@ -166,7 +166,8 @@ class BagOfHashEmbeddings(nn.Module):
     def clear_tables(self) -> None:
         """Put the initial value back into every row of the tables that was touched."""
         for name, table in self.tables().items():
-            for block in table.split(_BLOCK):  # so that nothing table-sized is made
+            for start in range(0, len(table), _BLOCK):  # in blocks, so that nothing table-sized is made
+                block = table[start : start + _BLOCK]
                 block[(block != self._initial(name)).any(dim=1)] = self._initial(name)
 
     def _initial(self, name: str) -> float:

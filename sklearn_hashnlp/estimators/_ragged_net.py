@@ -18,9 +18,10 @@ from skorch.history import History
 from skorch.utils import TeeGenerator
 from torch import Tensor
 
-from sklearn_hashnlp.estimators._batches import RaggedBatch, RaggedBatches, RaggedRows
+from sklearn_hashnlp.estimators._batches import RaggedBatches, RaggedRows
 from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings
 from sklearn_hashnlp.estimators._net_optimizer import pack_optimizer, unpack_optimizer
+from sklearn_hashnlp.estimators._ragged_batch import RaggedBatch
 from sklearn_hashnlp.estimators._row_losses import SoftmaxLoss
 from sklearn_hashnlp.estimators._training import plain_torch, torch_seed
 from sklearn_hashnlp.nn import RowwiseAdagrad
@@ -302,7 +303,7 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
         self.optimizer_.zero_grad()
         scores = self.infer(rows)
         loss = self.get_loss(scores, targets, X=rows, training=True)
-        loss.backward()
+        torch.autograd.backward(loss)
         for hook in self._hooks("on_grad_computed"):
             parameters = TeeGenerator(self.get_all_learnable_params())
             hook(self, named_parameters=parameters, batch=batch, training=True)
