@@ -177,6 +177,7 @@ def _embed(
     weights: NDArray[Any],
 ) -> None:
     n_hashes, width = slots.shape[1], pool.shape[1]
+    whole = width - width % 4
     zero, one = documents.dtype.type(0), documents.dtype.type(1)
     share = documents.dtype.type(1 / n_hashes)
     for document in range(len(norms)):
@@ -195,9 +196,18 @@ def _embed(
                 first = i * width if side_by_side else 0
                 if append_weight:
                     vector[len(vector) - n_hashes + i] += weight
-                if weight != zero:  # columns that no training row had: their pool rows stay unread
-                    for column in range(width):
-                        vector[first + column] += weight * pool[slots[j, i], column]
+                if weight == zero:  # columns that no training row had: their pool rows stay unread
+                    continue
+                part = pool[slots[j, i]]
+                for column in range(0, whole, 4):  # four at a time become one instruction
+                    at = first + column
+                    sum_0 = vector[at] + weight * part[column]
+                    sum_1 = vector[at + 1] + weight * part[column + 1]
+                    sum_2 = vector[at + 2] + weight * part[column + 2]
+                    sum_3 = vector[at + 3] + weight * part[column + 3]
+                    vector[at], vector[at + 1], vector[at + 2], vector[at + 3] = sum_0, sum_1, sum_2, sum_3
+                for column in range(whole, width):
+                    vector[first + column] += weight * part[column]
         if norm == NO_BAG_NORM or total == zero:
             total = one
         elif norm == L2_BAG_NORM:
