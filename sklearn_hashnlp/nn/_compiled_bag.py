@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from sklearn_hashnlp.kernels._hash_bags import BagLayout, RowGradients, bag_gradients, embed_bags
+from sklearn_hashnlp.nn._universal_hash import INTEGERS
 
 _DTYPES = (torch.float32, torch.float64)
 
@@ -103,32 +104,35 @@ class CompiledBag(torch.autograd.Function):
         )
 
 
-def runs_compiled(pool: Tensor, counts: Tensor) -> bool:
+def runs_compiled(pool: Tensor, ids: Tensor, counts: Tensor) -> bool:
     """Tell whether :class:`CompiledBag` can do a module's work.
 
     Parameters
     ----------
     pool : Tensor
         The module's pool.
+    ids : Tensor
+        Feature ids; plain torch refuses those that are no integers.
     counts : Tensor
         Weights of the ids; the kernels have no gradient for them.
 
     Returns
     -------
     bool
-        False on devices other than the CPU, for other dtypes than float32 and float64, where a gradient of the weights
-        is asked for, and where torch traces or transforms the program.
+        False on devices other than the CPU, for other dtypes than float32 and float64, for ids that are no integers,
+        where a gradient of the weights is asked for, and where torch traces or transforms the program.
     """
     return (
         pool.device.type == "cpu"
         and pool.dtype in _DTYPES
+        and ids.dtype in INTEGERS
         and counts.dtype == pool.dtype
         and counts.device.type == "cpu"
         and not (counts.requires_grad and torch.is_grad_enabled())
-        and type(pool.data) is Tensor
         and not torch.compiler.is_compiling()
         and not torch._C._are_functorch_transforms_active()
         and not torch._C._is_tracing()
+        and type(pool.data) is Tensor  # asked last: transforms forbid the look
     )
 
 

@@ -119,5 +119,5 @@ def _moments(state: dict[str, Any], table: Tensor) -> tuple[Tensor, Tensor, Tens
     return (
         row_state(state, "mean", table, per_row=False),
         row_state(state, "square", table, per_row=True),
-        row_state(state, "step", table, per_row=True),
+        row_state(state, "steps", table, per_row=True),  # "step" would stay where it was when loaded: torch's exception
     )

@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.graph import increment_version
 from torch.optim import Optimizer
 
 from sklearn_hashnlp.kernels._row_updates import add_drift, are_ascending
@@ -101,7 +102,7 @@ class RowwiseOptimizer(Optimizer):
 
     @torch.no_grad()
     def load_average(self) -> bool:
-        """Give every parameter the mean of what it was after each step since ``average_after``, and begin anew.
+        """Give every parameter the mean of what it was after each step since ``average_after``, and stop averaging.
 
         Returns
         -------
@@ -116,9 +117,10 @@ class RowwiseOptimizer(Optimizer):
                 if drift is None:
                     continue
                 found = True
-                if _is_compiled(parameter):
+                if _is_compiled(parameter) and parameter.is_contiguous():
                     table = parameter.detach().view(drift.shape).numpy()
                     add_drift(table, drift.numpy(), table.dtype.type(1 / n_steps))
+                    increment_version(parameter)
                 else:
                     parameter.add_(drift.view_as(parameter), alpha=1 / n_steps)
             group["average_after"] = None
@@ -150,6 +152,7 @@ class RowwiseOptimizer(Optimizer):
         drift = state["drift"] if age > 0 else table[:0]
         if _is_compiled(table):
             self._update_rows(table, drift, rows, values.contiguous(), state, group, max(age, 0))
+            increment_version(parameter)  # torch does not see what kernels write
             return
         step = self._step_of_rows(table, rows, values, state, group)
         table.index_add_(0, rows, step, alpha=-1)

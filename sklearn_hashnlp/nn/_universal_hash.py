@@ -15,7 +15,8 @@ HASH_SPECIFICATION = 1
 _WORD = 2**64 - 1
 _HALF = 2**32 - 1
 _FIRST, _SECOND = 0x85EBCA6B, 0xC2B2AE35  # the multipliers of fmix32
-_INTEGERS = {
+#: What ids may be.
+INTEGERS = {
     *(torch.int8, torch.int16, torch.int32, torch.int64),
     *(torch.uint8, torch.uint16, torch.uint32, torch.uint64),
 }
@@ -163,7 +164,7 @@ def mix_tensor(keys: Tensor) -> Tensor:
     >>> [hex(value) for value in mix_tensor(torch.tensor([0, 1])).tolist()]
     ['0x0', '0x514e28b7']
     """
-    if keys.dtype not in _INTEGERS:
+    if keys.dtype not in INTEGERS:
         raise TypeError(f"Ids must be integers, got a tensor of {keys.dtype}.")
     # Products of two 32-bit numbers wrap around an int64, but their low 32 bits are right, and only those are kept.
     mixed = keys.to(torch.int64) & _HALF  # in 32 bits the mask would be -1 and the arithmetic would lose bits

@@ -1,0 +1,248 @@
+"""Sums of hash embeddings and their gradients, against plain loops and finite differences."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sklearn_hashnlp.kernels._hash_bags import (
+    IMPROVED,
+    L1_BAG_NORM,
+    L2_BAG_NORM,
+    NO_BAG_NORM,
+    PAPER,
+    STANDARD,
+    BagLayout,
+    bag_gradients,
+    embed_bags,
+    locate_ids,
+)
+from sklearn_hashnlp.nn._universal_hash import hash_array, hash_constants
+
+N_ROWS, N_SLOTS, WIDTH = 40, 11, 3
+VARIANTS, NORMS = (IMPROVED, PAPER, STANDARD), (NO_BAG_NORM, L1_BAG_NORM, L2_BAG_NORM)
+IDS = np.array([3, 999, 3, 2**31 - 2, 5, -6, 7 + 2**32, 8, 3, 3])
+OFFSETS = np.array([0, 3, 3, 4, 8, 10, 10])
+COUNTS = np.array([1.0, 2.0, -0.5, 3.0, 1.0, 0.0, -2.0, 1.5, 0.0, 0.0])
+
+# Of hash specification 1, for seed 0 and tables of 10**7 and 10**6 rows: computed with Python's integers.
+KEYS = [0, 1, 2, 12345, 2**31 - 2, 2**31 - 1, 2**32 - 1]
+GOLDEN_ROWS = [4315279, 6233184, 7236218, 8718409, 7592333, 5767861, 2727953]
+GOLDEN_SLOTS = {
+    IMPROVED: [
+        [970881, 327325],
+        [607178, 287607],
+        [28981, 701022],
+        [160539, 391967],
+        [790732, 263098],
+        [166247, 254753],
+        [606312, 275101],
+    ],
+    PAPER: [
+        [610767, 838025],
+        [681763, 815478],
+        [340583, 303516],
+        [599077, 808079],
+        [631756, 187068],
+        [487549, 216790],
+        [438462, 141945],
+    ],
+    STANDARD: [[row] for row in GOLDEN_ROWS],
+}
+
+
+def constants_of(n_hashes, seed=0):
+    return np.array(hash_constants(seed, n_hashes + 1), dtype=np.uint64)
+
+
+def plain_places(ids, variant, n_hashes, n_rows, n_slots, seed=0):
+    """Say with the numpy twin of the hash functions which rows of both tables each id finds."""
+    of_rows, *of_slots = hash_constants(seed, n_hashes + 1)
+    rows = hash_array(ids, of_rows, n_rows)
+    if variant == STANDARD:
+        return rows, rows[:, None]
+    keys = rows if variant == PAPER else ids
+    return rows, np.stack([hash_array(keys, pair, n_slots) for pair in of_slots], axis=1)
+
+
+def make_tables(variant, n_hashes, dtype=np.float64):
+    rng = np.random.default_rng(0)
+    if variant == STANDARD:
+        return rng.normal(size=(N_ROWS, WIDTH)).astype(dtype), None
+    importance = rng.normal(size=(N_ROWS, n_hashes)).astype(dtype)
+    importance[hash_array(np.array([999]), hash_constants(0, 1)[0], N_ROWS)] = 0  # an id that no training row had
+    return rng.normal(size=(N_SLOTS, WIDTH)).astype(dtype), importance
+
+
+def plain_documents(ids, offsets, counts, pool, importance, layout, n_hashes):
+    rows, slots = plain_places(ids, layout.variant, n_hashes, N_ROWS, N_SLOTS)
+    documents = []
+    for first, last in pairwise(offsets):
+        k = slots.shape[1]
+        parts, appended, norm = np.zeros((k, WIDTH)), np.zeros(k), 0.0
+        for j in range(first, last):
+            for i in range(k):
+                weight = counts[j] * (1.0 if importance is None else importance[rows[j], i])
+                parts[i] += weight * pool[slots[j, i]]
+                appended[i] += weight
+                norm += (abs(weight) if layout.norm == L1_BAG_NORM else weight**2) / k
+        vector = parts.reshape(-1) if layout.side_by_side else parts.sum(axis=0)
+        if layout.append_weight and importance is not None:
+            vector = np.concatenate([vector, appended])
+        if layout.norm == L2_BAG_NORM:
+            norm = np.sqrt(norm)
+        documents.append(vector / norm if layout.norm != NO_BAG_NORM and norm else vector)
+    return np.array(documents)
+
+
+layouts = pytest.mark.parametrize(
+    "layout",
+    [
+        BagLayout(variant, side_by_side, append_weight, norm)
+        for variant in VARIANTS
+        for side_by_side in (False, True)
+        for append_weight in (False, True)
+        for norm in NORMS
+    ],
+    ids=str,
+)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_recorded_places(variant):
+    keys = np.array([*KEYS, *(key - 2**32 for key in KEYS), *(key + 5 * 2**32 for key in KEYS)])
+    rows, slots = locate_ids(keys, constants_of(2), 10**7, 10**6, variant)
+    assert rows.tolist() == GOLDEN_ROWS * 3
+    assert slots.tolist() == GOLDEN_SLOTS[variant] * 3
+    assert (rows.dtype, slots.dtype) == (np.int32, np.int32)
+
+
+@given(
+    ids=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), max_size=20),
+    seed=st.integers(0, 2**64 - 1),
+    n_hashes=st.integers(1, 4),
+    n_rows=st.integers(1, 2**31 - 1),
+    n_slots=st.integers(1, 2**31 - 1),
+    variant=st.sampled_from(VARIANTS),
+)
+def test_places_are_those_of_the_hash_functions(ids, seed, n_hashes, n_rows, n_slots, variant):
+    ids = np.array(ids, dtype=np.int64)
+    rows, slots = locate_ids(ids, constants_of(n_hashes, seed), n_rows, n_slots, variant)
+    expected_rows, expected_slots = plain_places(ids, variant, n_hashes, n_rows, n_slots, seed)
+    assert rows.tolist() == expected_rows.tolist()
+    assert slots.tolist() == expected_slots.tolist()
+
+
+@layouts
+@pytest.mark.parametrize("n_hashes", [1, 2, 3, 4])
+def test_documents_are_the_sums_of_a_plain_loop(layout, n_hashes):
+    pool, importance = make_tables(layout.variant, n_hashes)
+    bags = embed_bags(IDS, OFFSETS, COUNTS, pool, importance, constants_of(n_hashes), layout)
+    expected = plain_documents(IDS, OFFSETS, COUNTS, pool, importance, layout, n_hashes)
+    np.testing.assert_allclose(bags.documents, expected, rtol=1e-12, atol=1e-14)
+    assert not bags.documents[[1, 4, 5]].any()  # empty, all counts zero, empty
+    assert bags.documents.flags.c_contiguous
+
+
+@layouts
+@pytest.mark.parametrize("n_hashes", [1, 2, 3, 4])
+def test_gradients_are_those_of_finite_differences(layout, n_hashes):
+    pool, importance = make_tables(layout.variant, n_hashes)
+    constants, step = constants_of(n_hashes), 1e-6
+    if importance is not None:
+        importance[importance == 0] = 0.1  # the l1 norm has a kink at zero
+    bags = embed_bags(IDS, OFFSETS, COUNTS, pool, importance, constants, layout)
+    upstream = np.random.default_rng(1).normal(size=bags.documents.shape)
+    kept = upstream.copy()
+    found = bag_gradients(upstream, bags, COUNTS, pool, importance, layout)
+    assert (upstream == kept).all()
+    rows, slots = plain_places(IDS, layout.variant, n_hashes, N_ROWS, N_SLOTS)
+    for table, gradient, used in zip((pool, importance), found, (slots, rows), strict=True):
+        if table is None:
+            assert gradient is None
+            continue
+        assert gradient.rows.tolist() == np.unique(used).tolist()
+        dense = np.zeros_like(table)
+        dense[gradient.rows] = gradient.values
+        expected = np.zeros_like(table)
+        for place in np.ndindex(table.shape):
+            ends = []
+            for side in (step, -step):
+                table[place] += side
+                changed = embed_bags(IDS, OFFSETS, COUNTS, pool, importance, constants, layout)
+                ends.append((changed.documents * upstream).sum())
+                table[place] -= side
+            expected[place] = (ends[0] - ends[1]) / (2 * step)
+        np.testing.assert_allclose(dense, expected, rtol=1e-6, atol=1e-8)
+
+
+@layouts
+def test_no_documents_and_no_values(layout):
+    pool, importance = make_tables(layout.variant, 2)
+    nothing = np.array([], dtype=np.int64)
+    for offsets in ([0], [0, 0, 0]):
+        bags = embed_bags(nothing, np.array(offsets), np.array([]), pool, importance, constants_of(2), layout)
+        assert bags.documents.shape[0] == len(offsets) - 1
+        assert not bags.documents.any()
+        for table, gradient in zip(
+            (pool, importance),
+            bag_gradients(np.ones_like(bags.documents), bags, np.array([]), pool, importance, layout),
+            strict=True,
+        ):
+            assert gradient is None if table is None else gradient.values.shape == (0, table.shape[1])
+
+
+@layouts
+def test_single_precision_stays_single_and_close_and_the_same(layout):
+    rng = np.random.default_rng(2)
+    lengths = rng.integers(0, 60, 50)
+    offsets = np.concatenate([[0], lengths.cumsum()])
+    ids, counts = rng.integers(0, 200, offsets[-1]), rng.normal(size=offsets[-1])
+    constants, results = constants_of(2), []
+    for dtype in (np.float64, np.float32, np.float32):
+        pool, importance = make_tables(layout.variant, 2, dtype)
+        bags = embed_bags(ids, offsets, counts.astype(dtype), pool, importance, constants, layout)
+        upstream = np.ones_like(bags.documents)
+        gradients = bag_gradients(upstream, bags, counts.astype(dtype), pool, importance, layout)
+        results.append([bags.documents, *(gradient.values for gradient in gradients if gradient is not None)])
+    double, single, again = results
+    for part, expected in zip(single, double, strict=True):
+        assert part.dtype == np.float32
+        np.testing.assert_allclose(part, expected, rtol=1e-4, atol=1e-4)
+    assert [part.tobytes() for part in single] == [part.tobytes() for part in again]
+
+
+@settings(max_examples=30)
+@given(
+    lengths=st.lists(st.integers(0, 6), max_size=6),
+    seed=st.integers(0, 99),
+    variant=st.sampled_from(VARIANTS),
+    norm=st.sampled_from(NORMS),
+    append_weight=st.booleans(),
+)
+def test_a_document_depends_on_its_values_alone(lengths, seed, variant, norm, append_weight):
+    rng = np.random.default_rng(seed)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    ids, counts = rng.integers(0, 30, offsets[-1]), rng.normal(size=offsets[-1])
+    pool, importance = make_tables(variant, 2)
+    layout = BagLayout(variant, side_by_side=True, append_weight=append_weight, norm=norm)
+    together = embed_bags(ids, offsets, counts, pool, importance, constants_of(2), layout).documents
+    for document, length in enumerate(lengths):
+        own = slice(offsets[document], offsets[document + 1])
+        alone = embed_bags(
+            ids[own], np.array([0, length]), counts[own], pool, importance, constants_of(2), layout
+        ).documents
+        assert alone.tobytes() == together[document].tobytes()
+
+
+def test_pool_rows_of_ids_without_weight_are_not_read():
+    pool, importance = make_tables(IMPROVED, 2)
+    layout = BagLayout(IMPROVED, side_by_side=False, append_weight=True, norm=L2_BAG_NORM)
+    rows, slots = plain_places(IDS, IMPROVED, 2, N_ROWS, N_SLOTS)
+    importance[rows[0]] = 0
+    unread = np.setdiff1d(slots[0], slots[rows != rows[0]])
+    assert len(unread)
+    pool[unread] = np.nan
+    assert np.isfinite(embed_bags(IDS, OFFSETS, COUNTS, pool, importance, constants_of(2), layout).documents).all()

@@ -1,0 +1,365 @@
+"""The compiled way through a bag against plain torch, whose autograd is the oracle."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from functools import partial
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sklearn_hashnlp.nn import HashEmbeddingBag, RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.nn._compiled_bag import CompiledBag, runs_compiled
+
+# An id twice in a document and in others, an empty document, one whose counts are all zero, ids of more than 32 bits.
+IDS = torch.tensor([3, 999, 3, 2**31 - 2, 5, -6, 7 + 2**32, 8, 3, 3])
+OFFSETS = torch.tensor([0, 3, 3, 4, 8, 10, 10])
+COUNTS = torch.tensor([1.0, 2.0, -0.5, 3.0, 1.0, 0.0, -2.0, 1.5, 0.0, 0.0], dtype=torch.float64)
+INPUTS = IDS, OFFSETS, COUNTS
+NAMES = ("pool", "importance")
+
+
+class DenseGradient(torch.autograd.Function):
+    """Nothing on the way there; on the way back a gradient laid out as its table, which gradcheck wants."""
+
+    @staticmethod
+    def forward(ctx, table):
+        return table.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient.to_dense()
+
+
+def make(**options):
+    torch.manual_seed(0)
+    options = {"num_embeddings": 40, "num_buckets": 11, "embedding_dim": 3, "seed": 5, "dtype": torch.float64} | options
+    bag = HashEmbeddingBag(**options)
+    if bag.importance is not None:
+        torch.nn.init.normal_(bag.importance)
+        bag.importance.data[bag.locate(torch.tensor([999]))[0]] = 0  # a feature that no training row had
+    return bag
+
+
+def make_both(**options):
+    """Make the compiled module and the oracle, with the same tables."""
+    return make(sparse=True, **options), make(**options)
+
+
+def is_compiled(documents):
+    return type(documents.grad_fn).__name__ == "CompiledBagBackward"
+
+
+def assert_the_same(compiled, plain, *inputs, rtol=1e-10, atol=1e-12):
+    ours, theirs = compiled(*inputs), plain(*inputs)
+    assert is_compiled(ours)
+    assert not is_compiled(theirs)
+    torch.testing.assert_close(ours, theirs, rtol=rtol, atol=atol)
+    upstream = torch.randn(theirs.shape, dtype=theirs.dtype, generator=torch.Generator().manual_seed(1))
+    for documents in (ours, theirs):
+        documents.backward(upstream)
+    for name in NAMES:
+        table = getattr(plain, name)
+        if table is None:
+            continue
+        gradient = getattr(compiled, name).grad
+        assert gradient.is_sparse
+        assert (gradient._indices().diff() > 0).all()
+        torch.testing.assert_close(gradient.to_dense(), table.grad, rtol=rtol, atol=atol)
+
+
+@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
+@pytest.mark.parametrize("append_weight", [True, False])
+@pytest.mark.parametrize("aggregation", ["sum", "concat"])
+@pytest.mark.parametrize("num_hashes", [1, 2, 3, 4])
+@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
+def test_documents_and_gradients_are_those_of_plain_torch(variant, num_hashes, aggregation, append_weight, normalize):
+    bags = make_both(
+        variant=variant,
+        num_hashes=num_hashes,
+        aggregation=aggregation,
+        append_weight=append_weight,
+        normalize=normalize,
+    )
+    assert_the_same(*bags, *INPUTS)
+
+
+OPTIONS = st.fixed_dictionaries(
+    {
+        "variant": st.sampled_from(["improved", "paper", "standard"]),
+        "num_hashes": st.integers(1, 4),
+        "aggregation": st.sampled_from(["sum", "concat"]),
+        "append_weight": st.booleans(),
+        "normalize": st.sampled_from([None, "l1", "l2"]),
+        "num_embeddings": st.sampled_from([1, 2, 50, 10_000]),
+        "num_buckets": st.sampled_from([1, 2, 30, 5000]),
+        "embedding_dim": st.sampled_from([1, 2, 8, 17]),
+    }
+)
+COUNT = st.sampled_from([0.0, 1.0, 1.0, 2.0, -1.0]) | st.integers(-64, 64).map(lambda count: count / 16)
+
+
+@given(
+    options=OPTIONS,
+    documents=st.lists(st.lists(st.tuples(st.integers(0, 5) | st.integers(), COUNT), max_size=8), max_size=8),
+)
+def test_any_documents_and_any_options(options, documents):
+    ids = [(key + 2**63) % 2**64 - 2**63 for document in documents for key, _ in document]
+    counts = [count for document in documents for _, count in document]
+    offsets = torch.tensor([0, *map(len, documents)]).cumsum(0)
+    inputs = torch.tensor(ids, dtype=torch.int64), offsets, torch.tensor(counts, dtype=torch.float64)
+    # Where the weights of a document cancel, only what is absolute can be asked.
+    assert_the_same(*make_both(**options), *inputs, atol=1e-10)
+
+
+@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
+@pytest.mark.parametrize("lengths", [[], [0], [0, 0, 0], [1], [40], [0, 40, 0], [1] * 40])
+def test_few_documents_long_ones_and_none(lengths, normalize):
+    offsets = torch.tensor([0, *lengths]).cumsum(0)
+    n_values = int(offsets[-1])
+    assert_the_same(*make_both(normalize=normalize), torch.arange(n_values), offsets)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int32, torch.uint32, torch.uint64])
+def test_ids_and_offsets_of_other_integers(dtype):
+    compiled, plain = make_both(normalize="l2")
+    ids = torch.tensor([3, 100, 3, 7]).to(dtype)
+    assert_the_same(compiled, plain, ids, torch.tensor([0, 1, 4], dtype=torch.int32))
+
+
+def test_ids_that_are_no_integers_are_named():
+    for dtype in (torch.float64, torch.bool):
+        with pytest.raises(TypeError, match=f"Ids must be integers, got a tensor of {dtype}"):
+            make(sparse=True)(IDS.to(dtype), OFFSETS, COUNTS)
+
+
+def test_inputs_and_gradients_may_lie_apart_in_memory():
+    compiled, plain = make_both(normalize="l2")
+    ids, counts = IDS.repeat_interleave(2)[::2], COUNTS.repeat_interleave(3)[::3]
+    assert not ids.is_contiguous()
+    assert_the_same(compiled, plain, ids, OFFSETS.repeat_interleave(2)[::2], counts)
+    for bag in (compiled, plain):
+        bag.zero_grad()
+        bag(*INPUTS).sum().backward()  # one number, expanded
+    torch.testing.assert_close(compiled.pool.grad.to_dense(), plain.pool.grad, rtol=1e-10, atol=1e-12)
+
+
+def test_single_precision_is_close_to_plain_torch():
+    torch.manual_seed(0)
+    ids, offsets, counts = torch.randint(0, 500, (3000,)), torch.arange(0, 3001, 50), torch.rand(3000)
+    for normalize in (None, "l1", "l2"):
+        compiled, plain = make_both(normalize=normalize, dtype=torch.float32, embedding_dim=20)
+        assert_the_same(compiled, plain, ids, offsets, counts, rtol=1e-4, atol=1e-4)
+        assert compiled.pool.grad.dtype == torch.float32
+
+
+@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
+@pytest.mark.parametrize("aggregation", ["sum", "concat"])
+@pytest.mark.parametrize("variant", ["improved", "paper"])
+def test_gradients_are_those_of_finite_differences(variant, aggregation, normalize):
+    bag = make(sparse=True, variant=variant, num_hashes=3, aggregation=aggregation, normalize=normalize)
+    bag.importance.data[bag.importance == 0] = 0.1  # the l1 norm has a kink at zero
+
+    def through(*tables):
+        tables = dict(zip(NAMES, map(DenseGradient.apply, tables), strict=True))
+        return torch.func.functional_call(bag, tables, INPUTS)
+
+    assert is_compiled(through(bag.pool, bag.importance))
+    assert torch.autograd.gradcheck(through, (bag.pool, bag.importance))
+
+
+def test_gradients_that_nobody_wants_are_not_given():
+    for frozen, trained in (NAMES, NAMES[::-1]):
+        compiled, plain = make_both(normalize="l2")
+        for bag in (compiled, plain):
+            getattr(bag, frozen).requires_grad_(False)
+            bag(*INPUTS).square().sum().backward()
+        assert getattr(compiled, frozen).grad is None
+        torch.testing.assert_close(
+            getattr(compiled, trained).grad.to_dense(), getattr(plain, trained).grad, rtol=1e-10, atol=1e-12
+        )
+    compiled.requires_grad_(False)
+    assert not compiled(*INPUTS).requires_grad
+    with torch.no_grad():
+        assert not make(sparse=True)(*INPUTS).requires_grad
+
+
+def test_grad_gives_what_backward_does_and_may_be_asked_twice():
+    bag = make(sparse=True, normalize="l2")
+    loss = bag(*INPUTS).square().sum()
+    found = [torch.autograd.grad(loss, (bag.pool, bag.importance), retain_graph=True) for _ in range(2)]
+    loss.backward()
+    for gradients in found:
+        for name, gradient in zip(NAMES, gradients, strict=True):
+            assert torch.equal(gradient.to_dense(), getattr(bag, name).grad.to_dense())
+
+
+def test_a_second_derivative_is_refused():
+    bag = make(sparse=True, normalize="l2")
+    (gradient,) = torch.autograd.grad(bag(*INPUTS).square().sum(), bag.pool, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.to_dense().sum().backward()
+
+
+@pytest.mark.parametrize("optimiser", [RowwiseAdagrad, RowwiseAdam])
+def test_two_backward_passes_add_up(optimiser):
+    compiled, plain = make_both(normalize="l2")
+    for bag in (compiled, plain):
+        bag(*INPUTS).square().sum().backward()
+        bag(IDS[4:], OFFSETS[3:] - 4, COUNTS[4:]).pow(3).sum().backward()
+        bag(torch.arange(6), torch.tensor([0, 6])).sum().backward()
+    for name in NAMES:
+        torch.testing.assert_close(
+            getattr(compiled, name).grad.to_dense(), getattr(plain, name).grad, rtol=1e-10, atol=1e-12
+        )
+    # And an optimiser sees each row once: as for the same gradient in one piece.
+    whole = copy.deepcopy(compiled)
+    for name in NAMES:
+        getattr(whole, name).grad = getattr(plain, name).grad.to_sparse(1)
+    for bag in (compiled, whole):
+        optimiser(bag.parameters(), lr=0.1).step()
+    for name in NAMES:
+        torch.testing.assert_close(getattr(compiled, name), getattr(whole, name), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "counts"])
+def test_what_changes_before_the_way_back_is_noticed(name):
+    bag, counts = make(sparse=True), COUNTS.clone()
+    loss = bag(IDS, OFFSETS, counts).square().sum()
+    with torch.no_grad():
+        (counts if name == "counts" else getattr(bag, name)).mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("optimiser", [RowwiseAdagrad, RowwiseAdam])
+def test_a_step_before_the_way_back_is_noticed(optimiser):
+    bag = make(sparse=True)
+    loss = bag(*INPUTS).square().sum()
+    loss.backward(retain_graph=True)
+    optimiser(bag.parameters()).step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_copies_and_pickles_give_the_same_and_are_trained_apart():
+    bag = make(sparse=True, normalize="l2")
+    bag(*INPUTS).square().sum().backward()
+    for other in (copy.deepcopy(bag), pickle.loads(pickle.dumps(bag))):
+        documents = other(*INPUTS)
+        assert is_compiled(documents)
+        assert torch.equal(documents, bag(*INPUTS))
+        RowwiseAdagrad(other.parameters()).step()
+        other.pool.data[:] = 0
+        assert not torch.equal(other(*INPUTS), bag(*INPUTS))
+
+
+@pytest.mark.parametrize("normalize", [None, "l2"])
+@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
+def test_the_same_inputs_give_the_same_bytes(variant, normalize):
+    torch.manual_seed(0)
+    ids, offsets, counts = torch.randint(0, 500, (3000,)), torch.arange(0, 3001, 50), torch.rand(3000)
+    results = []
+    for _ in range(2):
+        bag = make(sparse=True, variant=variant, normalize=normalize, dtype=torch.float32, embedding_dim=20)
+        documents = bag(ids, offsets, counts)
+        documents.square().sum().backward()
+        parts = [
+            documents,
+            *(part for table in bag.parameters() for part in (table.grad._indices(), table.grad._values())),
+        ]
+        results.append([part.detach().numpy().tobytes() for part in parts])
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("optimiser", [RowwiseAdagrad, RowwiseAdam])
+@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
+def test_twenty_steps_of_training_are_those_of_the_dense_way(variant, optimiser):
+    torch.manual_seed(1)
+    ids, offsets, target = torch.randint(0, 60, (200,)), torch.arange(0, 201, 10), torch.arange(20) % 3
+    trained = []
+    for bag in make_both(variant=variant, normalize="l2"):
+        torch.manual_seed(2)
+        head = torch.nn.Linear(bag.output_dim, 3, dtype=torch.float64)
+        optimizer = optimiser([*bag.parameters(), *head.parameters()], lr=0.1, average_after=5)
+        rows, slots = bag.locate(ids)
+        for _ in range(20):
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(head(bag(ids, offsets)), target).backward()
+            if not bag.sparse:
+                for table, used in ((bag.pool, slots), (bag.importance, rows)):
+                    if table is not None:
+                        used = used.unique()
+                        table.grad = torch.sparse_coo_tensor(
+                            used[None], table.grad[used], table.shape, check_invariants=True
+                        )
+            optimizer.step()
+        last = [parameter.detach().clone() for parameter in (*bag.parameters(), *head.parameters())]
+        optimizer.load_average()
+        trained.append([*last, *(parameter.detach() for parameter in (*bag.parameters(), *head.parameters()))])
+    for ours, theirs in zip(*trained, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-10)
+
+
+def test_weights_with_a_gradient_take_the_plain_way():
+    counts = COUNTS.clone().requires_grad_()
+    bag = make(sparse=True)
+    assert not is_compiled(bag(IDS, OFFSETS, counts))
+    bag(IDS, OFFSETS, counts).sum().backward()
+    assert counts.grad.any()
+    with torch.no_grad():
+        assert runs_compiled(bag.pool, IDS, counts)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_takes_the_plain_way(dtype):
+    bag = make(sparse=True, dtype=dtype)
+    assert not runs_compiled(bag.pool, IDS, COUNTS.to(dtype))
+    assert not runs_compiled(bag.pool.float(), IDS, COUNTS.to(dtype))
+
+
+def test_the_median_takes_the_plain_way():
+    assert not is_compiled(make(sparse=True, aggregation="median")(*INPUTS))
+
+
+@pytest.fixture
+def _no_compiled_way(monkeypatch):
+    def refuse(*arguments):
+        raise AssertionError("The compiled way was taken.")
+
+    monkeypatch.setattr(CompiledBag, "apply", refuse)
+
+
+@pytest.mark.usefixtures("_no_compiled_way")
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+def test_transformed_programs_take_the_plain_way():
+    bag, plain = make_both(normalize="l2")
+    with pytest.raises(AssertionError, match="compiled way was taken"):
+        bag(*INPUTS)
+
+    def through(bag, pool):
+        return torch.func.functional_call(bag, {"pool": pool}, INPUTS).square().sum()
+
+    pool = plain.pool.detach()
+    for transform, argument in ((torch.func.grad, pool), (torch.vmap, torch.stack([pool, -pool]))):
+        ours, theirs = (transform(partial(through, each))(argument) for each in (bag, plain))
+        torch.testing.assert_close(ours.to_dense(), theirs)
+
+
+@pytest.mark.usefixtures("_no_compiled_way")
+def test_compiled_and_exported_programs_take_the_plain_way():
+    bag, plain = make_both(normalize="l2")
+    torch.compiler.reset()
+    for traced in (torch.compile(bag, backend="aot_eager", fullgraph=True), torch.export.export(bag, INPUTS).module()):
+        torch.testing.assert_close(traced(*INPUTS), plain(*INPUTS))
+
+
+@pytest.mark.usefixtures("_no_compiled_way")
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning", "ignore::torch.jit.TracerWarning")
+def test_programs_traced_by_torchscript_take_the_plain_way():
+    bag, plain = make_both(normalize="l2")
+    traced = torch.jit.trace(bag, INPUTS, check_trace=False)
+    torch.testing.assert_close(traced(*INPUTS), plain(*INPUTS))
