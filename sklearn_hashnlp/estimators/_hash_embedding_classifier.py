@@ -4,34 +4,43 @@ from __future__ import annotations
 
 import signal
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
-from skorch.helper import predefined_split
+from sklearn.utils.validation import validate_data
 
 from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
 from sklearn_hashnlp.estimators._batches import RaggedRows
-from sklearn_hashnlp.estimators._best_weights import StopAtBest
 from sklearn_hashnlp.estimators._document_frequency import start_from_document_frequency
-from sklearn_hashnlp.estimators._model_state import pack_labels, unpack_labels
+from sklearn_hashnlp.estimators._labels import Labels, check_kind, find_labels
 from sklearn_hashnlp.estimators._parameter_checks import check_parameters
-from sklearn_hashnlp.estimators._ragged_net import RaggedNet, make_net, net_from_state
+from sklearn_hashnlp.estimators._probabilities import Probabilities, fit_sharpness
+from sklearn_hashnlp.estimators._ragged_net import RaggedNet, make_net
+from sklearn_hashnlp.estimators._row_weights import drop_weightless, weigh_classes
 from sklearn_hashnlp.estimators._sparse_rows import canonical_rows
+from sklearn_hashnlp.estimators._train import train
+from sklearn_hashnlp.estimators._trained_classifier import TrainedClassifier
 from sklearn_hashnlp.estimators._training import plain_torch, resolve_device, torch_seed
+from sklearn_hashnlp.estimators._training_plan import TrainingPlan
+from sklearn_hashnlp.estimators._training_settings import (
+    Seeds,
+    architecture,
+    check_unchanged,
+    draw_seeds,
+    streaming_plan,
+    training_plan,
+)
 from sklearn_hashnlp.estimators._validation_rows import hold_out
 
-_SEEDS = 2**31 - 1
-_CHECKED_ROWS = 32
+_CALIBRATED_ROWS = 10_000
 
 
-class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class HashEmbeddingClassifier(TrainedClassifier):
     """Classify sparse rows, such as hashed n-gram counts, through hash embeddings.
 
     Every column has a vector, made of ``n_hashes`` vectors of a shared pool weighted by the column's own importance
@@ -51,8 +60,9 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         Vectors of the pool that make up one column's; k in the paper. Ignored by ``variant="standard"``.
     n_embeddings : int, default=10**7
         Rows of the importance table; n (or K) in the paper.
-    embedding_dim : int, default=20
-        Length of a vector; d in the paper.
+    embedding_dim : int or "auto", default=20
+        Length of a vector; d in the paper. ``"auto"``: the number of classes, rounded up to a multiple of 4, at least 4
+        and at most 32; with hidden layers 20.
     aggregation : {"sum", "concat", "median"}, default="sum"
         How the components are joined. Ignored by ``variant="standard"``.
     append_weight : bool, default=True
@@ -61,6 +71,11 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         What importance starts at. ``"idf"``: the inverse document frequency among the training rows, divided by its
         mean, and zero for columns that no training row has, which then change nothing. ``"ones"``: one, as in the
         source. Ignored by ``variant="standard"``.
+    train_pool : bool, default=True
+        Whether training changes the pool (the table, for ``variant="standard"``). False keeps it as it is: as a fit
+        before left it, with ``warm_start``, or at zero.
+    train_importance : bool, default=True
+        Whether training changes the importance. False keeps it as ``importance_init`` says.
     normalize : {None, "l1", "l2"}, default="l2"
         By which norm of its columns, weighted by importance, a row's sum is divided; None is the source's plain sum.
     hidden_layer_sizes : tuple of int, default=()
@@ -68,22 +83,54 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     ngram_dropout : (int, int) or None, default=None
         In training each row keeps a random number of its columns, between these two inclusive; shorter rows stay
         whole. The source has (4, 99).
+    loss : {"softmax", "ova", "hinge"}, default="softmax"
+        What training makes small. ``"softmax"``: cross-entropy. ``"ova"``: binary cross-entropy of each class against
+        all others, which lets a row have any number of labels. ``"hinge"``: squared hinge loss of each class against
+        all others, as in a linear support vector machine.
+    class_weight : dict, "balanced" or None, default=None
+        What the loss of a row is multiplied by, according to its label; 1 for labels that the dict does not name.
+        ``"balanced"``: by ``n_samples / (n_classes * number of rows of that label)``; not in ``partial_fit``. None with
+        an indicator matrix.
+    optimizer : {"adagrad", "adam"}, default="adagrad"
+        Row-wise AdaGrad or row-wise Adam. Adam wants a smaller ``learning_rate``; the source has 0.001.
+    learning_rate : float, default=0.1
+        Step size; by AdaGrad, a head with hidden layers takes a tenth of it.
+    learning_rate_schedule : {"constant", "linear"}, default="constant"
+        ``"linear"``: the step size falls linearly to zero over ``max_epochs``. ``partial_fit`` keeps it constant.
+    average : bool, default=False
+        Whether ``fit`` ends with the mean of the weights over the second half of its steps. Not where rows are held
+        out: the best epoch's weights are kept then.
     max_epochs : int, default=2
         Passes over the training rows.
-    batch_size : int, default=32
-        Rows a step.
-    learning_rate : float, default=0.1
-        Step size of row-wise AdaGrad; a head with hidden layers takes a tenth of it.
+    max_time : float or None, default=None
+        Seconds of training after which ``fit`` ends, though not before the first step.
+    batch_size : int or "auto", default=32
+        Rows a step. ``"auto"``: the power of two nearest to a 256th of the rows, at least 32 and at most 128; 32 in
+        ``partial_fit``.
     shuffle : bool, default=True
         Whether each pass has an order of its own.
     early_stopping : bool, default=False
-        Whether to hold out some training rows, stop when accuracy on them no longer grows, and keep the weights of the
-        best epoch. Where a class has a single row or fewer than 20 rows would be held out, nothing is, and training
-        runs for ``max_epochs``.
+        Whether to hold out some training rows, stop when the model no longer gets better on them, and keep the weights
+        of the best epoch. Where a class has a single row or fewer than 20 rows would be held out, nothing is, and
+        training runs for ``max_epochs``.
     validation_fraction : float, default=0.05
         Share of the rows to hold out, stratified by class. Only with ``early_stopping``.
-    n_iter_no_change : int, default=10
-        Epochs without a better one after which training stops. Only with ``early_stopping``.
+    monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
+        Which measure on the rows held out says what is better: accuracy (of a whole row of an indicator matrix), or
+        loss. It decides on stopping, the weights that are kept and the plateau alike. Only with ``early_stopping``.
+    n_iter_no_change : int or None, default=10
+        Epochs without a better one after which training stops; None never stops early. Only with ``early_stopping``.
+    lr_plateau : (int, float) or None, default=None
+        Patience and factor: the step size is multiplied by the factor when more epochs than these have passed without a
+        better one. The source has (4, 0.5). Only with ``early_stopping``.
+    restore_best : bool, default=True
+        Whether to end with the weights of the best epoch; False ends with the last. Only with ``early_stopping``.
+    checkpoint_dir : str, path-like or None, default=None
+        Folder in which the weights of the best epoch are kept while training runs; None keeps them in memory, and of
+        the tables only the rows that change. Only with ``early_stopping``.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the weights that are there, if the labels and all that the net is made of are the
+        same.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where to compute; "auto" takes a CUDA device where there is one.
     callbacks : list of skorch callbacks or None, default=None
@@ -93,23 +140,23 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         Of hash functions, initial weights, order and dropout. The same int gives the same model to the last bit,
         whatever the number of threads (on a CPU).
     verbose : int, default=0
-        1 prints a line an epoch.
+        0 is silent, 1 prints a line an epoch, 2 shows progress within an epoch as well, 3 also what is set up.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels.
+        The labels; for an indicator matrix the numbers of its columns.
     n_features_in_ : int
-        Columns seen in ``fit``.
+        Columns seen in ``fit`` or in the first ``partial_fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, where they were all strings.
     n_parameters_ : int
-        Trainable numbers: ``n_embeddings * n_hashes + n_buckets * embedding_dim`` (``n_embeddings * embedding_dim`` for
-        ``variant="standard"``) and the head's, which without hidden layers are ``(width + 1) * n_classes`` with
-        ``width`` the length of a document's vector.
+        Numbers in the net: ``n_embeddings * n_hashes + n_buckets * embedding_dim`` (for ``variant="standard"``
+        ``n_embeddings * embedding_dim``) and the head's, which without hidden layers are ``(width + 1) * n_classes``
+        with ``width`` the length of a document's vector.
     history_ : list of dict
-        An entry an epoch: ``epoch``, ``train_loss``, ``dur`` (seconds) and, where rows were held out, ``valid_loss``
-        and ``valid_acc``.
+        An entry an epoch, or a call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds) and, where rows
+        were held out, ``valid_loss`` and ``valid_acc``.
     net_ : skorch.NeuralNetClassifier
         The trained net; ``net_.module_.bag`` is a :class:`sklearn_hashnlp.nn.HashEmbeddingBag`. Of a model that was
         loaded or copied, ``net_.history`` holds what ``history_`` holds, and neither batches nor callbacks are kept.
@@ -123,6 +170,14 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     -----
     The pool starts at zero and the head at a random orthogonal matrix, so an n-gram that was never seen in training
     adds nothing. Steps and memory grow with the columns that occur, not with the size of the tables.
+
+    Probabilities are the softmax of the scores for ``loss="softmax"``; for ``"ova"`` sigmoids, divided by their sum
+    unless ``y`` was an indicator matrix. For ``"hinge"`` they are the softmax of the scores times one number, fitted by
+    maximum likelihood after training: on the rows held out by ``early_stopping``, or else on those trained on, where
+    the model is surer than it should be. Hold rows out where probabilities count.
+
+    What ``partial_fit`` and ``warm_start`` go on with are the weights and the state of the optimizer. A model that was
+    copied, pickled or saved has the weights, and starts the optimizer anew.
 
     An interrupt (Ctrl-C) ends ``fit`` early but in good order, with a warning: the model is the one reached so far, or
     the best epoch's with ``early_stopping``, and ``history_`` holds the epochs that were finished.
@@ -149,24 +204,37 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         "n_buckets": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "n_hashes": [Interval(Integral, 1, 64, closed="both")],
         "n_embeddings": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        "embedding_dim": [Interval(Integral, 1, None, closed="left")],
+        "embedding_dim": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "aggregation": [StrOptions({"sum", "concat", "median"})],
         "append_weight": ["boolean"],
         "importance_init": [StrOptions({"idf", "ones"})],
+        "train_pool": ["boolean"],
+        "train_importance": ["boolean"],
         "normalize": [StrOptions({"l1", "l2"}), None],
         "hidden_layer_sizes": [tuple, list],
         "ngram_dropout": [tuple, list, None],
-        "max_epochs": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "loss": [StrOptions({"softmax", "ova", "hinge"})],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "optimizer": [StrOptions({"adagrad", "adam"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate_schedule": [StrOptions({"constant", "linear"})],
+        "average": ["boolean"],
+        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "shuffle": ["boolean"],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "monitor": [StrOptions({"valid_acc", "valid_loss"})],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "lr_plateau": [tuple, list, None],
+        "restore_best": ["boolean"],
+        "checkpoint_dir": [str, PathLike, None],
+        "warm_start": ["boolean"],
         "device": [StrOptions({"cpu", "cuda", "auto"})],
         "callbacks": [list, None],
         "random_state": ["random_state"],
-        "verbose": ["verbose"],
+        "verbose": [Interval(Integral, 0, 3, closed="both")],
     }
 
     def __init__(
@@ -176,20 +244,33 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         n_buckets: int = 10**6,
         n_hashes: int = 2,
         n_embeddings: int = 10**7,
-        embedding_dim: int = 20,
+        embedding_dim: int | str = 20,
         aggregation: str = "sum",
         append_weight: bool = True,
         importance_init: str = "idf",
+        train_pool: bool = True,
+        train_importance: bool = True,
         normalize: str | None = "l2",
         hidden_layer_sizes: tuple[int, ...] | list[int] = (),
         ngram_dropout: tuple[int, int] | list[int] | None = None,
-        max_epochs: int = 2,
-        batch_size: int = 32,
+        loss: str = "softmax",
+        class_weight: dict[Any, float] | str | None = None,
+        optimizer: str = "adagrad",
         learning_rate: float = 0.1,
+        learning_rate_schedule: str = "constant",
+        average: bool = False,
+        max_epochs: int = 2,
+        max_time: float | None = None,
+        batch_size: int | str = 32,
         shuffle: bool = True,
         early_stopping: bool = False,
         validation_fraction: float = 0.05,
-        n_iter_no_change: int = 10,
+        monitor: str = "valid_acc",
+        n_iter_no_change: int | None = 10,
+        lr_plateau: tuple[int, float] | list[float] | None = None,
+        restore_best: bool = True,
+        checkpoint_dir: str | PathLike[str] | None = None,
+        warm_start: bool = False,
         device: str = "cpu",
         callbacks: list[Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -203,31 +284,47 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.aggregation = aggregation
         self.append_weight = append_weight
         self.importance_init = importance_init
+        self.train_pool = train_pool
+        self.train_importance = train_importance
         self.normalize = normalize
         self.hidden_layer_sizes = hidden_layer_sizes
         self.ngram_dropout = ngram_dropout
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
+        self.loss = loss
+        self.class_weight = class_weight
+        self.optimizer = optimizer
         self.learning_rate = learning_rate
+        self.learning_rate_schedule = learning_rate_schedule
+        self.average = average
+        self.max_epochs = max_epochs
+        self.max_time = max_time
+        self.batch_size = batch_size
         self.shuffle = shuffle
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
+        self.monitor = monitor
         self.n_iter_no_change = n_iter_no_change
+        self.lr_plateau = lr_plateau
+        self.restore_best = restore_best
+        self.checkpoint_dir = checkpoint_dir
+        self.warm_start = warm_start
         self.device = device
         self.callbacks = callbacks
         self.random_state = random_state
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: ArrayLike) -> HashEmbeddingClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> HashEmbeddingClassifier:
         """Train on rows and their labels.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows of finite numbers of any sign; computed in float32.
-        y : array-like of shape (n_samples,)
-            Labels: strings, integers or bools.
+        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
+            Labels: strings, integers or bools. With ``loss="ova"`` also an indicator matrix: 1 where a row has the
+            label of that column, else 0.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What the loss of each row is multiplied by, at least 0; None is 1. Rows of weight 0 are left out.
 
         Returns
         -------
@@ -237,189 +334,153 @@ class HashEmbeddingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         Raises
         ------
         ValueError
-            If a parameter, ``X`` or ``y`` is not as described, ``y`` has one class only, ``X`` has more than 2**31 - 1
-            columns or, with ``normalize=None``, a value larger than 1e15, or if training diverges.
+            If a parameter, ``X``, ``y`` or ``sample_weight`` is not as described, ``y`` has one class only, ``X`` has
+            more than 2**31 - 1 columns or, with ``normalize=None``, a value larger than 1e15, if training diverges, or
+            if ``warm_start`` is set and the labels or the net's parameters are not those of the fit before.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
         """
         check_parameters(self)
         device = resolve_device(self.device, caller=type(self).__name__)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32)
-        check_classification_targets(y)
-        classes, targets = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs rows of at least two classes in y, got one class only: "
-                f"{classes.tolist()[0]!r}. Check that y holds the labels and that the rows were not sorted and cut."
-            )
-        random_state = check_random_state(self.random_state)
-        hash_seed, module_seed, batch_seed, split_seed = (int(random_state.randint(_SEEDS)) for _ in range(4))
-        rows = RaggedRows(canonical_rows(X, any_scale=self.normalize is not None), targets.astype(np.int64))
+        goes_on = bool(self.warm_start) and hasattr(self, "net_")
+        X, y, weights = self._read(X, y, sample_weight, reset=not goes_on)
+        labels = find_labels(y, caller=type(self).__name__)
+        seeds = draw_seeds(self.random_state)
+        net = self._net_to_train(labels, seeds, device, goes_on=goes_on)
         held_out = self.validation_fraction if self.early_stopping else 0.0
-        train_rows, valid_rows = hold_out(rows, held_out, seed=split_seed)
+        rows, valid_rows = hold_out(self._number(X, y, weights, labels), held_out, seed=seeds.split)
+        return self._train(
+            net, labels, rows, valid_rows, training_plan(self, len(rows), seeds.of_order(len(net.history)))
+        )
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(
+        self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> HashEmbeddingClassifier:
+        """Train on more rows, once over them, going on from what was learned before by ``fit`` or ``partial_fit``.
+
+        The step size is constant and no rows are held out: ``learning_rate_schedule``, ``average``, ``max_epochs``,
+        ``max_time``, ``early_stopping`` and what hangs on it have no effect. Memory does not grow with the calls.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows of finite numbers of any sign; computed in float32.
+        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
+            Labels, as in ``fit``.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come. Needed in the first call, but for an indicator matrix.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in ``fit``.
+
+        Returns
+        -------
+        HashEmbeddingClassifier
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            As in ``fit``; if ``classes`` is missing in the first call, or other labels come later; or if
+            ``class_weight="balanced"``.
+        RuntimeError
+            If ``device="cuda"`` and torch finds no CUDA device.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn_hashnlp.estimators import HashEmbeddingClassifier
+        >>> model = HashEmbeddingClassifier(random_state=0)
+        >>> for part in range(3):
+        ...     model = model.partial_fit(np.eye(4), ["a", "b", "a", "b"], classes=["a", "b", "c"])
+        >>> model.predict(np.eye(4)).tolist(), len(model.history_)
+        (['a', 'b', 'a', 'b'], 3)
+        """
+        check_parameters(self)
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' is not for partial_fit: one part does not tell how frequent the labels are. "
+                "Compute the weights from a sample of the labels, by sklearn.utils.class_weight.compute_class_weight, "
+                "and set class_weight to a dict of them."
+            )
+        device = resolve_device(self.device, caller=type(self).__name__)
+        goes_on = hasattr(self, "net_")
+        X, y, weights = self._read(X, y, sample_weight, reset=not goes_on)
+        if goes_on and classes is None:
+            labels = self._labels
+        elif classes is None and y.ndim == 1:
+            raise ValueError(
+                "classes must be passed on the first call to partial_fit: all labels that will ever come, since later "
+                "rows may have labels that these do not."
+            )
+        else:
+            labels = find_labels(y, classes, caller=type(self).__name__)
+        seeds = draw_seeds(self.random_state)
+        net = self._net_to_train(labels, seeds, device, goes_on=goes_on)
+        rows = self._number(X, y, weights, labels)
+        self._train(net, labels, rows, None, streaming_plan(self, seeds.of_order(len(net.history))))
+        for entry in net.history[-1:]:
+            entry["batches"] = []  # a measure of every batch would fill the memory in the end
+        return self
+
+    @property
+    def _labels(self) -> Labels:
+        return Labels(self.classes_, self._probabilities.multilabel)
+
+    def _read(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, *, reset: bool
+    ) -> tuple[Any, Any, NDArray[np.float32] | None]:
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, reset=reset)
+        name = type(self).__name__
+        return drop_weightless(X, check_kind(y, loss=self.loss, caller=name), sample_weight, caller=name)
+
+    def _number(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> RaggedRows:
+        targets = labels.number(y)
+        weights = weigh_classes(self.class_weight, labels, y, targets, weights)
+        return RaggedRows(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
+
+    def _net_to_train(self, labels: Labels, seeds: Seeds, device: str, *, goes_on: bool) -> RaggedNet:
+        if goes_on:
+            self._labels.check_same(labels)
+            check_unchanged(self, self.net_.get_params_for("module"), self._probabilities.loss)
+            return self.net_
         with plain_torch(device):
-            net = make_net(self._architecture(len(classes), hash_seed), device)
-            self._add_training(net, valid_rows, np.random.default_rng(batch_seed))
-            with torch_seed(module_seed, device):
+            net = make_net(architecture(self, len(labels.classes), seeds.hash), device)
+            with torch_seed(seeds.module, device):
                 net.initialize()
+        return net
+
+    def _train(
+        self, net: RaggedNet, labels: Labels, rows: RaggedRows, valid_rows: RaggedRows | None, plan: TrainingPlan
+    ) -> HashEmbeddingClassifier:
+        fresh = not hasattr(self, "net_") or net is not self.net_
+        seen, divisor = (0, None) if fresh else (self._rows_seen, self._idf_divisor)
+        seen += len(rows)
+        bag = net.module_.bag
+        with plain_torch(torch.device(net.device).type):
             if self.importance_init == "idf" and self.variant != "standard":
-                start_from_document_frequency(net.module_.bag, train_rows.indices, len(train_rows))
-            net.partial_fit(train_rows)
-            net.check_scores(train_rows.select(np.arange(min(_CHECKED_ROWS, len(train_rows)))))
-            net.train_split = None  # it holds the rows held out
-        self.classes_ = classes
-        self.history_ = _plain_history(net)
+                divisor = start_from_document_frequency(bag, rows.indices, seen, divisor)
+            bag.pool.requires_grad_(bool(self.train_pool))
+            if bag.importance is not None:
+                bag.importance.requires_grad_(bool(self.train_importance))
+            train(net, rows, valid_rows, plan)
+            probabilities = Probabilities(self.loss, labels.multilabel)
+            if self.loss == "hinge":
+                known = rows if valid_rows is None else valid_rows
+                some = known.select(np.arange(len(known))[:: -(-len(known) // _CALIBRATED_ROWS)])
+                sharpness = fit_sharpness(net.score_rows(some), some.targets, some.row_weights)
+                probabilities = replace(probabilities, sharpness=sharpness)
+        self.classes_ = labels.classes
+        self._probabilities = probabilities
+        self._rows_seen, self._idf_divisor = seen, divisor
         self._hold(net)
         # Whoever has put a handler of their own in the place of Python's knows of the interrupt already.
         if net.interrupted_ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            warnings.warn("Training interrupted by user.", stacklevel=3)  # scikit-learn's words
+            warnings.warn("Training interrupted by user.", stacklevel=4)  # scikit-learn's words
         return self
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Score rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            Scores before the softmax; for two classes the second's less the first's.
-        """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Estimate class probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities, columns in the order of ``classes_``.
-        """
-        scores = self._scores(X)
-        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Tell the most probable label of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels.
-        """
-        scores = self._scores(X)
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
-
-    def _architecture(self, n_classes: int, hash_seed: int) -> dict[str, Any]:
-        return {
-            "num_embeddings": int(self.n_embeddings),
-            "num_buckets": int(self.n_buckets),
-            "embedding_dim": int(self.embedding_dim),
-            "num_hashes": int(self.n_hashes),
-            "variant": self.variant,
-            "aggregation": self.aggregation,
-            "append_weight": bool(self.append_weight),
-            "normalize": self.normalize,
-            "importance_init": 0.0 if self.importance_init == "idf" else 1.0,
-            "hash_seed": hash_seed,
-            "hidden_sizes": [int(size) for size in self.hidden_layer_sizes],
-            "num_classes": n_classes,
-        }
-
-    def _add_training(self, net: RaggedNet, valid_rows: RaggedRows | None, generator: np.random.Generator) -> None:
-        callbacks: list[Any] = list(self.callbacks or [])
-        if valid_rows is not None:
-            callbacks.append(("stop_at_best", StopAtBest(self.n_iter_no_change)))
-        net.set_params(
-            callbacks=callbacks,
-            lr=float(self.learning_rate),
-            max_epochs=int(self.max_epochs),
-            batch_size=int(self.batch_size),
-            iterator_train__shuffle=bool(self.shuffle),
-            iterator_train__dropout=None if self.ngram_dropout is None else tuple(map(int, self.ngram_dropout)),
-            iterator_train__generator=generator,
-            iterator_train__smallest=2 if self.hidden_layer_sizes else 1,
-            train_split=None if valid_rows is None else predefined_split(valid_rows),
-            verbose=int(self.verbose),
-        )
-        if self.hidden_layer_sizes:
-            net.set_params(optimizer__param_groups=[("head.*", {"lr": self.learning_rate / 10})])
-
-    def _hold(self, net: RaggedNet) -> None:
-        net.module_.eval()
-        self.net_ = net
-        self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
-
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        rows = RaggedRows(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
-        with plain_torch(torch.device(self.net_.device).type):
-            return self.net_.score_rows(rows)
-
-    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Give everything learned, as JSON values and as arrays."""
-        check_is_fitted(self)
-        values, arrays = self.net_.to_state()
-        values |= {
-            "classes": pack_labels(self.classes_),
-            "n_features_in": int(self.n_features_in_),
-            "history": self.history_,
-        }
-        if hasattr(self, "feature_names_in_"):
-            values["feature_names_in"] = [str(name) for name in self.feature_names_in_]
-        return values, arrays
-
-    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`_get_model_state` gave, whatever the parameters are by now."""
-        self.classes_ = unpack_labels(values["classes"])
-        self.n_features_in_ = int(values["n_features_in"])
-        self.history_ = values["history"]
-        if "feature_names_in" in values:
-            self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
-        if values["architecture"]["num_classes"] != len(self.classes_):
-            raise ValueError(
-                f"The net tells {values['architecture']['num_classes']} classes apart, and there are "
-                f"{len(self.classes_)} labels."
-            )
-        self._hold(net_from_state(values, arrays, self.history_))
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())
-        if "net_" in state:  # by its learned values: a table that is mostly untouched is not written out
-            state["net_"] = self.net_.to_state()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        net_state = state.pop("net_", None)
-        super().__setstate__(state)
-        if net_state is not None:
-            values, arrays = net_state
-            self._hold(net_from_state(values, arrays, self.history_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = self.loss == "ova"
         return tags
-
-
-def _plain_history(net: RaggedNet) -> list[dict[str, Any]]:
-    measures = ("train_loss", "valid_loss", "valid_acc", "dur")
-    return [
-        {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in measures if name in entry}
-        for entry in net.history
-    ]

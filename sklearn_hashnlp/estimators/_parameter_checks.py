@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 from skorch.callbacks import Callback
 
 
 def check_parameters(estimator: Any) -> None:
-    """Check sizes of hidden layers against the batch, the two numbers of the dropout, and callbacks.
+    """Check sizes of hidden layers against the batch, the two numbers of dropout and of the plateau, and callbacks.
 
     Parameters
     ----------
     estimator : estimator
-        Has ``hidden_layer_sizes``, ``batch_size``, ``ngram_dropout`` and ``callbacks``, of the declared types.
+        Has ``hidden_layer_sizes``, ``batch_size``, ``ngram_dropout``, ``lr_plateau`` and ``callbacks``, of the declared
+        types.
 
     Raises
     ------
@@ -27,7 +28,7 @@ def check_parameters(estimator: Any) -> None:
         raise ValueError(
             f"The 'hidden_layer_sizes' parameter of {name} must hold positive integers. Got {sizes!r} instead."
         )
-    if sizes and estimator.batch_size < 2:
+    if sizes and estimator.batch_size == 1:
         raise ValueError(
             f"The 'batch_size' parameter of {name} must be at least 2 with 'hidden_layer_sizes', whose batch "
             f"normalisation compares the rows of a batch. Got {estimator.batch_size!r} instead."
@@ -37,6 +38,14 @@ def check_parameters(estimator: Any) -> None:
         raise ValueError(
             f"The 'ngram_dropout' parameter of {name} must be None or (fewest, most), two integers with "
             f"1 <= fewest <= most. Got {pair!r} instead."
+        )
+    pair = estimator.lr_plateau
+    if pair is not None and not (
+        len(pair) == 2 and _is_integer(pair[0]) and pair[0] >= 0 and isinstance(pair[1], Real) and 0 < float(pair[1]) < 1
+    ):
+        raise ValueError(
+            f"The 'lr_plateau' parameter of {name} must be None or (patience, factor), an integer of at least 0 and a "
+            f"number between 0 and 1. Got {pair!r} instead."
         )
     for place, item in enumerate(estimator.callbacks or []):
         if not _is_callback(item):

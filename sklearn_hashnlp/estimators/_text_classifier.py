@@ -5,21 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline
 
 from sklearn_hashnlp.estimators._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
 _TOKENS = r"\w+|[^\w\s]"
+_COLUMNS = 2**31 - 1
+_COLUMNS_OF_EACH = 2**30 - 1  # two side by side still have column numbers of 32 bits
 
 
 def make_text_classifier(
     *,
+    features: str = "words",
     ngram_range: tuple[int, int] = (1, 2),
     n_buckets: int = 10**6,
     n_hashes: int = 2,
-    embedding_dim: int = 20,
+    embedding_dim: int | str = 20,
+    loss: str = "softmax",
+    class_weight: dict[Any, float] | str | None = None,
+    learning_rate: float = 0.1,
+    average: bool = False,
     max_epochs: int = 2,
+    batch_size: int | str = 32,
     early_stopping: bool = False,
     device: str = "cpu",
     n_jobs: int | None = None,
@@ -29,23 +37,39 @@ def make_text_classifier(
 ) -> Pipeline:
     r"""Make a classifier that takes raw strings and is good with nothing else set.
 
-    A pipeline of two steps. ``"vectorizer"``: a :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` that counts words
-    and pairs of words in lower case, where every single character and every punctuation mark is a word of its own
-    (``token_pattern=r"\w+|[^\w\s]"``; scikit-learn's default drops both, and in short
-    utterances much hangs on them), hashed to 2**31 - 1 columns. ``"classifier"``: a :class:`HashEmbeddingClassifier`.
+    A pipeline of two steps. ``"vectorizer"``: what counts n-grams in lower case. ``"classifier"``: a
+    :class:`HashEmbeddingClassifier`.
 
     Parameters
     ----------
+    features : {"words", "words+characters", "characters"}, default="words"
+        ``"words"``: a :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` that counts words and pairs of words, where
+        every single character and every punctuation mark is a word of its own
+        (``token_pattern=r"\w+|[^\w\s]"``; scikit-learn's default drops both, and in short utterances much hangs on
+        them). ``"words+characters"``: a :class:`~sklearn.pipeline.FeatureUnion` of that (``"words"``) and of n-grams of
+        2 to 5 characters within words (``"characters"``), which count half. ``"characters"``: n-grams of 1 to 4
+        characters within words alone. Characters take more time and tell more where words are rare, misspelt or
+        inflected, or where the language itself is asked for.
     ngram_range : (int, int), default=(1, 2)
-        Fewest and most words of an n-gram.
+        Fewest and most words of an n-gram; ``features="characters"`` has no use for it.
     n_buckets : int, default=10**6
         Vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=2
         Vectors of the pool that make up one n-gram's.
-    embedding_dim : int, default=20
-        Length of a vector.
+    embedding_dim : int or "auto", default=20
+        Length of a vector; ``"auto"`` goes by the number of classes.
+    loss : {"softmax", "ova", "hinge"}, default="softmax"
+        Cross-entropy; ``"ova"``, with which documents may have any number of labels; or a margin.
+    class_weight : dict, "balanced" or None, default=None
+        How much the documents of each label count.
+    learning_rate : float, default=0.1
+        Step size.
+    average : bool, default=False
+        Whether to end with the mean of the weights over the second half of the training.
     max_epochs : int, default=2
         Passes over the documents.
+    batch_size : int or "auto", default=32
+        Documents a step; ``"auto"`` goes by their number.
     early_stopping : bool, default=False
         Whether to hold out some documents and keep the epoch that is best on them; set ``max_epochs`` higher then.
     device : {"cpu", "cuda", "auto"}, default="cpu"
@@ -57,7 +81,7 @@ def make_text_classifier(
     random_state : int, RandomState instance or None, default=None
         The same int gives the same model to the last bit.
     verbose : int, default=0
-        1 prints a line an epoch.
+        1 prints a line an epoch, 2 and 3 more.
 
     Returns
     -------
@@ -66,11 +90,18 @@ def make_text_classifier(
 
     See Also
     --------
-    HashEmbeddingClassifier : The classifier.
+    HashEmbeddingClassifier : The classifier; its documentation says more of each parameter.
     sklearn_hashnlp.text.HashingNgramVectorizer : The vectorizer.
+
+    Raises
+    ------
+    ValueError
+        If ``features`` is none of the three. All else is checked in ``fit``.
 
     Notes
     -----
+    N-grams are hashed to 2**31 - 1 columns, words and characters side by side to 2**30 - 1 each.
+
     The defaults were chosen on held-out training rows of AG News, IMDB, SST-2, TREC and the standard library's
     docstrings. What is worth trying first on other data: ``learning_rate``, ``batch_size`` and ``max_epochs``.
 
@@ -82,20 +113,33 @@ def make_text_classifier(
     >>> model.predict(["fine and funny", "so dull"])
     array(['good', 'bad'], dtype='<U4')
     """
-    vectorizer = HashingNgramVectorizer(
-        token_pattern=_TOKENS,
-        ngram_range=ngram_range,
-        n_features=2**31 - 1,
-        alternate_sign=False,  # signs make collisions cancel, and at this width nothing collides
-        norm=None,  # the classifier's own norm knows how much each n-gram matters
-        dtype=np.float32,
-        n_jobs=n_jobs,
-    )
+    if features == "words":
+        vectorizer: Any = _count_words(ngram_range, _COLUMNS, n_jobs)
+    elif features == "characters":
+        vectorizer = _count_characters((1, 4), _COLUMNS, n_jobs)
+    elif features == "words+characters":
+        vectorizer = FeatureUnion(
+            [
+                ("words", _count_words(ngram_range, _COLUMNS_OF_EACH, n_jobs)),
+                ("characters", _count_characters((2, 5), _COLUMNS_OF_EACH, n_jobs)),
+            ],
+            transformer_weights={"words": 1.0, "characters": 0.5},
+        )
+    else:
+        raise ValueError(
+            "The 'features' parameter of make_text_classifier must be 'words', 'words+characters' or 'characters'. "
+            f"Got {features!r} instead."
+        )
     classifier = HashEmbeddingClassifier(
         n_buckets=n_buckets,
         n_hashes=n_hashes,
         embedding_dim=embedding_dim,
+        loss=loss,
+        class_weight=class_weight,
+        learning_rate=learning_rate,
+        average=average,
         max_epochs=max_epochs,
+        batch_size=batch_size,
         early_stopping=early_stopping,
         device=device,
         callbacks=callbacks,
@@ -103,3 +147,27 @@ def make_text_classifier(
         verbose=verbose,
     )
     return Pipeline([("vectorizer", vectorizer), ("classifier", classifier)])
+
+
+def _count_words(ngram_range: tuple[int, int], n_features: int, n_jobs: int | None) -> HashingNgramVectorizer:
+    return HashingNgramVectorizer(
+        token_pattern=_TOKENS,
+        ngram_range=ngram_range,
+        n_features=n_features,
+        alternate_sign=False,  # signs make collisions cancel, and at this width next to nothing collides
+        norm=None,  # the classifier's own norm knows how much each n-gram matters
+        dtype=np.float32,
+        n_jobs=n_jobs,
+    )
+
+
+def _count_characters(ngram_range: tuple[int, int], n_features: int, n_jobs: int | None) -> HashingNgramVectorizer:
+    return HashingNgramVectorizer(
+        analyzer="char_wb",
+        ngram_range=ngram_range,
+        n_features=n_features,
+        alternate_sign=False,
+        norm=None,
+        dtype=np.float32,
+        n_jobs=n_jobs,
+    )

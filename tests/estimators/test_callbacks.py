@@ -76,7 +76,7 @@ def test_a_schedule_of_learning_rates():
     model = HashEmbeddingClassifier(**SMALL, max_epochs=3, learning_rate=0.4, callbacks=[Rates(), schedule])
     for _ in range(2):
         model.fit(X, Y)
-        assert model.net_.history[:, "lr"] == [[0.4], [0.2], [0.1]]
+        assert model.net_.history[:, "lr"] == [[0.4, 0.4], [0.2, 0.2], [0.1, 0.1]]
 
 
 def test_checkpoints(tmp_path):

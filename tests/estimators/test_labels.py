@@ -70,7 +70,9 @@ def test_an_indicator_matrix(kind):
 def test_the_classes_of_an_indicator_are_its_columns():
     assert find_labels(INDICATOR, [0, 1, 2], caller=NAME).multilabel
     for classes in ([0, 2, 1], [0, 1], ["a", "b", "c"]):
-        with pytest.raises(ValueError, match=r"With an indicator matrix of 3 columns classes must be None or .* 0 to 2"):
+        with pytest.raises(
+            ValueError, match=r"With an indicator matrix of 3 columns classes must be None or .* 0 to 2"
+        ):
             find_labels(INDICATOR, classes, caller=NAME)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.svm import LinearSVC
 
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.estimators import HashEmbeddingClassifier, make_text_classifier
+from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
 TEXTS = ["what ?", "oh , really ?", "who knows ?", "no .", "yes .", "it is so ."]
@@ -23,18 +25,61 @@ LABELS = ["question"] * 3 + ["statement"] * 3
 
 
 def test_its_parts_and_parameters():
-    model = make_text_classifier(
-        ngram_range=(1, 3), n_buckets=500, n_hashes=3, embedding_dim=7, max_epochs=4, early_stopping=True,
-        device="auto", n_jobs=2, callbacks=[], random_state=5, verbose=1,
-    )  # fmt: skip
+    options = {
+        "n_buckets": 500, "n_hashes": 3, "embedding_dim": "auto", "loss": "hinge", "class_weight": "balanced",
+        "learning_rate": 0.2, "average": True, "max_epochs": 4, "batch_size": "auto", "early_stopping": True,
+        "device": "auto", "callbacks": [], "random_state": 5, "verbose": 1,
+    }  # fmt: skip
+    model = make_text_classifier(ngram_range=(1, 3), n_jobs=2, **options)
     vectorizer, classifier = model["vectorizer"], model["classifier"]
     assert isinstance(vectorizer, HashingNgramVectorizer)
     assert isinstance(classifier, HashEmbeddingClassifier)
     assert (vectorizer.ngram_range, vectorizer.n_jobs, vectorizer.n_features) == ((1, 3), 2, 2**31 - 1)
-    names = ("n_buckets", "n_hashes", "embedding_dim", "max_epochs", "early_stopping", "device", "callbacks", "verbose")
-    assert [getattr(classifier, name) for name in names] == [500, 3, 7, 4, True, "auto", [], 1]
-    assert classifier.random_state == 5
+    assert {name: getattr(classifier, name) for name in options} == options
     assert clone(model).get_params().keys() == model.get_params().keys()
+    assert len(signature(make_text_classifier).parameters) == len(options) + 3
+
+
+def test_what_is_left_out_is_the_classifiers_own_default():
+    given, own = (
+        estimator.get_params() for estimator in (make_text_classifier()["classifier"], HashEmbeddingClassifier())
+    )
+    assert given == own
+
+
+def test_characters():
+    vectorizer = make_text_classifier(features="characters", ngram_range=(3, 4), n_jobs=2)["vectorizer"]
+    assert (vectorizer.analyzer, vectorizer.ngram_range, vectorizer.n_jobs) == ("char_wb", (1, 4), 2)
+    assert vectorizer.n_features == 2**31 - 1
+
+
+def test_words_and_characters_stand_side_by_side():
+    model = make_text_classifier(features="words+characters", ngram_range=(1, 3), n_jobs=2, random_state=0)
+    words, characters = (vectorizer for _, vectorizer in model["vectorizer"].transformer_list)
+    assert (words.analyzer, words.ngram_range, words.n_jobs) == ("word", (1, 3), 2)
+    assert (characters.analyzer, characters.ngram_range, characters.n_jobs) == ("char_wb", (2, 5), 2)
+    rows = model["vectorizer"].transform(TEXTS)
+    assert rows.shape == (6, 2**31 - 2)
+    assert rows.indices.dtype == np.int32
+    assert rows.dtype == np.float32
+    assert (rows[:, : 2**30 - 1] != words.transform(TEXTS)).nnz == 0
+    assert (rows[:, 2**30 - 1 :] != 0.5 * characters.transform(TEXTS)).nnz == 0
+
+
+@pytest.mark.parametrize("features", ["words", "words+characters", "characters"])
+def test_every_set_of_features_learns_and_is_saved(features, tmp_path):
+    model = make_text_classifier(features=features, max_epochs=5, random_state=0).fit(TEXTS, LABELS)
+    assert model.score(TEXTS, LABELS) == 1.0
+    save_model(model, tmp_path)
+    assert load_model(tmp_path).predict_proba(TEXTS).tobytes() == model.predict_proba(TEXTS).tobytes()
+    assert model[-1].predict_topk(model[:-1].transform(TEXTS[:1]), k=1)[0][0][0] == "question"
+
+
+def test_other_features_are_refused():
+    with pytest.raises(
+        ValueError, match=r"'features' parameter of make_text_classifier must be 'words', .* Got 'bytes'"
+    ):
+        make_text_classifier(features="bytes")
 
 
 def test_punctuation_is_a_word():

@@ -1,0 +1,205 @@
+"""What a trained classifier does: predict, and go out as values and arrays and come back."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sklearn_hashnlp.estimators._batches import RaggedRows
+from sklearn_hashnlp.estimators._model_state import pack_labels, unpack_labels
+from sklearn_hashnlp.estimators._probabilities import Probabilities
+from sklearn_hashnlp.estimators._ragged_net import RaggedNet, net_from_state
+from sklearn_hashnlp.estimators._sparse_rows import canonical_rows
+from sklearn_hashnlp.estimators._training import plain_torch
+
+
+class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """The half of :class:`HashEmbeddingClassifier` that needs a trained net and none of the parameters."""
+
+    net_: RaggedNet
+    classes_: NDArray[Any]
+    n_features_in_: int
+    history_: list[dict[str, Any]]
+    _probabilities: Probabilities
+    _rows_seen: int
+    _idf_divisor: float | None
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Score rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+            Scores before the softmax or the sigmoids; for two classes, of which a row has one, the second's less the
+            first's.
+        """
+        scores = self._scores(X)
+        if len(self.classes_) == 2 and not self._probabilities.multilabel:
+            return np.asarray(scores[:, 1] - scores[:, 0])
+        return scores
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Estimate class probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, columns in the order of ``classes_``. A row sums to one, but for a model of an indicator
+            matrix, where each column has the probability of its label.
+        """
+        scores = self._scores(X)
+        return self._probabilities(scores)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Tell the most probable label of each row, or all labels that are more probable than not.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or of shape (n_samples, n_classes), dtype int64
+            Labels; of a model of an indicator matrix an indicator matrix.
+        """
+        scores = self._scores(X)
+        if self._probabilities.multilabel:
+            return (scores > 0).astype(np.int64)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def predict_topk(self, X: Any, k: int = 5, threshold: float = 0.0) -> list[list[tuple[Any, float]]]:
+        """Tell the most probable labels of each row and their probabilities.
+
+        In a pipeline: ``model[-1].predict_topk(model[:-1].transform(texts))``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        k : int, default=5
+            Labels a row at most.
+        threshold : float, default=0.0
+            Leave out labels that are less probable.
+
+        Returns
+        -------
+        list of list of (label, float)
+            For each row its labels and their probabilities, the most probable first; of equal ones the first of
+            ``classes_``.
+
+        Raises
+        ------
+        ValueError
+            If ``k`` is less than 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn_hashnlp.estimators import HashEmbeddingClassifier
+        >>> model = HashEmbeddingClassifier(random_state=0, max_epochs=50).fit(np.eye(3), ["a", "b", "c"])
+        >>> [[label for label, _ in pairs] for pairs in model.predict_topk(np.eye(3), k=1)]
+        [['a'], ['b'], ['c']]
+        >>> model.predict_topk(np.eye(3), threshold=1.0)
+        [[], [], []]
+        """
+        if k < 1:
+            raise ValueError(f"{type(self).__name__}.predict_topk needs a k of at least 1, got {k!r}.")
+        probabilities = self.predict_proba(X)
+        order = np.argsort(-probabilities, axis=1, kind="stable")[:, :k]
+        labels = self.classes_.tolist()
+        return [
+            [(labels[number], float(row[number])) for number in best if row[number] >= threshold]
+            for row, best in zip(probabilities, order, strict=True)
+        ]
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
+        rows = RaggedRows(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
+        with plain_torch(torch.device(self.net_.device).type):
+            return self.net_.score_rows(rows)
+
+    def _hold(self, net: RaggedNet) -> None:
+        net.module_.eval()
+        self.net_ = net
+        self.history_ = _plain_history(net)
+        self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
+
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Give everything learned, as JSON values and as arrays."""
+        check_is_fitted(self)
+        values, arrays = self.net_.to_state()
+        values |= {
+            "classes": pack_labels(self.classes_),
+            "n_features_in": int(self.n_features_in_),
+            "history": self.history_,
+            "probabilities": asdict(self._probabilities),
+            "rows_seen": self._rows_seen,
+            "idf_divisor": self._idf_divisor,
+        }
+        if hasattr(self, "feature_names_in_"):
+            values["feature_names_in"] = [str(name) for name in self.feature_names_in_]
+        return values, arrays
+
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`_get_model_state` gave, whatever the parameters are by now."""
+        self.classes_ = unpack_labels(values["classes"])
+        self.n_features_in_ = int(values["n_features_in"])
+        if "feature_names_in" in values:
+            self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
+        if values["architecture"]["num_classes"] != len(self.classes_):
+            raise ValueError(
+                f"The net tells {values['architecture']['num_classes']} classes apart, and there are "
+                f"{len(self.classes_)} labels."
+            )
+        # The first models had the softmax, and no count of what they had seen.
+        self._probabilities = Probabilities(**values.get("probabilities", {"loss": "softmax", "multilabel": False}))
+        self._rows_seen = int(values.get("rows_seen", 0))
+        self._idf_divisor = values.get("idf_divisor", 1.0)
+        self._hold(net_from_state(values, arrays, values["history"]))
+
+    def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
+        """Give what only further training needs; None if nothing was trained since the model was loaded."""
+        return self.net_.to_training_state() if self.net_.optimizer_.state else None
+
+    def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`_get_training_state` gave, after the model state."""
+        self.net_.load_training_state(values, arrays)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "net_" in state:  # by its learned values: a table that is mostly untouched is not written out
+            state["net_"] = self.net_.to_state()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        net_state = state.pop("net_", None)
+        super().__setstate__(state)
+        if net_state is not None:
+            values, arrays = net_state
+            self._hold(net_from_state(values, arrays, self.history_))
+
+
+def _plain_history(net: RaggedNet) -> list[dict[str, Any]]:
+    measures = ("train_loss", "valid_loss", "valid_acc", "dur")
+    return [
+        {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in measures if name in entry}
+        for entry in net.history
+    ]

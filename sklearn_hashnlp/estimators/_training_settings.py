@@ -1,0 +1,203 @@
+"""From the parameters of an estimator to what its net is made of and how it is trained."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from sklearn_hashnlp.estimators._training_plan import TrainingPlan
+
+_SEEDS = 2**31 - 1
+_DIM_WITH_HIDDEN_LAYERS = 20
+_PARAMETER_OF = {  # those that are called otherwise in a net
+    "num_embeddings": "n_embeddings",
+    "num_buckets": "n_buckets",
+    "num_hashes": "n_hashes",
+    "hidden_sizes": "hidden_layer_sizes",
+}
+
+
+class Seeds(NamedTuple):
+    """What is drawn from ``random_state`` for one training."""
+
+    hash: int
+    module: int
+    order: int
+    split: int
+
+    def of_order(self, n_epochs: int) -> int:
+        """Give a seed for order and dropout.
+
+        Parameters
+        ----------
+        n_epochs : int
+            Those before, so that a training that goes on has other orders than the one before.
+
+        Returns
+        -------
+        int
+            The seed.
+        """
+        return int(np.random.SeedSequence((self.order, n_epochs)).generate_state(1)[0])
+
+
+def draw_seeds(random_state: int | np.random.RandomState | None) -> Seeds:
+    """Draw all seeds of one training.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None
+        As scikit-learn's.
+
+    Returns
+    -------
+    Seeds
+        The seeds.
+    """
+    generator = check_random_state(random_state)
+    return Seeds(*(int(generator.randint(_SEEDS)) for _ in Seeds._fields))
+
+
+def architecture(estimator: Any, n_classes: int, hash_seed: int) -> dict[str, Any]:
+    """Say what a net is made of.
+
+    Parameters
+    ----------
+    estimator : HashEmbeddingClassifier
+        Its parameters count.
+    n_classes : int
+        Scores of a row.
+    hash_seed : int
+        Of the hash functions.
+
+    Returns
+    -------
+    dict
+        Keyword arguments of :class:`BagOfHashEmbeddings`, JSON values.
+    """
+    return {
+        "num_embeddings": int(estimator.n_embeddings),
+        "num_buckets": int(estimator.n_buckets),
+        "embedding_dim": _embedding_dim(estimator, n_classes),
+        "num_hashes": int(estimator.n_hashes),
+        "variant": estimator.variant,
+        "aggregation": estimator.aggregation,
+        "append_weight": bool(estimator.append_weight),
+        "normalize": estimator.normalize,
+        "importance_init": 0.0 if estimator.importance_init == "idf" else 1.0,
+        "hash_seed": hash_seed,
+        "hidden_sizes": [int(size) for size in estimator.hidden_layer_sizes],
+        "num_classes": n_classes,
+    }
+
+
+def check_unchanged(estimator: Any, made_of: dict[str, Any], loss: str) -> None:
+    """Make sure that training can go on with a net that is there.
+
+    Parameters
+    ----------
+    estimator : HashEmbeddingClassifier
+        Its parameters count.
+    made_of : dict
+        The keyword arguments that the net was made with.
+    loss : str
+        The loss that it was trained with.
+
+    Raises
+    ------
+    ValueError
+        If a parameter that a net is made of is another by now.
+    """
+    wanted = architecture(estimator, made_of["num_classes"], made_of["hash_seed"]) | {"loss": estimator.loss}
+    present = made_of | {"loss": loss}
+    for name, value in wanted.items():
+        if present[name] != value:
+            parameter = _PARAMETER_OF.get(name, name)
+            raise ValueError(
+                f"{type(estimator).__name__} cannot go on with its trained net, which was made with another "
+                f"{parameter!r} than {getattr(estimator, parameter)!r}. Set it back, or call fit with warm_start=False "
+                "to start anew."
+            )
+
+
+def training_plan(estimator: Any, n_rows: int, seed: int) -> TrainingPlan:
+    """Say how ``fit`` trains.
+
+    Parameters
+    ----------
+    estimator : HashEmbeddingClassifier
+        Its parameters count.
+    n_rows : int
+        Rows to train on.
+    seed : int
+        Of order and dropout.
+
+    Returns
+    -------
+    TrainingPlan
+        The plan.
+    """
+    patience, plateau = estimator.n_iter_no_change, estimator.lr_plateau
+    folder = estimator.checkpoint_dir
+    return TrainingPlan(
+        loss=estimator.loss,
+        optimizer=estimator.optimizer,
+        learning_rate=float(estimator.learning_rate),
+        schedule=estimator.learning_rate_schedule,
+        average=bool(estimator.average),
+        max_epochs=int(estimator.max_epochs),
+        max_time=None if estimator.max_time is None else float(estimator.max_time),
+        batch_size=_batch_size(estimator, n_rows),
+        shuffle=bool(estimator.shuffle),
+        dropout=_dropout(estimator),
+        monitor=estimator.monitor,
+        patience=None if patience is None else int(patience),
+        lr_plateau=None if plateau is None else (int(plateau[0]), float(plateau[1])),
+        restore_best=bool(estimator.restore_best),
+        checkpoint_dir=None if folder is None else os.fspath(folder),
+        verbose=int(estimator.verbose),
+        callbacks=tuple(estimator.callbacks or ()),
+        seed=seed,
+    )
+
+
+def streaming_plan(estimator: Any, seed: int) -> TrainingPlan:
+    """Say how ``partial_fit`` trains: once over the rows, and every call alike.
+
+    Parameters
+    ----------
+    estimator : HashEmbeddingClassifier
+        Its parameters count.
+    seed : int
+        Of order and dropout.
+
+    Returns
+    -------
+    TrainingPlan
+        The plan.
+    """
+    plan = training_plan(estimator, 1, seed)
+    return replace(plan, schedule="constant", average=False, max_epochs=1, max_time=None)
+
+
+def _embedding_dim(estimator: Any, n_classes: int) -> int:
+    if estimator.embedding_dim != "auto":
+        return int(estimator.embedding_dim)
+    if estimator.hidden_layer_sizes:
+        return _DIM_WITH_HIDDEN_LAYERS
+    return int(np.clip(-(-n_classes // 4) * 4, 4, 32))
+
+
+def _batch_size(estimator: Any, n_rows: int) -> int:
+    if estimator.batch_size != "auto":
+        return int(estimator.batch_size)
+    return int(2 ** np.clip(np.round(np.log2(n_rows / 256)), 5, 7))
+
+
+def _dropout(estimator: Any) -> tuple[int, int] | None:
+    pair = estimator.ngram_dropout
+    return None if pair is None else (int(pair[0]), int(pair[1]))
