@@ -26,6 +26,14 @@ class FileFormat(StrEnum):
     fasttext = "fasttext"
 
 
+class Features(StrEnum):
+    """Which n-grams a text is taken apart into."""
+
+    words = "words"
+    words_and_characters = "words+characters"
+    characters = "characters"
+
+
 class Precision(StrEnum):
     """How exactly a saved model holds its tables."""
 
@@ -71,6 +79,14 @@ Quoted = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed and data, same model.")]
 ComputeDevice = Annotated[Device, typer.Option(help="Where to train; auto takes a GPU where there is one.")]
+TextFeatures = Annotated[
+    Features,
+    typer.Option(
+        "--features",
+        help="What to look at: words and pairs of words, n-grams of characters within words (for misspelt or inflected "
+        "words, or to tell languages apart), or both, which takes longer.",
+    ),
+]
 Jobs = Annotated[
     int | None,
     typer.Option(

@@ -13,6 +13,7 @@ from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import (
     ComputeDevice,
     Device,
+    Features,
     Format,
     Jobs,
     Json,
@@ -25,6 +26,7 @@ from sklearn_hashnlp.cli._options import (
     SavedPrecision,
     Seed,
     TextColumn,
+    TextFeatures,
 )
 from sklearn_hashnlp.cli._screen import Screen, command_name
 
@@ -40,6 +42,7 @@ Learn to label texts from a file of texts and labels, and save the model.
   hashnlp train train.tsv.gz --model m --text-column body --label-column kind
   hashnlp train train.jsonl --model m --valid valid.jsonl
   hashnlp train all.csv --model m --holdout 0.1
+  hashnlp train names.csv --model m --features characters
   hashnlp train mails.csv --model small --precision int8
 
 With --valid or --holdout it also tells the accuracy on texts that the model did not learn from, and with \
@@ -60,6 +63,7 @@ def train(
         float, typer.Option(min=0.0, max=0.9, help="Share of DATA to measure the accuracy on instead of learning.")
     ] = 0.0,
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data.", show_default=False)] = None,
+    features: TextFeatures = Features.words,
     seed: Seed = 0,
     device: ComputeDevice = Device.cpu,
     n_jobs: Jobs = None,
@@ -102,7 +106,7 @@ def train(
         check_labels(labels, f"{data} without the texts held out")
         screen.note(f"Held out {len(measured[0]):,} texts; learning from {len(texts):,}")
 
-    pipeline = make_pipeline(seed=seed, device=device.value, n_jobs=n_jobs, epochs=epochs)
+    pipeline = make_pipeline(seed=seed, device=device.value, n_jobs=n_jobs, epochs=epochs, features=features.value)
     started = time.perf_counter()
     train_pipeline(screen, pipeline, texts, labels)
     seconds = time.perf_counter() - started

@@ -94,7 +94,7 @@ def check_device(device: str) -> None:
         )
 
 
-def make_pipeline(*, seed: int, device: str, n_jobs: int | None, epochs: int | None) -> Any:
+def make_pipeline(*, seed: int, device: str, n_jobs: int | None, epochs: int | None, features: str = "words") -> Any:
     """Make the untrained model of ``hashnlp train``.
 
     Parameters
@@ -107,6 +107,8 @@ def make_pipeline(*, seed: int, device: str, n_jobs: int | None, epochs: int | N
         Threads of the vectorizer.
     epochs : int or None
         Passes over the data; None for the default.
+    features : {"words", "words+characters", "characters"}, default="words"
+        Which n-grams.
 
     Returns
     -------
@@ -115,7 +117,7 @@ def make_pipeline(*, seed: int, device: str, n_jobs: int | None, epochs: int | N
     """
     from sklearn_hashnlp.estimators import make_text_classifier
 
-    pipeline = make_text_classifier(device=device, n_jobs=n_jobs, random_state=seed)
+    pipeline = make_text_classifier(features=features, device=device, n_jobs=n_jobs, random_state=seed)
     if epochs is not None:
         pipeline.set_params(classifier__max_epochs=epochs)
     return pipeline

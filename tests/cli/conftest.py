@@ -37,7 +37,9 @@ def rows() -> list[tuple[str, str]]:
 def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let ``hashnlp train`` train a small model; returns the function that makes one."""
 
-    def make_pipeline(*, seed: int, device: str, n_jobs: int | None, epochs: int | None) -> Pipeline:
+    def make_pipeline(
+        *, seed: int, device: str, n_jobs: int | None, epochs: int | None, features: str = "words"
+    ) -> Pipeline:
         return small_pipeline(
             classifier__random_state=seed, classifier__device=device, classifier__max_epochs=epochs or 3
         )

@@ -14,6 +14,7 @@ import pytest
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.cli import _work
+from sklearn_hashnlp.estimators import make_text_classifier
 from sklearn_hashnlp.persistence import load_model
 
 
@@ -42,6 +43,19 @@ def test_held_out_accuracy_and_json(hashnlp: Any, data: Path, tmp_path: Path, op
     assert (report["held_out_texts"], report["n_texts"]) == {"--valid": (24, 24), "--holdout": (6, 18)}[option]
     assert report["labels"] == ["bad", "good"]
     assert report["model"] == str(tmp_path / "m")
+
+
+@pytest.mark.parametrize("features", ["words", "words+characters", "characters"])
+def test_features_reach_the_model(hashnlp: Any, data: Path, rows: Any, tmp_path: Path, features: str) -> None:
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--features", features, "--seed", 3, "--epochs", 1)
+    assert result.code == 0, result.err
+    texts = [text for _, text in rows]
+    expected = make_text_classifier(features=features, max_epochs=1, random_state=3)
+    expected.fit(texts, [label for label, _ in rows])
+    loaded = load_model(tmp_path / "m")
+    assert repr(loaded["vectorizer"]) == repr(expected["vectorizer"])
+    np.testing.assert_array_equal(loaded.predict_proba(texts), expected.predict_proba(texts))
+    assert hashnlp("predict", "-m", tmp_path / "m", stdin="a fine film").out == "good\n"
 
 
 @pytest.mark.usefixtures("small")
