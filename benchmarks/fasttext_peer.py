@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import random
 import re
 import subprocess
 import sys
@@ -59,9 +60,13 @@ def tokenised(texts: Iterable[str]) -> list[str]:
 
 
 def write_rows(path: Path, lines: Sequence[str], labels: Sequence[str], names: Sequence[str]) -> None:
-    """Write fastText's format. Labels become their places in ``names``, since they may hold blanks."""
+    """Write fastText's format, in a random order, since fastText trains in the order of the file and files go by label.
+
+    Labels become their places in ``names``, since they may hold blanks.
+    """
     number = {name: i for i, name in enumerate(names)}
-    rows = (f"__label__{number[label]} {line}" for line, label in zip(lines, labels, strict=True))
+    rows = [f"__label__{number[label]} {line}" for line, label in zip(lines, labels, strict=True)]
+    random.Random(0).shuffle(rows)
     path.write_text("".join(rows), encoding="utf-8")
 
 

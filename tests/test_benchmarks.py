@@ -120,11 +120,10 @@ def test_tuning_keeps_the_best_of_each_parameter_in_turn(data, monkeypatch):
 
 def test_a_held_out_share_has_every_label_and_leaves_single_ones_in_training():
     split = importlib.import_module("labelled_sets").split
-    kept, held_out = split(rows(a=60, b=30, c=2, d=1), 0.1)
-    assert len(held_out.texts) == 9
-    assert len(kept.texts) == 84
+    kept, held_out = split(rows(a=600, b=300, c=20, d=1), 0.1)
+    assert Counter(held_out.labels) == {"a": 60, "b": 30, "c": 2}
+    assert len(kept.texts) == 921 - 92
     assert not set(kept.texts) & set(held_out.texts)
-    assert Counter(held_out.labels)["a"] == 6
     assert "d" in kept.labels
     assert all(text.split()[0] == label for text, label in zip(*held_out, strict=True))
 
@@ -136,7 +135,17 @@ def test_fasttext_gets_the_words_of_the_text_classifier(tmp_path):
     lines = peer.tokenised(["It's  fine,\nreally!", ""])
     assert lines == ["it ' s fine , really !\n", "\n"]
     peer.write_rows(tmp_path / "rows.txt", lines, ["a b", "a"], ["a", "a b"])
-    assert (tmp_path / "rows.txt").read_text(encoding="utf-8") == "__label__1 it ' s fine , really !\n__label__0 \n"
+    written = (tmp_path / "rows.txt").read_text(encoding="utf-8").splitlines()
+    assert sorted(written) == ["__label__0 ", "__label__1 it ' s fine , really !"]
+
+
+def test_fasttext_gets_rows_in_a_random_order_since_it_trains_in_theirs(tmp_path):
+    peer = importlib.import_module("fasttext_peer")
+    texts, labels = rows(a=100, b=100)
+    peer.write_rows(tmp_path / "rows.txt", peer.tokenised(texts), labels, ["a", "b"])
+    written = (tmp_path / "rows.txt").read_text(encoding="utf-8").splitlines()
+    assert sorted(written) == sorted(f"__label__{'ab'.index(text[0])} {text}" for text in texts)
+    assert 25 < sum(line.startswith("__label__0") for line in written[:100]) < 75
 
 
 def test_fasttexts_accuracy_counts_labels_it_does_not_know_as_wrong():
