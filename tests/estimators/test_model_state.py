@@ -246,3 +246,30 @@ def test_labels_come_back(labels):
 def test_labels_that_json_cannot_hold_are_refused():
     with pytest.raises(TypeError, match="of type 'bytes' cannot be saved; use strings"):
         pack_labels(np.array([b"a", b"b"]))
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
+@pytest.mark.parametrize("options", [{}, {"variant": "standard"}, {"hidden_layer_sizes": (5,)}], ids=str)
+def test_a_folder_with_the_training_state_goes_on_as_if_nothing_had_happened(optimizer, options, tmp_path):
+    y = np.arange(60) % 3
+    model = HashEmbeddingClassifier(**SMALL, optimizer=optimizer, **options)
+    model.partial_fit(X[:30], y[:30], classes=[0, 1, 2])
+    save_model(model, tmp_path / "whole", training_state=True)
+    save_model(load_model(tmp_path / "whole"), tmp_path / "again", training_state=True)
+    save_model(model, tmp_path / "without")
+    expected, *others = [
+        one.partial_fit(X[30:], y[30:]).predict_proba(X).tobytes()
+        for one in [model, *(load_model(tmp_path / name) for name in ("whole", "again", "without"))]
+    ]
+    assert [other == expected for other in others] == [True, True, False]
+
+
+def test_a_training_state_that_does_not_fit_is_refused(tmp_path):
+    model = HashEmbeddingClassifier(**SMALL).fit(X, np.arange(60) % 3)
+    values, arrays = model._get_training_state()
+    other = HashEmbeddingClassifier(**SMALL | {"n_buckets": 400}).fit(X, np.arange(60) % 3)
+    with pytest.raises((ValueError, IndexError)):
+        other._set_training_state(values, arrays)
+    save_model(model, tmp_path)
+    with pytest.raises(ValueError, match="this model has no training state"):
+        save_model(load_model(tmp_path), tmp_path, training_state=True)
