@@ -121,8 +121,8 @@ class HashEmbeddingClassifier(TrainedClassifier):
     n_iter_no_change : int or None, default=10
         Epochs without a better one after which training stops; None never stops early. Only with ``early_stopping``.
     lr_plateau : (int, float) or None, default=None
-        Patience and factor: the step size is multiplied by the factor when more epochs than these have passed without a
-        better one. The source has (4, 0.5). Only with ``early_stopping``.
+        Patience and factor: the step size is multiplied by the factor after so many epochs without a better one. The
+        source has (4, 0.5). Only with ``early_stopping``.
     restore_best : bool, default=True
         Whether to end with the weights of the best epoch; False ends with the last. Only with ``early_stopping``.
     checkpoint_dir : str, path-like or None, default=None

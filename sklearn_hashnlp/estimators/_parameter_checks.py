@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 from skorch.callbacks import Callback
@@ -41,10 +41,10 @@ def check_parameters(estimator: Any) -> None:
         )
     pair = estimator.lr_plateau
     if pair is not None and not (
-        len(pair) == 2 and _is_integer(pair[0]) and pair[0] >= 0 and isinstance(pair[1], Real) and 0 < float(pair[1]) < 1
+        len(pair) == 2 and _is_integer(pair[0]) and pair[0] >= 1 and isinstance(pair[1], float) and 0 < pair[1] < 1
     ):
         raise ValueError(
-            f"The 'lr_plateau' parameter of {name} must be None or (patience, factor), an integer of at least 0 and a "
+            f"The 'lr_plateau' parameter of {name} must be None or (patience, factor), an integer of at least 1 and a "
             f"number between 0 and 1. Got {pair!r} instead."
         )
     for place, item in enumerate(estimator.callbacks or []):

@@ -54,9 +54,27 @@ class Probabilities:
         """
         if self.multilabel:
             return np.asarray(expit(scores))
-        if self.loss == "ova":  # sigmoids over their sum, by their logarithms: all may be too small for a float
-            return np.asarray(softmax(log_expit(scores), axis=1))
-        return np.asarray(softmax(self.sharpness * scores, axis=1))
+        return np.asarray(softmax(self._logits(scores), axis=1))
+
+    def log_odds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the logarithm of the odds of the second of two classes.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples, 2)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Above zero where the second is more probable than the first.
+        """
+        logits = self._logits(scores)
+        return np.asarray(logits[:, 1] - logits[:, 0])
+
+    def _logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        # The softmax of the logarithms of sigmoids is sigmoids over their sum, and knows no sum that is zero.
+        return np.asarray(log_expit(scores)) if self.loss == "ova" else self.sharpness * scores
 
 
 def fit_sharpness(

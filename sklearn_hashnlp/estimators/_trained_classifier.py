@@ -41,12 +41,12 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            Scores before the softmax or the sigmoids; for two classes, of which a row has one, the second's less the
-            first's.
+            Scores before the softmax or the sigmoids; for two classes, of which a row has one, the logarithm of the
+            second's odds, which for the softmax is its score less the first's.
         """
         scores = self._scores(X)
         if len(self.classes_) == 2 and not self._probabilities.multilabel:
-            return np.asarray(scores[:, 1] - scores[:, 0])
+            return self._probabilities.log_odds(scores)
         return scores
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -60,7 +60,7 @@ def test_lists_do_for_tuples():
         ({"monitor": "train_loss"}, "The 'monitor' parameter"),
         ({"lr_plateau": 4}, "The 'lr_plateau' parameter .* must be an instance of"),
         ({"lr_plateau": (4,)}, r"'lr_plateau' .* must be None or \(patience, factor\), .*Got \(4,\) instead"),
-        ({"lr_plateau": (-1, 0.5)}, r"an integer of at least 0 .* Got \(-1, 0.5\) instead"),
+        ({"lr_plateau": (0, 0.5)}, r"an integer of at least 1 .* Got \(0, 0.5\) instead"),
         ({"lr_plateau": (4.0, 0.5)}, r"Got \(4.0, 0.5\) instead"),
         ({"lr_plateau": (4, 1)}, r"a number between 0 and 1. Got \(4, 1\) instead"),
         ({"lr_plateau": [4, "half"]}, r"Got \[4, 'half'\] instead"),

@@ -33,6 +33,15 @@ def test_scores_of_any_size(loss):
     np.testing.assert_allclose(probabilities, [[1, 0], [1, 0], [0.5, 0.5]], atol=1e-12)
 
 
+@pytest.mark.parametrize("loss", ["softmax", "ova", "hinge"])
+def test_log_odds_belong_to_the_probabilities(loss):
+    probabilities = Probabilities(loss, multilabel=False, sharpness=2.0 if loss == "hinge" else 1.0)
+    found = probabilities(SCORES[:, :2])
+    np.testing.assert_allclose(probabilities.log_odds(SCORES[:, :2]), np.log(found[:, 1] / found[:, 0]), rtol=1e-9)
+    if loss == "softmax":
+        assert probabilities.log_odds(SCORES[:, :2]).tolist() == (SCORES[:, 1] - SCORES[:, 0]).tolist()
+
+
 @pytest.mark.parametrize("sharpness", [0.3, 1.0, 8.0])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_the_sharpness_that_drew_the_targets_is_found(sharpness, n_classes):
