@@ -28,7 +28,7 @@ from sklearn_hashnlp.nn import RowwiseAdagrad
 
 PREDICT_ROWS = 1024
 PREDICT_VALUES = 2**18  # long rows: some 40 MB of component vectors at the default sizes
-_MEASURED_EVERY = 100  # batches on CUDA: asking for a loss means waiting for it
+_MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: asking CUDA for a loss means waiting for it
 _DIVERGED = (
     "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate; and with "
     "normalize=None scale X down, or set normalize='l2'."
@@ -262,7 +262,8 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
         if iterator is None:
             return
         before, after = self._hooks("on_batch_begin"), self._hooks("on_batch_end")
-        measured_every = 1 if after or torch.device(self.device).type == "cpu" else _MEASURED_EVERY
+        # Who is called after a batch may want its loss.
+        measured_every = 1 if after else _MEASURED_EVERY[torch.device(self.device).type]
         records: list[dict[str, Any]] = self.history[-1]["batches"]
         n_batches, waiting = 0, []
         for batch in iterator:
@@ -388,7 +389,6 @@ def make_net(architecture: dict[str, Any], device: str) -> RaggedNet:
         criterion=SoftmaxLoss,
         predict_nonlinearity=partial(torch.softmax, dim=-1),
         optimizer=RowwiseAdagrad,
-        optimizer__eps=1e-4,  # damps the first steps of rare n-grams, whose gradients are small
         iterator_train=RaggedBatches,
         iterator_valid=RaggedBatches,
         iterator_valid__batch_size=PREDICT_ROWS,

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import accuracy_score
 from skorch.callbacks import Callback
 
+from sklearn_hashnlp.estimators import _ragged_net
 from sklearn_hashnlp.estimators._batches import RaggedBatches, RaggedRows
 from sklearn_hashnlp.estimators._checkpoint_file import read_checkpoint
 from sklearn_hashnlp.estimators._ragged_net import make_net
@@ -226,6 +227,23 @@ def test_only_callbacks_that_do_something_for_a_batch_are_called_then():
         {"valid_batch_size", "valid_loss", "valid_acc"},
     ]
     assert (net.history[0, "train_batch_count"], net.history[0, "valid_batch_count"]) == (2, 1)
+
+
+@pytest.mark.parametrize("every", [3, 100])
+def test_losses_that_are_asked_for_later_are_the_same(every, monkeypatch):
+    def records(net):
+        return [batch for epoch in net.history for batch in epoch["batches"]]
+
+    expected = trained(valid_rows=VALID_ROWS)
+    monkeypatch.setitem(_ragged_net._MEASURED_EVERY, "cpu", every)
+    found = trained(valid_rows=VALID_ROWS)
+    assert records(found) == records(expected)
+    assert (
+        found.history[:, ("train_loss", "valid_loss", "valid_acc")]
+        == expected.history[:, ("train_loss", "valid_loss", "valid_acc")]
+    )
+    with pytest.raises(ValueError, match="training diverged"):
+        trained(learning_rate=1e30, max_epochs=1, architecture={"normalize": None})
 
 
 def test_a_callback_that_predicts_does_not_end_training_mode():
