@@ -7,7 +7,12 @@ import math
 import pytest
 import torch
 
-from sklearn_hashnlp.nn import RowwiseAdagrad
+from sklearn_hashnlp.nn import RowwiseAdagrad, _rowwise_optimizer
+
+
+@pytest.fixture(params=[True, False], ids=["kernels", "torch"], autouse=True)
+def _either_way(request, monkeypatch):
+    monkeypatch.setattr(_rowwise_optimizer, "_is_compiled", lambda table: request.param)
 
 
 def sparse_gradient(rows, values, n_rows):
@@ -84,6 +89,19 @@ def test_dense_gradients_are_ordinary_adagrad():
             parameter.grad = gradient.clone()
             optimiser.step()
     torch.testing.assert_close(ours, theirs)
+
+
+def test_a_table_of_one_column_that_always_occurs_is_ordinary_adagrad():
+    torch.manual_seed(0)
+    ours = torch.nn.Parameter(torch.randn(6, 1, dtype=torch.float64))
+    theirs = torch.nn.Parameter(ours.detach().clone())
+    optimisers = RowwiseAdagrad([ours], lr=0.2), torch.optim.Adagrad([theirs], lr=0.2)
+    for _ in range(5):
+        theirs.grad = torch.randn(6, 1, dtype=torch.float64)
+        ours.grad = theirs.grad.to_sparse(1)
+        for optimiser in optimisers:
+            optimiser.step()
+    torch.testing.assert_close(ours, theirs, rtol=1e-11, atol=1e-12)
 
 
 def test_it_takes_a_closure_and_groups():
