@@ -50,11 +50,14 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
     deadline : float or None
         The time, by :func:`time.perf_counter`, at which training ends as if a callback had ended it. The epoch is cut
         short after the batch in which the time comes, and closed.
+    multilabel : bool
+        Whether a row may have several classes: :meth:`predict` then tells those with a probability above a half.
     interrupted_ : bool
         Whether training was ended by something else than such a callback: by the user.
     """
 
     deadline: float | None = None
+    multilabel = False
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Give what :func:`net_from_state` needs to make this net again.
@@ -182,6 +185,23 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
         x = x.to(self.device)
         scores: Tensor = self.module_(x.ids, x.offsets, x.weights)
         return scores
+
+    def predict(self, X: RaggedRows) -> NDArray[np.int64]:
+        """Tell the classes of rows, for skorch's callbacks.
+
+        Parameters
+        ----------
+        X : RaggedRows
+            Documents.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,) or (n_documents, n_classes), dtype int64
+            Class numbers, or 1 for each class that a row has and else 0.
+        """
+        probabilities = self.predict_proba(X)
+        found = probabilities > 0.5 if self.multilabel else probabilities.argmax(axis=1)
+        return np.asarray(found, dtype=np.int64)
 
     def score_rows(self, rows: RaggedRows) -> NDArray[np.float64]:
         """Score all rows of a set.

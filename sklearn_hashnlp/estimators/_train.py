@@ -66,6 +66,7 @@ def train(net: RaggedNet, rows: RaggedRows, valid_rows: RaggedRows | None, plan:
     hand_over(net.optimizer_, optimizer)
     net.optimizer_, net.lr = optimizer, plan.learning_rate
     net.criterion_, net.predict_nonlinearity = ROW_LOSSES[plan.loss](), _PROBABILITIES[plan.loss]
+    net.multilabel = rows.targets.ndim == 2
     net.max_epochs, net.batch_size, net.verbose = plan.max_epochs, plan.batch_size, plan.verbose
     net.iterator_train__shuffle = plan.shuffle
     net.iterator_train__dropout = plan.dropout

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 from scipy.sparse import csr_array
-from sklearn.metrics import accuracy_score
-from skorch.callbacks import Callback
+from sklearn.metrics import accuracy_score, f1_score
+from skorch.callbacks import Callback, EpochScoring
 
 from sklearn_hashnlp.estimators import _ragged_net
 from sklearn_hashnlp.estimators._batches import RaggedBatches, RaggedRows
@@ -170,8 +170,11 @@ def test_the_same_plan_gives_the_same_bits_and_another_seed_others():
 @pytest.mark.parametrize("loss", ["ova", "hinge"])
 def test_several_labels_a_row(loss):
     rows, valid_rows = RaggedRows(X[:250], SEVERAL[:250]), RaggedRows(X[250:], SEVERAL[250:])
-    net = trained(rows, valid_rows, architecture={"num_classes": 2}, loss=loss, max_epochs=4, restore_best=False)
+    changes = {"loss": loss, "max_epochs": 4, "restore_best": False}
+    scores = EpochScoring("f1_macro", lower_is_better=False, name="mine")
+    net = trained(rows, valid_rows, architecture={"num_classes": 2}, callbacks=(scores,), **changes)
     found = net.score_rows(valid_rows) > 0
+    assert net.history[-1, "mine"] == f1_score(SEVERAL[250:], found, average="macro")
     assert net.history[-1, "valid_acc"] == accuracy_score(SEVERAL[250:], found)
     assert net.history[-1, "valid_acc"] > 0.5
     assert len({tuple(row) for row in found.tolist()}) >= 3
