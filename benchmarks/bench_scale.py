@@ -27,7 +27,7 @@ import numpy as np
 from labelled_sets import DataFolder, add_data_options, data_folder
 from perturbed_documents import SHARE, parts, perturbed
 from process_memory import forget_peak, peak_mb, resident_mb
-from results_file import add_output_option, output_path, write_result
+from results_file import add_output_option, output_path, read_result, write_result
 from surroundings import surroundings
 
 from sklearn_hashnlp.estimators import make_text_classifier
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(json.dumps(measure(data, options.worker[0], int(options.worker[1]))))
         return
 
-    ways: dict[str, Any] = {}
+    ways: dict[str, Any] = read_result(path).get("ways", {})  # one way can be measured anew beside the other
     print(f"{'':12}{'documents':>11}{'seconds':>9}{'documents/s':>13}{'peak MiB':>10}")
     for way in options.ways:
         found = []
