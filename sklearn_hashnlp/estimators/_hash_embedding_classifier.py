@@ -454,7 +454,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
         self, net: RaggedNet, labels: Labels, rows: RaggedRows, valid_rows: RaggedRows | None, plan: TrainingPlan
     ) -> HashEmbeddingClassifier:
         fresh = not hasattr(self, "net_") or net is not self.net_
-        seen, divisor = (0, None) if fresh else (self._rows_seen, self._idf_divisor)
+        seen, divisor, history = (0, None, []) if fresh else (self._rows_seen, self._idf_divisor, self.history_)
         seen += len(rows)
         bag = net.module_.bag
         with plain_torch(torch.device(net.device).type):
@@ -466,14 +466,14 @@ class HashEmbeddingClassifier(TrainedClassifier):
             train(net, rows, valid_rows, plan)
             probabilities = Probabilities(self.loss, labels.multilabel)
             if self.loss == "hinge":
-                known = rows if valid_rows is None else valid_rows
-                some = known.select(np.arange(len(known))[:: -(-len(known) // _CALIBRATED_ROWS)])
+                best = rows if valid_rows is None else valid_rows
+                some = best.select(np.arange(len(best))[:: -(-len(best) // _CALIBRATED_ROWS)])
                 sharpness = fit_sharpness(net.score_rows(some), some.targets, some.row_weights)
                 probabilities = replace(probabilities, sharpness=sharpness)
         self.classes_ = labels.classes
         self._probabilities = probabilities
         self._rows_seen, self._idf_divisor = seen, divisor
-        self._hold(net)
+        self._hold(net, known=history)
         # Whoever has put a handler of their own in the place of Python's knows of the interrupt already.
         if net.interrupted_ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             warnings.warn("Training interrupted by user.", stacklevel=4)  # scikit-learn's words

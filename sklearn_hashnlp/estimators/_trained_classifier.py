@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -136,10 +137,10 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with plain_torch(torch.device(self.net_.device).type):
             return self.net_.score_rows(rows)
 
-    def _hold(self, net: RaggedNet) -> None:
+    def _hold(self, net: RaggedNet, *, known: Sequence[dict[str, Any]] = ()) -> None:
         net.module_.eval()
         self.net_ = net
-        self.history_ = _plain_history(net)
+        self.history_ = [*known, *map(_plain_entry, net.history[len(known) :])]
         self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -197,9 +198,6 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._hold(net_from_state(values, arrays, self.history_))
 
 
-def _plain_history(net: RaggedNet) -> list[dict[str, Any]]:
+def _plain_entry(entry: dict[str, Any]) -> dict[str, Any]:
     measures = ("train_loss", "valid_loss", "valid_acc", "dur")
-    return [
-        {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in measures if name in entry}
-        for entry in net.history
-    ]
+    return {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in measures if name in entry}
