@@ -35,6 +35,35 @@ def test_taken_rows_are_the_rows(rows):
     assert (batch.ids.dtype, batch.offsets.dtype, batch.weights.dtype) == (torch.int64, torch.int64, torch.float32)
 
 
+@given(st.integers(0, 37), st.integers(0, 37))
+def test_a_slice_is_its_rows(start, stop):
+    rows = RaggedRows(MATRIX, np.arange(37), np.arange(37, dtype=np.float32))
+    start, stop = min(start, stop), max(start, stop)
+    found, expected = rows.take(slice(start, stop)), rows.take(np.arange(start, stop))
+    for name in ("ids", "offsets", "weights", "row_weights"):
+        assert torch.equal(getattr(found[0], name), getattr(expected[0], name))
+    assert found[1].tolist() == expected[0].row_weights.tolist() == list(range(start, stop))
+
+
+def test_of_a_slice_nothing_is_copied_but_what_torch_cannot_hold():
+    rows = RaggedRows(MATRIX)
+    assert np.shares_memory(rows.take(slice(3, 30))[0].weights.numpy(), MATRIX.data)
+    locked = MATRIX.copy()
+    for array in (locked.indices, locked.indptr, locked.data):
+        array.setflags(write=False)
+    for part in (slice(3, 30), np.arange(3, 30)):
+        batch, _ = RaggedRows(locked).take(part)
+        assert rows_of(batch) == [plain_row(i) for i in range(3, 30)]
+
+
+def test_a_selection_keeps_targets_weights_and_types():
+    rows = RaggedRows(MATRIX, np.arange(37), np.arange(37, dtype=np.float32))
+    part = rows.select(np.array([5, 3, 5]))
+    assert part.targets.tolist() == part.row_weights.tolist() == [5, 3, 5]
+    assert part.indices.dtype == MATRIX.indices.dtype
+    assert rows_of(part.take(slice(0, 3))[0]) == [plain_row(i) for i in (5, 3, 5)]
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 def test_index_types(dtype):
     matrix = csr_array(
