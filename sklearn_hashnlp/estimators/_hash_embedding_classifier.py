@@ -179,8 +179,9 @@ class HashEmbeddingClassifier(TrainedClassifier):
     What ``partial_fit`` and ``warm_start`` go on with are the weights and the state of the optimizer. A model that was
     copied, pickled or saved has the weights, and starts the optimizer anew.
 
-    An interrupt (Ctrl-C) ends ``fit`` early but in good order, with a warning: the model is the one reached so far, or
-    the best epoch's with ``early_stopping``, and ``history_`` holds the epochs that were finished.
+    An interrupt (Ctrl-C) ends ``fit`` early but in good order, with a warning: the model is the one reached so far, the
+    mean so far with ``average``, or the best epoch's with ``early_stopping``, and ``history_`` holds the epochs that
+    were finished.
 
     References
     ----------
