@@ -87,6 +87,12 @@ def test_documents_and_gradients_are_those_of_plain_torch(variant, num_hashes, a
     assert_the_same(*bags, *INPUTS)
 
 
+@pytest.mark.parametrize("aggregation", ["sum", "concat"])
+@pytest.mark.parametrize("embedding_dim", [1, 2, 4, 5, 7, 8, 9, 16, 20, 33])
+def test_vectors_of_any_width(embedding_dim, aggregation):
+    assert_the_same(*make_both(embedding_dim=embedding_dim, aggregation=aggregation, normalize="l2"), *INPUTS)
+
+
 OPTIONS = st.fixed_dictionaries(
     {
         "variant": st.sampled_from(["improved", "paper", "standard"]),
