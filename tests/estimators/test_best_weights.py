@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.estimators import HashEmbeddingClassifier
-from sklearn_hashnlp.estimators._best_weights import RowJournal
+from sklearn_hashnlp.estimators._best_weights import RowJournal, StopAtBest
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((600, 300)) < 0.03) * RNG.random((600, 300)))
@@ -67,6 +67,23 @@ def test_an_interrupt_ends_with_the_best_epoch_so_far():
     best = int(np.argmax([epoch["valid_acc"] for epoch in model.history_[:2]]))
     assert torch.equal(model.net_.module_.bag.pool, snapshots.states[best]["bag.pool"])
     assert model.predict(X).shape == (600,)
+
+
+def test_rows_that_were_first_trained_after_the_best_epoch_are_as_they_began(tmp_path):
+    model = HashEmbeddingClassifier(**SMALL, max_epochs=1).fit(X, Y)
+    module = model.net_.module_
+    expected = copy.deepcopy(module.state_dict())
+    untouched = (~module.bag.pool.any(dim=1)).nonzero().flatten()
+    keeper = StopAtBest(None, folder=str(tmp_path))
+    keeper.on_train_begin(model.net_)
+    model.net_.history.record("valid_acc", 0.5)
+    keeper.on_epoch_end(model.net_)
+    with torch.no_grad():
+        module.bag.pool[untouched[:5]] = 7.0
+    keeper.on_train_end(model.net_)
+    assert len(untouched) > 5
+    for name, value in module.state_dict().items():
+        assert torch.equal(value, expected[name]), name
 
 
 def test_a_journal_undoes_what_was_written_since():

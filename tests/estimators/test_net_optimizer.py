@@ -76,6 +76,17 @@ def test_one_of_another_kind_begins_anew():
     assert not new.state
 
 
+def test_a_mean_that_was_not_taken_is_not_handed_over():
+    module = make_module()
+    old = make_optimizer(module, "adagrad", learning_rate=0.1, average_after=0)
+    take_steps(module, old, slice(0, 3))
+    new = make_optimizer(module, "adagrad", learning_rate=0.1, average_after=0)
+    hand_over(old, new)
+    before = module.head[0].weight.detach().clone()
+    assert not new.load_average()
+    assert torch.equal(module.head[0].weight, before)
+
+
 def test_the_step_size_of_a_head_with_hidden_layers():
     def rates(name, hidden):
         return [group["lr"] for group in make_optimizer(make_module(hidden), name, learning_rate=0.2).param_groups]
