@@ -11,6 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+_SMALL = 2**26
+"""Up to so many bytes, memory is taken in huge pages: a random row is found faster, and little is taken in vain."""
+
 
 def lazy_zeros(
     shape: tuple[int, ...], *, dtype: torch.dtype | None = None, device: torch.device | str | None = None
@@ -19,7 +22,7 @@ def lazy_zeros(
 
     ``torch.zeros`` writes its zeros, which for 200,000,000 parameters takes time and 800 MB.
     ``numpy.zeros`` asks the system for pages that are zero already, but advises it to make them huge, so that on Linux
-    each row written commits 2 MB. This asks for ordinary pages.
+    each row written commits 2 MB. This asks for ordinary pages where the tensor has more than 64 MB.
 
     Parameters
     ----------
@@ -61,6 +64,6 @@ def _zero_bytes(n_bytes: int) -> mmap.mmap | NDArray[np.uint8]:
         pages = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except (MemoryError, OSError, OverflowError, ValueError) as error:
         raise MemoryError(f"A table of {n_bytes} bytes does not fit into memory.") from error
-    with suppress(AttributeError, OSError):  # where huge pages are for everybody; some kernels have none
-        pages.madvise(mmap.MADV_NOHUGEPAGE)
+    with suppress(AttributeError, OSError):  # some systems have no huge pages
+        pages.madvise(mmap.MADV_HUGEPAGE if n_bytes <= _SMALL else mmap.MADV_NOHUGEPAGE)
     return pages
