@@ -93,18 +93,18 @@ class HashEmbeddingClassifier(TrainedClassifier):
         an indicator matrix.
     optimizer : {"adagrad", "adam"}, default="adagrad"
         Row-wise AdaGrad or row-wise Adam. Adam wants a smaller ``learning_rate``; the source has 0.001.
-    learning_rate : float, default=0.1
+    learning_rate : float, default=0.2
         Step size; by AdaGrad, a head with hidden layers takes a tenth of it.
     learning_rate_schedule : {"constant", "linear"}, default="constant"
         ``"linear"``: the step size falls linearly to zero over ``max_epochs``. ``partial_fit`` keeps it constant.
-    average : bool, default=False
-        Whether ``fit`` ends with the mean of the weights over the second half of its steps. Not where rows are held
-        out: the best epoch's weights are kept then.
-    max_epochs : int, default=2
-        Passes over the training rows.
+    average : bool, default=True
+        Whether ``fit`` ends with the mean of the weights over the second half of its steps. Not after a single epoch,
+        and not where rows are held out: the best epoch's weights are kept then.
+    max_epochs : int or "auto", default="auto"
+        Passes over the training rows. ``"auto"``: two, from 20,000 rows on one, and 20 with ``early_stopping``.
     max_time : float or None, default=None
         Seconds of training after which ``fit`` ends, though not before the first step.
-    batch_size : int or "auto", default=32
+    batch_size : int or "auto", default=64
         Rows a step. ``"auto"``: the power of two nearest to a 256th of the rows, at least 32 and at most 128; 32 in
         ``partial_fit``.
     shuffle : bool, default=True
@@ -220,7 +220,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "learning_rate_schedule": [StrOptions({"constant", "linear"})],
         "average": ["boolean"],
-        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "max_epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "shuffle": ["boolean"],
@@ -257,12 +257,12 @@ class HashEmbeddingClassifier(TrainedClassifier):
         loss: str = "softmax",
         class_weight: dict[Any, float] | str | None = None,
         optimizer: str = "adagrad",
-        learning_rate: float = 0.1,
+        learning_rate: float = 0.2,
         learning_rate_schedule: str = "constant",
-        average: bool = False,
-        max_epochs: int = 2,
+        average: bool = True,
+        max_epochs: int | str = "auto",
         max_time: float | None = None,
-        batch_size: int | str = 32,
+        batch_size: int | str = 64,
         shuffle: bool = True,
         early_stopping: bool = False,
         validation_fraction: float = 0.05,

@@ -19,18 +19,19 @@ def make_text_classifier(
     *,
     features: str = "words",
     ngram_range: tuple[int, int] = (1, 2),
-    n_buckets: int = 10**6,
-    n_hashes: int = 2,
-    embedding_dim: int | str = 20,
+    n_buckets: int = 2**20,
+    n_hashes: int = 1,
+    n_embeddings: int = 2**20,
+    embedding_dim: int | str = "auto",
     loss: str = "softmax",
     class_weight: dict[Any, float] | str | None = None,
-    learning_rate: float = 0.1,
-    average: bool = False,
-    max_epochs: int = 2,
-    batch_size: int | str = 32,
+    learning_rate: float = 0.2,
+    average: bool = True,
+    max_epochs: int | str = "auto",
+    batch_size: int | str = 64,
     early_stopping: bool = False,
     device: str = "cpu",
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     callbacks: list[Any] | None = None,
     random_state: int | np.random.RandomState | None = None,
     verbose: int = 0,
@@ -52,30 +53,33 @@ def make_text_classifier(
         inflected, or where the language itself is asked for.
     ngram_range : (int, int), default=(1, 2)
         Fewest and most words of an n-gram; ``features="characters"`` has no use for it.
-    n_buckets : int, default=10**6
+    n_buckets : int, default=2**20
         Vectors in the shared pool: fewer make a smaller model.
-    n_hashes : int, default=2
-        Vectors of the pool that make up one n-gram's.
-    embedding_dim : int or "auto", default=20
+    n_hashes : int, default=1
+        Vectors of the pool that make up one n-gram's. In a pool of this size a second one costs time and gains nothing;
+        in a small pool it may.
+    n_embeddings : int, default=2**20
+        Rows of the importance table.
+    embedding_dim : int or "auto", default="auto"
         Length of a vector; ``"auto"`` goes by the number of classes.
     loss : {"softmax", "ova", "hinge"}, default="softmax"
         Cross-entropy; ``"ova"``, with which documents may have any number of labels; or a margin.
     class_weight : dict, "balanced" or None, default=None
         How much the documents of each label count.
-    learning_rate : float, default=0.1
+    learning_rate : float, default=0.2
         Step size.
-    average : bool, default=False
-        Whether to end with the mean of the weights over the second half of the training.
-    max_epochs : int, default=2
-        Passes over the documents.
-    batch_size : int or "auto", default=32
+    average : bool, default=True
+        Whether to end with the mean of the weights over the second half of the training, if that is more than one pass.
+    max_epochs : int or "auto", default="auto"
+        Passes over the documents; ``"auto"`` is two, from 20,000 documents on one, and 20 with ``early_stopping``.
+    batch_size : int or "auto", default=64
         Documents a step; ``"auto"`` goes by their number.
     early_stopping : bool, default=False
-        Whether to hold out some documents and keep the epoch that is best on them; set ``max_epochs`` higher then.
+        Whether to hold out some documents and keep the epoch that is best on them.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where to train and predict.
-    n_jobs : int, default=None
-        Threads of the vectorizer; None is one, -1 is all.
+    n_jobs : int or None, default=-1
+        Threads of the vectorizer; -1 is one for each processor, None is one. The result does not depend on it.
     callbacks : list of skorch callbacks or None, default=None
         Handed to skorch as they are.
     random_state : int, RandomState instance or None, default=None
@@ -133,6 +137,7 @@ def make_text_classifier(
     classifier = HashEmbeddingClassifier(
         n_buckets=n_buckets,
         n_hashes=n_hashes,
+        n_embeddings=n_embeddings,
         embedding_dim=embedding_dim,
         loss=loss,
         class_weight=class_weight,

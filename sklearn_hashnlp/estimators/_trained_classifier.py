@@ -188,14 +188,17 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         state: dict[str, Any] = dict(super().__getstate__())
         if "net_" in state:  # by its learned values: a table that is mostly untouched is not written out
             state["net_"] = self.net_.to_state()
+            state["_training_state"] = self._get_training_state()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        net_state = state.pop("net_", None)
+        net_state, training_state = state.pop("net_", None), state.pop("_training_state", None)
         super().__setstate__(state)
         if net_state is not None:
             values, arrays = net_state
             self._hold(net_from_state(values, arrays, self.history_))
+        if training_state is not None:
+            self._set_training_state(*training_state)
 
 
 def _plain_entry(entry: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from sklearn_hashnlp.estimators._training_plan import TrainingPlan
 
 _SEEDS = 2**31 - 1
 _DIM_WITH_HIDDEN_LAYERS = 20
+_EPOCHS_WITH_EARLY_STOPPING = 20
+_MANY_ROWS = 20_000  # from there on a second pass gains nothing
 _PARAMETER_OF = {  # those that are called otherwise in a net
     "num_embeddings": "n_embeddings",
     "num_buckets": "n_buckets",
@@ -143,13 +145,14 @@ def training_plan(estimator: Any, n_rows: int, seed: int) -> TrainingPlan:
     """
     patience, plateau = estimator.n_iter_no_change, estimator.lr_plateau
     folder = estimator.checkpoint_dir
+    max_epochs = _max_epochs(estimator, n_rows)
     return TrainingPlan(
         loss=estimator.loss,
         optimizer=estimator.optimizer,
         learning_rate=float(estimator.learning_rate),
         schedule=estimator.learning_rate_schedule,
-        average=bool(estimator.average),
-        max_epochs=int(estimator.max_epochs),
+        average=bool(estimator.average) and max_epochs > 1,
+        max_epochs=max_epochs,
         max_time=None if estimator.max_time is None else float(estimator.max_time),
         batch_size=_batch_size(estimator, n_rows),
         shuffle=bool(estimator.shuffle),
@@ -196,6 +199,14 @@ def _batch_size(estimator: Any, n_rows: int) -> int:
     if estimator.batch_size != "auto":
         return int(estimator.batch_size)
     return int(2 ** np.clip(np.round(np.log2(n_rows / 256)), 5, 7))
+
+
+def _max_epochs(estimator: Any, n_rows: int) -> int:
+    if estimator.max_epochs != "auto":
+        return int(estimator.max_epochs)
+    if estimator.early_stopping:
+        return _EPOCHS_WITH_EARLY_STOPPING
+    return 2 if n_rows < _MANY_ROWS else 1
 
 
 def _dropout(estimator: Any) -> tuple[int, int] | None:

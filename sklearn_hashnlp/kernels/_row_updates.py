@@ -148,17 +148,21 @@ def are_ascending(rows: NDArray[np.int64]) -> bool:
 
 
 @compiled
-def add_drift(table: NDArray[Any], drift: NDArray[Any], scale: Number) -> None:
-    """Add ``scale * drift`` to a table in place, and write only where that changes something.
+def add_drift(table: NDArray[Any], drift: NDArray[Any], marks: NDArray[Any], scale: Number) -> None:
+    """Add ``scale * drift`` to the marked rows of a table in place.
+
+    The others are neither read nor written: a page of memory that was never written stays so.
 
     Parameters
     ----------
     table, drift : ndarray of float of shape (n_rows, n_columns)
         The table, and what :func:`adagrad_rows` or :func:`adam_rows` added up.
+    marks : ndarray of float of shape (n_rows,)
+        Not zero for rows that ever took a step.
     scale : float
         Of the table's dtype.
     """
     for row in range(len(table)):
-        for column in range(table.shape[1]):
-            if drift[row, column] != 0:  # a page of memory that was never written stays so
+        if marks[row] != 0:
+            for column in range(table.shape[1]):
                 table[row, column] += scale * drift[row, column]

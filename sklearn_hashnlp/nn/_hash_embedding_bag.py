@@ -160,7 +160,11 @@ class HashEmbeddingBag(HashTables):
         offsets = offsets.to(torch.int64)
         if per_sample_weights is None:
             per_sample_weights = torch.ones_like(ids, dtype=self.pool.dtype)
-        if self.sparse and self.aggregation != "median" and runs_compiled(self.pool, ids, per_sample_weights):
+        if (
+            self.sparse
+            and (self.aggregation != "median" or self.importance is None)
+            and runs_compiled(self.pool, ids, per_sample_weights)
+        ):
             return self._embed_compiled(ids, offsets, per_sample_weights)
         rows, slots = self.locate(ids)  # (values,), (values, k)
         importance = self.weights_of(rows)  # (values, k)

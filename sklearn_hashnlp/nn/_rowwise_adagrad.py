@@ -60,6 +60,8 @@ class RowwiseAdagrad(RowwiseOptimizer):
     True
     """
 
+    row_mark = "sum"
+
     def __init__(
         self, params: Iterable[Any], lr: float = 0.1, eps: float = 1e-10, *, average_after: int | None = None
     ) -> None:

@@ -57,6 +57,8 @@ class RowwiseAdam(RowwiseOptimizer):
     True
     """
 
+    row_mark = "steps"
+
     def __init__(
         self,
         params: Iterable[Any],

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from inspect import unwrap
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -35,7 +35,14 @@ class RowwiseOptimizer(Optimizer):
         Options of a parameter group.
     average_after : int or None
         After how many steps the mean of the weights begins; None is never.
+
+    Attributes
+    ----------
+    row_mark : str
+        The subclass's state that is not zero for each row of a table that ever took a step.
     """
+
+    row_mark: ClassVar[str]
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any], average_after: int | None) -> None:
         for name in ("lr", "eps"):
@@ -113,13 +120,14 @@ class RowwiseOptimizer(Optimizer):
         for group in self.param_groups:
             n_steps = 0 if group["average_after"] is None else group["steps"] - group["average_after"]
             for parameter in group["params"]:
-                drift = self.state[parameter].pop("drift", None)
+                state = self.state[parameter]
+                drift, marks = state.pop("drift", None), state.get(self.row_mark)
                 if drift is None:
                     continue
                 found = True
-                if _is_compiled(parameter) and parameter.is_contiguous():
+                if _is_compiled(parameter) and isinstance(marks, Tensor) and marks.shape == parameter.shape[:1]:
                     table = parameter.detach().view(drift.shape).numpy()
-                    add_drift(table, drift.numpy(), table.dtype.type(1 / n_steps))
+                    add_drift(table, drift.numpy(), marks.numpy(), table.dtype.type(1 / n_steps))
                     increment_version(parameter)
                 else:
                     parameter.add_(drift.view_as(parameter), alpha=1 / n_steps)
