@@ -125,7 +125,7 @@ class RowwiseOptimizer(Optimizer):
                 if drift is None:
                     continue
                 found = True
-                if _is_compiled(parameter) and isinstance(marks, Tensor) and marks.shape == parameter.shape[:1]:
+                if _is_compiled(parameter) and isinstance(marks, Tensor) and marks.shape == (drift.shape[0],):
                     table = parameter.detach().view(drift.shape).numpy()
                     add_drift(table, drift.numpy(), marks.numpy(), table.dtype.type(1 / n_steps))
                     increment_version(parameter)
