@@ -98,13 +98,13 @@ class HashEmbeddingClassifier(TrainedClassifier):
     learning_rate_schedule : {"constant", "linear"}, default="constant"
         ``"linear"``: the step size falls linearly to zero over ``max_epochs``. ``partial_fit`` keeps it constant.
     average : bool, default=True
-        Whether ``fit`` ends with the mean of the weights over the second half of its steps. Not after a single epoch,
-        and not where rows are held out: the best epoch's weights are kept then.
+        Whether ``fit`` ends with the mean of the weights over the last quarter of its steps: a single pass else ends
+        where its last rows have pushed it. Not where rows are held out: the best epoch's weights are kept then.
     max_epochs : int or "auto", default="auto"
         Passes over the training rows. ``"auto"``: two, from 20,000 rows on one, and 20 with ``early_stopping``.
     max_time : float or None, default=None
         Seconds of training after which ``fit`` ends, though not before the first step.
-    batch_size : int or "auto", default=64
+    batch_size : int or "auto", default="auto"
         Rows a step. ``"auto"``: the power of two nearest to a 256th of the rows, at least 32 and at most 128; 32 in
         ``partial_fit``.
     shuffle : bool, default=True
@@ -262,7 +262,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
         average: bool = True,
         max_epochs: int | str = "auto",
         max_time: float | None = None,
-        batch_size: int | str = 64,
+        batch_size: int | str = "auto",
         shuffle: bool = True,
         early_stopping: bool = False,
         validation_fraction: float = 0.05,

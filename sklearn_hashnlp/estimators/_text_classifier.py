@@ -28,7 +28,7 @@ def make_text_classifier(
     learning_rate: float = 0.2,
     average: bool = True,
     max_epochs: int | str = "auto",
-    batch_size: int | str = 64,
+    batch_size: int | str = "auto",
     early_stopping: bool = False,
     device: str = "cpu",
     n_jobs: int | None = -1,
@@ -69,10 +69,10 @@ def make_text_classifier(
     learning_rate : float, default=0.2
         Step size.
     average : bool, default=True
-        Whether to end with the mean of the weights over the second half of the training, if that is more than one pass.
+        Whether to end with the mean of the weights over the last quarter of the training.
     max_epochs : int or "auto", default="auto"
         Passes over the documents; ``"auto"`` is two, from 20,000 documents on one, and 20 with ``early_stopping``.
-    batch_size : int or "auto", default=64
+    batch_size : int or "auto", default="auto"
         Documents a step; ``"auto"`` goes by their number.
     early_stopping : bool, default=False
         Whether to hold out some documents and keep the epoch that is best on them.

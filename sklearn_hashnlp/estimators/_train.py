@@ -61,7 +61,7 @@ def train(net: RaggedNet, rows: RaggedRows, valid_rows: RaggedRows | None, plan:
         net.module_,
         plan.optimizer,
         learning_rate=plan.learning_rate,
-        average_after=n_steps // 2 if averages else None,
+        average_after=n_steps - max(1, n_steps // 4) if averages else None,
     )
     hand_over(net.optimizer_, optimizer)
     net.optimizer_, net.lr = optimizer, plan.learning_rate

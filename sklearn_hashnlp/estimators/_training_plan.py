@@ -21,7 +21,7 @@ class TrainingPlan:
     schedule : {"constant", "linear"}
         Whether the step size falls linearly, to 0 after the last planned step.
     average : bool
-        Whether to end with the mean of the weights over the second half of the planned steps. Not done where there are
+        Whether to end with the mean of the weights over the last quarter of the planned steps. Not done where there are
         validation rows, by which the kept weights are chosen.
     max_epochs : int
         Passes over the rows.

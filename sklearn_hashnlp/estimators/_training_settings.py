@@ -151,7 +151,7 @@ def training_plan(estimator: Any, n_rows: int, seed: int) -> TrainingPlan:
         optimizer=estimator.optimizer,
         learning_rate=float(estimator.learning_rate),
         schedule=estimator.learning_rate_schedule,
-        average=bool(estimator.average) and max_epochs > 1,
+        average=bool(estimator.average),
         max_epochs=max_epochs,
         max_time=None if estimator.max_time is None else float(estimator.max_time),
         batch_size=_batch_size(estimator, n_rows),
