@@ -39,7 +39,7 @@ WORDLESS = {"characters", TUNED, FASTTEXT, "svm-characters"}
 # up and do not multiply. Most are parameters of a step of the pipeline.
 TUNING: list[tuple[str, list[Any]]] = [
     ("features", ["words", "words+characters", "characters"]),
-    ("classifier__loss", ["softmax", "hinge"]),
+    ("classifier__loss", ["softmax", "ova", "hinge"]),
     ("classifier__learning_rate", [0.1, 0.2, 0.4]),
     ("classifier__max_epochs", [1, 2, 3, 5]),
     ("classifier__batch_size", ["auto", 32, 64]),

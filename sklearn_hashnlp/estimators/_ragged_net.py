@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from joblib import cpu_count
 from numpy.typing import NDArray
 from skorch import NeuralNetClassifier
 from skorch.callbacks import Callback, EpochTimer, PassthroughScoring, PrintLog
@@ -20,6 +21,7 @@ from torch import Tensor
 
 from sklearn_hashnlp.estimators._batches import RaggedBatches, RaggedRows
 from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings
+from sklearn_hashnlp.estimators._in_threads import in_threads
 from sklearn_hashnlp.estimators._net_optimizer import pack_optimizer, unpack_optimizer
 from sklearn_hashnlp.estimators._ragged_batch import RaggedBatch
 from sklearn_hashnlp.estimators._row_losses import SoftmaxLoss
@@ -222,15 +224,23 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
         """
         head = deepcopy(self.module_.head).double().eval()
         scores, documents, n_documents = [], [], 0
+        batches = (batch for batch, _ in RaggedBatches(rows, PREDICT_ROWS, most_values=PREDICT_VALUES))
         with torch.inference_mode():
-            for batch, _ in RaggedBatches(rows, PREDICT_ROWS, most_values=PREDICT_VALUES):
-                batch = batch.to(self.device)
-                documents.append(self.module_.bag(batch.ids, batch.offsets, batch.weights))
-                n_documents += len(batch)
+            for vectors in in_threads(
+                self._embed, batches, cpu_count() if torch.device(self.device).type == "cpu" else 1
+            ):
+                documents.append(vectors)
+                n_documents += len(vectors)
                 if n_documents % PREDICT_ROWS == 0 or n_documents == len(rows):
                     block, documents = torch.cat(documents), []
                     scores.append(head(block.double()).float().cpu().numpy())
         return np.concatenate(scores).astype(np.float64)
+
+    def _embed(self, batch: RaggedBatch) -> Tensor:
+        batch = batch.to(self.device)
+        with torch.inference_mode():  # each thread has a mode of its own
+            vectors: Tensor = self.module_.bag(batch.ids, batch.offsets, batch.weights)
+        return vectors
 
     def get_loss(self, y_pred: Tensor, y_true: Tensor, X: Any = None, training: bool = False) -> Tensor:
         """Measure one batch.
