@@ -217,21 +217,56 @@ def _embed(
             vector[column] /= total
 
 
+class BagGroups(NamedTuple):
+    """Which values share a row, for each table, as :func:`group_rows` tells.
+
+    Parameters
+    ----------
+    pool : tuple of ndarray
+        Of the flattened slots.
+    importance : tuple of ndarray
+        Of the importance rows.
+    """
+
+    pool: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
+    importance: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
+
+
+def group_bags(rows: NDArray[np.int32], slots: NDArray[np.int32], n_rows: int, n_slots: int) -> BagGroups:
+    """Bring together the values that share a row, for :func:`bag_gradients`.
+
+    Parameters
+    ----------
+    rows, slots : ndarray of int32
+        As :func:`locate_ids` gives them.
+    n_rows, n_slots : int
+        Sizes of the importance table and of the pool.
+
+    Returns
+    -------
+    BagGroups
+        Of both tables.
+    """
+    return BagGroups(group_rows(slots.reshape(slots.size), n_slots), group_rows(rows, n_rows))
+
+
 def embed_bags(
-    ids: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    slots: NDArray[np.int32],
     offsets: NDArray[np.int64],
     counts: NDArray[Any],
     pool: NDArray[Any],
     importance: NDArray[Any] | None,
-    constants: NDArray[np.uint64],
     layout: BagLayout,
 ) -> Bags:
     """Add up the hash embeddings of each document's ids.
 
     Parameters
     ----------
-    ids : ndarray of int64 of shape (n_values,)
-        Ids of all documents, end to end.
+    rows : ndarray of int32 of shape (n_values,)
+        Importance rows of the ids of all documents, end to end.
+    slots : ndarray of int32 of shape (n_values, k)
+        Their pool rows.
     offsets : ndarray of int64 of shape (n_documents + 1,)
         Where each document begins, and the end.
     counts : ndarray of float of shape (n_values,)
@@ -240,8 +275,6 @@ def embed_bags(
         E.
     importance : ndarray of float of shape (n_embeddings, k) or None
         P; None for ``STANDARD``.
-    constants : ndarray of uint64 of shape (k + 1, 2)
-        Of the hash functions.
     layout : BagLayout
         What to do with them.
 
@@ -251,8 +284,6 @@ def embed_bags(
         Vectors of the documents.
     """
     standard = importance is None
-    table = pool if importance is None else importance
-    rows, slots = locate_ids(ids, constants, len(table), len(pool), layout.variant)
     n_hashes, width = slots.shape[1], pool.shape[1]
     width = width * n_hashes if layout.side_by_side else width
     append_weight = layout.append_weight and not standard
@@ -270,7 +301,7 @@ def embed_bags(
         counts,
         rows,
         slots,
-        table,
+        pool if importance is None else importance,
         pool,
         standard,
         layout.side_by_side,
@@ -364,6 +395,7 @@ def bag_gradients(
     pool: NDArray[Any],
     importance: NDArray[Any] | None,
     layout: BagLayout,
+    groups: BagGroups,
 ) -> tuple[RowGradients, RowGradients | None]:
     """Differentiate :func:`embed_bags` with respect to both tables.
 
@@ -382,6 +414,8 @@ def bag_gradients(
         The tables, unchanged since.
     layout : BagLayout
         As there.
+    groups : BagGroups
+        What :func:`group_bags` gave.
 
     Returns
     -------
@@ -390,28 +424,28 @@ def bag_gradients(
     importance : RowGradients or None
         Of the importance; None for ``STANDARD``.
     """
-    n_values, n_hashes = bags.slots.shape
+    n_hashes = bags.slots.shape[1]
     gradients = gradients.copy()
     pulls = np.empty_like(bags.norms)
     _descend(gradients, bags.documents, bags.norms, pulls)
     products = np.empty_like(bags.weights)
-    order, starts, slots = group_rows(bags.slots.reshape(n_values * n_hashes), len(pool))
+    order, starts, slots = groups.pool
     of_pool = RowGradients(slots, np.zeros((len(slots), pool.shape[1]), dtype=pool.dtype))
     _pool_gradients(
         order,
         starts,
         slots,
         n_hashes if layout.side_by_side else 1,
-        bags.owners.reshape(-1),
-        bags.weights.reshape(-1),
+        bags.owners.reshape(bags.owners.size),
+        bags.weights.reshape(bags.weights.size),
         gradients,
         pool,
-        products.reshape(-1),
+        products.reshape(products.size),
         of_pool.values,
     )
     if importance is None:
         return of_pool, None
-    order, starts, rows = group_rows(bags.rows, len(importance))
+    order, starts, rows = groups.importance
     of_importance = RowGradients(rows, np.zeros((len(rows), n_hashes), dtype=pool.dtype))
     _importance_gradients(
         order,

@@ -10,10 +10,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from sklearn_hashnlp.kernels._hash_bags import BagLayout, RowGradients, bag_gradients, embed_bags
+from sklearn_hashnlp.kernels._hash_bags import (
+    BagLayout,
+    RowGradients,
+    bag_gradients,
+    embed_bags,
+    group_bags,
+    locate_ids,
+)
+from sklearn_hashnlp.nn._side_thread import beside
 from sklearn_hashnlp.nn._universal_hash import INTEGERS
 
 _DTYPES = (torch.float32, torch.float64)
+_FEW = 2**11  # values that are not worth another thread
 
 
 class CompiledBag(torch.autograd.Function):
@@ -34,6 +43,7 @@ class CompiledBag(torch.autograd.Function):
         counts: Tensor,
         constants: NDArray[np.uint64],
         layout: BagLayout,
+        will_return: bool,
     ) -> Tensor:
         """Embed documents.
 
@@ -51,21 +61,29 @@ class CompiledBag(torch.autograd.Function):
             Of the hash functions.
         layout : BagLayout
             What to do with the tables.
+        will_return : bool
+            Whether gradients are to be expected.
 
         Returns
         -------
         Tensor of shape (n_documents, output_dim)
             A vector a document.
         """
+        n_slots, n_rows = len(pool), len(pool if importance is None else importance)
+        rows, slots = locate_ids(ids.contiguous().numpy(), constants, n_rows, n_slots, layout.variant)
+        work = (group_bags, rows, slots, n_rows, n_slots)
+        # The way back needs the values in groups, and the way there does not: it costs no time beside that.
+        groups = beside(*work) if will_return and slots.size > _FEW else None
         bags = embed_bags(
-            ids.contiguous().numpy(),
+            rows,
+            slots,
             offsets.contiguous().numpy(),
             counts.detach().contiguous().numpy(),
             pool.detach().numpy(),
             None if importance is None else importance.detach().numpy(),
-            constants,
             layout,
         )
+        ctx.groups = (lambda: group_bags(*work[1:])) if groups is None else groups.result
         ctx.save_for_backward(pool, importance, counts)  # torch notices when a table is changed before the way back
         ctx.bags, ctx.layout = bags, layout
         return torch.from_numpy(bags.documents)
@@ -95,12 +113,13 @@ class CompiledBag(torch.autograd.Function):
             pool.detach().numpy(),
             None if importance is None else importance.detach().numpy(),
             ctx.layout,
+            ctx.groups(),
         )
         wanted = ctx.needs_input_grad
         return (
             _as_sparse(of_pool, pool) if wanted[0] else None,
             _as_sparse(of_importance, importance) if wanted[1] and of_importance is not None else None,
-            *[None] * 5,
+            *[None] * 6,
         )
 
 

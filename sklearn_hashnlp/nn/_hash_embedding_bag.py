@@ -193,7 +193,7 @@ class HashEmbeddingBag(HashTables):
         )
         constants = np.array(self._constants, dtype=np.uint64)
         arguments = (self.pool, self.importance, ids.to(torch.int64), offsets, counts, constants, layout)
-        documents: Tensor = CompiledBag.apply(*arguments)  # type: ignore[no-untyped-call]
+        documents: Tensor = CompiledBag.apply(*arguments, torch.is_grad_enabled())  # type: ignore[no-untyped-call]
         return documents
 
     def _gather(self, slots: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:

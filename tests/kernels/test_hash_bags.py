@@ -17,6 +17,7 @@ from sklearn_hashnlp.kernels._hash_bags import (
     BagLayout,
     bag_gradients,
     embed_bags,
+    group_bags,
     locate_ids,
 )
 from sklearn_hashnlp.nn._universal_hash import hash_array, hash_constants
@@ -135,11 +136,23 @@ def test_places_are_those_of_the_hash_functions(ids, seed, n_hashes, n_rows, n_s
     assert slots.tolist() == expected_slots.tolist()
 
 
+def embed(ids, offsets, counts, pool, importance, constants, layout):
+    n_rows = len(pool if importance is None else importance)
+    rows, slots = locate_ids(ids, constants, n_rows, len(pool), layout.variant)
+    return embed_bags(rows, slots, offsets, counts, pool, importance, layout)
+
+
+def differentiate(upstream, bags, counts, pool, importance, layout):
+    n_rows = len(pool if importance is None else importance)
+    groups = group_bags(bags.rows, bags.slots, n_rows, len(pool))
+    return bag_gradients(upstream, bags, counts, pool, importance, layout, groups)
+
+
 @layouts
 @pytest.mark.parametrize("n_hashes", [1, 2, 3, 4])
 def test_documents_are_the_sums_of_a_plain_loop(layout, n_hashes):
     pool, importance = make_tables(layout.variant, n_hashes)
-    bags = embed_bags(IDS, OFFSETS, COUNTS, pool, importance, constants_of(n_hashes), layout)
+    bags = embed(IDS, OFFSETS, COUNTS, pool, importance, constants_of(n_hashes), layout)
     expected = plain_documents(IDS, OFFSETS, COUNTS, pool, importance, layout, n_hashes)
     np.testing.assert_allclose(bags.documents, expected, rtol=1e-12, atol=1e-14)
     assert not bags.documents[[1, 4, 5]].any()  # empty, all counts zero, empty
@@ -153,10 +166,10 @@ def test_gradients_are_those_of_finite_differences(layout, n_hashes):
     constants, step = constants_of(n_hashes), 1e-6
     if importance is not None:
         importance[importance == 0] = 0.1  # the l1 norm has a kink at zero
-    bags = embed_bags(IDS, OFFSETS, COUNTS, pool, importance, constants, layout)
+    bags = embed(IDS, OFFSETS, COUNTS, pool, importance, constants, layout)
     upstream = np.random.default_rng(1).normal(size=bags.documents.shape)
     kept = upstream.copy()
-    found = bag_gradients(upstream, bags, COUNTS, pool, importance, layout)
+    found = differentiate(upstream, bags, COUNTS, pool, importance, layout)
     assert (upstream == kept).all()
     rows, slots = plain_places(IDS, layout.variant, n_hashes, N_ROWS, N_SLOTS)
     for table, gradient, used in zip((pool, importance), found, (slots, rows), strict=True):
@@ -171,7 +184,7 @@ def test_gradients_are_those_of_finite_differences(layout, n_hashes):
             ends = []
             for side in (step, -step):
                 table[place] += side
-                changed = embed_bags(IDS, OFFSETS, COUNTS, pool, importance, constants, layout)
+                changed = embed(IDS, OFFSETS, COUNTS, pool, importance, constants, layout)
                 ends.append((changed.documents * upstream).sum())
                 table[place] -= side
             expected[place] = (ends[0] - ends[1]) / (2 * step)
@@ -183,12 +196,12 @@ def test_no_documents_and_no_values(layout):
     pool, importance = make_tables(layout.variant, 2)
     nothing = np.array([], dtype=np.int64)
     for offsets in ([0], [0, 0, 0]):
-        bags = embed_bags(nothing, np.array(offsets), np.array([]), pool, importance, constants_of(2), layout)
+        bags = embed(nothing, np.array(offsets), np.array([]), pool, importance, constants_of(2), layout)
         assert bags.documents.shape[0] == len(offsets) - 1
         assert not bags.documents.any()
         for table, gradient in zip(
             (pool, importance),
-            bag_gradients(np.ones_like(bags.documents), bags, np.array([]), pool, importance, layout),
+            differentiate(np.ones_like(bags.documents), bags, np.array([]), pool, importance, layout),
             strict=True,
         ):
             assert gradient is None if table is None else gradient.values.shape == (0, table.shape[1])
@@ -203,9 +216,9 @@ def test_single_precision_stays_single_and_close_and_the_same(layout):
     constants, results = constants_of(2), []
     for dtype in (np.float64, np.float32, np.float32):
         pool, importance = make_tables(layout.variant, 2, dtype)
-        bags = embed_bags(ids, offsets, counts.astype(dtype), pool, importance, constants, layout)
+        bags = embed(ids, offsets, counts.astype(dtype), pool, importance, constants, layout)
         upstream = np.ones_like(bags.documents)
-        gradients = bag_gradients(upstream, bags, counts.astype(dtype), pool, importance, layout)
+        gradients = differentiate(upstream, bags, counts.astype(dtype), pool, importance, layout)
         results.append([bags.documents, *(gradient.values for gradient in gradients if gradient is not None)])
     double, single, again = results
     for part, expected in zip(single, double, strict=True):
@@ -228,12 +241,10 @@ def test_a_document_depends_on_its_values_alone(lengths, seed, variant, norm, ap
     ids, counts = rng.integers(0, 30, offsets[-1]), rng.normal(size=offsets[-1])
     pool, importance = make_tables(variant, 2)
     layout = BagLayout(variant, side_by_side=True, append_weight=append_weight, norm=norm)
-    together = embed_bags(ids, offsets, counts, pool, importance, constants_of(2), layout).documents
+    together = embed(ids, offsets, counts, pool, importance, constants_of(2), layout).documents
     for document, length in enumerate(lengths):
         own = slice(offsets[document], offsets[document + 1])
-        alone = embed_bags(
-            ids[own], np.array([0, length]), counts[own], pool, importance, constants_of(2), layout
-        ).documents
+        alone = embed(ids[own], np.array([0, length]), counts[own], pool, importance, constants_of(2), layout).documents
         assert alone.tobytes() == together[document].tobytes()
 
 
@@ -245,4 +256,4 @@ def test_pool_rows_of_ids_without_weight_are_not_read():
     unread = np.setdiff1d(slots[0], slots[rows != rows[0]])
     assert len(unread)
     pool[unread] = np.nan
-    assert np.isfinite(embed_bags(IDS, OFFSETS, COUNTS, pool, importance, constants_of(2), layout).documents).all()
+    assert np.isfinite(embed(IDS, OFFSETS, COUNTS, pool, importance, constants_of(2), layout).documents).all()

@@ -1,0 +1,52 @@
+"""A second thread for kernels that do not depend on what the first is doing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+class _Side:
+    """The one thread of this process; a forked process, which has none of its parent's threads, makes its own."""
+
+    pool: ThreadPoolExecutor | None = None
+
+
+def _forget() -> None:
+    _Side.pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def beside(work: Callable[..., Result], *arguments: Any) -> Future[Result]:
+    """Begin some work on the side.
+
+    Who does what is fixed beforehand, so results do not depend on how fast the threads are, nor on how many
+    processors there are.
+
+    Parameters
+    ----------
+    work : callable
+        What to do; it must not call this function, and should let go of Python's lock.
+    *arguments : object
+        For it.
+
+    Returns
+    -------
+    concurrent.futures.Future
+        Its ``result()`` waits for the end.
+
+    Examples
+    --------
+    >>> beside(max, 3, 5).result()
+    5
+    """
+    if _Side.pool is None:
+        _Side.pool = ThreadPoolExecutor(1, thread_name_prefix="hashnlp-side")
+    return _Side.pool.submit(work, *arguments)
