@@ -92,7 +92,7 @@ Jobs = Annotated[
     typer.Option(
         "--n-jobs",
         "-j",
-        help="Threads that turn texts into n-grams; -1: all.",
+        help="Threads that turn texts into n-grams; without it: all processors.",
         show_default=False,
         callback=_refuse_no_threads,
     ),

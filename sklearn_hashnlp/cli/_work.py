@@ -104,7 +104,7 @@ def make_pipeline(*, seed: int, device: str, n_jobs: int | None, epochs: int | N
     device : {"cpu", "cuda", "auto"}
         Where to train.
     n_jobs : int or None
-        Threads of the vectorizer.
+        Threads of the vectorizer; None for the default.
     epochs : int or None
         Passes over the data; None for the default.
     features : {"words", "words+characters", "characters"}, default="words"
@@ -117,10 +117,13 @@ def make_pipeline(*, seed: int, device: str, n_jobs: int | None, epochs: int | N
     """
     from sklearn_hashnlp.estimators import make_text_classifier
 
-    pipeline = make_text_classifier(features=features, device=device, n_jobs=n_jobs, random_state=seed)
-    if epochs is not None:
-        pipeline.set_params(classifier__max_epochs=epochs)
-    return pipeline
+    given = {"n_jobs": n_jobs, "max_epochs": epochs}
+    return make_text_classifier(
+        features=features,
+        device=device,
+        random_state=seed,
+        **{name: value for name, value in given.items() if value is not None},
+    )
 
 
 def train_pipeline(screen: Screen, pipeline: Any, texts: list[str], labels: NDArray[np.str_]) -> None:

@@ -54,7 +54,9 @@ def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
     if not matrix.data.all():
         matrix = matrix.copy()
         matrix.eliminate_zeros()
-    if matrix.nnz and any_scale:
+    if not matrix.nnz or (matrix.data.min() >= _SMALL and matrix.data.max() <= _LARGE):
+        return matrix  # counts, nearly always: two looks at what is there
+    if any_scale:
         # The appended zero gives an empty last row a place to begin; empty rows are then repeated no times.
         largest = np.maximum.reduceat(np.append(np.abs(matrix.data), np.float32(0)), matrix.indptr[:-1])
         strange = (largest > _LARGE) | (largest < _SMALL)
@@ -62,7 +64,7 @@ def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
             divisor = np.where(strange, largest, np.float32(1))  # dividing by 1 leaves the other rows as they are
             data = matrix.data / np.repeat(divisor, np.diff(matrix.indptr))
             matrix = csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-    elif matrix.nnz:
+    else:
         place = int(np.abs(matrix.data).argmax())
         if abs(matrix.data[place]) > _LARGE:
             row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1

@@ -20,17 +20,26 @@ def test_the_demo_keeps_its_promise(hashnlp: Any, tmp_path: Path, monkeypatch: p
     report = result.json
     # The corpus is the running Python's: the promise was measured on 3.11 to 3.13, later libraries are other texts.
     slack = 0.0 if sys.version_info < (3, 14) else 0.02
-    assert report["hash_embedding"]["accuracy"] >= 0.85 - slack
+    assert report["hash_embedding"]["accuracy"] >= 0.88 - slack
     assert report["hash_embedding"]["accuracy"] >= report["tfidf_linear_svc"]["accuracy"] - slack
+    # Of the same n-grams a linear model may well make more: it is near, and is shown.
+    ahead = report["tfidf_characters_linear_svc"]["accuracy"] > report["hash_embedding"]["accuracy"]
+    assert report["tfidf_characters_linear_svc"]["accuracy"] == pytest.approx(
+        report["hash_embedding"]["accuracy"], abs=0.02
+    )
     assert Path(report["picture"]).read_bytes().startswith(b"\x89PNG")
     assert "Epoch 1/" in result.err
-    assert len(load_model(report["model"]).classes_) == 20
+    model = load_model(report["model"])
+    assert len(model.classes_) == 20
+    assert [name for name, _ in model["vectorizer"].transformer_list] == ["words", "characters"]
 
     # Again, over the first one's model, where matplotlib is not installed, for people.
     monkeypatch.setitem(sys.modules, "sklearn_hashnlp.plotting", None)
     result = hashnlp("demo", "--output", "hashnlp-demo")
     assert result.code == 0, result.err
     assert f"{report['hash_embedding']['accuracy']:.4f}" in result.out
-    assert "hashnlp predict --model hashnlp-demo/model" in result.out
+    assert f"{report['tfidf_characters_linear_svc']['accuracy']:.4f}" in result.out
+    assert ("TF-IDF, words + characters + LinearSVC is ahead here." in result.out) is ahead
+    assert "hashnlp predict --model hashnlp-demo/model --top 3 --proba" in result.out
     assert "No picture" in result.err
     assert "Picture" not in result.out

@@ -23,7 +23,8 @@ def test_every_row_moves_the_bar_and_every_epoch_tells_a_line(small: Any, rows: 
 def test_validation_is_told(small: Any, rows: Any) -> None:
     lines: list[str] = []
     progress = EpochProgress(lines.append, lambda done, total: None)
-    parameters = {"callbacks": [progress], "early_stopping": True, "validation_fraction": 0.3, "max_epochs": 1}
+    parameters = {"callbacks": [progress], "early_stopping": True, "validation_fraction": 0.3}
+    parameters |= {"max_epochs": 1, "batch_size": 10}
     model = small(**{f"classifier__{name}": value for name, value in parameters.items()})
     model.fit([text for _, text in rows * 4], [label for label, _ in rows * 4])
     assert "validation accuracy 1.0000" in lines[0]

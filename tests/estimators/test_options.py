@@ -187,7 +187,7 @@ def test_dropout_in_training_only():
 
 @pytest.mark.parametrize(("hidden", "last"), [((), [32, 1]), ((5,), [33])])
 def test_a_last_batch_of_one_row_is_joined_to_another_where_batches_are_normalised(hidden, last):
-    model, recorder = train(X[:33], Y[:33], hidden_layer_sizes=hidden)
+    model, recorder = train(X[:33], Y[:33], hidden_layer_sizes=hidden, batch_size=32)
     assert recorder.sizes() == last
     assert np.isfinite(model.predict_proba(X)).all()
 

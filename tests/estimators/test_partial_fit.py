@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 
 import numpy as np
@@ -44,8 +45,9 @@ def same(first, second):
 
 @pytest.mark.parametrize("options", [{}, {"loss": "ova"}, {"loss": "hinge"}, {"hidden_layer_sizes": (8,)}], ids=str)
 def test_a_stream_is_nearly_as_good_as_a_fit_of_one_epoch(options):
+    options = options | {"learning_rate": 0.1}
     streamed = stream(**options)
-    fitted = HashEmbeddingClassifier(**SMALL | options, max_epochs=1).fit(X, Y)
+    fitted = HashEmbeddingClassifier(**SMALL | options, max_epochs=1, average=False).fit(X, Y)
     assert streamed.score(X, Y) > fitted.score(X, Y) - 0.05
     assert streamed.classes_.tolist() == ["a", "b", "c"]
 
@@ -65,13 +67,14 @@ def test_each_call_is_one_pass_over_all_its_rows_at_a_constant_rate():
         max_epochs=9,
         early_stopping=True,
         validation_fraction=0.5,
+        learning_rate=0.3,
         learning_rate_schedule="linear",
         max_time=1e-9,
         average=True,
         batch_size=20,
     )
     assert seen == [20, 20, 10] * 2
-    assert rates == {0.1}
+    assert rates == {0.3}
 
 
 def test_automatic_batches_have_32_rows():
@@ -113,13 +116,13 @@ def test_the_same_stream_twice_is_the_same_model_and_its_orders_differ():
 
 @pytest.mark.parametrize("classes", [None, ["a", "b", "c"]])
 def test_it_goes_on_after_fit_with_the_state_of_the_optimizer(classes):
-    model = HashEmbeddingClassifier(**SMALL).fit(X[:200], Y[:200])
+    model = HashEmbeddingClassifier(**SMALL, max_epochs=2).fit(X[:200], Y[:200])
     before, total = weights_of(model), accumulated(model)
     model.partial_fit(X[200:], Y[200:], classes=classes)
     assert len(model.history_) == 3
     assert (accumulated(model) > total).all()
     # The steps are small where the state is kept, and large where it is not.
-    again = pickle.loads(pickle.dumps(HashEmbeddingClassifier(**SMALL).fit(X[:200], Y[:200])))
+    again = through_state(HashEmbeddingClassifier(**SMALL, max_epochs=2).fit(X[:200], Y[:200]))
     again.partial_fit(X[200:], Y[200:])
     steps = [np.abs(weights_of(one)[-1] - before[-1]).sum() for one in (model, again)]
     assert steps[0] < steps[1]
@@ -149,9 +152,31 @@ def test_a_new_column_starts_at_its_document_frequency_and_an_old_one_stays():
     assert started[1][new].numpy() == pytest.approx(np.full((len(new), 2), expected))
 
 
+@pytest.mark.parametrize("hidden", [(), (8,)], ids=["linear", "hidden"])
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
+def test_a_pickle_and_a_deep_copy_go_on_as_if_nothing_had_happened(optimizer, hidden):
+    options = {"optimizer": optimizer, "hidden_layer_sizes": hidden}
+    straight = stream(PARTS[:4], **options)
+    fresh, pickled, copied = (
+        one(straight) for one in (through_state, lambda model: pickle.loads(pickle.dumps(model)), copy.deepcopy)
+    )
+    for model in (straight, fresh, pickled, copied):
+        for part in PARTS[4:]:
+            model.partial_fit(X[part], Y[part])
+    assert same(pickled, straight)
+    assert same(copied, straight)
+    assert not same(fresh, straight)  # or the state of the optimizer would not matter here
+
+
+def test_a_model_that_was_fitted_is_pickled_with_its_state():
+    straight = HashEmbeddingClassifier(**SMALL, max_epochs=2).fit(X[:200], Y[:200])
+    pickled = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(straight))))
+    assert same(pickled.partial_fit(X[200:], Y[200:]), straight.partial_fit(X[200:], Y[200:]))
+
+
 def test_what_it_counted_is_in_a_copy():
-    for copy in (lambda model: pickle.loads(pickle.dumps(model)), through_state):
-        model = copy(stream(PARTS[:2]))
+    for copied in (lambda model: pickle.loads(pickle.dumps(model)), through_state):
+        model = copied(stream(PARTS[:2]))
         assert model._rows_seen == 100
         assert model._idf_divisor == stream(PARTS[:2])._idf_divisor
         model.partial_fit(X[PARTS[2]], Y[PARTS[2]])

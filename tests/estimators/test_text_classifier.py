@@ -26,8 +26,8 @@ LABELS = ["question"] * 3 + ["statement"] * 3
 
 def test_its_parts_and_parameters():
     options = {
-        "n_buckets": 500, "n_hashes": 3, "embedding_dim": "auto", "loss": "hinge", "class_weight": "balanced",
-        "learning_rate": 0.2, "average": True, "max_epochs": 4, "batch_size": "auto", "early_stopping": True,
+        "n_buckets": 500, "n_hashes": 3, "n_embeddings": 900, "embedding_dim": "auto", "loss": "hinge",
+        "class_weight": "balanced", "learning_rate": 0.3, "average": False, "max_epochs": 4, "batch_size": 50, "early_stopping": True,
         "device": "auto", "callbacks": [], "random_state": 5, "verbose": 1,
     }  # fmt: skip
     model = make_text_classifier(ngram_range=(1, 3), n_jobs=2, **options)
@@ -40,11 +40,13 @@ def test_its_parts_and_parameters():
     assert len(signature(make_text_classifier).parameters) == len(options) + 3
 
 
-def test_what_is_left_out_is_the_classifiers_own_default():
+def test_what_is_left_out_is_the_classifiers_own_default_but_for_sizes():
     given, own = (
         estimator.get_params() for estimator in (make_text_classifier()["classifier"], HashEmbeddingClassifier())
     )
-    assert given == own
+    sizes = {"n_buckets": 2**20, "n_hashes": 1, "n_embeddings": 2**20, "embedding_dim": "auto"}
+    assert given == own | sizes
+    assert make_text_classifier()["vectorizer"].n_jobs == -1
 
 
 def test_characters():

@@ -270,12 +270,12 @@ def mean_of(states, name):
 
 
 @pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
-def test_the_average_is_that_of_the_second_half(optimizer):
+def test_the_average_is_that_of_the_last_quarter(optimizer):
     steps = EveryStep()
     net = trained(average=True, optimizer=optimizer, callbacks=(steps,), max_epochs=3, batch_size=37)
     assert len(steps.steps) == 21
     for name, value in net.module_.named_parameters():
-        torch.testing.assert_close(value.detach(), mean_of(steps.steps[10:], name), rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(value.detach(), mean_of(steps.steps[16:], name), rtol=1e-4, atol=1e-6)
         assert not torch.equal(value, steps.steps[-1][name])
 
 
@@ -284,14 +284,14 @@ def test_no_average_where_rows_are_held_out():
     assert_equal(weights(trained(valid_rows=VALID_ROWS, average=True)), plain)
 
 
-@pytest.mark.parametrize(("n_steps", "averaged"), [(5, False), (12, True)])
+@pytest.mark.parametrize(("n_steps", "averaged"), [(5, False), (12, False), (15, True)])
 def test_an_interrupt_leaves_the_average_so_far_if_there_is_one(n_steps, averaged):
     steps = EveryStep()
     net = trained(average=True, callbacks=(steps, Interrupt(n_steps)))
     assert net.interrupted_
     assert len(steps.steps) == n_steps
     for name, value in net.module_.named_parameters():
-        expected = mean_of(steps.steps[8:], name) if averaged else steps.steps[-1][name]
+        expected = mean_of(steps.steps[12:], name) if averaged else steps.steps[-1][name]
         torch.testing.assert_close(value.detach(), expected, rtol=1e-4, atol=1e-6)
     assert len(net.history) == n_steps // 8
 
