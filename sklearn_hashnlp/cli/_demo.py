@@ -30,7 +30,7 @@ hashnlp-demo. No network, no GPU; less than a minute.
 _TEST_SHARE = 0.25
 _SPLIT_SEED = 0  # not --seed: whatever the model's seed, the measured texts are the same
 _SHARES = (0.1, 0.2, 0.4, 0.7)
-_OURS = "hash embedding, words + characters (this package)"
+_OURS = "ours: hash embedding, words + characters"
 _LINEAR = "TF-IDF, words + LinearSVC"
 _LINEAR_CHARACTERS = "TF-IDF, words + characters + LinearSVC"
 _SENTENCE = "Return the names of all members of the archive, and extract one of them."

@@ -105,7 +105,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
     max_time : float or None, default=None
         Seconds of training after which ``fit`` ends, though not before the first step.
     batch_size : int or "auto", default="auto"
-        Rows a step. ``"auto"``: the power of two nearest to a 256th of the rows, at least 32 and at most 128; 32 in
+        Rows a step. ``"auto"``: the power of two nearest to a 128th of the rows, at least 32 and at most 256; 32 in
         ``partial_fit``.
     shuffle : bool, default=True
         Whether each pass has an order of its own.

@@ -198,7 +198,7 @@ def _embedding_dim(estimator: Any, n_classes: int) -> int:
 def _batch_size(estimator: Any, n_rows: int) -> int:
     if estimator.batch_size != "auto":
         return int(estimator.batch_size)
-    return int(2 ** np.clip(np.round(np.log2(n_rows / 256)), 5, 7))
+    return int(2 ** np.clip(np.round(np.log2(n_rows / 128)), 5, 8))
 
 
 def _max_epochs(estimator: Any, n_rows: int) -> int:
