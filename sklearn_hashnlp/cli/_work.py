@@ -117,7 +117,7 @@ def make_pipeline(*, seed: int, device: str, n_jobs: int | None, epochs: int | N
     """
     from sklearn_hashnlp.estimators import make_text_classifier
 
-    given = {"n_jobs": n_jobs, "max_epochs": epochs}
+    given: dict[str, Any] = {"n_jobs": n_jobs, "max_epochs": epochs}
     return make_text_classifier(
         features=features,
         device=device,

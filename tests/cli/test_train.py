@@ -47,10 +47,10 @@ def test_held_out_accuracy_and_json(hashnlp: Any, data: Path, tmp_path: Path, op
 
 @pytest.mark.parametrize("features", ["words", "words+characters", "characters"])
 def test_features_reach_the_model(hashnlp: Any, data: Path, rows: Any, tmp_path: Path, features: str) -> None:
-    result = hashnlp("train", data, "-m", tmp_path / "m", "--features", features, "--seed", 3, "--epochs", 1)
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--features", features, "--seed", 3, "--epochs", 3)
     assert result.code == 0, result.err
     texts = [text for _, text in rows]
-    expected = make_text_classifier(features=features, max_epochs=1, random_state=3)
+    expected = make_text_classifier(features=features, max_epochs=3, random_state=3)
     expected.fit(texts, [label for label, _ in rows])
     loaded = load_model(tmp_path / "m")
     assert repr(loaded["vectorizer"]) == repr(expected["vectorizer"])

@@ -11,6 +11,7 @@ from sklearn.preprocessing import Normalizer
 
 from sklearn_hashnlp.cli import _work
 from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.estimators import make_text_classifier
 from sklearn_hashnlp.persistence import load_model, save_model
 
 
@@ -26,6 +27,9 @@ def test_the_default_pipeline_takes_the_options_and_survives_a_folder(
     assert pipeline.get_params()["classifier__random_state"] == 3
     assert pipeline.get_params()["classifier__max_epochs"] == 1
     assert pipeline.get_params()["vectorizer__n_jobs"] == 2
+    unset, default = _work.make_pipeline(seed=0, device="cpu", n_jobs=None, epochs=None), make_text_classifier()
+    assert unset["vectorizer"].n_jobs == default["vectorizer"].n_jobs == -1
+    assert unset["classifier"].max_epochs == default["classifier"].max_epochs
     texts, labels = [text for _, text in rows], np.array([label for label, _ in rows])
     _work.train_pipeline(screen, pipeline, texts, labels)
     save_model(pipeline, tmp_path / "m")
