@@ -176,8 +176,9 @@ class HashEmbeddingClassifier(TrainedClassifier):
     maximum likelihood after training: on the rows held out by ``early_stopping``, or else on those trained on, where
     the model is surer than it should be. Hold rows out where probabilities count.
 
-    What ``partial_fit`` and ``warm_start`` go on with are the weights and the state of the optimizer. A model that was
-    copied, pickled or saved has the weights, and starts the optimizer anew.
+    What ``partial_fit`` and ``warm_start`` go on with are the weights and the state of the optimizer. Pickles and deep
+    copies hold both. A model that was saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights, and
+    starts the optimizer anew unless it was saved with ``training_state=True``.
 
     An interrupt (Ctrl-C) ends ``fit`` early but in good order, with a warning: the model is the one reached so far, the
     mean so far with ``average``, or the best epoch's with ``early_stopping``, and ``history_`` holds the epochs that

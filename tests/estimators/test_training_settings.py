@@ -26,7 +26,7 @@ def test_the_automatic_length_of_a_vector(n_classes, width):
 
 @pytest.mark.parametrize(
     ("n_rows", "size"),
-    [(1, 32), (8192, 32), (11_585, 32), (11_586, 64), (16_384, 64), (23_170, 64), (23_171, 128), (10**7, 128)],
+    [(1, 32), (5792, 32), (5793, 64), (11_585, 64), (11_586, 128), (23_170, 128), (23_171, 256), (10**7, 256)],
 )
 def test_the_automatic_size_of_a_batch(n_rows, size):
     assert training_plan(AUTO, n_rows, 0).batch_size == size
