@@ -32,7 +32,7 @@ SMALL_MB, POINTS_LOST = 2.0, 0.5
 # What a model is made of beside the defaults, chosen on a held-out tenth of the training rows.
 NAMES = ("n_embeddings", "n_buckets", "embedding_dim", "n_hashes")
 SHAPES: list[dict[str, int]] = [
-    {"embedding_dim": 80},
+    {"embedding_dim": 112},
     {"embedding_dim": 40},
     {"embedding_dim": 20},
     {},
