@@ -11,13 +11,14 @@ import sklearn_hashnlp
 
 PACKAGE = Path(sklearn_hashnlp.__file__).parent
 
-# What each folder may import from; the right-hand edge imports anything. `_sklearn` holds scikit-learn's own helpers.
+# What each folder may import from; the right-hand edge imports anything. `_sklearn` holds scikit-learn's own helpers,
+# and `_submit` what every pool of threads needs.
 ALLOWED = {
     "kernels": set(),
-    "text": {"_sklearn", "kernels"},
+    "text": {"_sklearn", "_submit", "kernels"},
     "trees": set(),
-    "nn": {"kernels", "trees"},
-    "estimators": {"_sklearn", "kernels", "text", "trees", "nn", "persistence", "datasets"},
+    "nn": {"_submit", "kernels", "trees"},
+    "estimators": {"_sklearn", "_submit", "kernels", "text", "trees", "nn", "persistence", "datasets"},
     "persistence": set(),
     "datasets": set(),
 }

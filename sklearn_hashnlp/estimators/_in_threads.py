@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from typing import TypeVar
+
+from sklearn_hashnlp._submit import submit
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -23,7 +26,7 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads:
     items : iterable
         The items, read by the caller's thread.
     n_threads : int
-        How many at once; 1 works in the caller's thread.
+        How many at once; 1 works in the caller's thread, and so does a single item.
 
     Yields
     ------
@@ -35,13 +38,15 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads:
     >>> list(in_threads(abs, [-3, 2, -1], 2))
     [3, 2, 1]
     """
-    if n_threads == 1:
-        yield from map(work, items)
+    items = iter(items)
+    begin = list(islice(items, 2))
+    if n_threads == 1 or len(begin) < 2:
+        yield from map(work, chain(begin, items))
         return
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(n_threads) as pool:
-        for item in items:
-            waiting.append(pool.submit(work, item))
+        for item in chain(begin, items):
+            waiting.append(submit(pool, work, item))
             if len(waiting) > 2 * n_threads:
                 yield waiting.popleft().result()
         while waiting:

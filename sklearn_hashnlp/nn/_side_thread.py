@@ -7,6 +7,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from sklearn_hashnlp._submit import submit
+
 Result = TypeVar("Result")
 
 
@@ -25,7 +27,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def beside(work: Callable[..., Result], *arguments: Any) -> Future[Result]:
-    """Begin some work on the side.
+    """Begin some work on the side, or do it at once where there is no side thread to be had any more.
 
     Who does what is fixed beforehand, so results do not depend on how fast the threads are, nor on how many
     processors there are.
@@ -49,4 +51,4 @@ def beside(work: Callable[..., Result], *arguments: Any) -> Future[Result]:
     """
     if _Side.pool is None:
         _Side.pool = ThreadPoolExecutor(1, thread_name_prefix="hashnlp-side")
-    return _Side.pool.submit(work, *arguments)
+    return submit(_Side.pool, work, *arguments)

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain, islice
 from threading import Condition
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from sklearn_hashnlp._sklearn import in_configured_sparse_interface
+from sklearn_hashnlp._submit import submit
 from sklearn_hashnlp.kernels import Room
 
 _MOST_ROOM_AHEAD = 2**25
@@ -58,7 +60,7 @@ def sparse_matrix(
     dtype : type
         Of the values.
     n_jobs : int or None
-        The number of threads, as joblib counts them.
+        The number of threads, as joblib counts them. A single chunk is the caller's own.
 
     Returns
     -------
@@ -67,7 +69,10 @@ def sparse_matrix(
     """
     n_threads = effective_n_jobs(n_jobs)
     stack = _Stack(n_documents, dtype)
-    if n_threads == 1:
+    chunks = iter(chunks)
+    begin = list(islice(chunks, 1 if n_threads == 1 else 2))
+    chunks = chain(begin, chunks)
+    if len(begin) < 2:
         for first, chunk in chunks:
             for rows in make_rows(first, chunk, stack.room):
                 stack.keep(rows)
@@ -155,7 +160,7 @@ def _fill_from_threads(
     with ThreadPoolExecutor(n_threads) as pool:
         try:
             for turn, (first, chunk) in enumerate(chunks):
-                waiting.append(pool.submit(work, turn, first, chunk))
+                waiting.append(submit(pool, work, turn, first, chunk))
                 if len(waiting) > 2 * n_threads:
                     waiting.popleft().result()
             while waiting:

@@ -34,3 +34,7 @@ def test_two_work_at_once_and_few_wait():
 def test_an_error_reaches_the_caller(n_threads):
     with pytest.raises(ZeroDivisionError):
         list(in_threads(lambda item: 1 / item, [1, 0, 2], n_threads))
+
+
+def test_a_single_item_is_the_callers_own():
+    assert list(in_threads(lambda _: threading.get_ident(), [0], 2)) == [threading.get_ident()]
