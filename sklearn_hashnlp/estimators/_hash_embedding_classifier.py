@@ -174,7 +174,8 @@ class HashEmbeddingClassifier(TrainedClassifier):
     Probabilities are the softmax of the scores for ``loss="softmax"``; for ``"ova"`` sigmoids, divided by their sum
     unless ``y`` was an indicator matrix. For ``"hinge"`` they are the softmax of the scores times one number, fitted by
     maximum likelihood after training: on the rows held out by ``early_stopping``, or else on those trained on, where
-    the model is surer than it should be. Hold rows out where probabilities count.
+    the model is surer than it should be. Hold rows out where probabilities count. In ``partial_fit`` the number found
+    before counts as much as the rows seen before, 10,000 at most, and the call's rows move it by their share.
 
     What ``partial_fit`` and ``warm_start`` go on with are the weights and the state of the optimizer. Pickles and deep
     copies hold both. A model that was saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights, and
@@ -420,7 +421,8 @@ class HashEmbeddingClassifier(TrainedClassifier):
         seeds = draw_seeds(self.random_state)
         net = self._net_to_train(labels, seeds, device, goes_on=goes_on)
         rows = self._number(X, y, weights, labels)
-        self._train(net, labels, rows, None, streaming_plan(self, seeds.of_order(len(net.history))))
+        known_rows = min(self._rows_seen, _CALIBRATED_ROWS) if goes_on else 0
+        self._train(net, labels, rows, None, streaming_plan(self, seeds.of_order(len(net.history))), known_rows)
         for entry in net.history[-1:]:
             entry["batches"] = []  # a measure of every batch would fill the memory in the end
         return self
@@ -453,7 +455,13 @@ class HashEmbeddingClassifier(TrainedClassifier):
         return net
 
     def _train(
-        self, net: RaggedNet, labels: Labels, rows: RaggedRows, valid_rows: RaggedRows | None, plan: TrainingPlan
+        self,
+        net: RaggedNet,
+        labels: Labels,
+        rows: RaggedRows,
+        valid_rows: RaggedRows | None,
+        plan: TrainingPlan,
+        known_rows: int = 0,
     ) -> HashEmbeddingClassifier:
         fresh = not hasattr(self, "net_") or net is not self.net_
         seen, divisor, history = (0, None, []) if fresh else (self._rows_seen, self._idf_divisor, self.history_)
@@ -470,7 +478,10 @@ class HashEmbeddingClassifier(TrainedClassifier):
             if self.loss == "hinge":
                 best = rows if valid_rows is None else valid_rows
                 some = best.select(np.arange(len(best))[:: -(-len(best) // _CALIBRATED_ROWS)])
-                sharpness = fit_sharpness(net.score_rows(some), some.targets, some.row_weights)
+                known = self._probabilities.sharpness if known_rows else 1.0
+                sharpness = fit_sharpness(
+                    net.score_rows(some), some.targets, some.row_weights, known=known, known_rows=known_rows
+                )
                 probabilities = replace(probabilities, sharpness=sharpness)
         self.classes_ = labels.classes
         self._probabilities = probabilities

@@ -78,13 +78,21 @@ class Probabilities:
 
 
 def fit_sharpness(
-    scores: NDArray[np.float64], targets: NDArray[np.int64], weights: NDArray[np.float32] | None
+    scores: NDArray[np.float64],
+    targets: NDArray[np.int64],
+    weights: NDArray[np.float32] | None,
+    *,
+    known: float = 1.0,
+    known_rows: int = 0,
 ) -> float:
     """Find the number by which scores are multiplied so that their softmax fits the targets best.
 
     The mean log-likelihood of ``softmax(sharpness * scores)`` is concave in the sharpness, and its maximum is found.
     Where every row is told right it would have none; so, as in Platt's scaling [1]_, the probability aimed at is
     (n + 1) / (n + n_classes) for a row's class and 1 / (n + n_classes) for each other.
+
+    Where a sharpness is known already, its own probabilities are aimed at as well, in proportion to the rows that stand
+    behind it, and the share of the rows bounds the step: a few move it little, however wrong the model is on them.
 
     Parameters
     ----------
@@ -93,7 +101,11 @@ def fit_sharpness(
     targets : ndarray of shape (n,), dtype int64
         Class numbers.
     weights : ndarray of shape (n,) or None
-        How much each row counts.
+        How much each row counts; all alike if all are zero.
+    known : float, default=1.0
+        The sharpness found before.
+    known_rows : int, default=0
+        Rows it was found on; 0 forgets it.
 
     Returns
     -------
@@ -114,14 +126,20 @@ def fit_sharpness(
     2.2
     """
     n_rows, n_classes = scores.shape
+    if weights is not None and not weights.any():
+        weights = None
     own = scores[np.arange(n_rows), targets]
-    other = 1 / (n_rows + n_classes)
+    other = 1 / (n_rows + known_rows + n_classes)
+    expected = (softmax(known * scores, axis=1) * scores).sum(axis=1)
+    aimed_at = (1 - n_classes * other) * own + other * scores.sum(axis=1)
+    share = n_rows / (n_rows + known_rows)
+    aimed_at = share * aimed_at + (1 - share) * expected
 
     def loss(log_sharpness: float) -> float:
         sharpness = np.exp(log_sharpness)
         normaliser = sharpness * scores[:, 0] - log_softmax(sharpness * scores, axis=1)[:, 0]
-        aimed_at = (1 - n_classes * other) * own + other * scores.sum(axis=1)
         return float(np.average(normaliser - sharpness * aimed_at, weights=weights))
 
     limit = np.log(_SHARPEST)
-    return float(np.exp(minimize_scalar(loss, bounds=(-limit, limit), method="bounded").x))
+    bounds = np.clip(np.log(known) + np.array([-limit, limit]) * share, -limit, limit)
+    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))

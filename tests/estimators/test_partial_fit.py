@@ -14,6 +14,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.estimators import HashEmbeddingClassifier
 from sklearn_hashnlp.estimators._document_frequency import inverse_document_frequency
+from sklearn_hashnlp.estimators._probabilities import fit_sharpness
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((400, 90)) < 0.15) * RNG.integers(1, 4, (400, 90)), dtype=np.float32)
@@ -219,6 +220,26 @@ def test_a_part_that_will_not_do_changes_nothing():
             model.partial_fit(rows, labels)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(before, weights_of(model), strict=True))
     assert len(model.history_) == 2
+
+
+def test_one_row_does_not_throw_the_calibration_of_hinge_away():
+    model = HashEmbeddingClassifier(**SMALL, loss="hinge").fit(X, Y)
+    before = model._probabilities.sharpness
+    wrong = np.flatnonzero(model.predict(X) != Y)[0]
+    for row in (0, wrong):
+        model.partial_fit(X[[row]], Y[[row]])
+    assert model._probabilities.sharpness == pytest.approx(before, rel=0.04)  # two of 400 rows, at most 7 / 400 each
+    assert model._probabilities.sharpness != before
+
+
+def test_the_calibration_of_a_stream_is_as_good_as_one_over_all_its_rows():
+    model = stream(loss="hinge")
+    targets = np.searchsorted(model.classes_, Y)
+    scores = model.decision_function(X)
+    best = fit_sharpness(scores, targets, None)
+    assert model._probabilities.sharpness == pytest.approx(best, rel=0.2)
+    alone = fit_sharpness(scores[PARTS[-1]], targets[PARTS[-1]], None)
+    assert model._probabilities.sharpness != pytest.approx(alone, rel=0.01)
 
 
 def test_balanced_class_weights_are_refused_and_others_count():

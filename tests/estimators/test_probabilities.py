@@ -70,6 +70,37 @@ def test_rows_of_greater_weight_have_more_say():
     assert fit_sharpness(scores, targets, heavy) > fit_sharpness(scores, targets, None)
 
 
+def test_weights_that_are_all_zero_are_none():
+    targets = RNG.integers(0, 4, 50)
+    assert fit_sharpness(SCORES, targets, np.zeros(50, dtype=np.float32)) == fit_sharpness(SCORES, targets, None)
+
+
+def test_what_was_known_counts_by_its_rows():
+    """The maximum of the likelihood where the old sharpness draws the labels of as many rows as stand behind it."""
+    targets = RNG.integers(0, 4, 50)
+    aim = np.full((50, 4), 1 / 204)
+    aim[np.arange(50), targets] = 201 / 204
+    aim = 0.25 * aim + 0.75 * softmax(2 * SCORES)
+
+    def loss(sharpness):
+        return -(aim * np.log(softmax(sharpness * SCORES))).sum()
+
+    expected = minimize_scalar(loss, bounds=(1e-3, 10), method="bounded").x
+    found = fit_sharpness(SCORES, targets, None, known=2.0, known_rows=150)
+    assert found == pytest.approx(expected, rel=1e-3)
+    assert fit_sharpness(SCORES, targets, None) < found < 2
+
+
+def test_one_row_at_a_time_leads_where_all_rows_would():
+    scores = RNG.normal(0, 1, (5000, 3))
+    targets = (softmax(3 * scores).cumsum(axis=1) < RNG.random((5000, 1))).sum(axis=1)
+    found = fit_sharpness(scores[:50], targets[:50], None)
+    for row in range(50, 5000):
+        one = slice(row, row + 1)
+        found = fit_sharpness(scores[one], targets[one], None, known=found, known_rows=row)
+    assert found == pytest.approx(fit_sharpness(scores, targets, None), rel=0.05)
+
+
 def test_scores_that_tell_all_rows_right_have_a_finite_sharpness():
     scores = np.repeat(np.eye(3), 100, axis=0)
     found = fit_sharpness(scores, np.repeat(np.arange(3), 100), None)
