@@ -25,7 +25,7 @@ from sklearn_hashnlp.estimators._in_threads import in_threads
 from sklearn_hashnlp.estimators._net_optimizer import pack_optimizer, unpack_optimizer
 from sklearn_hashnlp.estimators._ragged_batch import RaggedBatch
 from sklearn_hashnlp.estimators._row_losses import SoftmaxLoss
-from sklearn_hashnlp.estimators._training import plain_torch, torch_seed
+from sklearn_hashnlp.estimators._training import one_torch_thread, plain_torch, torch_seed
 from sklearn_hashnlp.nn import RowwiseAdagrad
 
 PREDICT_ROWS = 1024
@@ -238,7 +238,7 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
 
     def _embed(self, batch: RaggedBatch) -> Tensor:
         batch = batch.to(self.device)
-        with torch.inference_mode():  # each thread has a mode of its own
+        with one_torch_thread(), torch.inference_mode():  # each thread has modes of its own
             vectors: Tensor = self.module_.bag(batch.ids, batch.offsets, batch.weights)
         return vectors
 

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from threading import Lock
+from threading import Lock, local
 
 import torch
 
 
-class _Threads:
-    """The user's number of intra-op threads, while anyone is inside :func:`one_torch_thread`."""
+class _Everyone:
+    """How many Python threads are inside :func:`one_torch_thread`, and the number that the first of them found."""
 
     lock = Lock()
-    inside = 0
+    n_inside = 0
     of_the_user = 1
+
+
+class _Here(local):
+    """Whether this Python thread is inside."""
+
+    inside = False
+
+
+_here = _Here()
 
 
 _generators = Lock()
@@ -25,8 +34,11 @@ def one_torch_thread() -> Iterator[None]:
     """Run torch on one intra-op thread, and put the user's number back at the end, whatever happens.
 
     Torch splits a sum over its threads, so the number of threads changes the last bits of a result; on one thread the
-    same seed gives the same bytes everywhere. Python threads may be inside together: the last one to leave puts back
-    what the first one found.
+    same seed gives the same bytes everywhere.
+
+    Each Python thread has a number of its own, which it takes from the thread that set one last when it first asks
+    torch. So one that comes while others are inside and finds 1 takes it for theirs, and ends with the number that the
+    first of them found.
 
     Yields
     ------
@@ -42,18 +54,24 @@ def one_torch_thread() -> Iterator[None]:
     >>> torch.get_num_threads() == before
     True
     """
-    with _Threads.lock:
-        if _Threads.inside == 0:
-            _Threads.of_the_user = torch.get_num_threads()
-        _Threads.inside += 1
+    nested = _here.inside
+    with _Everyone.lock:
+        found = torch.get_num_threads()
+        if not nested:
+            if _Everyone.n_inside == 0:
+                _Everyone.of_the_user = found
+            elif found == 1:
+                found = _Everyone.of_the_user
+            _Everyone.n_inside += 1
         torch.set_num_threads(1)
+    _here.inside = True
     try:
         yield
     finally:
-        with _Threads.lock:
-            _Threads.inside -= 1
-            if _Threads.inside == 0:  # the number is the whole process's
-                torch.set_num_threads(_Threads.of_the_user)
+        _here.inside = nested
+        with _Everyone.lock:
+            _Everyone.n_inside -= not nested
+            torch.set_num_threads(found)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, Event
 
 import pytest
 import torch
@@ -32,29 +32,39 @@ def test_torch_has_one_thread_inside_and_the_users_number_after():
 
 
 @pytest.mark.usefixtures("three_threads")
-def test_python_threads_that_overlap_leave_the_users_number():
+@pytest.mark.parametrize("own", [None, 2], ids=["new to torch", "with a number of its own"])
+@pytest.mark.parametrize("first_leaves_first", [True, False])
+def test_python_threads_that_overlap_each_get_their_number_back(first_leaves_first, own):
     turn = Barrier(2, timeout=20)
-    seen = []
+    first_is_in = Event()
 
-    def enter_first():
+    def visit(is_first):
+        seen = []
+        if own is not None:
+            torch.get_num_threads()
+            torch.set_num_threads(own)
+        turn.wait()
+        if not is_first:
+            first_is_in.wait(timeout=20)
         with one_torch_thread():
+            first_is_in.set()
             turn.wait()  # both are inside
-            turn.wait()
-        turn.wait()  # the first has left, the second not
-
-    def leave_last():
-        with one_torch_thread():
-            turn.wait()
-            turn.wait()
-            turn.wait()
+            if is_first is not first_leaves_first:
+                turn.wait()  # the other has left
+            with one_torch_thread():
+                seen.append(torch.get_num_threads())
             seen.append(torch.get_num_threads())
         seen.append(torch.get_num_threads())
+        if is_first is first_leaves_first:
+            turn.wait()
+        return [*seen, torch.get_num_threads()]
 
     with ThreadPoolExecutor(2) as pool:
-        for future in [pool.submit(enter_first), pool.submit(leave_last)]:
-            future.result()
-    assert seen == [1, 3]
+        visits = [pool.submit(visit, is_first) for is_first in (True, False)]
+        assert [visit.result() for visit in visits] == [[1, 1, own or 3, own or 3]] * 2
     assert torch.get_num_threads() == 3
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(torch.get_num_threads).result() == (own or 3)
 
 
 @pytest.mark.usefixtures("three_threads")
