@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,9 @@ from torch import Tensor
 
 from sklearn_hashnlp.estimators._checkpoint_file import read_checkpoint, write_checkpoint
 from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings
+from sklearn_hashnlp.nn._rowwise_optimizer import coalesced
+
+FILE_NAME = "best_weights.safetensors"
 
 
 class RowJournal:
@@ -84,8 +89,9 @@ class StopAtBest(Callback):  # type: ignore[misc]
     restore : bool, default=True
         Whether to end with the weights of the best epoch rather than the last.
     folder : str, default=None
-        Where to write the weights of the best epoch so far, see :func:`write_checkpoint`. They are then not kept in
-        memory.
+        Where to write the weights of the best epoch so far. They are then not kept in memory. While a training runs,
+        their file has a name of its own, so that trainings at the same time may share the folder; one that ends leaves
+        them as ``best_weights.safetensors``.
 
     Attributes
     ----------
@@ -107,6 +113,7 @@ class StopAtBest(Callback):  # type: ignore[misc]
         self._best_score = -np.inf
         self._journals: dict[str, RowJournal] = {}
         self._copies: dict[str, Tensor] = {}
+        self._file = None if self.folder is None else Path(self.folder, f"best_weights-{token_hex(8)}.safetensors")
 
     def on_grad_computed(self, net: Any, **_: Any) -> None:
         """Remember the rows that the optimiser is about to write."""
@@ -114,7 +121,7 @@ class StopAtBest(Callback):  # type: ignore[misc]
             return  # nothing to return to, or it is on the disk
         for name, parameter in net.module_.named_parameters():
             if parameter.grad is not None and name not in self._copies:
-                parameter.grad = parameter.grad.coalesce()  # the optimiser needs it so, too
+                parameter.grad = coalesced(parameter.grad)  # the optimiser needs it so, too
                 journal = self._journals.setdefault(name, RowJournal(parameter))
                 journal.note(parameter.grad.indices()[0])
 
@@ -132,11 +139,13 @@ class StopAtBest(Callback):  # type: ignore[misc]
         """Return to the best epoch."""
         if self.best_epoch_ and self.restore:
             self._restore(net.module_)
+        if self.best_epoch_ and self._file is not None:
+            self._file.replace(self._file.with_name(FILE_NAME))
         self._journals, self._copies = {}, {}
 
     def _keep(self, module: BagOfHashEmbeddings) -> None:
-        if self.folder is not None:
-            write_checkpoint(self.folder, module.to_arrays())
+        if self._file is not None:
+            write_checkpoint(self._file, module.to_arrays())
         elif self.restore:
             for journal in self._journals.values():
                 journal.forget()
@@ -145,9 +154,9 @@ class StopAtBest(Callback):  # type: ignore[misc]
             self._copies = {name: value.clone() for name, value in state.items() if name not in tables}
 
     def _restore(self, module: BagOfHashEmbeddings) -> None:
-        if self.folder is not None:
+        if self._file is not None:
             module.clear_tables()
-            module.load_arrays(read_checkpoint(self.folder))
+            module.load_arrays(read_checkpoint(self._file))
             return
         for journal in self._journals.values():
             journal.undo()

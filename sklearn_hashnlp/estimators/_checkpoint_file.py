@@ -10,16 +10,14 @@ from typing import Any
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-FILE_NAME = "best_weights.safetensors"
 
-
-def write_checkpoint(folder: str, arrays: dict[str, NDArray[Any]]) -> None:
+def write_checkpoint(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
     """Write weights in the place of earlier ones; whoever reads or is interrupted finds the old ones or the new ones.
 
     Parameters
     ----------
-    folder : str
-        Where the file ``best_weights.safetensors`` is to be. It is made if it does not exist.
+    path : Path
+        The file. Its folder is made if it does not exist.
     arrays : dict of str to ndarray
         The weights.
 
@@ -32,27 +30,27 @@ def write_checkpoint(folder: str, arrays: dict[str, NDArray[Any]]) -> None:
     --------
     >>> import numpy as np, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_checkpoint(folder, {"bias": np.zeros(2)})
-    ...     read_checkpoint(folder)
+    ...     write_checkpoint(Path(folder, "weights.safetensors"), {"bias": np.zeros(2)})
+    ...     read_checkpoint(Path(folder, "weights.safetensors"))
     {'bias': array([0., 0.])}
     """
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     # Within the folder, and so within its file system, where renaming is atomic.
-    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=folder) as unfinished:
-        path = Path(unfinished, FILE_NAME)
-        save_file(arrays, path)
-        with path.open("rb+") as file:
+    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=path.parent) as folder:
+        unfinished = Path(folder, path.name)
+        save_file(arrays, unfinished)
+        with unfinished.open("rb+") as file:
             os.fsync(file.fileno())
-        path.replace(Path(folder, FILE_NAME))
+        unfinished.replace(path)
 
 
-def read_checkpoint(folder: str) -> dict[str, NDArray[Any]]:
+def read_checkpoint(path: Path) -> dict[str, NDArray[Any]]:
     """Read what :func:`write_checkpoint` wrote.
 
     Parameters
     ----------
-    folder : str
-        The folder.
+    path : Path
+        The file.
 
     Returns
     -------
@@ -64,5 +62,5 @@ def read_checkpoint(folder: str) -> dict[str, NDArray[Any]]:
     FileNotFoundError
         If there is no such file.
     """
-    arrays: dict[str, NDArray[Any]] = load_file(Path(folder, FILE_NAME))
+    arrays: dict[str, NDArray[Any]] = load_file(path)
     return arrays

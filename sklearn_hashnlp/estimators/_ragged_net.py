@@ -17,7 +17,7 @@ from skorch import NeuralNetClassifier
 from skorch.callbacks import Callback, EpochTimer, PassthroughScoring, PrintLog
 from skorch.history import History
 from skorch.utils import TeeGenerator
-from torch import Tensor
+from torch import Tensor, nn
 
 from sklearn_hashnlp.estimators._batches import RaggedBatches, RaggedRows
 from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings
@@ -316,6 +316,8 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
     def train_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
         """Learn from one batch.
 
+        A single row has no variance: batch normalisation then takes its running statistics, and leaves them.
+
         Parameters
         ----------
         batch : (RaggedBatch, Tensor)
@@ -331,6 +333,9 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
         rows, targets = batch
         if not self.module_.training:
             self._set_training(True)
+        for layer in self.module_.head:
+            if isinstance(layer, nn.BatchNorm1d):
+                layer.train(len(rows) > 1)
         self.optimizer_.zero_grad()
         scores = self.infer(rows)
         loss = self.get_loss(scores, targets, X=rows, training=True)

@@ -10,8 +10,9 @@ import torch
 from scipy.sparse import csr_array
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.estimators import HashEmbeddingClassifier
-from sklearn_hashnlp.estimators._best_weights import RowJournal, StopAtBest
+from sklearn_hashnlp.estimators import HashEmbeddingClassifier, _best_weights
+from sklearn_hashnlp.estimators._best_weights import FILE_NAME, RowJournal, StopAtBest
+from sklearn_hashnlp.nn._rowwise_optimizer import coalesced
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((600, 300)) < 0.03) * RNG.random((600, 300)))
@@ -84,6 +85,38 @@ def test_rows_that_were_first_trained_after_the_best_epoch_are_as_they_began(tmp
     assert len(untouched) > 5
     for name, value in module.state_dict().items():
         assert torch.equal(value, expected[name]), name
+
+
+class OtherTraining(Callback):
+    """Trains another model, from its beginning to its end, at the beginning of an epoch."""
+
+    def __init__(self, other, epoch):
+        self.other, self.epoch = other, epoch
+
+    def on_epoch_begin(self, net, **kwargs):
+        if net.history[-1, "epoch"] == self.epoch:
+            self.other.fit(X, Y)
+
+
+def test_trainings_at_the_same_time_share_a_folder_and_no_weights(tmp_path):
+    options = SMALL | {"early_stopping": True, "validation_fraction": 0.3, "max_epochs": 5, "checkpoint_dir": tmp_path}
+    fast = {"learning_rate": 0.4, "random_state": 1}
+    alone = HashEmbeddingClassifier(**options | fast).fit(X, Y)
+    best = int(np.argmax([epoch["valid_acc"] for epoch in alone.history_]))
+    assert best < 4, "the last epoch is the best: weights are written after the other training, and nothing is tested"
+    other = HashEmbeddingClassifier(**options)
+    model = HashEmbeddingClassifier(**options | fast, callbacks=[OtherTraining(other, best + 2)]).fit(X, Y)
+    for name, value in model.net_.module_.state_dict().items():
+        assert torch.equal(value, alone.net_.module_.state_dict()[name]), name
+    assert not torch.equal(model.net_.module_.bag.pool, other.net_.module_.bag.pool)
+    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
+
+
+def test_gradients_of_compiled_bags_are_not_sorted_again(monkeypatch):
+    asked = []
+    monkeypatch.setattr(_best_weights, "coalesced", lambda gradient: asked.append(gradient) or coalesced(gradient))
+    HashEmbeddingClassifier(**SMALL, early_stopping=True, validation_fraction=0.3, max_epochs=2).fit(X, Y)
+    assert asked
 
 
 def test_a_journal_undoes_what_was_written_since():

@@ -6,24 +6,25 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.estimators import _checkpoint_file
-from sklearn_hashnlp.estimators._checkpoint_file import FILE_NAME, read_checkpoint, write_checkpoint
+from sklearn_hashnlp.estimators._checkpoint_file import read_checkpoint, write_checkpoint
 
 ARRAYS = {"table.rows": np.array([3, 9]), "table.values": np.array([[1.5], [-0.0]], np.float32), "count": np.array(7)}
 
 
 def test_what_was_written_is_read(tmp_path):
-    folder = str(tmp_path / "a" / "b")
+    path = tmp_path / "a" / "b" / "weights.safetensors"
     for factor in (1, 2):
-        write_checkpoint(folder, {name: np.asarray(factor * array) for name, array in ARRAYS.items()})
-        found = read_checkpoint(folder)
+        write_checkpoint(path, {name: np.asarray(factor * array) for name, array in ARRAYS.items()})
+        found = read_checkpoint(path)
         assert {name: (array.dtype, array.tolist()) for name, array in found.items()} == {
             name: (array.dtype, (factor * array).tolist()) for name, array in ARRAYS.items()
         }
-    assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == [FILE_NAME]
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_writer_that_fails_leaves_the_earlier_weights_and_nothing_else(tmp_path, monkeypatch):
-    write_checkpoint(str(tmp_path), ARRAYS)
+    weights = tmp_path / "weights.safetensors"
+    write_checkpoint(weights, ARRAYS)
 
     def fail(arrays, path):
         path.write_bytes(b"half")
@@ -31,6 +32,6 @@ def test_a_writer_that_fails_leaves_the_earlier_weights_and_nothing_else(tmp_pat
 
     monkeypatch.setattr(_checkpoint_file, "save_file", fail)
     with pytest.raises(OSError, match="No space left"):
-        write_checkpoint(str(tmp_path), {})
-    assert read_checkpoint(str(tmp_path)).keys() == ARRAYS.keys()
-    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
+        write_checkpoint(weights, {})
+    assert read_checkpoint(weights).keys() == ARRAYS.keys()
+    assert list(tmp_path.iterdir()) == [weights]

@@ -14,7 +14,9 @@ from skorch.callbacks import Callback, EpochScoring
 
 from sklearn_hashnlp.estimators import _ragged_net
 from sklearn_hashnlp.estimators._batches import RaggedBatches, RaggedRows
+from sklearn_hashnlp.estimators._best_weights import FILE_NAME
 from sklearn_hashnlp.estimators._checkpoint_file import read_checkpoint
+from sklearn_hashnlp.estimators._net_optimizer import make_optimizer
 from sklearn_hashnlp.estimators._ragged_net import make_net
 from sklearn_hashnlp.estimators._train import train
 from sklearn_hashnlp.estimators._training import plain_torch, torch_seed
@@ -188,9 +190,31 @@ def test_every_loss_learns_class_numbers(loss):
     assert net.history[-1, "train_loss"] < net.history[0, "train_loss"]
 
 
+def test_hidden_layers_learn_from_a_single_row_by_the_running_statistics():
+    one, hidden = ROWS.select(np.array([3])), {"hidden_sizes": [8]}
+    net = trained(architecture=hidden)  # statistics of many rows
+    expected = copy.deepcopy(net.module_)
+    optimizer = copy.deepcopy(net.optimizer_.state_dict())
+    trained(one, net=net, max_epochs=1)
+    batch, target = one.take(slice(0, 1))
+    again = make_optimizer(expected, "adagrad", learning_rate=PLAN.learning_rate)
+    again.load_state_dict(optimizer | {"param_groups": again.state_dict()["param_groups"]})
+    expected.eval()
+    torch.nn.functional.cross_entropy(expected(batch.ids, batch.offsets, batch.weights), target).backward()
+    again.step()
+    assert_equal(weights(net), expected.state_dict())
+    before = weights(net)["head.1.running_mean"]
+    trained(net=net, max_epochs=1)  # many rows move them again
+    assert not torch.equal(weights(net)["head.1.running_mean"], before)
+    first = trained(one, architecture=hidden, max_epochs=20)
+    assert first.score_rows(one).argmax() == one.targets[0]
+
+
 @pytest.mark.parametrize("frozen", ["pool", "importance"])
 def test_a_table_can_be_left_as_it_is(frozen):
-    net = trained(architecture={f"train_{frozen}": False}, average=True)
+    net = fresh_net()
+    getattr(net.module_.bag, frozen).requires_grad_(False)
+    trained(net=net, average=True)
     before, after = fresh_net().module_, net.module_
     other = {"pool": "importance", "importance": "pool"}[frozen]
     assert torch.equal(getattr(before.bag, frozen), getattr(after.bag, frozen))
@@ -370,15 +394,15 @@ def test_the_two_measures_disagree_on_the_best_epoch():
 @pytest.mark.parametrize("monitor", ["valid_acc", "valid_loss"])
 def test_the_weights_of_the_best_epoch_are_kept(monitor, architecture, on_disk, tmp_path):
     steps = EveryStep()
-    folder = str(tmp_path / "kept") if on_disk else None
-    changes = OVERFITTING | {"monitor": monitor, "checkpoint_dir": folder, "callbacks": (steps,)}
+    folder = tmp_path / "kept" if on_disk else None
+    changes = OVERFITTING | {"monitor": monitor, "checkpoint_dir": folder and str(folder), "callbacks": (steps,)}
     net = trained(valid_rows=VALID_ROWS, architecture=architecture, **changes)
     expected = steps.epochs[best_epoch(net, monitor)]
     assert not torch.equal(expected["bag.pool"], steps.epochs[-1]["bag.pool"])
     assert_equal(weights(net), expected)
     if on_disk:
         again = fresh_net(**architecture)
-        again.module_.load_arrays(read_checkpoint(folder))
+        again.module_.load_arrays(read_checkpoint(folder / FILE_NAME))
         assert_equal(weights(again), expected)
 
 
@@ -388,7 +412,7 @@ def test_what_is_on_disk_need_not_be_restored(tmp_path):
     net = trained(valid_rows=VALID_ROWS, **changes)
     assert_equal(weights(net), steps.epochs[-1])
     again = fresh_net()
-    again.module_.load_arrays(read_checkpoint(str(tmp_path)))
+    again.module_.load_arrays(read_checkpoint(tmp_path / FILE_NAME))
     assert_equal(weights(again), steps.epochs[best_epoch(net, "valid_acc")])
 
 
