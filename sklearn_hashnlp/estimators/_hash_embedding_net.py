@@ -49,8 +49,6 @@ class BagOfHashEmbeddings(nn.Module):
         Widths of hidden layers.
     num_classes : int
         Scores that come out.
-    train_pool, train_importance : bool, default=True
-        Whether training changes the tables; the table of ``"standard"`` is its pool.
     """
 
     def __init__(
@@ -68,8 +66,6 @@ class BagOfHashEmbeddings(nn.Module):
         hash_seed: int,
         hidden_sizes: Sequence[int],
         num_classes: int,
-        train_pool: bool = True,
-        train_importance: bool = True,
     ) -> None:
         super().__init__()
         self.bag = HashEmbeddingBag(
@@ -88,9 +84,6 @@ class BagOfHashEmbeddings(nn.Module):
             device="cpu",
             dtype=torch.float32,
         )
-        self.bag.pool.requires_grad_(train_pool)
-        if self.bag.importance is not None:
-            self.bag.importance.requires_grad_(train_importance)
         self.head = make_head(self.bag.output_dim, hidden_sizes, num_classes, device="cpu", dtype=torch.float32)
 
     def forward(self, ids: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:

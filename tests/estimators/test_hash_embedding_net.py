@@ -34,12 +34,3 @@ def test_cleared_tables_take_earlier_weights_back(variant, all_rows):
     module.load_arrays(arrays)
     for name, value in module.state_dict().items():
         assert torch.equal(value, state[name]), name
-
-
-@pytest.mark.parametrize("train_importance", [False, True])
-@pytest.mark.parametrize("train_pool", [False, True])
-def test_what_can_be_trained(train_pool, train_importance):
-    module = make_module(train_pool=train_pool, train_importance=train_importance)
-    assert module.bag.pool.requires_grad is train_pool
-    assert module.bag.importance.requires_grad is train_importance
-    assert all(parameter.requires_grad for parameter in module.head.parameters())
