@@ -19,7 +19,7 @@ from sklearn_hashnlp.estimators._batches import RaggedRows
 from sklearn_hashnlp.estimators._document_frequency import start_from_document_frequency
 from sklearn_hashnlp.estimators._labels import Labels, check_kind, find_labels
 from sklearn_hashnlp.estimators._parameter_checks import check_parameters
-from sklearn_hashnlp.estimators._probabilities import Probabilities, fit_sharpness
+from sklearn_hashnlp.estimators._probabilities import Probabilities
 from sklearn_hashnlp.estimators._ragged_net import RaggedNet, make_net
 from sklearn_hashnlp.estimators._row_weights import drop_weightless, weigh_classes
 from sklearn_hashnlp.estimators._sparse_rows import canonical_rows
@@ -36,8 +36,6 @@ from sklearn_hashnlp.estimators._training_settings import (
     training_plan,
 )
 from sklearn_hashnlp.estimators._validation_rows import hold_out
-
-_CALIBRATED_ROWS = 10_000
 
 
 class HashEmbeddingClassifier(TrainedClassifier):
@@ -363,7 +361,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
         """Train on more rows, once over them, going on from what was learned before by ``fit`` or ``partial_fit``.
 
         The step size is constant and no rows are held out: ``learning_rate_schedule``, ``average``, ``max_epochs``,
-        ``max_time``, ``early_stopping`` and what hangs on it have no effect. Memory does not grow with the calls.
+        ``max_time``, ``early_stopping`` and what hangs on it have no effect. Memory grows by ``history_`` alone.
 
         Parameters
         ----------
@@ -385,7 +383,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
         ------
         ValueError
             As in ``fit``; if ``classes`` is missing in the first call, or other labels come later; or if
-            ``class_weight="balanced"``.
+            ``class_weight="balanced"``. If training diverges, what was learned before is lost as well.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
 
@@ -421,7 +419,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
         seeds = draw_seeds(self.random_state)
         net = self._net_to_train(labels, seeds, device, goes_on=goes_on)
         rows = self._number(X, y, weights, labels)
-        known_rows = min(self._rows_seen, _CALIBRATED_ROWS) if goes_on else 0
+        known_rows = self._rows_seen if goes_on else 0
         self._train(net, labels, rows, None, streaming_plan(self, seeds.of_order(len(net.history))), known_rows)
         for entry in net.history[-1:]:
             entry["batches"] = []  # a measure of every batch would fill the memory in the end
@@ -476,17 +474,12 @@ class HashEmbeddingClassifier(TrainedClassifier):
             train(net, rows, valid_rows, plan)
             probabilities = Probabilities(self.loss, labels.multilabel)
             if self.loss == "hinge":
-                best = rows if valid_rows is None else valid_rows
-                some = best.select(np.arange(len(best))[:: -(-len(best) // _CALIBRATED_ROWS)])
-                known = self._probabilities.sharpness if known_rows else 1.0
-                sharpness = fit_sharpness(
-                    net.score_rows(some), some.targets, some.row_weights, known=known, known_rows=known_rows
-                )
+                sharpness = self._calibrate(net, rows if valid_rows is None else valid_rows, known_rows)
                 probabilities = replace(probabilities, sharpness=sharpness)
         self.classes_ = labels.classes
         self._probabilities = probabilities
         self._rows_seen, self._idf_divisor = seen, divisor
-        self._hold(net, known=history)
+        self._hold(net, history)
         # Whoever has put a handler of their own in the place of Python's knows of the interrupt already.
         if net.interrupted_ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             warnings.warn("Training interrupted by user.", stacklevel=4)  # scikit-learn's words

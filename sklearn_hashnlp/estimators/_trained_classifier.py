@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import islice
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_hashnlp.estimators._batches import RaggedRows
 from sklearn_hashnlp.estimators._model_state import pack_labels, unpack_labels
-from sklearn_hashnlp.estimators._probabilities import Probabilities
+from sklearn_hashnlp.estimators._probabilities import Probabilities, fit_sharpness
 from sklearn_hashnlp.estimators._ragged_net import RaggedNet, net_from_state
 from sklearn_hashnlp.estimators._sparse_rows import canonical_rows
 from sklearn_hashnlp.estimators._training import plain_torch
+
+_CALIBRATED_ROWS = 10_000
 
 
 class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -44,6 +47,11 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
             Scores before the softmax or the sigmoids; for two classes, of which a row has one, the logarithm of the
             second's odds, which for the softmax is its score less the first's.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` is not as in ``fit``, or a score is infinite or not a number: after a training that diverged.
         """
         scores = self._scores(X)
         if len(self.classes_) == 2 and not self._probabilities.multilabel:
@@ -63,6 +71,11 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples, n_classes)
             Probabilities, columns in the order of ``classes_``. A row sums to one, but for a model of an indicator
             matrix, where each column has the probability of its label.
+
+        Raises
+        ------
+        ValueError
+            As in ``decision_function``.
         """
         scores = self._scores(X)
         return self._probabilities(scores)
@@ -79,6 +92,11 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,), or of shape (n_samples, n_classes), dtype int64
             Labels; of a model of an indicator matrix an indicator matrix.
+
+        Raises
+        ------
+        ValueError
+            As in ``decision_function``.
         """
         scores = self._scores(X)
         if self._probabilities.multilabel:
@@ -108,7 +126,7 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If ``k`` is less than 1.
+            If ``k`` is no integer of at least 1, and as in ``decision_function``.
 
         Examples
         --------
@@ -120,8 +138,8 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.predict_topk(np.eye(3), threshold=1.0)
         [[], [], []]
         """
-        if k < 1:
-            raise ValueError(f"{type(self).__name__}.predict_topk needs a k of at least 1, got {k!r}.")
+        if not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}.")
         probabilities = self.predict_proba(X)
         order = np.argsort(-probabilities, axis=1, kind="stable")[:, :k]
         labels = self.classes_.tolist()
@@ -135,12 +153,30 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
         rows = RaggedRows(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
         with plain_torch(torch.device(self.net_.device).type):
-            return self.net_.score_rows(rows)
+            scores = self.net_.score_rows(rows)
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                f"{type(self).__name__} cannot tell labels: a score is infinite or not a number. After a training that "
+                "diverged the model is lost: call fit with warm_start=False. Else values in X are too large for "
+                "normalize=None: scale them down."
+            )
+        return scores
 
-    def _hold(self, net: RaggedNet, *, known: Sequence[dict[str, Any]] = ()) -> None:
+    def _calibrate(self, net: RaggedNet, rows: RaggedRows, known_rows: int) -> float:
+        some = rows.select(np.arange(len(rows))[:: -(-len(rows) // _CALIBRATED_ROWS)])
+        return fit_sharpness(
+            net.score_rows(some),
+            some.targets,
+            some.row_weights,
+            known=self._probabilities.sharpness if known_rows else 1.0,
+            known_rows=min(known_rows, _CALIBRATED_ROWS),
+        )
+
+    def _hold(self, net: RaggedNet, history: list[dict[str, Any]]) -> None:
         net.module_.eval()
         self.net_ = net
-        self.history_ = [*known, *map(_plain_entry, net.history[len(known) :])]
+        history += map(_plain_entry, islice(net.history, len(history), None))
+        self.history_ = history  # added to and not copied: a stream has many calls
         self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -174,7 +210,7 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._probabilities = Probabilities(**values.get("probabilities", {"loss": "softmax", "multilabel": False}))
         self._rows_seen = int(values.get("rows_seen", 0))
         self._idf_divisor = values.get("idf_divisor", 1.0)
-        self._hold(net_from_state(values, arrays, values["history"]))
+        self._hold(net_from_state(values, arrays, values["history"]), [])
 
     def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
         """Give what only further training needs; None if nothing was trained since the model was loaded."""
@@ -196,7 +232,7 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         super().__setstate__(state)
         if net_state is not None:
             values, arrays = net_state
-            self._hold(net_from_state(values, arrays, self.history_))
+            self._hold(net_from_state(values, arrays, self.history_), list(self.history_))
         if training_state is not None:
             self._set_training_state(*training_state)
 

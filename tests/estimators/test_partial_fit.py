@@ -1,9 +1,10 @@
-"""Learning from parts: every call alike, in memory that does not grow, with labels told in advance."""
+"""Learning from parts: every call alike, in memory that hardly grows, with labels told in advance."""
 
 from __future__ import annotations
 
 import copy
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -99,6 +100,36 @@ def test_the_history_grows_by_an_entry_a_call_and_nothing_else_does():
     assert len(pickle.dumps(model.net_.history)) < size * 9 / 8 + 100
     held = [value for value in vars(model.net_).values() if hasattr(value, "indptr")]
     assert held == []
+
+
+def test_many_calls_take_no_longer_than_few():
+    model, times, entries = HashEmbeddingClassifier(**SMALL), [], None
+    for call in range(300):
+        start = time.perf_counter()
+        model.partial_fit(X[:2], Y[:2], classes=["a", "b", "c"])
+        times.append(time.perf_counter() - start)
+        entries = model.history_ if entries is None else entries
+        assert model.history_ is entries  # added to, not copied
+        assert len(model.history_) == len(model.net_.history) == call + 1
+    assert all(entry["batches"] == [] for entry in model.net_.history)
+    assert np.median(times[-100:]) < 2 * np.median(times[1:101])
+
+
+def test_a_shallow_copy_has_a_history_of_its_own():
+    model = stream(PARTS[:2])
+    copy.copy(model).partial_fit(X[PARTS[2]], Y[PARTS[2]])
+    assert len(model.history_) == 2
+
+
+@pytest.mark.parametrize("loss", ["softmax", "hinge"])
+def test_a_model_that_diverged_does_not_answer(loss):
+    model = HashEmbeddingClassifier(**SMALL, normalize=None, loss=loss).fit(X, Y)
+    with pytest.raises(ValueError, match="The training diverged"):
+        model.set_params(learning_rate=1e38).partial_fit(X * 1e6, Y)
+    for answer in (model.predict, model.predict_proba, model.decision_function, model.predict_topk):
+        with pytest.raises(ValueError, match=r"HashEmbeddingClassifier cannot tell labels: a score is infinite or not"):
+            answer(X)
+    assert model.set_params(learning_rate=0.2).fit(X, Y).score(X, Y) > 0.5
 
 
 def test_the_same_stream_twice_is_the_same_model_and_its_orders_differ():

@@ -105,8 +105,9 @@ def test_the_best_labels():
     above = model.predict_topk(X, threshold=0.4)
     assert [len(pairs) for pairs in above] == (probabilities >= 0.4).sum(axis=1).tolist()
     assert {type(value) for pairs in found for pair in pairs for value in pair} == {str, float}
-    with pytest.raises(ValueError, match=r"HashEmbeddingClassifier.predict_topk needs a k of at least 1, got 0"):
-        model.predict_topk(X, k=0)
+    for k in (0, 2.0):
+        with pytest.raises(ValueError, match=rf"Classifier.predict_topk needs an integer k of at least 1, got {k}"):
+            model.predict_topk(X, k=k)
 
 
 def test_the_best_of_any_number_of_labels():
