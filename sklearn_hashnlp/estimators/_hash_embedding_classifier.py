@@ -438,7 +438,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
 
     def _number(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> RaggedRows:
         targets = labels.number(y)
-        weights = weigh_classes(self.class_weight, labels, y, targets, weights)
+        weights = weigh_classes(self.class_weight, labels, y, targets, weights, caller=type(self).__name__)
         return RaggedRows(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
 
     def _net_to_train(self, labels: Labels, seeds: Seeds, device: str, *, goes_on: bool) -> RaggedNet:

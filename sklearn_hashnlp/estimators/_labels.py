@@ -105,13 +105,26 @@ def check_kind(y: Any, *, loss: str, caller: str) -> Any:
     ------
     ValueError
         If ``y`` is neither, or is an indicator matrix and ``loss`` is not "ova".
+    TypeError
+        If labels are of types that have no order.
     """
+    if issparse(y) and y.shape[1] == 1:
+        raise ValueError(
+            f"{caller} takes one label a row as an array of shape (n_samples,), got a sparse matrix of a single "
+            f"column, shape {y.shape}, in y. Give y.toarray().ravel()."
+        )
     if issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
+        if issparse(y) and not y.has_canonical_format:
+            y = y.copy()
+            y.sum_duplicates()
         kind = type_of_target(y, input_name="y")
-        if kind != "multilabel-indicator" or not np.isin(y.data if issparse(y) else y, (0, 1)).all():
+        values = np.unique(y.data if issparse(y) else y)
+        others = values[~np.isin(values, (0, 1))]
+        if kind != "multilabel-indicator" or len(others):
             raise ValueError(
                 f"Unknown label type: {kind}. {caller} takes one label a row or, with loss='ova', a matrix of zeros "
-                "and ones with a column a class."
+                f"and ones with a column a class. Got a matrix with the values {others[:3].tolist()} (a cell that a "
+                "sparse matrix holds twice is their sum)."
             )
         if loss != "ova":
             raise ValueError(
@@ -120,6 +133,7 @@ def check_kind(y: Any, *, loss: str, caller: str) -> Any:
             )
         return y
     y = column_or_1d(y, warn=True)
+    _distinct(y, "y", caller)
     check_classification_targets(y)
     return y
 
@@ -144,7 +158,9 @@ def find_labels(y: Any, classes: ArrayLike | None = None, *, caller: str) -> Lab
     Raises
     ------
     ValueError
-        If there is one label only, or the numbers of an indicator's columns are given otherwise than in order.
+        If there is one label only or none, or the numbers of an indicator's columns are given otherwise than in order.
+    TypeError
+        If ``classes`` are of types that have no order.
     """
     if y.ndim == 2:
         numbers = np.arange(y.shape[1])
@@ -154,11 +170,23 @@ def find_labels(y: Any, classes: ArrayLike | None = None, *, caller: str) -> Lab
                 f"{len(numbers) - 1} in order. Got {classes!r}."
             )
         return Labels(numbers, multilabel=True)
-    labels = np.unique(np.asarray(y if classes is None else classes))
+    labels = _distinct(y, "y", caller) if classes is None else _distinct(np.asarray(classes), "classes", caller)
     if len(labels) < 2:
         where = "rows of at least two classes in y" if classes is None else "at least two labels in classes"
+        came = f"one class only: {labels.tolist()[0]!r}" if len(labels) else "none"
         raise ValueError(
-            f"{caller} needs {where}, got one class only: {labels.tolist()[0]!r}. Check that y holds the labels and "
+            f"{caller} needs {where}, got {came}. Check that y holds the labels and "
             "that the rows were not sorted and cut."
         )
     return Labels(labels, multilabel=False)
+
+
+def _distinct(labels: NDArray[Any], name: str, caller: str) -> NDArray[Any]:
+    try:
+        return np.unique(labels)
+    except TypeError as error:
+        kinds = sorted({type(label).__name__ for label in labels.ravel().tolist()})
+        raise TypeError(
+            f"{caller} takes labels that are all strings or all numbers in {name}, got {' and '.join(kinds)}. Convert "
+            "them to one type."
+        ) from error

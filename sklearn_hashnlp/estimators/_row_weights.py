@@ -74,6 +74,8 @@ def weigh_classes(
     y: Any,
     targets: NDArray[Any],
     weights: NDArray[np.float32] | None,
+    *,
+    caller: str,
 ) -> NDArray[np.float32] | None:
     """Multiply the weights of rows by those of their classes.
 
@@ -89,6 +91,8 @@ def weigh_classes(
         Their numbers.
     weights : ndarray of shape (n,), dtype float32, or None
         Weights of the rows.
+    caller : str
+        Class that asks, for the messages.
 
     Returns
     -------
@@ -98,7 +102,8 @@ def weigh_classes(
     Raises
     ------
     ValueError
-        If ``y`` is an indicator matrix, or ``class_weight`` names a label that there is not.
+        If ``y`` is an indicator matrix, ``class_weight`` names a label that there is not or has a weight that is
+        negative or no finite number, or no row is left with a weight.
     """
     if class_weight is None:
         return weights
@@ -107,5 +112,15 @@ def weigh_classes(
             f"class_weight={class_weight!r} needs one label a row, got an indicator matrix in y. Give sample_weight "
             "to fit instead."
         )
-    factors = compute_class_weight(class_weight, classes=labels.classes, y=y)[targets].astype(np.float32)
+    of_class = compute_class_weight(class_weight, classes=labels.classes, y=y)
+    for label, weight in zip(labels.classes.tolist(), of_class.tolist(), strict=True):
+        if not (np.isfinite(weight) and weight >= 0):
+            raise ValueError(
+                f"{caller} takes finite weights of at least 0 in class_weight, got {weight!r} for the label {label!r}."
+            )
+    factors = of_class[targets].astype(np.float32)
+    if not factors.any():
+        raise ValueError(
+            f"{caller} has nothing to learn from: by class_weight={class_weight!r} every row has the weight zero."
+        )
     return factors if weights is None else np.asarray(weights * factors)

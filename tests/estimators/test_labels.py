@@ -90,6 +90,34 @@ def test_other_matrices_are_refused(y):
         check_kind(y, loss="ova", caller=NAME)
 
 
+def test_a_cell_that_is_there_twice_is_refused():
+    twice = csr_array((np.ones(3, dtype=int), [0, 0, 1], [0, 2, 3]), shape=(2, 3))
+    with pytest.raises(ValueError, match=r"a matrix of zeros and ones .* Got a matrix with the values \[2\]"):
+        check_kind(twice, loss="ova", caller=NAME)
+    assert twice.nnz == 3  # the caller's matrix stays as it was
+    unsorted = csr_array((np.ones(3, dtype=int), [2, 0, 1], [0, 2, 3]), shape=(2, 3))
+    assert check_kind(unsorted, loss="ova", caller=NAME).toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
+
+
+@pytest.mark.parametrize("loss", ["softmax", "ova"])
+def test_a_sparse_column_is_refused_by_its_shape(loss):
+    with pytest.raises(ValueError, match=r"a sparse matrix of a single column, shape \(3, 1\), in y. Give y.toarray"):
+        check_kind(csr_array(INDICATOR[:, :1]), loss=loss, caller=NAME)
+
+
+def test_no_class_at_all_is_refused():
+    with pytest.raises(ValueError, match="needs at least two labels in classes, got none"):
+        find_labels(np.array(["a"]), [], caller=NAME)
+
+
+def test_labels_of_mixed_types_are_refused():
+    mixed = np.array(["a", 1], dtype=object)
+    with pytest.raises(TypeError, match=f"{NAME} takes labels that are all strings or .* in y, got int and str"):
+        check_kind(mixed, loss="softmax", caller=NAME)
+    with pytest.raises(TypeError, match=r"all numbers in classes, got NoneType and str. Convert"):
+        find_labels(np.array(["a", "b"]), np.array(["a", None], dtype=object), caller=NAME)
+
+
 def test_a_column_of_labels_is_taken_with_a_warning():
     with pytest.warns(DataConversionWarning, match="column-vector y"):
         assert check_kind(np.array([["a"], ["b"]]), loss="ova", caller=NAME).tolist() == ["a", "b"]

@@ -13,6 +13,11 @@ X = RNG.random((40, 9))
 LABELS = np.array(["sport", "weather"])[np.arange(40) % 2]
 
 
+@pytest.mark.parametrize("number", [np.float32, np.float64, float])
+def test_any_kind_of_number_does_for_the_factor_of_the_plateau(number):
+    HashEmbeddingClassifier(**SMALL, lr_plateau=(np.int64(4), number(0.5))).fit(X, LABELS)
+
+
 def test_lists_do_for_tuples():
     first, second = (
         HashEmbeddingClassifier(**SMALL, ngram_dropout=kind((2, 4)), hidden_layer_sizes=kind((8, 4))).fit(X, LABELS)

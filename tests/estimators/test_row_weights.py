@@ -52,17 +52,30 @@ def test_what_is_no_weight_is_refused(sample_weight, message):
 def test_class_weights_multiply():
     y = LABELS.classes[Y]
     own = np.array([1, 2, 3, 4], dtype=np.float32)
-    weights = weigh_classes({"a": 5, "b": 0.5}, LABELS, y, Y, own)
+    weights = weigh_classes({"a": 5, "b": 0.5}, LABELS, y, Y, own, caller=NAME)
     assert weights.tolist() == [5, 1, 3, 2]
     assert weights.dtype == np.float32
-    assert weigh_classes({"a": 5, "b": 0.5}, LABELS, y, Y, None).tolist() == [5, 0.5, 1, 0.5]
-    assert weigh_classes(None, LABELS, y, Y, own) is own
+    assert weigh_classes({"a": 5, "b": 0.5}, LABELS, y, Y, None, caller=NAME).tolist() == [5, 0.5, 1, 0.5]
+    assert weigh_classes(None, LABELS, y, Y, own, caller=NAME) is own
     # 4 rows, 3 classes: 4 / (3 * 1) but for the class with two rows
-    np.testing.assert_allclose(weigh_classes("balanced", LABELS, y, Y, None), [4 / 3, 2 / 3, 4 / 3, 2 / 3])
+    np.testing.assert_allclose(weigh_classes("balanced", LABELS, y, Y, None, caller=NAME), [4 / 3, 2 / 3, 4 / 3, 2 / 3])
 
 
 def test_class_weights_that_fit_nothing_are_refused():
     with pytest.raises(ValueError, match="are not in class_weight"):
-        weigh_classes({"d": 2}, LABELS, LABELS.classes[Y], Y, None)
+        weigh_classes({"d": 2}, LABELS, LABELS.classes[Y], Y, None, caller=NAME)
     with pytest.raises(ValueError, match="class_weight='balanced' needs one label a row"):
-        weigh_classes("balanced", Labels(np.arange(4), multilabel=True), np.eye(4), np.eye(4), None)
+        weigh_classes("balanced", Labels(np.arange(4), multilabel=True), np.eye(4), np.eye(4), None, caller=NAME)
+
+
+@pytest.mark.parametrize("weight", [-1, np.nan, np.inf])
+def test_class_weights_that_are_none_are_refused(weight):
+    message = f"{NAME} takes finite weights of at least 0 in class_weight, got {float(weight)} for the label 'b'"
+    with pytest.raises(ValueError, match=message):
+        weigh_classes({"a": 2, "b": weight}, LABELS, LABELS.classes[Y], Y, None, caller=NAME)
+
+
+def test_class_weights_that_leave_no_row_are_refused():
+    with pytest.raises(ValueError, match=f"{NAME} has nothing to learn from: by class_weight=.* every row has the"):
+        weigh_classes(dict.fromkeys("abc", 0), LABELS, LABELS.classes[Y], Y, None, caller=NAME)
+    assert weigh_classes({"a": 0}, LABELS, LABELS.classes[Y], Y, None, caller=NAME).tolist() == [0, 1, 1, 1]
