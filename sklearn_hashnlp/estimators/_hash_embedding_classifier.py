@@ -101,7 +101,8 @@ class HashEmbeddingClassifier(TrainedClassifier):
     max_epochs : int or "auto", default="auto"
         Passes over the training rows. ``"auto"``: two, from 20,000 rows on one, and 20 with ``early_stopping``.
     max_time : float or None, default=None
-        Seconds of training after which ``fit`` ends, though not before the first step.
+        Seconds of training after which ``fit`` ends, though not before the first step. The linear schedule is cut short
+        then, and before the last quarter of the steps there is no mean of the weights to end with.
     batch_size : int or "auto", default="auto"
         Rows a step. ``"auto"``: the power of two nearest to a 128th of the rows, at least 32 and at most 256; 32 in
         ``partial_fit``.
@@ -116,6 +117,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
     monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
         Which measure on the rows held out says what is better: accuracy (of a whole row of an indicator matrix), or
         loss. It decides on stopping, the weights that are kept and the plateau alike. Only with ``early_stopping``.
+        The loss is weighted by ``sample_weight`` and ``class_weight``, the accuracy is not.
     n_iter_no_change : int or None, default=10
         Epochs without a better one after which training stops; None never stops early. Only with ``early_stopping``.
     lr_plateau : (int, float) or None, default=None
@@ -130,10 +132,11 @@ class HashEmbeddingClassifier(TrainedClassifier):
         Whether ``fit`` goes on from the weights that are there, if the labels and all that the net is made of are the
         same.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Where to compute; "auto" takes a CUDA device where there is one.
+        Where to compute; "auto" takes a CUDA device where there is one, and goes on where a trained net is. On a CPU
+        rows are scored on all processors.
     callbacks : list of skorch callbacks or None, default=None
         Handed to skorch as they are: callbacks, their classes or pairs of a name and one. They see class numbers, the
-        places of the labels in ``classes_``.
+        places of the labels in ``classes_``. Those that clip gradients do not work: these are sparse.
     random_state : int, RandomState instance or None, default=None
         Of hash functions, initial weights, order and dropout. The same int gives the same model to the last bit,
         whatever the number of threads (on a CPU).
@@ -337,7 +340,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
         ValueError
             If a parameter, ``X``, ``y`` or ``sample_weight`` is not as described, ``y`` has one class only, ``X`` has
             more than 2**31 - 1 columns or, with ``normalize=None``, a value larger than 1e15, if training diverges, or
-            if ``warm_start`` is set and the labels or the net's parameters are not those of the fit before.
+            if ``warm_start`` is set and the labels, the device or the net's parameters are not those of the fit before.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
         """
@@ -444,7 +447,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
     def _net_to_train(self, labels: Labels, seeds: Seeds, device: str, *, goes_on: bool) -> RaggedNet:
         if goes_on:
             self._labels.check_same(labels)
-            check_unchanged(self, self.net_.get_params_for("module"), self._probabilities.loss)
+            check_unchanged(self, self.net_.get_params_for("module"), self._probabilities.loss, self.net_.device)
             return self.net_
         with plain_torch(device):
             net = make_net(architecture(self, len(labels.classes), seeds.hash), device)

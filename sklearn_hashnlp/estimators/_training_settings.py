@@ -97,7 +97,7 @@ def architecture(estimator: Any, n_classes: int, hash_seed: int) -> dict[str, An
     }
 
 
-def check_unchanged(estimator: Any, made_of: dict[str, Any], loss: str) -> None:
+def check_unchanged(estimator: Any, made_of: dict[str, Any], loss: str, device: str) -> None:
     """Make sure that training can go on with a net that is there.
 
     Parameters
@@ -108,11 +108,13 @@ def check_unchanged(estimator: Any, made_of: dict[str, Any], loss: str) -> None:
         The keyword arguments that the net was made with.
     loss : str
         The loss that it was trained with.
+    device : {"cpu", "cuda"}
+        Where it is.
 
     Raises
     ------
     ValueError
-        If a parameter that a net is made of is another by now.
+        If a parameter that a net is made of is another by now, or it is to go on elsewhere.
     """
     wanted = architecture(estimator, made_of["num_classes"], made_of["hash_seed"]) | {"loss": estimator.loss}
     present = made_of | {"loss": loss}
@@ -124,6 +126,11 @@ def check_unchanged(estimator: Any, made_of: dict[str, Any], loss: str) -> None:
                 f"{parameter!r} than {getattr(estimator, parameter)!r}. Set it back, or call fit with warm_start=False "
                 "to start anew."
             )
+    if estimator.device not in ("auto", device):
+        raise ValueError(
+            f"{type(estimator).__name__}(device={estimator.device!r}) cannot go on with its trained net, which is on "
+            f"{device!r}. Set device={device!r}, or call fit with warm_start=False to start anew."
+        )
 
 
 def training_plan(estimator: Any, n_rows: int, seed: int) -> TrainingPlan:

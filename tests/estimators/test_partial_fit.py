@@ -286,6 +286,18 @@ def test_a_size_that_changed_is_named():
         model.partial_fit(X, Y)
 
 
+def test_a_net_stays_where_it_is(monkeypatch):
+    model = stream(PARTS[:1])
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    with pytest.raises(ValueError, match=r"\(device='cuda'\) cannot go on with its trained net, which is on 'cpu'"):
+        model.set_params(device="cuda").partial_fit(X, Y)
+    model.set_params(device="auto")
+    with monkeypatch.context() as only_cpu:
+        only_cpu.setattr(torch.cuda, "is_available", lambda: False)
+        model.partial_fit(X, Y)
+    assert len(model.history_) == 2
+
+
 def test_an_indicator_matrix_in_parts():
     labels = np.stack([X[:, [0]].toarray().ravel() > 0, X[:, [1]].toarray().ravel() > 0], axis=1).astype(int)
     model = HashEmbeddingClassifier(**SMALL, loss="ova")
