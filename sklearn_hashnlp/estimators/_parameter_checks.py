@@ -41,7 +41,11 @@ def check_parameters(estimator: Any) -> None:
         )
     pair = estimator.lr_plateau
     if pair is not None and not (
-        len(pair) == 2 and _is_integer(pair[0]) and pair[0] >= 1 and isinstance(pair[1], Real) and 0 < pair[1] < 1
+        len(pair) == 2
+        and _is_integer(pair[0])
+        and pair[0] >= 1
+        and isinstance(pair[1], Real)
+        and 0 < float(pair[1]) < 1
     ):
         raise ValueError(
             f"The 'lr_plateau' parameter of {name} must be None or (patience, factor), an integer of at least 1 and a "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from itertools import islice
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -138,7 +137,7 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         >>> model.predict_topk(np.eye(3), threshold=1.0)
         [[], [], []]
         """
-        if not isinstance(k, Integral) or k < 1:
+        if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}.")
         probabilities = self.predict_proba(X)
         order = np.argsort(-probabilities, axis=1, kind="stable")[:, :k]
