@@ -15,7 +15,8 @@ LABELS = np.array(["sport", "weather"])[np.arange(40) % 2]
 
 @pytest.mark.parametrize("number", [np.float32, np.float64, float])
 def test_any_kind_of_number_does_for_the_factor_of_the_plateau(number):
-    HashEmbeddingClassifier(**SMALL, lr_plateau=(np.int64(4), number(0.5))).fit(X, LABELS)
+    model = HashEmbeddingClassifier(**SMALL, lr_plateau=(np.int64(4), number(0.5))).fit(X, LABELS)
+    assert len(model.history_) == 2
 
 
 def test_lists_do_for_tuples():
