@@ -1,0 +1,43 @@
+"""The first argument of every builder: how often each class occurs, or how many classes there are."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def class_counts(counts: ArrayLike | int, who: str) -> NDArray[np.float64]:
+    """Give counts as float64, all one for a number of classes.
+
+    Raises
+    ------
+    TypeError
+        If the counts are no numbers.
+    ValueError
+        If there is no class, or a count is negative or not finite.
+    """
+    if isinstance(counts, (int, np.integer)) and not isinstance(counts, bool):
+        if counts < 1:
+            raise ValueError(f"{who} wants one class or more, but counts={counts} came.")
+        return np.ones(int(counts))
+    array = np.asarray(counts)
+    if array.dtype.kind not in "iuf" or array.ndim != 1:
+        raise TypeError(
+            f"{who} wants counts as a number of classes or a one-dimensional array of class counts, "
+            f"but an array of {array.dtype} with shape {array.shape} came."
+        )
+    if not len(array):
+        raise ValueError(f"{who} wants one class or more, but empty counts came.")
+    array = array.astype(np.float64)
+    wrong = ~(np.isfinite(array) & (array >= 0))
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        raise ValueError(f"{who} wants finite counts of at least 0, but class {place} has the count {array[place]}.")
+    return array
+
+
+def check_arity(arity: object, who: str) -> int:
+    """Give an arity, or raise ValueError for less than two children."""
+    if isinstance(arity, bool) or not isinstance(arity, (int, np.integer)) or arity < 2:
+        raise ValueError(f"{who} wants an integer arity of at least 2, but arity={arity!r} came.")
+    return int(arity)

@@ -1,0 +1,425 @@
+"""The tree that a hierarchical softmax walks down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sklearn_hashnlp.trees._check_tree import check_tree, integer_array
+from sklearn_hashnlp.trees._class_counts import class_counts
+from sklearn_hashnlp.trees._draw_tree import draw_tree
+from sklearn_hashnlp.trees._numbering import edge_parents, node_parents, sum_to_root
+
+Ints = NDArray[np.int64]
+
+
+class DepthStatistics(NamedTuple):
+    """How long the paths of a tree are.
+
+    Attributes
+    ----------
+    min, max : int
+        The shortest and the longest path.
+    median, mean : float
+        Over the classes, each counted once.
+    expected : float
+        The mean under the class counts; without counts the mean.
+    """
+
+    min: int
+    median: float
+    mean: float
+    max: int
+    expected: float
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class SoftmaxTree:
+    """Classes as the leaves of a tree whose inner nodes each choose among their children.
+
+    The probability of a class is the product of the probabilities of the branches on its path from the root (Morin and
+    Bengio, 2005). An inner node with two children decides by a sigmoid, whose one score above zero means child 1, the
+    right one; a node with more decides by a softmax over one score a child.
+
+    A tree is two arrays, and neither it nor they can be changed. Arrays that follow from them are made at first use and
+    kept; that takes less than a second for a million classes.
+
+    Parameters
+    ----------
+    children : array-like of int, shape (n_edges,)
+        The children of node 0, those of node 1, and so on, end to end. A value >= 0 is the number of an inner node,
+        larger than its parent's; a value < 0 is the class ``~value``, that is ``-1 - value``.
+    offsets : array-like of int, shape (n_nodes + 1,)
+        The children of node i are ``children[offsets[i] : offsets[i + 1]]``; node 0 is the root. ``[0]`` for the tree
+        of one class, which has no inner node.
+
+    Attributes
+    ----------
+    children, offsets : ndarray of int64
+        The parameters, read-only.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold integers in one dimension.
+    ValueError
+        If the arrays are no tree: a class missing or at two leaves, an inner node with fewer than two children, with no
+        parent, with two, or with a smaller number than its parent's.
+
+    See Also
+    --------
+    complete_tree, balanced_tree, random_tree, huffman_tree, two_level_tree, cluster_tree : Trees for any classes.
+    tree_from_nested, tree_from_paths : A tree of one's own.
+
+    References
+    ----------
+    F. Morin and Y. Bengio, "Hierarchical probabilistic neural network language model", AISTATS 2005.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.trees import SoftmaxTree
+    >>> tree = SoftmaxTree(children=[1, ~2, ~0, ~1], offsets=[0, 2, 4])
+    >>> tree
+    SoftmaxTree(n_classes=3, n_nodes=2, max_depth=2, binary)
+    >>> print(tree.draw(names=["cat", "dog", "tree"]))
+    node 0
+    ├── node 1
+    │   ├── cat
+    │   └── dog
+    └── tree
+    >>> nodes, branches = tree.path(1)
+    >>> nodes.tolist(), branches.tolist()
+    ([0, 1], [0, 1])
+    """
+
+    children: Ints
+    offsets: Ints
+
+    def __init__(self, children: ArrayLike, offsets: ArrayLike) -> None:
+        object.__setattr__(self, "children", integer_array(children, "children"))
+        object.__setattr__(self, "offsets", integer_array(offsets, "offsets"))
+        check_tree(self.children, self.offsets)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of inner nodes."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes V."""
+        return len(self.children) - self.n_nodes + 1
+
+    @property
+    def n_scores(self) -> int:
+        """Number of scores of all inner nodes: rows of a layer's weight."""
+        return int(self.score_offsets[-1])
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every inner node has two children."""
+        return len(self.children) == 2 * self.n_nodes
+
+    @property
+    def max_depth(self) -> int:
+        """Number of inner nodes on the longest path."""
+        return int(self.depths.max())
+
+    @cached_property
+    def arities(self) -> Ints:
+        """Number of children of each inner node, int64 of shape (n_nodes,)."""
+        return _read_only(np.diff(self.offsets))
+
+    @cached_property
+    def score_offsets(self) -> Ints:
+        """Where the scores of each inner node begin, int64 of shape (n_nodes + 1,).
+
+        Node i owns the rows ``score_offsets[i] : score_offsets[i + 1]``: one if it has two children, else one a child.
+        """
+        return _read_only(np.append(0, np.cumsum(np.where(self.arities == 2, 1, self.arities))))
+
+    @cached_property
+    def node_parent(self) -> Ints:
+        """Parent of each inner node, int64 of shape (n_nodes,); -1 for the root."""
+        return _read_only(node_parents(self.children, self.offsets))
+
+    @cached_property
+    def node_branch(self) -> Ints:
+        """Which child of its parent each inner node is, int64 of shape (n_nodes,); -1 for the root."""
+        branches = np.full(self.n_nodes, -1, dtype=np.int64)
+        inner = np.flatnonzero(self.children >= 0)
+        nodes = self.children[inner]
+        branches[nodes] = inner - self.offsets[self.node_parent[nodes]]
+        return _read_only(branches)
+
+    @cached_property
+    def class_parent(self) -> Ints:
+        """Inner node that each class hangs from, int64 of shape (V,); -1 where there is no inner node."""
+        parents = np.full(self.n_classes, -1, dtype=np.int64)
+        leaves = self.children < 0
+        parents[~self.children[leaves]] = edge_parents(self.offsets)[leaves]
+        return _read_only(parents)
+
+    @cached_property
+    def class_branch(self) -> Ints:
+        """Which child of its parent each class is, int64 of shape (V,); -1 where there is no inner node."""
+        branches = np.full(self.n_classes, -1, dtype=np.int64)
+        leaves = np.flatnonzero(self.children < 0)
+        classes = ~self.children[leaves]
+        branches[classes] = leaves - self.offsets[self.class_parent[classes]]
+        return _read_only(branches)
+
+    @cached_property
+    def depths(self) -> Ints:
+        """Number of inner nodes on the path of each class, int64 of shape (V,)."""
+        return _read_only(self._path_sums(np.ones(self.n_nodes, dtype=np.int64)))
+
+    def path(self, class_index: int) -> tuple[Ints, Ints]:
+        """Walk from the root to a class.
+
+        Parameters
+        ----------
+        class_index : int
+            The class, 0..V-1.
+
+        Returns
+        -------
+        nodes : ndarray of int64, shape (depth,)
+            The inner nodes on the way, the root first.
+        branches : ndarray of int64, shape (depth,)
+            Which child is taken at each.
+
+        Raises
+        ------
+        IndexError
+            If there is no such class.
+        """
+        if not 0 <= class_index < self.n_classes:
+            raise IndexError(f"SoftmaxTree.path wants a class in 0..{self.n_classes - 1}, but {class_index} came.")
+        nodes, branches = [], []
+        node, branch = int(self.class_parent[class_index]), int(self.class_branch[class_index])
+        while node >= 0:
+            nodes.append(node)
+            branches.append(branch)
+            node, branch = int(self.node_parent[node]), int(self.node_branch[node])
+        return np.array(nodes[::-1], dtype=np.int64), np.array(branches[::-1], dtype=np.int64)
+
+    def paths(self) -> tuple[Ints, Ints, Ints]:
+        """Walk from the root to every class.
+
+        Returns
+        -------
+        offsets : ndarray of int64, shape (V + 1,)
+            The path of class c stands at ``offsets[c] : offsets[c + 1]`` of the other two.
+        nodes : ndarray of int64
+            The inner nodes on the way, the root first.
+        branches : ndarray of int64
+            Which child is taken at each.
+        """
+        offsets = np.append(0, np.cumsum(self.depths))
+        nodes = np.empty(offsets[-1], dtype=np.int64)
+        branches = np.empty(offsets[-1], dtype=np.int64)
+        node, branch, places = self.class_parent, self.class_branch, offsets[1:] - 1
+        while True:
+            below_root = node >= 0
+            node, branch, places = node[below_root], branch[below_root], places[below_root]
+            if not len(node):
+                return offsets, nodes, branches
+            nodes[places], branches[places] = node, branch
+            node, branch, places = self.node_parent[node], self.node_branch[node], places - 1
+
+    def expected_depth(self, counts: ArrayLike) -> float:
+        """Average the number of inner nodes on a path under class counts.
+
+        Parameters
+        ----------
+        counts : array-like of shape (V,)
+            Class counts, not all zero.
+
+        Returns
+        -------
+        float
+            The mean path length: for a binary tree the sigmoids a prediction of a known class takes.
+
+        Raises
+        ------
+        ValueError
+            If there is not one finite count >= 0 for each class, or all are zero.
+        """
+        return self._average(self.depths, counts, "expected_depth")
+
+    def expected_cost(self, counts: ArrayLike) -> float:
+        """Average the number of scores that a path needs under class counts.
+
+        Parameters
+        ----------
+        counts : array-like of shape (V,)
+            Class counts, not all zero.
+
+        Returns
+        -------
+        float
+            The mean number of rows of a layer's weight that a training example touches: one for a node with two
+            children, one a child for any other. For a flat tree it is V.
+
+        Raises
+        ------
+        ValueError
+            If there is not one finite count >= 0 for each class, or all are zero.
+        """
+        return self._average(self._path_sums(np.diff(self.score_offsets)), counts, "expected_cost")
+
+    def depth_statistics(self, counts: ArrayLike | None = None) -> DepthStatistics:
+        """Sum up how long the paths are.
+
+        Parameters
+        ----------
+        counts : array-like of shape (V,), default=None
+            Class counts, not all zero; by default every class counts the same.
+
+        Returns
+        -------
+        DepthStatistics
+            The named tuple ``(min, median, mean, max, expected)``.
+
+        Raises
+        ------
+        ValueError
+            If there is not one finite count >= 0 for each class, or all are zero.
+        """
+        mean = float(self.depths.mean())
+        expected = mean if counts is None else self.expected_depth(counts)
+        return DepthStatistics(
+            int(self.depths.min()), float(np.median(self.depths)), mean, int(self.depths.max()), expected
+        )
+
+    def draw(self, names: Sequence[str] | None = None, *, max_lines: int | None = 1000) -> str:
+        """Write the tree down, a line for each inner node and each class, children below their parent.
+
+        Parameters
+        ----------
+        names : sequence of str, default=None
+            Names of the V classes; by default "class 0" and so on.
+        max_lines : int, default=1000
+            Where to stop, with a line that tells how many are left out; None writes them all.
+
+        Returns
+        -------
+        str
+            The drawing.
+
+        Raises
+        ------
+        ValueError
+            If there is not one name for each class.
+        """
+        if names is not None and len(names) != self.n_classes:
+            raise ValueError(f"SoftmaxTree.draw wants a name for each of {self.n_classes} classes, {len(names)} came.")
+        return draw_tree(self, names, max_lines)
+
+    def to_nested(self, node: int = 0) -> Any:
+        """Give nested lists of classes, as :func:`tree_from_nested` takes them.
+
+        Parameters
+        ----------
+        node : int, default=0
+            The inner node to begin at; by default the root.
+
+        Returns
+        -------
+        list or int
+            A list for each inner node, an int for each class; the int 0 for the tree of one class.
+
+        Raises
+        ------
+        IndexError
+            If there is no such inner node.
+        """
+        if self.n_classes == 1 and node == 0:
+            return 0
+        if not 0 <= node < self.n_nodes:
+            raise IndexError(f"SoftmaxTree.to_nested wants an inner node in 0..{self.n_nodes - 1}, but {node} came.")
+        children, offsets = self.children.tolist(), self.offsets.tolist()
+        lists: list[list[Any]] = [[] for _ in range(self.n_nodes)]
+        for number, inside in enumerate(lists):
+            below = children[offsets[number] : offsets[number + 1]]
+            inside.extend(lists[child] if child >= 0 else ~child for child in below)
+        return lists[node]
+
+    def to_arrays(self) -> dict[str, Ints]:
+        """Give the two arrays that are the tree, to be saved.
+
+        Returns
+        -------
+        dict
+            ``children`` and ``offsets``.
+        """
+        return {"children": self.children, "offsets": self.offsets}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> SoftmaxTree:
+        """Build the tree that :meth:`to_arrays` was called on.
+
+        Parameters
+        ----------
+        arrays : mapping
+            With ``children`` and ``offsets``; anything else is passed over.
+
+        Returns
+        -------
+        SoftmaxTree
+            The tree.
+
+        Raises
+        ------
+        ValueError
+            If an array is missing, or they are no tree.
+        """
+        missing = [name for name in ("children", "offsets") if name not in arrays]
+        if missing:
+            raise ValueError(
+                f"SoftmaxTree.from_arrays wants the arrays children and offsets, but {missing[0]} is not among "
+                f"{sorted(arrays)}."
+            )
+        return cls(arrays["children"], arrays["offsets"])
+
+    def __repr__(self) -> str:
+        kind = "binary" if self.is_binary else f"max_arity={int(self.arities.max())}"
+        return f"SoftmaxTree(n_classes={self.n_classes}, n_nodes={self.n_nodes}, max_depth={self.max_depth}, {kind})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SoftmaxTree):
+            return NotImplemented
+        return np.array_equal(self.children, other.children) and np.array_equal(self.offsets, other.offsets)
+
+    def __hash__(self) -> int:
+        return hash((self.children.tobytes(), self.offsets.tobytes()))
+
+    def __reduce__(self) -> tuple[type[SoftmaxTree], tuple[Ints, Ints]]:
+        # Arrays that follow from the two are not worth their bytes in a file.
+        return SoftmaxTree, (self.children, self.offsets)
+
+    def _path_sums(self, values: Ints) -> Ints:
+        if self.n_classes == 1:
+            return np.zeros(1, dtype=np.int64)
+        return sum_to_root(self.node_parent, values)[self.class_parent]
+
+    def _average(self, values: Ints, counts: ArrayLike, method: str) -> float:
+        who = f"SoftmaxTree.{method}"
+        weights = class_counts(np.atleast_1d(np.asarray(counts)), who)
+        if len(weights) != self.n_classes or not weights.any():
+            raise ValueError(
+                f"{who} wants a count for each of {self.n_classes} classes, not all of them zero, "
+                f"but {len(weights)} came with the sum {weights.sum():g}."
+            )
+        return float(weights @ values / weights.sum())
+
+
+def _read_only(array: Ints) -> Ints:
+    array.setflags(write=False)
+    return array
