@@ -1,0 +1,168 @@
+"""The skorch net inside HsigmoidLanguageModel."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from skorch.callbacks import Callback, EpochTimer, PassthroughScoring, PrintLog
+from skorch.utils import TeeGenerator
+from torch import Tensor, nn
+
+from sklearn_hashnlp.estimators._language_architecture import make_nplm
+from sklearn_hashnlp.estimators._lean_net import LeanNet
+from sklearn_hashnlp.estimators._word_windows import WindowBatches, WordWindows
+from sklearn_hashnlp.nn import RowwiseAdagrad
+
+SCORE_ROWS = 1024
+
+
+class LanguageNet(LeanNet):
+    """A skorch net that predicts words from the words before.
+
+    Its module gives log-probabilities of targets and their loss at once, so that no score of another word is needed.
+    Its history holds the losses and perplexities of every epoch.
+    """
+
+    divergence: ClassVar[str] = (
+        "The training diverged: the loss is infinite or not a number. Set a smaller learning_rate."
+    )
+
+    @property
+    def _default_callbacks(self) -> list[tuple[str, Any]]:
+        return [
+            ("epoch_timer", EpochTimer()),
+            ("train_loss", PassthroughScoring("train_loss", on_train=True)),
+            ("valid_loss", PassthroughScoring("valid_loss")),
+            ("perplexity", Perplexities()),
+            ("print_log", PrintLog(keys_ignored=["train_loss_best", "valid_loss_best"])),
+        ]
+
+    def infer(self, x: Tensor) -> Tensor:
+        """Tell the log-probabilities of all words, for skorch's callbacks.
+
+        Parameters
+        ----------
+        x : Tensor of shape (rows, order - 1), dtype int64
+            Contexts, on any device.
+
+        Returns
+        -------
+        Tensor of shape (rows, n_classes)
+            Log-probabilities, on the net's device.
+        """
+        log_probs: Tensor = self.module_.log_prob(x.to(self.device))
+        return log_probs
+
+    def train_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
+        """Learn from one batch.
+
+        Parameters
+        ----------
+        batch : (Tensor, Tensor)
+            Contexts and the words that follow.
+        **fit_params : dict
+            Not used.
+
+        Returns
+        -------
+        dict
+            ``loss`` and ``y_pred``, the log-probabilities of the words that follow.
+        """
+        context, target = batch
+        if not self.module_.training:
+            self._set_training(True)
+        self.optimizer_.zero_grad()
+        log_probs, loss = self.module_(context, target)
+        torch.autograd.backward(loss)
+        for hook in self.hooks("on_grad_computed"):
+            hook(self, named_parameters=TeeGenerator(self.get_all_learnable_params()), batch=batch, training=True)
+        self.optimizer_.step()
+        return {"loss": loss, "y_pred": log_probs}
+
+    def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
+        """Measure the loss of one batch.
+
+        Parameters
+        ----------
+        batch : (Tensor, Tensor)
+            Contexts and the words that follow.
+        **fit_params : dict
+            Not used.
+
+        Returns
+        -------
+        dict
+            As :meth:`train_step`.
+        """
+        if self.module_.training:
+            self._set_training(False)
+        with torch.no_grad():
+            log_probs, loss = self.module_(*batch)
+        return {"loss": loss, "y_pred": log_probs}
+
+    def score_windows(self, windows: WordWindows) -> NDArray[np.float64]:
+        """Give the log-probability of every window's last word.
+
+        Parameters
+        ----------
+        windows : WordWindows
+            The windows.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_windows,)
+            Natural logarithms.
+        """
+        self.module_.eval()
+        found = [np.empty(0)]
+        with torch.inference_mode():
+            for context, target in WindowBatches(windows, SCORE_ROWS, device=self.device):
+                found.append(self.module_(context, target)[0].double().cpu().numpy())
+        return np.concatenate(found)
+
+
+class Perplexities(Callback):  # type: ignore[misc]
+    """Note the perplexities of every epoch: the exponentials of its losses."""
+
+    def on_epoch_end(self, net: Any, **_: Any) -> None:
+        """Note them."""
+        for prefix in ("train", "valid"):
+            if f"{prefix}_loss" in net.history[-1]:
+                loss = net.history[-1, f"{prefix}_loss"]
+                net.history.record(f"{prefix}_perplexity", math.exp(min(loss, 700.0)))
+
+
+def make_language_net(architecture: dict[str, Any], tree: Any, device: str) -> LanguageNet:
+    """Make a net that is not initialised yet.
+
+    Parameters
+    ----------
+    architecture : dict
+        As :func:`make_nplm` takes it.
+    tree : SoftmaxTree or None
+        Of its output layer.
+    device : {"cpu", "cuda"}
+        Where it computes.
+
+    Returns
+    -------
+    LanguageNet
+        The net, silent and without anything that only training needs.
+    """
+    return LanguageNet(
+        make_nplm,
+        module__architecture=architecture,
+        module__tree=tree,
+        criterion=nn.Identity,
+        optimizer=RowwiseAdagrad,
+        iterator_train=WindowBatches,
+        iterator_valid=WindowBatches,
+        iterator_valid__batch_size=SCORE_ROWS,
+        train_split=None,
+        verbose=0,
+        device=device,
+    )

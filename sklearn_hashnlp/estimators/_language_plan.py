@@ -1,0 +1,96 @@
+"""Everything that decides how a language model is trained, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class LanguagePlan:
+    """How a language model is trained.
+
+    Parameters
+    ----------
+    optimizer : {"adagrad", "adam"}
+        Row-wise AdaGrad or row-wise Adam.
+    learning_rate : float
+        Step size.
+    bias_learning_rate : float
+        What the step size of the hidden layer's bias is multiplied by.
+    schedule : {"constant", "linear"}
+        Whether the step size falls linearly, to 0 after the last planned step.
+    lr_plateau : (int, float) or None
+        Epochs without a better one after which the step size is multiplied by the factor.
+    max_epochs : int
+        Passes over the windows, those done before an interruption among them.
+    max_time : float or None
+        Seconds after which training ends.
+    batch_size : int
+        Windows a step.
+    shuffle : bool
+        Whether each pass has an order of its own.
+    patience : int or None
+        Epochs without a better one after which training stops; None is never.
+    restore_best : bool
+        Whether to end with the weights of the epoch with the lowest validation loss.
+    log_every : int or None
+        Steps after which losses are noted.
+    verbose : int
+        0 is silent, 1 prints a line an epoch, 2 also what is noted within an epoch.
+    callbacks : tuple
+        More skorch callbacks, their classes, or pairs of a name and one.
+    seed : int
+        Of order and dropout.
+    """
+
+    optimizer: str
+    learning_rate: float
+    bias_learning_rate: float
+    schedule: str
+    lr_plateau: tuple[int, float] | None
+    max_epochs: int
+    max_time: float | None
+    batch_size: int
+    shuffle: bool
+    patience: int | None
+    restore_best: bool
+    log_every: int | None
+    verbose: int
+    callbacks: tuple[Any, ...]
+    seed: int
+
+
+def language_plan(estimator: Any, seed: int) -> LanguagePlan:
+    """Say how ``fit`` trains.
+
+    Parameters
+    ----------
+    estimator : HsigmoidLanguageModel
+        Its parameters count.
+    seed : int
+        Of order and dropout.
+
+    Returns
+    -------
+    LanguagePlan
+        The plan.
+    """
+    patience, plateau, log_every = estimator.n_iter_no_change, estimator.lr_plateau, estimator.log_every
+    return LanguagePlan(
+        optimizer=estimator.optimizer,
+        learning_rate=float(estimator.learning_rate),
+        bias_learning_rate=float(estimator.bias_learning_rate),
+        schedule=estimator.learning_rate_schedule,
+        lr_plateau=None if plateau is None else (int(plateau[0]), float(plateau[1])),
+        max_epochs=int(estimator.max_epochs),
+        max_time=None if estimator.max_time is None else float(estimator.max_time),
+        batch_size=int(estimator.batch_size),
+        shuffle=bool(estimator.shuffle),
+        patience=None if patience is None or not estimator.early_stopping else int(patience),
+        restore_best=bool(estimator.early_stopping),
+        log_every=None if log_every is None else int(log_every),
+        verbose=int(estimator.verbose),
+        callbacks=tuple(estimator.callbacks or ()),
+        seed=seed,
+    )

@@ -1,0 +1,67 @@
+"""The tree of a language model's output layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sklearn_hashnlp import trees
+from sklearn_hashnlp.estimators._context_vectors import context_vectors
+from sklearn_hashnlp.estimators._word_windows import WordWindows
+from sklearn_hashnlp.trees import SoftmaxTree
+
+TREES = ("balanced", "cluster", "complete", "huffman", "random", "two_level")
+"""Names that a tree is asked for by."""
+
+
+def language_tree(
+    tree: SoftmaxTree | str, windows: WordWindows, n_classes: int, *, n_inputs: int, seed: int, caller: str
+) -> SoftmaxTree:
+    """Give a tree over the words that can be predicted.
+
+    Parameters
+    ----------
+    tree : SoftmaxTree or one of :data:`TREES`
+        A tree, or the name of a builder.
+    windows : WordWindows
+        What is learned from: how often each word occurs, and for ``"cluster"`` after which words.
+    n_classes : int
+        How many words can be predicted.
+    n_inputs : int
+        How many words stand in contexts.
+    seed : int
+        For ``"random"`` and ``"cluster"``.
+    caller : str
+        Class that asks, for the message.
+
+    Returns
+    -------
+    SoftmaxTree
+        The tree.
+
+    Raises
+    ------
+    ValueError
+        If a tree that was given has another number of classes.
+    """
+    if isinstance(tree, SoftmaxTree):
+        if tree.n_classes != n_classes:
+            raise ValueError(
+                f"{caller}: the tree has {tree.n_classes} classes, and {n_classes} words can be predicted: all of "
+                "vocabulary_ but '<s>'. Fix the words by vocabulary and build the tree over them."
+            )
+        return tree
+    counts = np.bincount(windows.y, minlength=n_classes)
+    if tree == "cluster":
+        return trees.cluster_tree(counts, context_vectors(windows, n_classes, n_inputs, seed=seed), random_state=seed)
+    if tree == "random":
+        return trees.random_tree(counts, random_state=seed)
+    builders: dict[str, Any] = {
+        "balanced": trees.balanced_tree,
+        "complete": trees.complete_tree,
+        "huffman": trees.huffman_tree,
+        "two_level": trees.two_level_tree,
+    }
+    built: SoftmaxTree = builders[tree](counts)
+    return built

@@ -1,0 +1,198 @@
+"""Whatever a user hands in as sentences, read once into one flat array of numbers."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from numbers import Integral
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.estimators._vocabulary import BEGIN, END
+from sklearn_hashnlp.text._documents import as_documents
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences of words, which are numbered as they come.
+
+    Parameters
+    ----------
+    words : list of str
+        The distinct words, in the order of their first appearance.
+    numbers : ndarray of int32 of shape (n_tokens,)
+        Sentence after sentence, each token's place in ``words``.
+    lengths : ndarray of int64 of shape (n_sentences,)
+        Tokens of each sentence.
+    """
+
+    words: list[str]
+    numbers: NDArray[np.int32]
+    lengths: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+@dataclass(frozen=True)
+class NumberedWindows:
+    """Windows of words that the user has numbered.
+
+    Parameters
+    ----------
+    windows : ndarray of int64 of shape (n_windows, order)
+        A context and the word after it, by the numbers of the user's vocabulary.
+    """
+
+    windows: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+
+def read_corpus(X: Any, *, order: int, caller: str) -> Sentences | NumberedWindows:
+    """Read sentences, or from a reader windows.
+
+    Parameters
+    ----------
+    X : iterable of (str or iterable of str), path-like or callable
+        Sentences: strings, which are split at white space, or lists of words. A path-like object names a text file in
+        UTF-8 with a sentence a line; blank lines are passed over. A callable without arguments, a reader, gives an
+        iterator of sentences, or of tuples of ``order`` integers each. ``<s>`` at the beginning of a sentence and
+        ``</s>`` at its end are left out.
+    order : int
+        Length of such a tuple.
+    caller : str
+        Class that asks, for the messages.
+
+    Returns
+    -------
+    Sentences or NumberedWindows
+        What was read; may be nothing.
+
+    Raises
+    ------
+    TypeError
+        If ``X`` is a single string, or something in it is no sentence.
+    ValueError
+        If a tuple of numbers has another length, or ``X`` is a table.
+    FileNotFoundError, IsADirectoryError, UnicodeDecodeError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> read = read_corpus(["a b a", ["b", "c"]], order=3, caller="Model")
+    >>> read.words, read.numbers.tolist(), read.lengths.tolist()
+    (['a', 'b', 'c'], [0, 1, 0, 1, 2], [3, 2])
+    >>> read_corpus(lambda: iter([(1, 2, 3)]), order=3, caller="Model").windows.tolist()
+    [[1, 2, 3]]
+    """
+    if isinstance(X, str | bytes):
+        raise TypeError(
+            f"{caller}: a single {type(X).__name__} is ambiguous. Wrap a sentence in a list, [{X[:20]!r}], and a file's "
+            "name in pathlib.Path."
+        )
+    if isinstance(X, PathLike):
+        return _read_sentences(_lines(Path(X)), caller)
+    if not callable(X):
+        return _read_sentences(as_documents(X, caller=caller), caller)
+    items = iter(X())
+    first = next(items, None)
+    if first is None:
+        return _read_sentences([], caller)
+    if isinstance(first, tuple | list) and first and isinstance(first[0], Integral):
+        return _read_windows(chain([first], items), order, caller)
+    return _read_sentences(chain([first], items), caller)
+
+
+def tokens_of(sentence: Any, *, place: int, caller: str) -> list[str]:
+    """Split one sentence.
+
+    Parameters
+    ----------
+    sentence : str or iterable of str
+        The sentence.
+    place : int
+        Its number, for the message.
+    caller : str
+        Class that asks, for the message.
+
+    Returns
+    -------
+    list of str
+        Its words, without ``<s>`` at the beginning and ``</s>`` at the end.
+
+    Raises
+    ------
+    TypeError
+        If it is no sentence.
+
+    Examples
+    --------
+    >>> tokens_of("<s> a dream </s>", place=0, caller="Model")
+    ['a', 'dream']
+    """
+    if isinstance(sentence, str):
+        tokens = sentence.split()
+    elif isinstance(sentence, Iterable) and not isinstance(sentence, bytes | dict):
+        tokens = list(sentence)
+        if not all(isinstance(token, str) for token in tokens):
+            wrong = next(token for token in tokens if not isinstance(token, str))
+            raise TypeError(
+                f"{caller}: sentence {place} holds {wrong!r} of type {type(wrong).__name__}, and words are str. Numbers "
+                "of words come from a reader: a callable that returns an iterator of tuples."
+            )
+    else:
+        raise TypeError(
+            f"{caller}: a sentence is a str or a list of str, got {sentence!r:.60} of type {type(sentence).__name__} as "
+            f"number {place}."
+        )
+    if tokens and tokens[0] == BEGIN:
+        del tokens[0]
+    if tokens and tokens[-1] == END:
+        del tokens[-1]
+    return tokens
+
+
+class _Numbering(dict[str, int]):
+    """Words to numbers; a new word gets the next one."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = number = len(self)
+        return number
+
+
+def _read_sentences(sentences: Iterable[Any], caller: str) -> Sentences:
+    numbering = _Numbering()
+    number_of: Callable[[str], int] = numbering.__getitem__
+    numbers, lengths = array("i"), array("q")
+    for place, sentence in enumerate(sentences):
+        tokens = tokens_of(sentence, place=place, caller=caller)
+        numbers.extend(map(number_of, tokens))
+        lengths.append(len(tokens))
+    return Sentences(list(numbering), np.array(numbers, dtype=np.int32), np.array(lengths, dtype=np.int64))
+
+
+def _read_windows(items: Iterator[Any], order: int, caller: str) -> NumberedWindows:
+    numbers = array("q")
+    for place, item in enumerate(items):
+        if len(item) != order:
+            raise ValueError(
+                f"{caller}(order={order}) reads windows of {order} numbers of words, got {item!r:.60} of {len(item)} as "
+                f"number {place}."
+            )
+        numbers.extend(item)
+    return NumberedWindows(np.array(numbers, dtype=np.int64).reshape(-1, order))
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            if not line.isspace():
+                yield line

@@ -1,0 +1,294 @@
+"""A corpus as one flat array, and batches of windows gathered from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from skorch.dataset import Dataset
+from torch import Tensor
+
+from sklearn_hashnlp.estimators._sentences import NumberedWindows, Sentences
+from sklearn_hashnlp.estimators._vocabulary import BEGIN, END, Vocabulary
+from sklearn_hashnlp.kernels import Ragged, murmur3
+from sklearn_hashnlp.kernels._word_windows import gather_windows
+
+
+class WordWindows(Dataset):  # type: ignore[misc]
+    """All windows of a corpus, which are made when they are asked for.
+
+    Parameters
+    ----------
+    inputs : ndarray of int32 of shape (n_words,)
+        The corpus as contexts show it: sentence after sentence, with the marks between.
+    targets : ndarray of int32 of shape (n_words,)
+        The corpus as it is predicted; mostly the same array.
+    positions : ndarray of int of shape (n_windows,)
+        Where the words stand that are to be predicted.
+    offsets : ndarray of int64 of shape (n_sentences + 1,)
+        Which of the windows belong to each sentence.
+    order : int
+        Words of a window.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> text = np.array([9, 9, 3, 1, 4], dtype=np.int32)
+    >>> windows = WordWindows(text, text, np.array([2, 3, 4]), np.array([0, 3]), 3)
+    >>> context, target = windows.take(np.array([0, 2]))
+    >>> context.tolist(), target.tolist()
+    ([[9, 9], [3, 1]], [3, 4])
+    """
+
+    def __init__(
+        self,
+        inputs: NDArray[np.int32],
+        targets: NDArray[np.int32],
+        positions: NDArray[Any],
+        offsets: NDArray[np.int64],
+        order: int,
+    ) -> None:
+        self.inputs = inputs
+        self.targets = targets
+        self.positions = positions
+        self.offsets = offsets
+        self.order = order
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @property
+    def X(self) -> WordWindows:  # noqa: N802 - skorch's name
+        """The windows, for a net to predict: this set."""
+        return self
+
+    @property
+    def y(self) -> NDArray[np.int32]:
+        """The words that are to be predicted."""
+        found: NDArray[np.int32] = self.targets[self.positions]
+        return found
+
+    def take(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Gather windows.
+
+        Parameters
+        ----------
+        rows : ndarray of int64 of shape (n,)
+            Which, in the order wanted.
+
+        Returns
+        -------
+        context : Tensor of shape (n, order - 1), dtype int64
+            The words before, the oldest first.
+        target : Tensor of shape (n,), dtype int64
+            The words that follow.
+        """
+        context, target = gather_windows(self.inputs, self.targets, self.positions, rows, self.order - 1)
+        return torch.from_numpy(context), torch.from_numpy(target)
+
+    def select(self, chosen: NDArray[np.bool_]) -> WordWindows:
+        """Make a set of the windows of some sentences.
+
+        Parameters
+        ----------
+        chosen : ndarray of bool of shape (n_sentences,)
+            Which sentences.
+
+        Returns
+        -------
+        WordWindows
+            Theirs, in the same order; the text is shared.
+        """
+        lengths = np.diff(self.offsets)
+        positions = self.positions[np.repeat(chosen, lengths)]
+        return WordWindows(
+            self.inputs, self.targets, positions, np.concatenate(([0], np.cumsum(lengths[chosen]))), self.order
+        )
+
+    def spread(self, n_windows: int) -> WordWindows:
+        """Make a set of windows that stand evenly in this one, each for itself.
+
+        Parameters
+        ----------
+        n_windows : int
+            How many at most.
+
+        Returns
+        -------
+        WordWindows
+            They.
+        """
+        rows = np.unique(np.linspace(0, len(self) - 1, min(n_windows, len(self))).astype(np.int64))
+        return WordWindows(self.inputs, self.targets, self.positions[rows], np.arange(len(rows) + 1), self.order)
+
+
+class WindowBatches:
+    """Go through the windows of a corpus once, batch by batch.
+
+    Parameters
+    ----------
+    dataset : WordWindows
+        The windows.
+    batch_size : int
+        Windows a batch.
+    shuffle : bool, default=False
+        Whether every pass has an order of its own.
+    generator : numpy.random.Generator, default=None
+        For that order.
+    device : torch.device or str, default="cpu"
+        Where the batches are to be. Elsewhere than on the CPU, the corpus is copied there at the first pass.
+    """
+
+    def __init__(
+        self,
+        dataset: WordWindows,
+        batch_size: int,
+        *,
+        shuffle: bool = False,
+        generator: np.random.Generator | None = None,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.dataset = dataset
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.generator = generator
+        self.device = torch.device(device)
+        self._there: tuple[Tensor, Tensor, Tensor] | None = None
+
+    def __len__(self) -> int:
+        return -(-len(self.dataset) // self.batch_size)
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
+        order = np.arange(len(self.dataset))
+        if self.shuffle and self.generator is not None:
+            self.generator.shuffle(order)
+        if self.device.type != "cpu":
+            yield from self._on_device(order)
+            return
+        for start in range(0, len(order), self.batch_size):
+            yield self.dataset.take(order[start : start + self.batch_size])
+
+    def _on_device(self, order: NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor]]:
+        windows = self.dataset
+        if self._there is None:
+            inputs = torch.from_numpy(windows.inputs).to(self.device)
+            targets = inputs if windows.targets is windows.inputs else torch.from_numpy(windows.targets).to(self.device)
+            self._there = inputs, targets, torch.from_numpy(windows.positions).to(self.device)
+        inputs, targets, positions = self._there
+        positions = positions[torch.from_numpy(order).to(self.device)].long()
+        back = torch.arange(1 - windows.order, 0, device=self.device)
+        for start in range(0, len(order), self.batch_size):
+            ends = positions[start : start + self.batch_size]
+            yield inputs[ends.unsqueeze(1) + back].long(), targets[ends].long()
+
+
+def make_windows(
+    corpus: Sentences | NumberedWindows,
+    vocabulary: Vocabulary,
+    translation: NDArray[np.int32] | None,
+    *,
+    order: int,
+    padding: str,
+    hashed: bool,
+    caller: str,
+) -> WordWindows:
+    """Number the words of a corpus and put marks between its sentences.
+
+    Parameters
+    ----------
+    corpus : Sentences or NumberedWindows
+        What was read.
+    vocabulary : Vocabulary
+        The words.
+    translation : ndarray of int32 or None
+        For windows of the user's numbers: those of the vocabulary.
+    order : int
+        Words of a window.
+    padding : {"full", "reference"}
+        ``"full"``: ``order - 1`` times ``<s>`` before a sentence, so that each of its words is predicted.
+        ``"reference"``: once; the first words are not predicted, and sentences shorter than ``order``, with both
+        marks, not at all.
+    hashed : bool
+        Whether contexts show the hashes of words (31 bits of MurmurHash3) instead of their numbers.
+    caller : str
+        Class that asks, for the messages.
+
+    Returns
+    -------
+    WordWindows
+        The windows; may be none.
+
+    Raises
+    ------
+    ValueError
+        If windows of numbers come without a translation, hold a number that it lacks, or predict ``<s>``.
+    """
+    if isinstance(corpus, NumberedWindows):
+        numbers = _translate(corpus.windows, vocabulary, translation, caller)
+        shown = hash_words(vocabulary.words)[numbers] if hashed else numbers
+        n_windows = len(corpus.windows)
+        positions = np.arange(1, n_windows + 1, dtype=np.int64) * order - 1
+        return WordWindows(shown, numbers, positions, np.arange(n_windows + 1), order)
+    n_begin = order - 1 if padding == "full" else 1
+    n_words = len(corpus.lengths) * (n_begin + 1) + len(corpus.numbers)
+    # Where each sentence begins with its marks, and where each of its tokens goes.
+    lengths = corpus.lengths + n_begin + 1
+    begins = np.cumsum(lengths) - lengths
+    shift = np.arange(1, len(corpus.lengths) + 1) * (n_begin + 1) - 1
+    places = np.arange(len(corpus.numbers)) + np.repeat(shift, corpus.lengths)
+    targets = np.full(n_words, vocabulary.begin, dtype=np.int32)
+    targets[begins + lengths - 1] = vocabulary.end
+    targets[places] = vocabulary.numbers(corpus.words)[corpus.numbers]
+    inputs = targets
+    if hashed:
+        begin, end = hash_words([BEGIN, END])
+        inputs = np.where(targets == vocabulary.begin, begin, end)
+        inputs[places] = hash_words(corpus.words)[corpus.numbers]
+    n_targets = np.maximum(lengths - (order - 1), 0)
+    offsets = np.concatenate(([0], np.cumsum(n_targets)))
+    positions = np.arange(offsets[-1]) + np.repeat(begins + order - 1 - offsets[:-1], n_targets)
+    return WordWindows(inputs, targets, positions.astype(np.int32 if n_words < 2**31 else np.int64), offsets, order)
+
+
+def hash_words(words: list[str]) -> NDArray[np.int32]:
+    """Hash words to 31 bits.
+
+    Parameters
+    ----------
+    words : list of str
+        The words.
+
+    Returns
+    -------
+    ndarray of int32 of shape (n_words,)
+        MurmurHash3 of the UTF-8 bytes, without the sign bit.
+
+    Examples
+    --------
+    >>> hash_words(["hash", "trick"]).tolist()
+    [1455707387, 553385734]
+    """
+    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+    offsets = np.concatenate(([0], np.cumsum([len(word) for word in encoded], dtype=np.int64)))
+    rows = Ragged(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets.astype(np.int64))
+    return murmur3(rows) & np.int32(2**31 - 1)
+
+
+def _translate(
+    windows: NDArray[np.int64], vocabulary: Vocabulary, translation: NDArray[np.int32] | None, caller: str
+) -> NDArray[np.int32]:
+    if translation is None:
+        raise ValueError(
+            f"{caller} got numbers of words from its reader and does not know the words. Hand in the dict that they "
+            "were numbered by as vocabulary, or let the reader give sentences."
+        )
+    if windows.size and not 0 <= windows.min() <= windows.max() < len(translation):
+        wrong = windows.min() if windows.min() < 0 else windows.max()
+        raise ValueError(f"{caller}: the reader gave the number {wrong}, and vocabulary has {len(translation)} words.")
+    if (translation[windows[:, -1]] == vocabulary.begin).any():
+        raise ValueError(f"{caller}: the reader gave a window that ends with <s>, which is never predicted.")
+    numbers: NDArray[np.int32] = translation[windows].ravel()
+    return numbers

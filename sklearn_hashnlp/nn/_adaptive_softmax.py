@@ -1,0 +1,172 @@
+"""Torch's adaptive softmax, with the methods of the hierarchical one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class AdaptiveSoftmax(nn.Module):
+    """Predict a class by a small softmax over the frequent classes and over clusters of the rare ones.
+
+    :class:`torch.nn.AdaptiveLogSoftmaxWithLoss` with the methods of :class:`HierarchicalSoftmax`, so that a network
+    takes either as its output layer. Classes must be numbered by falling frequency.
+
+    Parameters
+    ----------
+    in_features : int
+        Columns of the input.
+    n_classes : int
+        Number of classes, at least 2.
+    cutoffs : sequence of int, default=None
+        The first class of each cluster, ascending; None is a fifth and a half of the classes, those that exist.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two classes.
+
+    References
+    ----------
+    .. [1] Grave, Joulin, Cissé, Grangier & Jégou (2017). Efficient softmax approximation for GPUs. ICML,
+           arXiv:1609.04309.
+
+    Examples
+    --------
+    >>> import torch
+    >>> layer = AdaptiveSoftmax(16, 100)
+    >>> log_probs, loss = layer(torch.randn(4, 16), torch.tensor([3, 7, 99, 3]))
+    >>> log_probs.shape, loss.shape
+    (torch.Size([4]), torch.Size([]))
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        n_classes: int,
+        *,
+        cutoffs: Sequence[int] | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        if n_classes < 2:
+            raise ValueError(f"AdaptiveSoftmax: n_classes must be 2 or more, got {n_classes}.")
+        if cutoffs is None:
+            cutoffs = sorted({max(1, n_classes // 5), max(1, n_classes // 2)})
+        self.in_features = in_features
+        self.n_classes = n_classes
+        # A cluster's vectors have a quarter of the columns of those of the one before, and at least one.
+        deepest = 4.0 ** len(cutoffs)
+        self.layer = nn.AdaptiveLogSoftmaxWithLoss(
+            in_features,
+            n_classes,
+            list(cutoffs),
+            div_value=4.0 if in_features >= deepest else in_features ** (1 / len(cutoffs)),
+            head_bias=True,
+            device=device,
+            dtype=dtype,
+        )
+
+    def forward(self, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:  # noqa: A002 - torch's name for it
+        """Compute the log-probabilities of given classes.
+
+        Parameters
+        ----------
+        input : Tensor of shape (rows, in_features)
+            What the layer below says.
+        target : Tensor of shape (rows,), dtype int64
+            The class of each row.
+
+        Returns
+        -------
+        log_probs : Tensor of shape (rows,)
+            log P(target | input); float32, or float64 for such an input.
+        loss : Tensor of shape ()
+            Their mean with the sign turned; NaN if there are no rows.
+        """
+        if len(input) == 0:
+            empty = input.sum(dim=1)
+            return empty, -empty.mean()
+        output, loss = self.layer(input, target)
+        return output, loss
+
+    def log_prob(self, input: Tensor) -> Tensor:  # noqa: A002
+        """Compute the log-probabilities of all classes.
+
+        Parameters
+        ----------
+        input : Tensor of shape (rows, in_features)
+            What the layer below says.
+
+        Returns
+        -------
+        Tensor of shape (rows, n_classes)
+            float32, or float64 for such an input.
+        """
+        log_probs: Tensor = self.layer.log_prob(input)
+        return log_probs if log_probs.dtype == torch.float64 else log_probs.float()
+
+    def predict(self, input: Tensor) -> Tensor:  # noqa: A002
+        """Find the most probable class.
+
+        Parameters
+        ----------
+        input : Tensor of shape (rows, in_features)
+            What the layer below says.
+
+        Returns
+        -------
+        Tensor of shape (rows,), dtype int64
+            A class for each row.
+        """
+        with torch.no_grad():
+            return self.log_prob(input).argmax(dim=1)
+
+    def topk(self, input: Tensor, k: int) -> tuple[Tensor, Tensor]:  # noqa: A002
+        """Find the k most probable classes.
+
+        Parameters
+        ----------
+        input : Tensor of shape (rows, in_features)
+            What the layer below says.
+        k : int
+            How many; 1 to ``n_classes``.
+
+        Returns
+        -------
+        log_probs : Tensor of shape (rows, k)
+            Descending.
+        classes : Tensor of shape (rows, k), dtype int64
+            Which class each is.
+
+        Raises
+        ------
+        ValueError
+            If there are not so many classes.
+        """
+        if not 1 <= k <= self.n_classes:
+            raise ValueError(f"AdaptiveSoftmax: k must lie between 1 and the {self.n_classes} classes, got {k}.")
+        with torch.no_grad():
+            log_probs, classes = self.log_prob(input).topk(k, dim=1)
+        return log_probs, classes
+
+    def sample(self, input: Tensor, *, generator: torch.Generator | None = None) -> Tensor:  # noqa: A002
+        """Draw a class for each row by its probability.
+
+        Parameters
+        ----------
+        input : Tensor of shape (rows, in_features)
+            What the layer below says.
+        generator : torch.Generator, default=None
+            Source of the draw; None is torch's own.
+
+        Returns
+        -------
+        Tensor of shape (rows,), dtype int64
+            A class for each row.
+        """
+        with torch.no_grad():
+            return torch.multinomial(self.log_prob(input).exp(), 1, generator=generator).squeeze(1)

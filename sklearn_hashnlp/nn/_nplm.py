@@ -1,0 +1,365 @@
+"""The neural probabilistic language model of Bengio et al. (2003)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from sklearn_hashnlp.nn._adaptive_softmax import AdaptiveSoftmax
+from sklearn_hashnlp.nn._full_softmax import FullSoftmax
+from sklearn_hashnlp.nn._history_hashes import history_hashes
+from sklearn_hashnlp.nn._seeded_dropout import SeededDropout
+from sklearn_hashnlp.nn._word_table import WordTable
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.trees import SoftmaxTree
+
+_OUTPUTS = ("hsigmoid", "softmax", "adaptive")
+_ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
+_INITS = ("default", "uniform", "reference")
+
+
+class NPLM(nn.Module):
+    """Predict a word from the ``order - 1`` words before it.
+
+    The vectors of the context's words, side by side, are x; a hidden layer reads x, and an output layer reads the
+    hidden layer and, over the direct connections W, also x [1]_:
+
+        y = b + W x + U tanh(d + H x)
+
+    P(word | context) is the softmax of y, or what a tree of small classifiers, which has rows of U, W and b for its
+    nodes, makes of it.
+
+    Parameters
+    ----------
+    num_words : int
+        Words that may stand in a context: ids ``0 .. num_words - 1``.
+    order : int, default=5
+        Words of an n-gram: the context and the word that is predicted; n in the paper. At least 2.
+    embedding_dim : int, default=64
+        Length of a word's vector; m in the paper.
+    hidden_size : int, default=256
+        Width of the hidden layer; h in the paper.
+    num_classes : int, default=None
+        Words that can be predicted: ids ``0 .. num_classes - 1``; V in the paper. None: ``num_words``. So a mark that
+        only fills up contexts takes the last id and no probability.
+    output : {"hsigmoid", "softmax", "adaptive"}, default="hsigmoid"
+        A :class:`HierarchicalSoftmax`, a :class:`FullSoftmax` or torch's adaptive softmax, which wants words numbered
+        by falling frequency.
+    tree : SoftmaxTree, default=None
+        Of ``num_classes`` classes. Needed by ``output="hsigmoid"``, not taken by the others.
+    direct_connections : bool or "hashed", default=False
+        Whether the output layer reads x as well. ``"hashed"``: instead of W x it adds the weights of the context's last
+        word, last two words, and so on, which are looked up by their hashes in a table of ``n_direct`` weights, as in
+        maximum-entropy models [2]_; only with ``output="hsigmoid"``.
+    n_direct : int, default=2**22
+        Size of that table.
+    direct_seed : int, default=0
+        Of that table's hash function.
+    activation : {"tanh", "sigmoid"}, default="tanh"
+        Of the hidden layer.
+    dropout : float, default=0.0
+        Share of the hidden layer that is dropped in training.
+    embedding_dropout : float, default=0.0
+        Share of x that is dropped in training.
+    init : {"default", "uniform", "reference"}, default="default"
+        How word vectors and hidden layer start. ``"default"``: normal vectors of standard deviation 0.1 and torch's
+        linear layer. ``"uniform"``: vectors and H uniform between -1 and 1, d between 0 and 1. ``"reference"``: normal
+        vectors of standard deviation 0.001, H of 1 / sqrt(8 embedding_dim), and d zero.
+    sparse : bool, default=False
+        Whether the gradients of word vectors and tree are sparse tensors, for :class:`RowwiseAdagrad` and
+        :class:`RowwiseAdam`.
+    embedding : Module, default=None
+        From ids of shape (...) to vectors of shape (..., embedding_dim), such as a :class:`HashEmbedding`. It takes the
+        place of the table, whatever ids the contexts then have, and keeps its own initial values.
+    padding_id : int, default=None
+        The word that contexts are filled up with at their beginning; hashed direct connections then tell it only once.
+    cutoffs : sequence of int, default=None
+        Of ``output="adaptive"``; see :class:`torch.nn.AdaptiveLogSoftmaxWithLoss`.
+
+    Attributes
+    ----------
+    embedding : Module
+        The word vectors: a table with ``weight`` of shape (num_words, embedding_dim), or the module that was given.
+    hidden_layer : torch.nn.Linear
+        H and d.
+    output_layer : Module
+        b, U and, side by side with U, W.
+
+    Raises
+    ------
+    ValueError
+        If a size or a name is not as described, or if options do not fit together.
+
+    References
+    ----------
+    .. [1] Bengio, Ducharme, Vincent & Jauvin (2003). A neural probabilistic language model. JMLR 3, section 2,
+           equation 1.
+    .. [2] Mikolov, Deoras, Povey, Burget & Černocký (2011). Strategies for training large scale neural network
+           language models. ASRU, section 4.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_hashnlp.nn import NPLM
+    >>> model = NPLM(100, order=3, embedding_dim=8, hidden_size=16, output="softmax")
+    >>> contexts, words = torch.tensor([[3, 4], [7, 99]]), torch.tensor([5, 0])
+    >>> log_probs, loss = model(contexts, words)
+    >>> log_probs.shape, model.log_prob(contexts).shape, model.predict(contexts).shape
+    (torch.Size([2]), torch.Size([2, 100]), torch.Size([2]))
+    """
+
+    def __init__(
+        self,
+        num_words: int,
+        order: int = 5,
+        embedding_dim: int = 64,
+        hidden_size: int = 256,
+        *,
+        num_classes: int | None = None,
+        output: str = "hsigmoid",
+        tree: SoftmaxTree | None = None,
+        direct_connections: bool | str = False,
+        n_direct: int = 2**22,
+        direct_seed: int = 0,
+        activation: str = "tanh",
+        dropout: float = 0.0,
+        embedding_dropout: float = 0.0,
+        init: str = "default",
+        sparse: bool = False,
+        embedding: nn.Module | None = None,
+        padding_id: int | None = None,
+        cutoffs: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__()
+        num_classes = num_words if num_classes is None else num_classes
+        for name, value, least in (
+            ("num_words", num_words, 1),
+            ("num_classes", num_classes, 1),
+            ("order", order, 2),
+            ("embedding_dim", embedding_dim, 1),
+            ("hidden_size", hidden_size, 1),
+            ("n_direct", n_direct, 1),
+        ):
+            if value < least:
+                raise ValueError(f"NPLM: {name} must be {least} or more, got {value}.")
+        _check_name("output", output, _OUTPUTS)
+        _check_name("activation", activation, tuple(_ACTIVATIONS))
+        _check_name("init", init, _INITS)
+        if direct_connections not in (False, True, "hashed"):
+            raise ValueError(f"NPLM: direct_connections must be False, True or 'hashed', got {direct_connections!r}.")
+        self.order = order
+        self.num_words = num_words
+        self.num_classes = num_classes
+        self.direct_connections = direct_connections
+        self.activation = activation
+        self.padding_id = padding_id
+        self.embedding = WordTable(num_words, embedding_dim, sparse=sparse) if embedding is None else embedding
+        width = (order - 1) * embedding_dim
+        self.embedding_dropout = SeededDropout(embedding_dropout)
+        self.hidden_layer = nn.Linear(width, hidden_size)
+        self.dropout = SeededDropout(dropout)
+        self.output_layer = _output_layer(
+            output,
+            hidden_size + (width if direct_connections is True else 0),
+            num_classes,
+            tree=tree,
+            n_direct=n_direct if direct_connections == "hashed" else 0,
+            direct_seed=direct_seed,
+            sparse=sparse,
+            cutoffs=cutoffs,
+        )
+        self._start(init, embedding_dim)
+
+    def forward(self, context: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Compute the log-probabilities of given words.
+
+        Parameters
+        ----------
+        context : Tensor of shape (rows, order - 1), dtype int64
+            Words, the oldest first; the last column is the word just before the target.
+        target : Tensor of shape (rows,), dtype int64
+            The word of each row.
+
+        Returns
+        -------
+        log_probs : Tensor of shape (rows,)
+            log P(target | context).
+        loss : Tensor of shape ()
+            Their mean with the sign turned.
+
+        Raises
+        ------
+        ValueError
+            If the contexts are not of that shape.
+        """
+        log_probs: Tensor
+        loss: Tensor
+        log_probs, loss = self.output_layer(self.hidden(context), target, *self._features(context))
+        return log_probs, loss
+
+    def hidden(self, context: Tensor) -> Tensor:
+        """Compute what the output layer reads.
+
+        Parameters
+        ----------
+        context : Tensor of shape (rows, order - 1), dtype int64
+            Words, the oldest first.
+
+        Returns
+        -------
+        Tensor of shape (rows, hidden_size), or with direct connections (rows, hidden_size + (order - 1) embedding_dim)
+            The hidden layer, and x beside it.
+
+        Raises
+        ------
+        ValueError
+            If the contexts are not of that shape.
+        """
+        if context.dim() != 2 or context.shape[1] != self.order - 1:
+            raise ValueError(
+                f"NPLM: context must have shape (rows, {self.order - 1}), the words before the one to be predicted, "
+                f"got {tuple(context.shape)}."
+            )
+        x = self.embedding_dropout(self.embedding(context).flatten(1))
+        hidden: Tensor = self.dropout(_ACTIVATIONS[self.activation](self.hidden_layer(x)))
+        return torch.cat([hidden, x], dim=1) if self.direct_connections is True else hidden
+
+    def log_prob(self, context: Tensor) -> Tensor:
+        """Compute the log-probabilities of all words.
+
+        Parameters
+        ----------
+        context : Tensor of shape (rows, order - 1), dtype int64
+            Words, the oldest first.
+
+        Returns
+        -------
+        Tensor of shape (rows, num_classes)
+            log P(word | context).
+        """
+        log_probs: Tensor = self.output_layer.log_prob(self.hidden(context), *self._features(context))
+        return log_probs
+
+    def predict(self, context: Tensor) -> Tensor:
+        """Find the most probable word.
+
+        Parameters
+        ----------
+        context : Tensor of shape (rows, order - 1), dtype int64
+            Words, the oldest first.
+
+        Returns
+        -------
+        Tensor of shape (rows,), dtype int64
+            A word for each row.
+        """
+        words: Tensor = self.output_layer.predict(self.hidden(context), *self._features(context))
+        return words
+
+    def topk(self, context: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """Find the k most probable words.
+
+        Parameters
+        ----------
+        context : Tensor of shape (rows, order - 1), dtype int64
+            Words, the oldest first.
+        k : int
+            How many.
+
+        Returns
+        -------
+        log_probs : Tensor of shape (rows, k)
+            Descending.
+        words : Tensor of shape (rows, k), dtype int64
+            Which word each is.
+        """
+        log_probs: Tensor
+        words: Tensor
+        log_probs, words = self.output_layer.topk(self.hidden(context), k, *self._features(context))
+        return log_probs, words
+
+    def sample(self, context: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+        """Draw a word for each context by its probability.
+
+        Parameters
+        ----------
+        context : Tensor of shape (rows, order - 1), dtype int64
+            Words, the oldest first.
+        generator : torch.Generator, default=None
+            Source of the draw; None is torch's own.
+
+        Returns
+        -------
+        Tensor of shape (rows,), dtype int64
+            A word for each row.
+        """
+        words: Tensor = self.output_layer.sample(self.hidden(context), *self._features(context), generator=generator)
+        return words
+
+    def _features(self, context: Tensor) -> tuple[Tensor, ...]:
+        """Give the output layer's last argument, where it takes one."""
+        return (history_hashes(context, self.padding_id),) if self.direct_connections == "hashed" else ()
+
+    @torch.no_grad()
+    def _start(self, init: str, embedding_dim: int) -> None:
+        table = self.embedding.weight if isinstance(self.embedding, WordTable) else torch.empty(0)
+        if init == "default":
+            table.normal_(0, 0.1)
+        elif init == "uniform":
+            for parameter, least in ((table, -1), (self.hidden_layer.weight, -1), (self.hidden_layer.bias, 0)):
+                parameter.uniform_(least, 1)
+        else:
+            table.normal_(0, 0.001)
+            self.hidden_layer.weight.normal_(0, 1 / math.sqrt(8 * embedding_dim))
+            self.hidden_layer.bias.zero_()
+
+    def extra_repr(self) -> str:
+        """Describe the module in ``repr``.
+
+        Returns
+        -------
+        str
+            What its parts do not say.
+        """
+        return f"order={self.order}, direct_connections={self.direct_connections!r}, activation={self.activation!r}"
+
+
+def _output_layer(
+    output: str,
+    in_features: int,
+    num_classes: int,
+    *,
+    tree: SoftmaxTree | None,
+    n_direct: int,
+    direct_seed: int,
+    sparse: bool,
+    cutoffs: Sequence[int] | None,
+) -> Any:
+    if output != "hsigmoid":
+        if n_direct:
+            raise ValueError(
+                f"NPLM: direct_connections='hashed' needs output='hsigmoid', got output={output!r}. Take "
+                "direct_connections=True."
+            )
+        if tree is not None:
+            raise ValueError(f"NPLM: output={output!r} has no tree. Leave tree out, or take output='hsigmoid'.")
+        if output == "adaptive":
+            return AdaptiveSoftmax(in_features, num_classes, cutoffs=cutoffs)
+        return FullSoftmax(in_features, num_classes)
+    if tree is None:
+        raise ValueError("NPLM: output='hsigmoid' needs a tree, such as huffman_tree(counts).")
+    if tree.n_classes != num_classes:
+        raise ValueError(f"NPLM: the tree must have {num_classes} classes, as num_classes says, got {tree.n_classes}.")
+    from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
+
+    return HierarchicalSoftmax(tree, in_features, n_direct=n_direct, direct_seed=direct_seed, sparse=sparse)
+
+
+def _check_name(parameter: str, value: str, names: tuple[str, ...]) -> None:
+    if value not in names:
+        raise ValueError(f"NPLM: {parameter} must be one of {names}, got {value!r}.")

@@ -1,0 +1,95 @@
+"""A table of word vectors whose sparse gradient names each row once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+from sklearn_hashnlp.kernels._sum_rows import sum_rows
+
+
+class WordTable(nn.Embedding):
+    """:class:`torch.nn.Embedding`, but for its sparse gradient on the CPU.
+
+    Torch's has a row for each word of each context; this one adds up those of the same word on the way, so that no
+    optimiser has to sort them.
+
+    Parameters
+    ----------
+    num_embeddings : int
+        Rows: words.
+    embedding_dim : int
+        Columns of a vector.
+    sparse : bool, default=False
+        Whether the gradient is a sparse tensor.
+    device : torch.device or str, default=None
+        Where the table is made.
+    dtype : torch.dtype, default=None
+        Of the table.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_hashnlp.nn._word_table import WordTable
+    >>> table = WordTable(10, 2, sparse=True)
+    >>> table(torch.tensor([[3, 7], [3, 3]])).sum().backward()
+    >>> gradient = table.weight.grad.coalesce()
+    >>> gradient.indices().tolist(), gradient.values().tolist()
+    ([[3, 7]], [[3.0, 3.0], [1.0, 1.0]])
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        *,
+        sparse: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(num_embeddings, embedding_dim, sparse=sparse, device=device, dtype=dtype)
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name for it
+        """Look up vectors.
+
+        Parameters
+        ----------
+        input : Tensor of int64 of any shape (...)
+            Row numbers.
+
+        Returns
+        -------
+        Tensor of shape (..., embedding_dim)
+            The rows.
+        """
+        if (
+            self.sparse
+            and not torch.compiler.is_compiling()
+            and self.weight.device.type == "cpu"
+            and self.weight.dtype in (torch.float32, torch.float64)
+        ):
+            vectors: Tensor = _Lookup.apply(self.weight, input)
+            return vectors
+        return functional.embedding(input, self.weight, sparse=self.sparse)
+
+
+class _Lookup(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, ids: Tensor) -> Tensor:
+        ctx.ids, ctx.shape = ids, table.shape
+        return functional.embedding(ids, table)
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        values = gradient.reshape(-1, ctx.shape[1]).contiguous().numpy()
+        rows, sums = sum_rows(ctx.ids.reshape(-1).numpy().astype(np.int32), values, ctx.shape[0])
+        indices = torch.from_numpy(rows).unsqueeze(0)
+        return torch.sparse_coo_tensor(
+            indices, torch.from_numpy(sums), ctx.shape, is_coalesced=True, check_invariants=False
+        ), None
