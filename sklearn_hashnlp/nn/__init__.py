@@ -11,6 +11,7 @@ from sklearn_hashnlp.nn._universal_hash import HASH_SPECIFICATION
 
 __all__ = [
     "HASH_SPECIFICATION",
+    "NPLM",
     "AttentionSeq2Seq",
     "FullSoftmax",
     "HashEmbedding",
