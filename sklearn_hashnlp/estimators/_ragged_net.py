@@ -20,6 +20,7 @@ from skorch.utils import TeeGenerator
 from torch import Tensor, nn
 
 from sklearn_hashnlp.estimators._batches import RaggedBatches, RaggedRows
+from sklearn_hashnlp.estimators._compiled_training import CompiledTraining, trains_compiled
 from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings
 from sklearn_hashnlp.estimators._in_threads import in_threads
 from sklearn_hashnlp.estimators._net_optimizer import pack_optimizer, unpack_optimizer
@@ -296,11 +297,16 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
         measured_every = 1 if after else _MEASURED_EVERY[torch.device(self.device).type]
         records: list[dict[str, Any]] = self.history[-1]["batches"]
         n_batches, waiting = 0, []
-        for batch in iterator:
+        if training and self._trains_compiled():
+            self._set_training(True)
+            steps = CompiledTraining(self.module_, self.optimizer_).steps(iterator)
+        else:
+            steps = ((batch, partial(step_fn, batch, **fit_params)) for batch in iterator)
+        for batch, take_step in steps:
             records.append({f"{prefix}_batch_size": len(batch[0])})
             for hook in before:
                 hook(self, batch=batch, training=training)
-            step = step_fn(batch, **fit_params)
+            step = take_step()
             n_batches += 1
             waiting.append({f"{prefix}_{name}": step[name].detach() for name in ("loss", "acc") if name in step})
             if len(waiting) == measured_every:
@@ -345,6 +351,13 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
             hook(self, named_parameters=parameters, batch=batch, training=True)
         self.optimizer_.step()
         return {"loss": loss, "y_pred": scores}
+
+    def _trains_compiled(self) -> bool:
+        return (
+            type(self.criterion_) is SoftmaxLoss
+            and not self._hooks("on_grad_computed")
+            and trains_compiled(self.module_, self.optimizer_)
+        )
 
     def _hooks(self, name: str) -> list[Callable[..., None]]:
         """Give the methods of that name of those callbacks that do something there."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
-from sklearn_hashnlp.kernels._hash_bags import mix_id, slot_of
+from sklearn_hashnlp.kernels._hash_ids import mix_id, slot_of
 from sklearn_hashnlp.kernels._prefetch import prefetch_row
 
 _AHEAD = 32  # ids between asking for a counter and raising it: long enough for memory to answer

@@ -1,4 +1,7 @@
-"""Documents of weighted ids to sums of hash embeddings, and the gradients of both tables on the way back."""
+"""Documents of weighted ids to sums of hash embeddings, and the gradients of both tables on the way back.
+
+Indices are made unsigned where they are many: for a signed one the compiler has to ask whether it counts from the end.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
+from sklearn_hashnlp.kernels._compile import Number, compiled
 from sklearn_hashnlp.kernels._prefetch import prefetch_row
 from sklearn_hashnlp.kernels._row_order import group_rows
 
-IMPROVED, PAPER, STANDARD = 0, 1, 2  # the order of nn's VARIANTS
 NO_BAG_NORM, L1_BAG_NORM, L2_BAG_NORM = 0, 1, 2
 
+_INDEX = np.uint64
 _AHEAD = 16  # values between asking for a row and using it: long enough for memory to answer
-_SHIFT = np.uint64(32)
-_MIX_1 = np.uint32(0x85EBCA6B)
-_MIX_2 = np.uint32(0xC2B2AE35)
 
 
 class BagLayout(NamedTuple):
@@ -50,8 +50,6 @@ class Bags(NamedTuple):
         Their vectors.
     norms : ndarray of float of shape (n_documents,)
         What their sums were divided by.
-    owners : ndarray of int32 of shape (n_values, k)
-        Document of each slot.
     rows : ndarray of int32 of shape (n_values,)
         Importance row of each value.
     slots : ndarray of int32 of shape (n_values, k)
@@ -62,7 +60,6 @@ class Bags(NamedTuple):
 
     documents: NDArray[Any]
     norms: NDArray[Any]
-    owners: NDArray[np.int32]
     rows: NDArray[np.int32]
     slots: NDArray[np.int32]
     weights: NDArray[Any]
@@ -83,80 +80,25 @@ class RowGradients(NamedTuple):
     values: NDArray[Any]
 
 
-@inlined
-def mix_id(key: Number) -> Number:
-    """Scramble the low 32 bits of an id: MurmurHash3's ``fmix32``."""
-    mixed = np.uint32(key)
-    mixed = np.uint32((mixed ^ np.uint32(mixed >> np.uint32(16))) * _MIX_1)
-    mixed = np.uint32((mixed ^ np.uint32(mixed >> np.uint32(13))) * _MIX_2)
-    return np.uint64(np.uint32(mixed ^ np.uint32(mixed >> np.uint32(16))))
-
-
-@inlined
-def slot_of(mixed: Number, a: Number, b: Number, size: Number) -> Number:
-    """Give the slot of a scrambled id in a table of ``size`` rows."""
-    return np.int32((np.uint64((mixed * a + b) >> _SHIFT) * size) >> _SHIFT)
-
-
 @compiled
-def _locate(
-    ids: NDArray[np.int64],
-    constants: NDArray[np.uint64],
-    n_rows: Number,
-    n_slots: Number,
-    variant: Number,
+def _weigh(
+    start: Number,
+    stop: Number,
+    counts: NDArray[Any],
     rows: NDArray[np.int32],
     slots: NDArray[np.int32],
+    importance: NDArray[Any],
+    pool: NDArray[Any],
+    weights: NDArray[Any],
 ) -> None:
-    for j in range(len(ids)):
-        mixed = mix_id(ids[j])
-        row = slot_of(mixed, constants[0, 0], constants[0, 1], n_rows)
-        rows[j] = row
-        if variant == STANDARD:
-            slots[j, 0] = row
-            continue
-        if variant == PAPER:
-            mixed = mix_id(row)
+    last = len(counts) - 1
+    for j in range(start, stop):
+        ahead = _INDEX(min(j + _AHEAD, last))
+        prefetch_row(importance, _INDEX(rows[ahead]))
+        row = _INDEX(rows[_INDEX(j)])
         for i in range(slots.shape[1]):
-            slots[j, i] = slot_of(mixed, constants[i + 1, 0], constants[i + 1, 1], n_slots)
-
-
-def locate_ids(
-    ids: NDArray[np.int64], constants: NDArray[np.uint64], n_rows: int, n_slots: int, variant: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Find the rows of both tables that ids use.
-
-    Parameters
-    ----------
-    ids : ndarray of int64 of shape (n_values,)
-        Only the low 32 bits count.
-    constants : ndarray of uint64 of shape (k + 1, 2)
-        Of the hash functions h, u_1 .. u_k.
-    n_rows, n_slots : int
-        Sizes of the importance table and of the pool.
-    variant : int
-        ``IMPROVED``, ``PAPER`` or ``STANDARD``.
-
-    Returns
-    -------
-    rows : ndarray of int32 of shape (n_values,)
-        Importance rows.
-    slots : ndarray of int32 of shape (n_values, k)
-        Pool rows; ``rows`` in one column for ``STANDARD``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> constants = np.array([[2**63 + 1, 5], [2**62 + 3, 7]], dtype=np.uint64)
-    >>> rows, slots = locate_ids(np.array([3, 4, 3 + 2**32]), constants, 100, 10, IMPROVED)
-    >>> rows.tolist(), slots.ravel().tolist()
-    ([50, 50, 50], [7, 2, 7])
-    """
-    n_hashes = 1 if variant == STANDARD else len(constants) - 1
-    rows = np.empty(len(ids), dtype=np.int32)
-    slots = np.empty((len(ids), n_hashes), dtype=np.int32)
-    _locate(ids, constants, np.uint64(n_rows), np.uint64(n_slots), variant, rows, slots)
-    return rows, slots
+            prefetch_row(pool, _INDEX(slots[ahead, _INDEX(i)]))
+            weights[_INDEX(j), _INDEX(i)] = counts[_INDEX(j)] * importance[row, _INDEX(i)]
 
 
 @compiled
@@ -173,48 +115,61 @@ def _embed(
     norm: Number,
     documents: NDArray[Any],
     norms: NDArray[Any],
-    owners: NDArray[np.int32],
     weights: NDArray[Any],
 ) -> None:
+    # A document's values are gone through several times, since sums that stay in registers save more than that costs.
     n_hashes, width = slots.shape[1], pool.shape[1]
     whole = width - width % 4
     zero, one = documents.dtype.type(0), documents.dtype.type(1)
     share = documents.dtype.type(1 / n_hashes)
+    step = n_hashes if side_by_side else 1
+    flat_slots, flat_weights = slots.reshape(slots.size), weights.reshape(weights.size)
     for document in range(len(norms)):
+        if standard:
+            weights[offsets[document] : offsets[document + 1], 0] = counts[offsets[document] : offsets[document + 1]]
+        else:
+            _weigh(offsets[document], offsets[document + 1], counts, rows, slots, importance, pool, weights)
         vector = documents[document]
+        start, stop = offsets[document] * n_hashes, offsets[document + 1] * n_hashes
         total = zero
-        for j in range(offsets[document], offsets[document + 1]):
-            ahead = min(j + _AHEAD, len(counts) - 1)
-            if not standard:
-                prefetch_row(importance, rows[ahead])
-            for i in range(n_hashes):
-                prefetch_row(pool, slots[ahead, i])
-                weight = counts[j] if standard else counts[j] * importance[rows[j], i]
-                weights[j, i] = weight
-                owners[j, i] = document
-                total += share * (weight * weight if norm == L2_BAG_NORM else abs(weight))
-                first = i * width if side_by_side else 0
-                if append_weight:
-                    vector[len(vector) - n_hashes + i] += weight
-                if weight == zero:  # columns that no training row had: their pool rows stay unread
-                    continue
-                part = pool[slots[j, i]]
-                for column in range(0, whole, 4):  # four at a time become one instruction
-                    at = first + column
-                    sum_0 = vector[at] + weight * part[column]
-                    sum_1 = vector[at + 1] + weight * part[column + 1]
-                    sum_2 = vector[at + 2] + weight * part[column + 2]
-                    sum_3 = vector[at + 3] + weight * part[column + 3]
-                    vector[at], vector[at + 1], vector[at + 2], vector[at + 3] = sum_0, sum_1, sum_2, sum_3
-                for column in range(whole, width):
-                    vector[first + column] += weight * part[column]
-        if norm == NO_BAG_NORM or total == zero:
-            total = one
-        elif norm == L2_BAG_NORM:
+        if norm == L2_BAG_NORM:
+            for at in range(start, stop):
+                total += share * (flat_weights[_INDEX(at)] * flat_weights[_INDEX(at)])
             total = np.sqrt(total)
+        elif norm == L1_BAG_NORM:
+            for at in range(start, stop):
+                total += share * abs(flat_weights[_INDEX(at)])
+        if total == zero:  # no norm, or nothing to divide
+            total = one
         norms[document] = total
-        for column in range(len(vector)):
-            vector[column] /= total
+        if append_weight:
+            for i in range(n_hashes):
+                appended = zero
+                for at in range(start + i, stop, n_hashes):
+                    appended += flat_weights[_INDEX(at)]
+                vector[len(vector) - n_hashes + i] = appended / total
+        for i in range(step):
+            for column in range(0, whole, 4):  # four at a time become one instruction
+                sum_0 = sum_1 = sum_2 = sum_3 = zero
+                for at in range(start + i, stop, step):
+                    weight, slot = flat_weights[_INDEX(at)], _INDEX(flat_slots[_INDEX(at)])
+                    sum_0 += weight * pool[slot, _INDEX(column)]
+                    sum_1 += weight * pool[slot, _INDEX(column + 1)]
+                    sum_2 += weight * pool[slot, _INDEX(column + 2)]
+                    sum_3 += weight * pool[slot, _INDEX(column + 3)]
+                at = i * width + column
+                vector[at], vector[at + 1], vector[at + 2], vector[at + 3] = (
+                    sum_0 / total,
+                    sum_1 / total,
+                    sum_2 / total,
+                    sum_3 / total,
+                )
+            for column in range(whole, width):
+                sum_0 = zero
+                for at in range(start + i, stop, step):
+                    slot = _INDEX(flat_slots[_INDEX(at)])
+                    sum_0 += flat_weights[_INDEX(at)] * pool[slot, _INDEX(column)]
+                vector[i * width + column] = sum_0 / total
 
 
 class BagGroups(NamedTuple):
@@ -226,19 +181,26 @@ class BagGroups(NamedTuple):
         Of the flattened slots.
     importance : tuple of ndarray
         Of the importance rows.
+    owners : ndarray of int32 of shape (n_values, k)
+        Document of each slot.
     """
 
     pool: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
     importance: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
+    owners: NDArray[np.int32]
 
 
-def group_bags(rows: NDArray[np.int32], slots: NDArray[np.int32], n_rows: int, n_slots: int) -> BagGroups:
+def group_bags(
+    rows: NDArray[np.int32], slots: NDArray[np.int32], offsets: NDArray[np.int64], n_rows: int, n_slots: int
+) -> BagGroups:
     """Bring together the values that share a row, for :func:`bag_gradients`.
 
     Parameters
     ----------
     rows, slots : ndarray of int32
         As :func:`locate_ids` gives them.
+    offsets : ndarray of int64 of shape (n_documents + 1,)
+        Where each document begins, and the end.
     n_rows, n_slots : int
         Sizes of the importance table and of the pool.
 
@@ -247,7 +209,9 @@ def group_bags(rows: NDArray[np.int32], slots: NDArray[np.int32], n_rows: int, n
     BagGroups
         Of both tables.
     """
-    return BagGroups(group_rows(slots.reshape(slots.size), n_slots), group_rows(rows, n_rows))
+    documents = np.arange(len(offsets) - 1, dtype=np.int32)
+    owners = np.repeat(documents, np.diff(offsets) * slots.shape[1]).reshape(slots.shape)
+    return BagGroups(group_rows(slots.reshape(slots.size), n_slots), group_rows(rows, n_rows), owners)
 
 
 def embed_bags(
@@ -289,9 +253,8 @@ def embed_bags(
     append_weight = layout.append_weight and not standard
     n_documents = len(offsets) - 1
     bags = Bags(
-        documents=np.zeros((n_documents, width + n_hashes * append_weight), dtype=pool.dtype),
+        documents=np.empty((n_documents, width + n_hashes * append_weight), dtype=pool.dtype),
         norms=np.empty(n_documents, dtype=pool.dtype),
-        owners=np.empty(slots.shape, dtype=np.int32),
         rows=rows,
         slots=slots,
         weights=np.empty(slots.shape, dtype=pool.dtype),
@@ -309,7 +272,6 @@ def embed_bags(
         layout.norm,
         bags.documents,
         bags.norms,
-        bags.owners,
         bags.weights,
     )
     return bags
@@ -342,17 +304,17 @@ def _pool_gradients(
     # Of owners, weights and products the two axes are one here; n_hashes is 1 unless components lie side by side.
     width = pool.shape[1]
     for place in range(len(rows)):
-        prefetch_row(pool, rows[min(place + _AHEAD, len(rows) - 1)])
-        vector, total = pool[rows[place]], values[place]
+        prefetch_row(pool, _INDEX(rows[min(place + _AHEAD, len(rows) - 1)]))
+        row = _INDEX(rows[place])
         for at in range(starts[place], starts[place + 1]):
-            value = order[at]
+            value = _INDEX(order[at])
             first = (value % n_hashes) * width if n_hashes > 1 else 0
-            gradient = gradients[owners[value]]
-            weight = weights[value]
+            owner, weight = _INDEX(owners[value]), weights[value]
             product = gradients.dtype.type(0)
             for column in range(width):
-                total[column] += weight * gradient[first + column]
-                product += vector[column] * gradient[first + column]
+                gradient = gradients[owner, _INDEX(first + column)]
+                values[_INDEX(place), _INDEX(column)] += weight * gradient
+                product += pool[row, _INDEX(column)] * gradient
             products[value] = product
 
 
@@ -375,8 +337,8 @@ def _importance_gradients(
     share = values.dtype.type(1 / n_hashes)
     for place in range(len(starts) - 1):
         for at in range(starts[place], starts[place + 1]):
-            j = order[at]
-            document = owners[j, 0]
+            j = _INDEX(order[at])
+            document = _INDEX(owners[j, 0])
             for i in range(n_hashes):
                 slope = products[j, i]
                 if append_weight:
@@ -436,7 +398,7 @@ def bag_gradients(
         starts,
         slots,
         n_hashes if layout.side_by_side else 1,
-        bags.owners.reshape(bags.owners.size),
+        groups.owners.reshape(groups.owners.size),
         bags.weights.reshape(bags.weights.size),
         gradients,
         pool,
@@ -451,7 +413,7 @@ def bag_gradients(
         order,
         starts,
         counts,
-        bags.owners,
+        groups.owners,
         bags.weights,
         gradients,
         bags.norms,

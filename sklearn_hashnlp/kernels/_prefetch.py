@@ -10,6 +10,7 @@ from numba.extending import intrinsic
 
 from sklearn_hashnlp.kernels._compile import Number, inlined
 
+_LINE = 64  # bytes that memory gives at once
 _READ, _KEEP, _DATA = 0, 3, 1  # arguments of LLVM's prefetch: not for writing; in all caches; not instructions
 
 
@@ -28,6 +29,15 @@ def _prefetch(_typing_context: Any, table: Any, _place: Any) -> Any:
     return types.void(table, types.intp), generate
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def _values_in_line(_typing_context: Any, table: Any) -> Any:
+    def generate(context: Any, _builder: Any, signature: Any, _arguments: Any) -> Any:
+        size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
+        return context.get_constant(types.intp, max(_LINE // size, 1))  # `table.itemsize` is no constant: a division
+
+    return types.intp(table), generate
+
+
 @inlined
 def prefetch_row(table: Any, row: Number) -> None:
     """Start to load ``table[row]`` into the caches: a hint, no more.
@@ -40,7 +50,7 @@ def prefetch_row(table: Any, row: Number) -> None:
         Which.
     """
     width = table.shape[1]
-    line = 64 // table.itemsize  # a load brings in a cache line
-    for column in range(0, width, line):
+    for column in range(0, width, _values_in_line(table)):
         _prefetch(table, row * width + column)
-    _prefetch(table, row * width + width - 1)
+    if width > 1:  # a row may end in a line that it does not begin in
+        _prefetch(table, row * width + width - 1)

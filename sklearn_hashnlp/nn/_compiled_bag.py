@@ -16,8 +16,8 @@ from sklearn_hashnlp.kernels._hash_bags import (
     bag_gradients,
     embed_bags,
     group_bags,
-    locate_ids,
 )
+from sklearn_hashnlp.kernels._hash_ids import locate_ids
 from sklearn_hashnlp.nn._side_thread import beside
 from sklearn_hashnlp.nn._universal_hash import INTEGERS
 
@@ -71,13 +71,14 @@ class CompiledBag(torch.autograd.Function):
         """
         n_slots, n_rows = len(pool), len(pool if importance is None else importance)
         rows, slots = locate_ids(ids.contiguous().numpy(), constants, n_rows, n_slots, layout.variant)
-        work = (group_bags, rows, slots, n_rows, n_slots)
+        edges = offsets.contiguous().numpy()
+        work = (group_bags, rows, slots, edges, n_rows, n_slots)
         # The way back needs the values in groups, and the way there does not: it costs no time beside that.
         groups = beside(*work) if will_return and slots.size > _FEW else None
         bags = embed_bags(
             rows,
             slots,
-            offsets.contiguous().numpy(),
+            edges,
             counts.detach().contiguous().numpy(),
             pool.detach().numpy(),
             None if importance is None else importance.detach().numpy(),

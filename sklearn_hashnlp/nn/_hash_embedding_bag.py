@@ -184,15 +184,19 @@ class HashEmbeddingBag(HashTables):
             return documents
         return documents / self._norms(weights, offsets).unsqueeze(-1)
 
-    def _embed_compiled(self, ids: Tensor, offsets: Tensor, counts: Tensor) -> Tensor:
-        layout = BagLayout(
+    @property
+    def layout(self) -> BagLayout:
+        """What the compiled kernels do with the tables."""
+        return BagLayout(
             variant=VARIANTS.index(self.variant),
             side_by_side=self.aggregation == "concat",
             append_weight=self.append_weight,
             norm=_NORMS.index(self.normalize),
         )
+
+    def _embed_compiled(self, ids: Tensor, offsets: Tensor, counts: Tensor) -> Tensor:
         constants = np.array(self._constants, dtype=np.uint64)
-        arguments = (self.pool, self.importance, ids.to(torch.int64), offsets, counts, constants, layout)
+        arguments = (self.pool, self.importance, ids.to(torch.int64), offsets, counts, constants, self.layout)
         documents: Tensor = CompiledBag.apply(*arguments, torch.is_grad_enabled())  # type: ignore[no-untyped-call]
         return documents
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from inspect import unwrap
 from typing import Any, ClassVar, cast
 
@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.autograd.graph import increment_version
 from torch.optim import Optimizer
 
+from sklearn_hashnlp.kernels._hash_bags import RowGradients
 from sklearn_hashnlp.kernels._row_updates import add_drift, are_ascending
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
 
@@ -78,13 +79,17 @@ class RowwiseOptimizer(Optimizer):
                     parameter.grad = torch.zeros_like(parameter.grad)
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(
+        self, closure: Callable[[], Any] | None = None, *, row_gradients: Mapping[Tensor, RowGradients] | None = None
+    ) -> Any:
         """Take one step.
 
         Parameters
         ----------
         closure : callable, default=None
             Evaluates the model again and returns the loss.
+        row_gradients : mapping of Tensor to RowGradients, default=None
+            Gradients of tables on the CPU, in the place of their ``grad``.
 
         Returns
         -------
@@ -103,7 +108,10 @@ class RowwiseOptimizer(Optimizer):
         for group in self.param_groups:
             group["steps"] += 1
             for parameter in group["params"]:
-                if parameter.grad is not None:
+                if row_gradients is not None and parameter in row_gradients:
+                    rows, values = map(torch.from_numpy, row_gradients[parameter])
+                    self._update_table(parameter, rows, values, group)
+                elif parameter.grad is not None:
                     self._update(parameter, group)
         return loss
 
@@ -135,18 +143,14 @@ class RowwiseOptimizer(Optimizer):
         return found
 
     def _update(self, parameter: Tensor, group: dict[str, Any]) -> None:
-        gradient, state = cast(Tensor, parameter.grad), self.state[parameter]
-        # w_T - mean of w_(t+1) .. w_T is a sum over the steps, each times its age: no second table is averaged.
-        age = -1 if group["average_after"] is None else group["steps"] - group["average_after"] - 1
-        if age >= 0 and "drift" not in state:
-            state["drift"] = _zeros(
-                (len(parameter), math.prod(parameter.shape[1:])) if parameter.dim() else (1, 1), parameter
-            )
+        gradient = cast(Tensor, parameter.grad)
         if not gradient.is_sparse:
+            state = self.state[parameter]
+            age, drift = self._drift(parameter, state, group)
             step = self._step_of_elements(gradient, state, group)
             parameter.sub_(step)
             if age > 0:
-                state["drift"].view_as(parameter).add_(step, alpha=age)
+                drift.view_as(parameter).add_(step, alpha=age)
             return
         if gradient.sparse_dim() != 1:
             raise ValueError(
@@ -154,18 +158,33 @@ class RowwiseOptimizer(Optimizer):
                 f"{tuple(gradient.shape)} with {gradient.sparse_dim()} sparse axes."
             )
         gradient = coalesced(gradient)
-        rows, values = gradient.indices()[0], gradient.values()  # each row once
-        values = values.unsqueeze(-1).flatten(1)  # (rows, columns); a row of a 1-D parameter has one column
+        values = gradient.values().unsqueeze(-1).flatten(1)  # (rows, columns); a row of a 1-D parameter has one column
+        self._update_table(parameter, gradient.indices()[0], values.contiguous(), group)
+
+    def _update_table(self, parameter: Tensor, rows: Tensor, values: Tensor, group: dict[str, Any]) -> None:
+        """Take the step of rows, each of which occurs once."""
+        state = self.state[parameter]
+        age, drift = self._drift(parameter, state, group)
         table = parameter.view(len(parameter), values.shape[1])
-        drift = state["drift"] if age > 0 else table[:0]
         if _is_compiled(table):
-            self._update_rows(table, drift, rows, values.contiguous(), state, group, max(age, 0))
+            self._update_rows(table, drift if age > 0 else table[:0], rows, values, state, group, max(age, 0))
             increment_version(parameter)  # torch does not see what kernels write
             return
         step = self._step_of_rows(table, rows, values, state, group)
         table.index_add_(0, rows, step, alpha=-1)
         if age > 0:
             drift.index_add_(0, rows, step, alpha=age)
+
+    def _drift(self, parameter: Tensor, state: dict[str, Any], group: dict[str, Any]) -> tuple[int, Tensor]:
+        # w_T - mean of w_(t+1) .. w_T is a sum over the steps, each times its age: no second table is averaged.
+        age = -1 if group["average_after"] is None else group["steps"] - group["average_after"] - 1
+        if age < 0:
+            return age, parameter
+        if "drift" not in state:
+            state["drift"] = _zeros(
+                (len(parameter), math.prod(parameter.shape[1:])) if parameter.dim() else (1, 1), parameter
+            )
+        return age, state["drift"]
 
     @abstractmethod
     def _step_of_elements(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from typing import Any, TypeVar
 
 from sklearn_hashnlp._submit import submit
 
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 
 
 class _Side:
@@ -52,3 +54,32 @@ def beside(work: Callable[..., Result], *arguments: Any) -> Future[Result]:
     if _Side.pool is None:
         _Side.pool = ThreadPoolExecutor(1, thread_name_prefix="hashnlp-side")
     return submit(_Side.pool, work, *arguments)
+
+
+def ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """Make each item on the side while the one before is in use.
+
+    Parameters
+    ----------
+    items : iterable
+        Made one after the other, all on the side; making them must not call :func:`beside`.
+
+    Yields
+    ------
+    object
+        The items, in their order.
+
+    Examples
+    --------
+    >>> list(ahead(number**2 for number in range(4)))
+    [0, 1, 4, 9]
+    """
+    iterator = iter(items)
+    waiting = beside(_next, iterator)
+    while found := waiting.result():
+        waiting = beside(_next, iterator)
+        yield found[0]
+
+
+def _next(iterator: Iterator[Item]) -> list[Item]:
+    return list(islice(iterator, 1))

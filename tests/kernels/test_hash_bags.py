@@ -8,18 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._hash_bags import (
-    IMPROVED,
     L1_BAG_NORM,
     L2_BAG_NORM,
     NO_BAG_NORM,
-    PAPER,
-    STANDARD,
     BagLayout,
     bag_gradients,
     embed_bags,
     group_bags,
-    locate_ids,
 )
+from sklearn_hashnlp.kernels._hash_ids import IMPROVED, PAPER, STANDARD, locate_ids
 from sklearn_hashnlp.nn._universal_hash import hash_array, hash_constants
 
 N_ROWS, N_SLOTS, WIDTH = 40, 11, 3
@@ -142,9 +139,9 @@ def embed(ids, offsets, counts, pool, importance, constants, layout):
     return embed_bags(rows, slots, offsets, counts, pool, importance, layout)
 
 
-def differentiate(upstream, bags, counts, pool, importance, layout):
+def differentiate(upstream, offsets, bags, counts, pool, importance, layout):
     n_rows = len(pool if importance is None else importance)
-    groups = group_bags(bags.rows, bags.slots, n_rows, len(pool))
+    groups = group_bags(bags.rows, bags.slots, offsets, n_rows, len(pool))
     return bag_gradients(upstream, bags, counts, pool, importance, layout, groups)
 
 
@@ -169,7 +166,7 @@ def test_gradients_are_those_of_finite_differences(layout, n_hashes):
     bags = embed(IDS, OFFSETS, COUNTS, pool, importance, constants, layout)
     upstream = np.random.default_rng(1).normal(size=bags.documents.shape)
     kept = upstream.copy()
-    found = differentiate(upstream, bags, COUNTS, pool, importance, layout)
+    found = differentiate(upstream, OFFSETS, bags, COUNTS, pool, importance, layout)
     assert (upstream == kept).all()
     rows, slots = plain_places(IDS, layout.variant, n_hashes, N_ROWS, N_SLOTS)
     for table, gradient, used in zip((pool, importance), found, (slots, rows), strict=True):
@@ -201,7 +198,9 @@ def test_no_documents_and_no_values(layout):
         assert not bags.documents.any()
         for table, gradient in zip(
             (pool, importance),
-            differentiate(np.ones_like(bags.documents), bags, np.array([]), pool, importance, layout),
+            differentiate(
+                np.ones_like(bags.documents), np.array(offsets), bags, np.array([]), pool, importance, layout
+            ),
             strict=True,
         ):
             assert gradient is None if table is None else gradient.values.shape == (0, table.shape[1])
@@ -218,7 +217,7 @@ def test_single_precision_stays_single_and_close_and_the_same(layout):
         pool, importance = make_tables(layout.variant, 2, dtype)
         bags = embed(ids, offsets, counts.astype(dtype), pool, importance, constants, layout)
         upstream = np.ones_like(bags.documents)
-        gradients = differentiate(upstream, bags, counts.astype(dtype), pool, importance, layout)
+        gradients = differentiate(upstream, offsets, bags, counts.astype(dtype), pool, importance, layout)
         results.append([bags.documents, *(gradient.values for gradient in gradients if gradient is not None)])
     double, single, again = results
     for part, expected in zip(single, double, strict=True):
@@ -246,14 +245,3 @@ def test_a_document_depends_on_its_values_alone(lengths, seed, variant, norm, ap
         own = slice(offsets[document], offsets[document + 1])
         alone = embed(ids[own], np.array([0, length]), counts[own], pool, importance, constants_of(2), layout).documents
         assert alone.tobytes() == together[document].tobytes()
-
-
-def test_pool_rows_of_ids_without_weight_are_not_read():
-    pool, importance = make_tables(IMPROVED, 2)
-    layout = BagLayout(IMPROVED, side_by_side=False, append_weight=True, norm=L2_BAG_NORM)
-    rows, slots = plain_places(IDS, IMPROVED, 2, N_ROWS, N_SLOTS)
-    importance[rows[0]] = 0
-    unread = np.setdiff1d(slots[0], slots[rows != rows[0]])
-    assert len(unread)
-    pool[unread] = np.nan
-    assert np.isfinite(embed(IDS, OFFSETS, COUNTS, pool, importance, constants_of(2), layout).documents).all()

@@ -1,0 +1,90 @@
+"""Feature ids to the rows of a hash embedding's tables."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
+
+IMPROVED, PAPER, STANDARD = 0, 1, 2  # the order of nn's VARIANTS
+
+_SHIFT = np.uint64(32)
+_MIX_1 = np.uint32(0x85EBCA6B)
+_MIX_2 = np.uint32(0xC2B2AE35)
+
+
+@inlined
+def mix_id(key: Number) -> Number:
+    """Scramble the low 32 bits of an id: MurmurHash3's ``fmix32``."""
+    mixed = np.uint32(key)
+    mixed = np.uint32((mixed ^ np.uint32(mixed >> np.uint32(16))) * _MIX_1)
+    mixed = np.uint32((mixed ^ np.uint32(mixed >> np.uint32(13))) * _MIX_2)
+    return np.uint64(np.uint32(mixed ^ np.uint32(mixed >> np.uint32(16))))
+
+
+@inlined
+def slot_of(mixed: Number, a: Number, b: Number, size: Number) -> Number:
+    """Give the slot of a scrambled id in a table of ``size`` rows."""
+    return np.int32((np.uint64((mixed * a + b) >> _SHIFT) * size) >> _SHIFT)
+
+
+@compiled
+def _locate(
+    ids: NDArray[np.int64],
+    constants: NDArray[np.uint64],
+    n_rows: Number,
+    n_slots: Number,
+    variant: Number,
+    rows: NDArray[np.int32],
+    slots: NDArray[np.int32],
+) -> None:
+    for j in range(len(ids)):
+        mixed = mix_id(ids[j])
+        row = slot_of(mixed, constants[0, 0], constants[0, 1], n_rows)
+        rows[j] = row
+        if variant == STANDARD:
+            slots[j, 0] = row
+            continue
+        if variant == PAPER:
+            mixed = mix_id(row)
+        for i in range(slots.shape[1]):
+            slots[j, i] = slot_of(mixed, constants[i + 1, 0], constants[i + 1, 1], n_slots)
+
+
+def locate_ids(
+    ids: NDArray[np.int64], constants: NDArray[np.uint64], n_rows: int, n_slots: int, variant: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Find the rows of both tables that ids use.
+
+    Parameters
+    ----------
+    ids : ndarray of int64 of shape (n_values,)
+        Only the low 32 bits count.
+    constants : ndarray of uint64 of shape (k + 1, 2)
+        Of the hash functions h, u_1 .. u_k.
+    n_rows, n_slots : int
+        Sizes of the importance table and of the pool.
+    variant : int
+        ``IMPROVED``, ``PAPER`` or ``STANDARD``.
+
+    Returns
+    -------
+    rows : ndarray of int32 of shape (n_values,)
+        Importance rows.
+    slots : ndarray of int32 of shape (n_values, k)
+        Pool rows; ``rows`` in one column for ``STANDARD``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> constants = np.array([[2**63 + 1, 5], [2**62 + 3, 7]], dtype=np.uint64)
+    >>> rows, slots = locate_ids(np.array([3, 4, 3 + 2**32]), constants, 100, 10, IMPROVED)
+    >>> rows.tolist(), slots.ravel().tolist()
+    ([50, 50, 50], [7, 2, 7])
+    """
+    n_hashes = 1 if variant == STANDARD else len(constants) - 1
+    rows = np.empty(len(ids), dtype=np.int32)
+    slots = np.empty((len(ids), n_hashes), dtype=np.int32)
+    _locate(ids, constants, np.uint64(n_rows), np.uint64(n_slots), variant, rows, slots)
+    return rows, slots
