@@ -1,4 +1,4 @@
-"""The two decorators behind every compiled kernel."""
+"""The decorators behind every compiled kernel."""
 
 from __future__ import annotations
 
@@ -34,10 +34,27 @@ def compiled(function: Kernel) -> Kernel:
     callable
         The compiled function. The original is its ``py_func``.
     """
-    dispatcher = njit(nogil=True)(function)
-    with suppress(RuntimeError):  # "cannot cache function ...: no locator available"
-        dispatcher._cache = _KernelCache(function)  # what njit(cache=True) does, with a cache of ours
-    return cast(Kernel, dispatcher)
+    return _cached(njit(nogil=True)(function), function)
+
+
+def vectorized(function: Kernel) -> Kernel:
+    """Compile ``function`` as :func:`compiled` does, and let its sums run in any order.
+
+    A sum over a vector then keeps as many partial sums as the processor has lanes, and products are added without
+    being rounded first. The order is chosen when the kernel is compiled: on one machine the same numbers give the same
+    bits, on another machine the last bits may differ. A division by zero gives what the processor says it is.
+
+    Parameters
+    ----------
+    function : callable
+        As in :func:`compiled`.
+
+    Returns
+    -------
+    callable
+        The compiled function. The original is its ``py_func``.
+    """
+    return _cached(njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})(function), function)
 
 
 def inlined(function: Kernel) -> Kernel:
@@ -56,6 +73,12 @@ def inlined(function: Kernel) -> Kernel:
         The function, to be called from kernels.
     """
     return cast(Kernel, njit(inline="always")(function))
+
+
+def _cached(dispatcher: Any, function: Kernel) -> Kernel:
+    with suppress(RuntimeError):  # "cannot cache function ...: no locator available"
+        dispatcher._cache = _KernelCache(function)  # what njit(cache=True) does, with a cache of ours
+    return cast(Kernel, dispatcher)
 
 
 class _KernelCache(FunctionCache):  # type: ignore[misc]

@@ -4,6 +4,7 @@ from sklearn_hashnlp.nn._attention_seq2seq import AttentionSeq2Seq
 from sklearn_hashnlp.nn._full_softmax import FullSoftmax
 from sklearn_hashnlp.nn._hash_embedding import HashEmbedding
 from sklearn_hashnlp.nn._hash_embedding_bag import HashEmbeddingBag
+from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
 from sklearn_hashnlp.nn._nplm import NPLM
 from sklearn_hashnlp.nn._rowwise_adagrad import RowwiseAdagrad
 from sklearn_hashnlp.nn._rowwise_adam import RowwiseAdam
@@ -16,6 +17,7 @@ __all__ = [
     "FullSoftmax",
     "HashEmbedding",
     "HashEmbeddingBag",
+    "HierarchicalSoftmax",
     "RowwiseAdagrad",
     "RowwiseAdam",
 ]

@@ -1,0 +1,160 @@
+"""The way of :class:`HierarchicalSoftmax` through compiled kernels, there and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from sklearn_hashnlp.kernels._tree_features import add_direct, direct_gradients, locate_features
+from sklearn_hashnlp.kernels._tree_gradients import input_gradients, score_gradients, weight_gradients
+from sklearn_hashnlp.kernels._tree_paths import TreeWalk, add_scores, decide, visit_paths
+from sklearn_hashnlp.nn._side_thread import beside
+
+_DTYPES = (torch.float32, torch.float64)
+_FEW = 2**20  # multiplications that are not worth another thread
+
+
+class CompiledPaths(torch.autograd.Function):
+    """Log-probabilities of classes, node by node of a tree, with gradients of the visited nodes alone.
+
+    Torch's own way gathers a row of the weight for each visit of a node and makes as many gradient rows; here the
+    visits of a node are one small matrix product, there and back, so a step costs what the nodes on the paths cost.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        inputs: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        direct: Tensor | None,
+        target: Tensor,
+        features: Tensor | None,
+        walk: TreeWalk,
+        constants: tuple[int, int],
+        sparse: bool,
+    ) -> Tensor:
+        """Give the log-probability of each row's class.
+
+        Parameters
+        ----------
+        ctx : object
+            Torch's.
+        inputs : Tensor of shape (rows, in_features)
+            The batch.
+        weight, bias : Tensor
+            Of the nodes.
+        direct : Tensor of shape (n_direct,) or None
+            Hashed direct connections.
+        target : Tensor of shape (rows,), dtype int64
+            Classes.
+        features : Tensor of shape (rows, n_features), dtype int64, or None
+            What the direct connections read.
+        walk : TreeWalk
+            The tree.
+        constants : (int, int)
+            Of the hash function.
+        sparse : bool
+            Whether the gradients of the three parameters are to be sparse tensors.
+
+        Returns
+        -------
+        Tensor of shape (rows,)
+            Of the weight's dtype.
+        """
+        inputs, weight, bias = (tensor.detach().contiguous() for tensor in (inputs, weight, bias))
+        visits = visit_paths(target.contiguous().numpy(), walk)
+        scores: NDArray[Any] = np.zeros(visits.places[-1], dtype=inputs.numpy().dtype)
+        ctx.slots = None
+        if direct is not None and features is not None:
+            ctx.slots = locate_features(features.contiguous().numpy(), visits, constants, len(direct))
+            add_direct(direct.detach().contiguous().numpy(), ctx.slots, visits.starts, visits.places, scores)
+        add_scores(inputs.numpy(), weight.numpy(), bias.numpy(), visits, scores)
+        log_probs, ctx.slopes = decide(scores, visits, len(target))
+        ctx.save_for_backward(inputs, weight)  # torch notices when they are changed before the way back
+        ctx.visits, ctx.n_scores, ctx.sparse = visits, len(weight), sparse
+        ctx.n_direct = 0 if direct is None else len(direct)
+        return torch.from_numpy(log_probs)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        """Give the gradients of the input and of all parameters.
+
+        Parameters
+        ----------
+        ctx : object
+            Torch's.
+        gradient : Tensor of shape (rows,)
+            Of the log-probabilities.
+
+        Returns
+        -------
+        tuple of Tensor or None
+            One for each argument of :meth:`forward`.
+        """
+        inputs, weight = ctx.saved_tensors
+        visits, (of_inputs, of_weight, of_bias, of_direct) = ctx.visits, ctx.needs_input_grad[:4]
+        rows = visits.weight_rows
+        results: list[Tensor | None] = [None] * 9
+        changes = score_gradients(gradient.contiguous().numpy(), ctx.slopes, visits)
+        task = None
+        if of_weight or of_bias:
+            work = (weight_gradients, inputs.numpy(), changes, visits)
+            # Both products read the same numbers and write their own: neither waits for the other.
+            task = beside(*work) if of_inputs and changes.size * weight.shape[1] > _FEW else None
+            if task is None:
+                weights, biases = weight_gradients(*work[1:])
+        if of_inputs:
+            results[0] = torch.from_numpy(input_gradients(weight.numpy(), changes, visits, len(inputs)))
+        if of_direct and ctx.slots is not None:
+            results[3] = _as_gradient(*direct_gradients(ctx.slots, changes, visits, ctx.n_direct), ctx.n_direct, ctx)
+        if task is not None:
+            weights, biases = task.result()
+        if of_weight:
+            results[1] = _as_gradient(rows, weights, ctx.n_scores, ctx)
+        if of_bias:
+            results[2] = _as_gradient(rows, biases, ctx.n_scores, ctx)
+        return tuple(results)
+
+
+def runs_compiled(inputs: Tensor, weight: Tensor) -> bool:
+    """Tell whether :class:`CompiledPaths` can do a layer's work.
+
+    Parameters
+    ----------
+    inputs : Tensor
+        The batch.
+    weight : Tensor
+        Of the layer.
+
+    Returns
+    -------
+    bool
+        False on devices other than the CPU, for other dtypes than float32 and float64, and where torch traces or
+        transforms the program.
+    """
+    return (
+        weight.device.type == "cpu"
+        and weight.dtype in _DTYPES
+        and inputs.dtype == weight.dtype
+        and inputs.device.type == "cpu"
+        and not torch.compiler.is_compiling()
+        and not torch._C._are_functorch_transforms_active()
+        and not torch._C._is_tracing()
+        and type(weight.data) is Tensor  # asked last: transforms forbid the look
+        and type(inputs.data) is Tensor
+    )
+
+
+def _as_gradient(rows: NDArray[np.int64], values: NDArray[Any], n_rows: int, ctx: Any) -> Tensor:
+    places, gradients = torch.from_numpy(rows), torch.from_numpy(values)
+    shape = (n_rows, *gradients.shape[1:])
+    if ctx.sparse:
+        return torch.sparse_coo_tensor(places.unsqueeze(0), gradients, shape, is_coalesced=True, check_invariants=False)
+    return torch.zeros(shape, dtype=gradients.dtype).index_copy_(0, places, gradients)

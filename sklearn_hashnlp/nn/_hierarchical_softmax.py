@@ -1,0 +1,471 @@
+"""A softmax over many classes whose cost is the length of a path in a tree."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from sklearn_hashnlp.kernels._tree_paths import TreeWalk
+from sklearn_hashnlp.kernels._tree_search import TreeScorer, descend, search_best
+from sklearn_hashnlp.nn._compiled_paths import CompiledPaths, runs_compiled
+from sklearn_hashnlp.nn._in_blocks import in_blocks
+from sklearn_hashnlp.nn._plain_paths import Scorer, all_log_probs, all_scores, in_full, path_log_probs
+from sklearn_hashnlp.nn._tree_tensors import TreeTensors
+from sklearn_hashnlp.nn._universal_hash import INTEGERS, hash_constants
+from sklearn_hashnlp.trees import SoftmaxTree
+
+_BLOCK = 2**24  # scores of all classes that are held at once where only a part of them is wanted
+_MOST_DIRECT = 2**31 - 1
+
+
+class HierarchicalSoftmax(nn.Module):
+    """Predict a class by the decisions on its path from the root of a tree.
+
+    The probability of a class is the product of the probabilities of the branches that lead to it [1]_. At an inner
+    node with two children the right one, child 1, has the probability sigmoid(w x + b); at any other node child j has
+    softmax(W x + b)_j. So a row of training costs the scores on one path, about log2(V) of them in a binary tree, where
+    the full softmax costs V.
+
+    With hashed direct connections the features of a row, such as hashes of its last words, add to each score a number
+    from one table of ``n_direct`` numbers, without a hidden layer between [2]_: at node i, score j adds
+
+        sum_f direct[(slot(f, i) + j) mod n_direct],
+
+    with slot the hash of the key ``fmix32(f) + i * 0x9E3779B1`` (modulo 2**32) as
+    :func:`sklearn_hashnlp.nn._universal_hash.hash_array` computes it. Different features may share numbers.
+
+    On the CPU, in float32 and float64, compiled kernels do the work of :meth:`forward`, of the search and of the draws:
+    the same inputs give the same bytes, whatever the number of threads. Elsewhere, and in compiled programs, plain
+    torch does it.
+
+    Parameters
+    ----------
+    tree : SoftmaxTree
+        Of V classes. It cannot be changed later.
+    in_features : int
+        Columns of the input.
+    n_direct : int, default=0
+        Size of the table of direct connections, at most 2**31 - 1; 0 is none.
+    direct_seed : int, default=0
+        Of its hash function.
+    sparse : bool, default=False
+        Whether the gradients of all parameters are coalesced sparse tensors of the visited nodes alone. With
+        :class:`RowwiseAdagrad` or :class:`RowwiseAdam` a training step then costs what its paths cost, whatever V.
+    device : torch.device or str, default=None
+        Where the parameters are made.
+    dtype : torch.dtype, default=None
+        Of the parameters.
+
+    Attributes
+    ----------
+    weight : Parameter of shape (tree.n_scores, in_features)
+        The rows of node i are ``tree.score_offsets[i] : tree.score_offsets[i + 1]``. Starts uniform in
+        +-0.1 / sqrt(in_features): every node near a fair decision, so a Huffman tree begins near the class
+        frequencies.
+    bias : Parameter of shape (tree.n_scores,)
+        Starts at zero.
+    direct : Parameter of shape (n_direct,) or None
+        Starts at zero; None if ``n_direct`` is 0.
+
+    Raises
+    ------
+    TypeError
+        If ``tree`` is no :class:`SoftmaxTree`.
+    ValueError
+        If a size is out of range.
+
+    See Also
+    --------
+    FullSoftmax : The same methods at the cost of V scores a row.
+
+    References
+    ----------
+    .. [1] Morin & Bengio (2005). Hierarchical probabilistic neural network language model. AISTATS, section 3.
+    .. [2] Mikolov, Deoras, Povey, Burget & Cernocky (2011). Strategies for training large scale neural network language
+           models. ASRU, section 5.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_hashnlp.nn import HierarchicalSoftmax
+    >>> from sklearn_hashnlp.trees import complete_tree
+    >>> layer = HierarchicalSoftmax(complete_tree(1000), 16)
+    >>> inputs = torch.randn(4, 16)
+    >>> log_probs, loss = layer(inputs, torch.tensor([3, 7, 999, 3]))
+    >>> log_probs.shape, loss.shape
+    (torch.Size([4]), torch.Size([]))
+    >>> best, classes = layer.topk(inputs, 5)
+    >>> torch.allclose(best, layer.log_prob(inputs).topk(5).values)
+    True
+    """
+
+    def __init__(
+        self,
+        tree: SoftmaxTree,
+        in_features: int,
+        *,
+        n_direct: int = 0,
+        direct_seed: int = 0,
+        sparse: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        if not isinstance(tree, SoftmaxTree):
+            raise TypeError(f"HierarchicalSoftmax: tree must be a SoftmaxTree, got {type(tree).__name__}.")
+        if in_features < 1:
+            raise ValueError(f"HierarchicalSoftmax: in_features must be 1 or more, got {in_features}.")
+        if not 0 <= n_direct <= _MOST_DIRECT:
+            raise ValueError(f"HierarchicalSoftmax: n_direct must lie between 0 and {_MOST_DIRECT}, got {n_direct}.")
+        self.tree = tree
+        self.in_features = in_features
+        self.n_direct = n_direct
+        self.direct_seed = direct_seed
+        self.sparse = sparse
+        self.weight = nn.Parameter(torch.empty((tree.n_scores, in_features), device=device, dtype=dtype))
+        self.bias = nn.Parameter(torch.empty(tree.n_scores, device=device, dtype=dtype))
+        self.direct: nn.Parameter | None
+        self.register_parameter(
+            "direct", nn.Parameter(torch.empty(n_direct, device=device, dtype=dtype)) if n_direct else None
+        )
+        self._constants = hash_constants(direct_seed, 1)[0]
+        self._walk: TreeWalk | None = None
+        self._tensors: dict[torch.device, TreeTensors] = {}
+        self.reset_parameters()
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes V."""
+        return self.tree.n_classes
+
+    def reset_parameters(self) -> None:
+        """Draw the weight anew from torch's own random generator, and set all else to zero."""
+        bound = 0.1 / math.sqrt(self.in_features)
+        nn.init.uniform_(self.weight, -bound, bound)
+        nn.init.zeros_(self.bias)
+        if self.direct is not None:
+            nn.init.zeros_(self.direct)
+
+    def forward(
+        self,
+        input: Tensor,  # noqa: A002 - torch's name for it
+        target: Tensor,
+        features: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Compute the log-probabilities of given classes.
+
+        Parameters
+        ----------
+        input : Tensor of shape (rows, in_features)
+            What the layer below says.
+        target : Tensor of shape (rows,), any integer dtype
+            The class of each row.
+        features : Tensor of shape (rows, n_features), any integer dtype, default=None
+            What the direct connections read: hashes, of which the low 32 bits count; a negative one is absent. Wanted
+            if and only if ``n_direct`` is not 0.
+
+        Returns
+        -------
+        log_probs : Tensor of shape (rows,)
+            log P(target | input); float32, or float64 for such an input.
+        loss : Tensor of shape ()
+            Their mean with the sign turned; NaN if there are no rows.
+
+        Raises
+        ------
+        ValueError
+            If a shape is wrong, features are missing or not wanted, or on the CPU, where looking costs no wait, a
+            target is out of range.
+        TypeError
+            If the input's dtype is not the weight's, or targets or features are no integers.
+        """
+        inputs, features = self._check(input, features)
+        target = self._check_target(target, len(inputs))
+        if not self.tree.n_nodes:
+            log_probs = in_full(inputs).sum(dim=1) * 0
+        elif runs_compiled(inputs, self.weight):
+            arguments = (inputs, self.weight, self.bias, self.direct, target, features)
+            log_probs = CompiledPaths.apply(*arguments, self._walk_up(), self._constants, self.sparse)  # type: ignore[no-untyped-call]
+        else:
+            log_probs = path_log_probs(self._scorer(), self._tensors_on(target.device), inputs, target, features)
+        return log_probs, -log_probs.mean()
+
+    def log_prob(self, input: Tensor, features: Tensor | None = None) -> Tensor:  # noqa: A002
+        """Compute the log-probabilities of all classes.
+
+        Parameters
+        ----------
+        input : Tensor of shape (rows, in_features)
+            What the layer below says.
+        features : Tensor of shape (rows, n_features), default=None
+            As for :meth:`forward`.
+
+        Returns
+        -------
+        Tensor of shape (rows, V)
+            float32, or float64 for such an input.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for :meth:`forward`.
+        """
+        inputs, features = self._check(input, features)
+        if not self.tree.n_nodes:
+            return in_full(inputs).sum(dim=1, keepdim=True) * 0
+        scorer, tensors = self._scorer(), self._tensors_on(inputs.device)
+        step = max(_BLOCK // self.n_classes, 1)
+        if torch.is_grad_enabled() or len(inputs) <= step:
+            return all_log_probs(scorer, tensors, inputs, features)
+        result = torch.empty((len(inputs), self.n_classes), dtype=in_full(inputs[:0]).dtype, device=inputs.device)
+        for begin in range(0, len(inputs), step):
+            block = slice(begin, begin + step)
+            result[block] = all_log_probs(scorer, tensors, inputs[block], None if features is None else features[block])
+        return result
+
+    def node_prob(self, input: Tensor, features: Tensor | None = None) -> Tensor:  # noqa: A002
+        """Compute the probability of the right child at every inner node of a binary tree.
+
+        Parameters
+        ----------
+        input : Tensor of shape (rows, in_features)
+            What the layer below says.
+        features : Tensor of shape (rows, n_features), default=None
+            As for :meth:`forward`.
+
+        Returns
+        -------
+        Tensor of shape (rows, tree.n_nodes)
+            In the tree's own numbering; float32, or float64 for such an input.
+
+        Raises
+        ------
+        ValueError
+            If a node has more than two children, and as for :meth:`forward`.
+        TypeError
+            As for :meth:`forward`.
+        """
+        inputs, features = self._check(input, features)
+        if not self.tree.is_binary:
+            node = int(np.flatnonzero(self.tree.arities != 2)[0])
+            raise ValueError(
+                "HierarchicalSoftmax.node_prob wants a tree whose inner nodes all have two children, "
+                f"but node {node} has {self.tree.arities[node]}; log_prob works for any tree."
+            )
+        return all_scores(self._scorer(), self._tensors_on(inputs.device), inputs, features).sigmoid()
+
+    @torch.no_grad()
+    def predict(self, input: Tensor, features: Tensor | None = None, search: str = "exact") -> Tensor:  # noqa: A002
+        """Find one class for each row.
+
+        Parameters
+        ----------
+        input : Tensor of shape (rows, in_features)
+            What the layer below says.
+        features : Tensor of shape (rows, n_features), default=None
+            As for :meth:`forward`.
+        search : {"exact", "greedy"}, default="exact"
+            "exact" is the most probable class; "greedy" is where the most probable child of each node leads, the first
+            at a tie (with two children the right one if its probability is above 0.5).
+
+        Returns
+        -------
+        Tensor of shape (rows,), dtype int64
+            Classes.
+
+        Raises
+        ------
+        ValueError
+            If there is no such search, and as for :meth:`forward`.
+        TypeError
+            As for :meth:`forward`.
+        """
+        if search not in ("exact", "greedy"):
+            raise ValueError(f"HierarchicalSoftmax: search must be 'exact' or 'greedy', got {search!r}.")
+        if search == "exact":
+            return self.topk(input, 1, features)[1].squeeze(1)
+        inputs, features = self._check(input, features)
+        if runs_compiled(inputs, self.weight):
+            return self._descend(inputs, features, np.empty(0))
+        tensors = self._tensors_on(inputs.device)
+        return tensors.greedy(all_scores(self._scorer(), tensors, inputs, features))
+
+    @torch.no_grad()
+    def topk(self, input: Tensor, k: int, features: Tensor | None = None) -> tuple[Tensor, Tensor]:  # noqa: A002
+        """Find the k most probable classes.
+
+        On the CPU by a best-first search, which scores the nodes that are more probable than the k-th class and no
+        others.
+
+        Parameters
+        ----------
+        input : Tensor of shape (rows, in_features)
+            What the layer below says.
+        k : int
+            How many; 1 to V.
+        features : Tensor of shape (rows, n_features), default=None
+            As for :meth:`forward`.
+
+        Returns
+        -------
+        log_probs : Tensor of shape (rows, k)
+            Descending; float32, or float64 for such an input.
+        classes : Tensor of shape (rows, k), dtype int64
+            Which class each is; of equally probable ones any come first.
+
+        Raises
+        ------
+        ValueError
+            If there are not so many classes, and as for :meth:`forward`.
+        TypeError
+            As for :meth:`forward`.
+        """
+        if not 1 <= k <= self.n_classes:
+            raise ValueError(f"HierarchicalSoftmax: k must lie between 1 and the {self.n_classes} classes, got {k}.")
+        inputs, features = self._check(input, features)
+        if not self.tree.n_nodes or not runs_compiled(inputs, self.weight):
+            log_probs, classes = self.log_prob(inputs, features).topk(k, dim=1)
+            return log_probs, classes
+        log_probs = torch.empty((len(inputs), k), dtype=inputs.dtype)
+        classes = torch.empty((len(inputs), k), dtype=torch.int64)
+        rows, columns, scorer = self._search_arrays(inputs, features)
+        best, found = log_probs.numpy(), classes.numpy()
+        in_blocks(
+            lambda block: search_best(rows[block], columns[block], scorer, best[block], found[block]), len(inputs)
+        )
+        return log_probs, classes
+
+    @torch.no_grad()
+    def sample(
+        self,
+        input: Tensor,  # noqa: A002
+        features: Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Draw a class for each row by its probability.
+
+        Parameters
+        ----------
+        input : Tensor of shape (rows, in_features)
+            What the layer below says.
+        features : Tensor of shape (rows, n_features), default=None
+            As for :meth:`forward`.
+        generator : torch.Generator, default=None
+            Source of the draw; None is torch's own.
+
+        Returns
+        -------
+        Tensor of shape (rows,), dtype int64
+            Classes.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for :meth:`forward`.
+        """
+        inputs, features = self._check(input, features)
+        if runs_compiled(inputs, self.weight):
+            draws = torch.rand(len(inputs), dtype=torch.float64, generator=generator)
+            return self._descend(inputs, features, draws.numpy())
+        return torch.multinomial(self.log_prob(inputs, features).exp(), 1, generator=generator).squeeze(1)
+
+    def _check(self, rows: Tensor, features: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        who = "HierarchicalSoftmax:"
+        if rows.dim() != 2 or rows.shape[1] != self.in_features:
+            raise ValueError(f"{who} input must have shape (rows, {self.in_features}), got {tuple(rows.shape)}.")
+        if rows.dtype != self.weight.dtype:
+            if not (torch.is_autocast_enabled(rows.device.type) and rows.dtype.is_floating_point):
+                raise TypeError(f"{who} input must be of the weight's {self.weight.dtype}, got {rows.dtype}.")
+            rows = rows.to(self.weight.dtype)
+        if features is None:
+            if self.n_direct:
+                raise ValueError(
+                    f"{who} a layer with n_direct={self.n_direct} wants features of shape (rows, n_features), got "
+                    "None; rows without any are all negative, or have n_features = 0."
+                )
+            return rows, None
+        if not self.n_direct:
+            raise ValueError(f"{who} features came, but there are no direct connections; set n_direct.")
+        if features.dim() != 2 or len(features) != len(rows):
+            raise ValueError(
+                f"{who} features must have shape ({len(rows)}, n_features), a row for each row of input, "
+                f"got {tuple(features.shape)}."
+            )
+        if features.dtype not in INTEGERS:
+            raise TypeError(f"{who} features must be integers, got {features.dtype}.")
+        return rows, features.to(torch.int64)
+
+    def _check_target(self, target: Tensor, n_rows: int) -> Tensor:
+        who = "HierarchicalSoftmax:"
+        if target.shape != (n_rows,):
+            raise ValueError(
+                f"{who} target must have shape ({n_rows},), one class for each row of input, got {tuple(target.shape)}."
+            )
+        if target.dtype not in INTEGERS:
+            raise TypeError(f"{who} target must hold integers, got {target.dtype}.")
+        target = target.to(torch.int64)
+        if target.device.type == "cpu" and not torch.compiler.is_compiling() and n_rows:
+            low, high = (int(end) for end in target.aminmax())
+            if low < 0 or high >= self.n_classes:
+                raise ValueError(
+                    f"{who} target must lie between 0 and {self.n_classes - 1}, got {low if low < 0 else high}."
+                )
+        return target
+
+    def _walk_up(self) -> TreeWalk:
+        if self._walk is None:
+            tree = self.tree
+            self._walk = TreeWalk(
+                np.stack([tree.class_parent, tree.class_branch], axis=1).astype(np.int32),
+                np.stack([tree.node_parent, tree.node_branch], axis=1).astype(np.int32),
+                tree.depths.astype(np.int32),
+                tree.score_offsets,
+            )
+        return self._walk
+
+    def _tensors_on(self, device: torch.device) -> TreeTensors:
+        if device not in self._tensors:
+            self._tensors[device] = TreeTensors(self.tree, device)
+        return self._tensors[device]
+
+    def _scorer(self) -> Scorer:
+        return Scorer(self.weight, self.bias, self.direct, self._constants, self.sparse)
+
+    def _search_arrays(self, rows: Tensor, features: Tensor | None) -> tuple[NDArray[Any], NDArray[Any], TreeScorer]:
+        if features is None:
+            features = torch.empty((len(rows), 0), dtype=torch.int64)
+        direct = self.weight[:0, 0] if self.direct is None else self.direct
+        weight, bias, table = (tensor.detach().contiguous().numpy() for tensor in (self.weight, self.bias, direct))
+        tree, constants = self.tree, np.array(self._constants, dtype=np.uint64)
+        scorer = TreeScorer(tree.children, tree.offsets, tree.score_offsets, weight, bias, table, constants)
+        return rows.detach().contiguous().numpy(), features.contiguous().numpy(), scorer
+
+    def _descend(self, rows: Tensor, features: Tensor | None, draws: NDArray[np.float64]) -> Tensor:
+        classes = torch.zeros(len(rows), dtype=torch.int64)
+        if self.tree.n_nodes:
+            inputs, columns, scorer = self._search_arrays(rows, features)
+            found = classes.numpy()
+            in_blocks(
+                lambda block: descend(inputs[block], columns[block], scorer, draws[block], found[block]), len(rows)
+            )
+        return classes
+
+    def extra_repr(self) -> str:
+        """Describe the layer in ``repr``.
+
+        Returns
+        -------
+        str
+            Its tree and sizes.
+        """
+        return f"{self.tree!r}, {self.in_features}, n_direct={self.n_direct}, sparse={self.sparse}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What follows from the tree is made again where it is needed.
+        return self.__dict__ | {"_walk": None, "_tensors": {}}

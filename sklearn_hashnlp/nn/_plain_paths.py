@@ -1,0 +1,265 @@
+"""The way of :class:`HierarchicalSoftmax` through plain torch: any device, any transform, any derivative."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from sklearn_hashnlp.kernels._tree_features import NODE_STEP
+from sklearn_hashnlp.nn._tree_tensors import TreeTensors
+from sklearn_hashnlp.nn._universal_hash import hash_tensor, mix_tensor
+
+_HALF = 2**32 - 1
+
+
+class Scorer(NamedTuple):
+    """The parameters of a layer, and how their gradients are to be.
+
+    Parameters
+    ----------
+    weight : Tensor of shape (n_scores, in_features)
+        A row a score.
+    bias : Tensor of shape (n_scores,)
+        A number a score.
+    direct : Tensor of shape (n_direct,) or None
+        Hashed direct connections.
+    constants : (int, int)
+        Of the hash function.
+    sparse : bool
+        Whether gradients of the parameters are sparse.
+    """
+
+    weight: Tensor
+    bias: Tensor
+    direct: Tensor | None
+    constants: tuple[int, int]
+    sparse: bool
+
+    def some(self, inputs: Tensor, rows: Tensor, scores: Tensor) -> Tensor:
+        """Compute one score for each pair of a row of the batch and a row of the weight.
+
+        Parameters
+        ----------
+        inputs : Tensor of shape (n_rows, in_features)
+            The batch.
+        rows, scores : Tensor of shape (n,), dtype int64
+            The pairs.
+
+        Returns
+        -------
+        Tensor of shape (n,)
+            float32 or float64.
+        """
+        weights = functional.embedding(scores, self.weight, sparse=self.sparse)
+        return in_full((weights * inputs[rows]).sum(dim=1) + _pick(self.bias, scores, self.sparse))
+
+    def range(self, inputs: Tensor, first: int, last: int) -> Tensor:
+        """Compute the scores of neighbouring rows of the weight for all rows of the batch.
+
+        Parameters
+        ----------
+        inputs : Tensor of shape (n_rows, in_features)
+            The batch.
+        first, last : int
+            The rows of the weight, ``last`` not included.
+
+        Returns
+        -------
+        Tensor of shape (n_rows, last - first)
+            float32 or float64.
+        """
+        weight, bias = self.weight, self.bias
+        if self.sparse:
+            scores = torch.arange(first, last, device=weight.device)
+            weight, bias = functional.embedding(scores, weight, sparse=True), _pick(bias, scores, True)
+        else:
+            weight, bias = weight[first:last], bias[first:last]
+        return in_full(functional.linear(inputs, weight, bias))
+
+    def feature_scores(self, features: Tensor, rows: Tensor, nodes: Tensor, branches: Tensor) -> Tensor:
+        """Compute what the direct connections add to one score for each of several rows of the batch.
+
+        Parameters
+        ----------
+        features : Tensor of shape (n_rows, n_features), dtype int64
+            Hashes; negative ones are absent.
+        rows, nodes, branches : Tensor of shape (n,), dtype int64
+            Row of the batch, inner node, and which of the node's scores.
+
+        Returns
+        -------
+        Tensor of shape (n,)
+            float32 or float64.
+        """
+        if self.direct is None:
+            raise ValueError("There are no direct connections.")
+        entry, feature = (features[rows] >= 0).nonzero(as_tuple=True)
+        slots = locate(mix_tensor(features)[rows[entry], feature], nodes[entry], self.constants, len(self.direct))
+        values = in_full(_pick(self.direct, (slots + branches[entry]) % len(self.direct), self.sparse))
+        return torch.zeros(len(rows), dtype=values.dtype, device=values.device).index_add(0, entry, values)
+
+
+def locate(mixed: Tensor, nodes: Tensor, constants: tuple[int, int], n_slots: int) -> Tensor:
+    """Give the slots that :func:`sklearn_hashnlp.kernels._tree_features.locate_features` gives.
+
+    Parameters
+    ----------
+    mixed : Tensor of int64
+        Features after :func:`mix_tensor`.
+    nodes : Tensor of int64
+        Inner nodes; broadcast with the features.
+    constants : (int, int)
+        Of the hash function.
+    n_slots : int
+        Size of the table.
+
+    Returns
+    -------
+    Tensor of int64
+        In ``[0, n_slots)``.
+    """
+    return hash_tensor((mixed + nodes * NODE_STEP) & _HALF, constants, n_slots)
+
+
+def in_full(scores: Tensor) -> Tensor:
+    """Give scores in float32, or in float64 if they are: what autocast left in half precision has too few digits.
+
+    Parameters
+    ----------
+    scores : Tensor
+        In any precision.
+
+    Returns
+    -------
+    Tensor
+        In float32 or float64.
+    """
+    return scores if scores.dtype == torch.float64 else scores.float()
+
+
+def path_log_probs(
+    scorer: Scorer, tensors: TreeTensors, inputs: Tensor, target: Tensor, features: Tensor | None
+) -> Tensor:
+    """Give the log-probability of each row's class.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The layer's parameters.
+    tensors : TreeTensors
+        Of its tree, with at least one inner node.
+    inputs : Tensor of shape (rows, in_features)
+        The batch.
+    target : Tensor of shape (rows,), dtype int64
+        Classes.
+    features : Tensor of shape (rows, n_features), dtype int64, or None
+        What the direct connections read.
+
+    Returns
+    -------
+    Tensor of shape (rows,)
+        float32 or float64.
+    """
+    path_nodes, path_branches = tensors.paths(target)
+    steps = torch.zeros(path_nodes.shape, dtype=in_full(inputs[:0]).dtype, device=inputs.device)
+    n_root = int(tensors.tree.score_offsets[1])
+    wide_root = n_root > 1
+    if wide_root:  # every row visits it: one matrix product, and no weight is gathered
+        scores = scorer.range(inputs, 0, n_root)
+        if features is not None:
+            every, branches = torch.meshgrid(
+                *(torch.arange(n, device=inputs.device) for n in scores.shape), indexing="ij"
+            )
+            root = torch.zeros_like(every)
+            pairs = (part.flatten() for part in (every, root, branches))
+            scores = scores + scorer.feature_scores(features, *pairs).view_as(scores)
+        at_root = path_nodes == 0
+        taken = functional.log_softmax(scores, dim=1).gather(1, (path_branches * at_root).sum(1, keepdim=True))
+        steps = torch.where(at_root, taken, steps)
+    visits = (path_nodes >= int(wide_root)).nonzero(as_tuple=True)
+    rows, nodes, branches = visits[0], path_nodes[visits], path_branches[visits]
+    first = tensors.first_rows[nodes]
+    widths = tensors.first_rows[nodes + 1] - first
+    owners = torch.repeat_interleave(widths)
+    starts = widths.cumsum(0) - widths
+    branch = torch.arange(len(owners), device=owners.device) - starts[owners]
+    scores = scorer.some(inputs, rows[owners], first[owners] + branch)
+    if features is not None:
+        scores = scores + scorer.feature_scores(features, rows[owners], nodes[owners], branch)
+    one = widths == 1
+    decided = functional.logsigmoid(torch.where(branches == 1, scores[starts], -scores[starts]))
+    if not tensors.tree.is_binary:
+        highest = torch.full_like(scores[starts], -torch.inf).scatter_reduce(0, owners, scores.detach(), "amax")
+        sums = torch.zeros_like(highest).index_add(0, owners, (scores - highest[owners]).exp())
+        chosen = scores[starts + torch.where(one, 0, branches)]
+        decided = torch.where(one, decided, chosen - highest - sums.log())
+    return steps.index_put(visits, decided.to(steps.dtype)).sum(dim=1)
+
+
+def all_log_probs(scorer: Scorer, tensors: TreeTensors, inputs: Tensor, features: Tensor | None) -> Tensor:
+    """Give the log-probabilities of all classes, level by level.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The layer's parameters.
+    tensors : TreeTensors
+        Of its tree, with at least one inner node.
+    inputs : Tensor of shape (rows, in_features)
+        The batch.
+    features : Tensor of shape (rows, n_features), dtype int64, or None
+        What the direct connections read.
+
+    Returns
+    -------
+    Tensor of shape (rows, V)
+        float32 or float64.
+    """
+    scores = all_scores(scorer, tensors, inputs, features)
+    nodes = torch.zeros((len(inputs), 1), dtype=scores.dtype, device=scores.device)
+    leaves = []
+    for level in tensors.levels:
+        children = []
+        for block in level.blocks:
+            own = scores[:, block.scores]
+            if block.arity == 2:
+                steps = torch.stack([functional.logsigmoid(-own), functional.logsigmoid(own)], dim=2)
+            else:
+                steps = functional.log_softmax(own.view(len(own), len(block.nodes), block.arity), dim=2)
+            children.append((nodes[:, block.nodes].unsqueeze(2) + steps).flatten(1))
+        below = torch.cat(children, dim=1)
+        leaves.append(below[:, level.leaves])
+        nodes = below[:, level.inner]
+    return torch.cat(leaves, dim=1)[:, tensors.class_order]
+
+
+def all_scores(scorer: Scorer, tensors: TreeTensors, inputs: Tensor, features: Tensor | None) -> Tensor:
+    """Compute all scores of all rows.
+
+    Parameters
+    ----------
+    scorer, tensors, inputs, features
+        As for :func:`all_log_probs`.
+
+    Returns
+    -------
+    Tensor of shape (rows, n_scores)
+        float32 or float64.
+    """
+    scores = in_full(functional.linear(inputs, scorer.weight, scorer.bias))
+    if features is None or scorer.direct is None:
+        return scores
+    nodes = tensors.score_nodes
+    branches = torch.arange(len(nodes), device=nodes.device) - tensors.first_rows[nodes]
+    for column in features.unbind(dim=1):
+        slots = locate(mix_tensor(column).unsqueeze(1), nodes, scorer.constants, len(scorer.direct))
+        values = in_full(scorer.direct[(slots + branches) % len(scorer.direct)])
+        scores = scores + torch.where((column >= 0).unsqueeze(1), values, 0)
+    return scores
+
+
+def _pick(vector: Tensor, places: Tensor, sparse: bool) -> Tensor:
+    return torch.gather(vector, 0, places, sparse_grad=sparse)
