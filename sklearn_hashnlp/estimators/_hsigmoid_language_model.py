@@ -9,11 +9,10 @@ from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
 from sklearn_hashnlp.estimators._language_architecture import language_architecture
-from sklearn_hashnlp.estimators._language_corpus import TrainingCorpus, read_training_corpus
+from sklearn_hashnlp.estimators._language_corpus import LanguageCorpus, read_language_corpus
 from sklearn_hashnlp.estimators._language_net import LanguageNet, make_language_net
 from sklearn_hashnlp.estimators._language_plan import LanguagePlan, language_plan
 from sklearn_hashnlp.estimators._language_training import train_language
@@ -175,12 +174,13 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         name = type(self).__name__
         device = resolve_device(self.device, caller=name)
         seeds = draw_seeds(self.random_state)
-        corpus = read_training_corpus(self, X, X_valid, seed=seeds.split)
+        corpus = read_language_corpus(self, X, X_valid, seed=seeds.split)
         net = self._fresh_net(corpus, seeds, device)
+        self._seeds, self._first_epoch = seeds, 0
         return self._train(net, corpus, language_plan(self, seeds.order))
 
-    def _fresh_net(self, corpus: TrainingCorpus, seeds: Seeds, device: str) -> LanguageNet:
-        vocabulary = corpus.vocabulary
+    def _fresh_net(self, corpus: LanguageCorpus, seeds: Seeds, device: str) -> LanguageNet:
+        vocabulary = corpus.reader.vocabulary
         tree = None
         if self.output == "hsigmoid":
             tree = language_tree(
@@ -197,10 +197,10 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
                 net.initialize()
         return net
 
-    def _train(self, net: LanguageNet, corpus: TrainingCorpus, plan: LanguagePlan) -> HsigmoidLanguageModel:
+    def _train(self, net: LanguageNet, corpus: LanguageCorpus, plan: LanguagePlan) -> HsigmoidLanguageModel:
         with plain_torch(net.device):
             self.log_ = train_language(net, corpus.windows, corpus.valid_windows, plan)
-        self._hold(net, corpus.vocabulary, corpus.translation)
+        self._hold(net, corpus.reader)
         # Whoever has put a handler of their own in the place of Python's knows of the interrupt already.
         if net.interrupted_ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             warnings.warn("Training interrupted by user.", stacklevel=4)  # scikit-learn's words

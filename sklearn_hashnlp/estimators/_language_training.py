@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
-import torch
 from skorch.helper import predefined_split
 
 from sklearn_hashnlp.estimators._language_callbacks import Plateau, SeedEpochs, StepLog, StopAtBestPass
 from sklearn_hashnlp.estimators._language_net import LanguageNet
+from sklearn_hashnlp.estimators._language_optimizer import make_language_optimizer
 from sklearn_hashnlp.estimators._language_plan import LanguagePlan
 from sklearn_hashnlp.estimators._linear_schedule import LinearSchedule
 from sklearn_hashnlp.estimators._net_optimizer import hand_over
 from sklearn_hashnlp.estimators._word_windows import WindowBatches, WordWindows
-from sklearn_hashnlp.nn import RowwiseAdagrad, RowwiseAdam
-
-OPTIMIZERS: Final[dict[str, Any]] = {"adagrad": RowwiseAdagrad, "adam": RowwiseAdam}
-"""By the names that they have in a plan."""
 
 _LOGGED_WINDOWS = 2**13  # enough for a loss to two digits, in a tenth of a second
 
@@ -86,31 +82,3 @@ def train_language(
         net.train_split = net.deadline = None  # the windows are not to outlive their training
     net.module_.eval()
     return [] if log is None else log.log_
-
-
-def make_language_optimizer(
-    module: torch.nn.Module, name: str, learning_rate: float, bias_learning_rate: float
-) -> RowwiseAdagrad | RowwiseAdam:
-    """Make an optimiser that has gathered nothing yet.
-
-    Parameters
-    ----------
-    module : NPLM
-        What it trains.
-    name : {"adagrad", "adam"}
-        Which.
-    learning_rate : float
-        Step size.
-    bias_learning_rate : float
-        What that of the hidden layer's bias is multiplied by.
-
-    Returns
-    -------
-    RowwiseAdagrad or RowwiseAdam
-        The optimiser.
-    """
-    bias = module.hidden_layer.bias
-    others = [parameter for parameter in module.parameters() if parameter is not bias]
-    groups = [{"params": others}, {"params": [bias], "lr": learning_rate * bias_learning_rate}]
-    made: RowwiseAdagrad | RowwiseAdam = OPTIMIZERS[name](groups, lr=learning_rate)
-    return made

@@ -95,8 +95,8 @@ def read_corpus(X: Any, *, order: int, caller: str) -> Sentences | NumberedWindo
     """
     if isinstance(X, str | bytes):
         raise TypeError(
-            f"{caller}: a single {type(X).__name__} is ambiguous. Wrap a sentence in a list, [{X[:20]!r}], and a file's "
-            "name in pathlib.Path."
+            f"{caller}: a single {type(X).__name__} is ambiguous. Wrap a sentence in a list, [{X[:20]!r}], and the "
+            "name of a file in pathlib.Path."
         )
     if isinstance(X, PathLike):
         return _read_sentences(_lines(Path(X)), caller)
@@ -145,13 +145,13 @@ def tokens_of(sentence: Any, *, place: int, caller: str) -> list[str]:
         if not all(isinstance(token, str) for token in tokens):
             wrong = next(token for token in tokens if not isinstance(token, str))
             raise TypeError(
-                f"{caller}: sentence {place} holds {wrong!r} of type {type(wrong).__name__}, and words are str. Numbers "
-                "of words come from a reader: a callable that returns an iterator of tuples."
+                f"{caller}: sentence {place} holds {wrong!r} of type {type(wrong).__name__}, and words are str. "
+                "Numbers of words come from a reader: a callable that returns an iterator of tuples."
             )
     else:
         raise TypeError(
-            f"{caller}: a sentence is a str or a list of str, got {sentence!r:.60} of type {type(sentence).__name__} as "
-            f"number {place}."
+            f"{caller}: a sentence is a str or a list of str, got {sentence!r:.60} of type {type(sentence).__name__} "
+            f"as number {place}."
         )
     if tokens and tokens[0] == BEGIN:
         del tokens[0]
@@ -184,8 +184,8 @@ def _read_windows(items: Iterator[Any], order: int, caller: str) -> NumberedWind
     for place, item in enumerate(items):
         if len(item) != order:
             raise ValueError(
-                f"{caller}(order={order}) reads windows of {order} numbers of words, got {item!r:.60} of {len(item)} as "
-                f"number {place}."
+                f"{caller}(order={order}) reads windows of {order} numbers of words, got {item!r:.60} of {len(item)} "
+                f"as number {place}."
             )
         numbers.extend(item)
     return NumberedWindows(np.array(numbers, dtype=np.int64).reshape(-1, order))

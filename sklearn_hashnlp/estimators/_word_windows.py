@@ -195,7 +195,7 @@ def make_windows(
     hashed: bool,
     caller: str,
 ) -> WordWindows:
-    """Number the words of a corpus and put marks between its sentences.
+    """Give the words of a corpus their numbers and put marks between its sentences.
 
     Parameters
     ----------

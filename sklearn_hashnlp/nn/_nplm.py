@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from sklearn_hashnlp.nn._adaptive_softmax import AdaptiveSoftmax
 from sklearn_hashnlp.nn._full_softmax import FullSoftmax
+from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
 from sklearn_hashnlp.nn._history_hashes import history_hashes
 from sklearn_hashnlp.nn._seeded_dropout import SeededDropout
 from sklearn_hashnlp.nn._word_table import WordTable
-
-if TYPE_CHECKING:
-    from sklearn_hashnlp.trees import SoftmaxTree
+from sklearn_hashnlp.trees import SoftmaxTree
 
 _OUTPUTS = ("hsigmoid", "softmax", "adaptive")
 _ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
@@ -155,6 +154,7 @@ class NPLM(nn.Module):
         self.order = order
         self.num_words = num_words
         self.num_classes = num_classes
+        self.output = output
         self.direct_connections = direct_connections
         self.activation = activation
         self.padding_id = padding_id
@@ -245,20 +245,35 @@ class NPLM(nn.Module):
         log_probs: Tensor = self.output_layer.log_prob(self.hidden(context), *self._features(context))
         return log_probs
 
-    def predict(self, context: Tensor) -> Tensor:
+    def predict(self, context: Tensor, search: str = "exact") -> Tensor:
         """Find the most probable word.
 
         Parameters
         ----------
         context : Tensor of shape (rows, order - 1), dtype int64
             Words, the oldest first.
+        search : {"exact", "greedy"}, default="exact"
+            ``"greedy"``: the word to which the most probable branch of each node leads; only with
+            ``output="hsigmoid"``.
 
         Returns
         -------
         Tensor of shape (rows,), dtype int64
             A word for each row.
+
+        Raises
+        ------
+        ValueError
+            If there is no such search.
         """
-        words: Tensor = self.output_layer.predict(self.hidden(context), *self._features(context))
+        hidden, features = self.hidden(context), self._features(context)
+        words: Tensor
+        if self.output == "hsigmoid":
+            words = self.output_layer.predict(hidden, *features, search=search)
+            return words
+        if search != "exact":
+            raise ValueError(f"NPLM(output={self.output!r}) has no tree: search must be 'exact', got {search!r}.")
+        words = self.output_layer.predict(hidden)
         return words
 
     def topk(self, context: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -355,8 +370,6 @@ def _output_layer(
         raise ValueError("NPLM: output='hsigmoid' needs a tree, such as huffman_tree(counts).")
     if tree.n_classes != num_classes:
         raise ValueError(f"NPLM: the tree must have {num_classes} classes, as num_classes says, got {tree.n_classes}.")
-    from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
-
     return HierarchicalSoftmax(tree, in_features, n_direct=n_direct, direct_seed=direct_seed, sparse=sparse)
 
 

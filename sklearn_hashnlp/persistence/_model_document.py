@@ -36,6 +36,7 @@ ALLOWED_CLASSES: dict[str, str] = {
     "HashEmbeddingClassifier": "sklearn_hashnlp.estimators",
     "HashingNgramVectorizer": "sklearn_hashnlp.text",
     "HashingVectorizer": "sklearn.feature_extraction.text",
+    "HsigmoidLanguageModel": "sklearn_hashnlp.estimators",
     "Normalizer": "sklearn.preprocessing",
     "Pipeline": "sklearn.pipeline",
 }

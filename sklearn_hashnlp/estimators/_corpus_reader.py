@@ -1,0 +1,155 @@
+"""How a language model reads: which words it knows, and what its windows look like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.estimators._sentences import NumberedWindows, Sentences, read_corpus, tokens_of
+from sklearn_hashnlp.estimators._vocabulary import BEGIN, Vocabulary
+from sklearn_hashnlp.estimators._word_windows import WordWindows, hash_words, make_windows
+from sklearn_hashnlp.text._documents import as_documents
+
+
+@dataclass(frozen=True)
+class CorpusReader:
+    """Everything that turns sentences into numbers.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The words.
+    translation : ndarray of int32 or None
+        Where the user has numbered the words: the vocabulary's number for each of the user's.
+    order : int
+        Words of a window.
+    padding : {"full", "reference"}
+        As :func:`make_windows` takes it.
+    hashed : bool
+        Whether contexts show the hashes of words.
+    caller : str
+        Class that reads, for the messages.
+    """
+
+    vocabulary: Vocabulary
+    translation: NDArray[np.int32] | None
+    order: int
+    padding: str
+    hashed: bool
+    caller: str
+
+    def read(self, X: Any) -> WordWindows:
+        """Read sentences or windows.
+
+        Parameters
+        ----------
+        X : object
+            As :func:`read_corpus` takes it.
+
+        Returns
+        -------
+        WordWindows
+            The windows; may be none.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :func:`read_corpus` and :func:`make_windows`.
+        """
+        return self.windows(read_corpus(X, order=self.order, caller=self.caller))
+
+    def windows(self, corpus: Sentences | NumberedWindows) -> WordWindows:
+        """Make the windows of what was read.
+
+        Parameters
+        ----------
+        corpus : Sentences or NumberedWindows
+            What was read.
+
+        Returns
+        -------
+        WordWindows
+            The windows; may be none.
+
+        Raises
+        ------
+        ValueError
+            As :func:`make_windows`.
+        """
+        return make_windows(
+            corpus,
+            self.vocabulary,
+            self.translation,
+            order=self.order,
+            padding=self.padding,
+            hashed=self.hashed,
+            caller=self.caller,
+        )
+
+    def contexts(self, X: Any) -> NDArray[np.int64]:
+        """Read beginnings of sentences as contexts of the word that follows.
+
+        Parameters
+        ----------
+        X : iterable of (str or iterable of str)
+            The beginnings.
+
+        Returns
+        -------
+        ndarray of int64 of shape (n_contexts, order - 1)
+            Their last words, filled up by ``<s>`` on the left.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they are no sentences.
+        """
+        if isinstance(X, str):
+            raise TypeError(
+                f"{self.caller} needs a list of contexts, got a single str. Wrap it in a list: [{X!r:.40}]."
+            )
+        return self.number(
+            [
+                tokens_of(each, place=at, caller=self.caller)
+                for at, each in enumerate(as_documents(X, caller=self.caller))
+            ]
+        )
+
+    def number(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
+        """Make contexts of words.
+
+        Parameters
+        ----------
+        beginnings : list of list of str
+            The words.
+
+        Returns
+        -------
+        ndarray of int64 of shape (n_contexts, order - 1)
+            As :meth:`contexts`.
+        """
+        width = self.order - 1
+        filling = int(self.inputs([BEGIN])[0]) if self.hashed else self.vocabulary.begin
+        numbers = np.full((len(beginnings), width), filling, dtype=np.int64)
+        for row, words in zip(numbers, beginnings, strict=True):
+            if last := words[-width:]:
+                row[-len(last) :] = self.inputs(last)
+        return numbers
+
+    def inputs(self, words: list[str]) -> NDArray[np.int32]:
+        """Tell what contexts show of words.
+
+        Parameters
+        ----------
+        words : list of str
+            The words, none of them a mark but ``<unk>``.
+
+        Returns
+        -------
+        ndarray of int32 of shape (n_words,)
+            Their hashes or numbers.
+        """
+        return hash_words(words) if self.hashed else self.vocabulary.numbers(words)

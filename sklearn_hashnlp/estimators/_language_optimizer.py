@@ -1,0 +1,119 @@
+"""The optimiser of a language model's net, and what it has gathered as arrays."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.estimators._model_state import pack_table, unpack_table
+from sklearn_hashnlp.nn import NPLM, RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
+
+OPTIMIZERS: Final[dict[str, Any]] = {"adagrad": RowwiseAdagrad, "adam": RowwiseAdam}
+"""By the names that they have in a plan."""
+
+
+def make_language_optimizer(
+    module: NPLM, name: str, learning_rate: float, bias_learning_rate: float
+) -> RowwiseAdagrad | RowwiseAdam:
+    """Make an optimiser that has gathered nothing yet.
+
+    Parameters
+    ----------
+    module : NPLM
+        What it trains.
+    name : {"adagrad", "adam"}
+        Which.
+    learning_rate : float
+        Step size.
+    bias_learning_rate : float
+        What that of the hidden layer's bias is multiplied by.
+
+    Returns
+    -------
+    RowwiseAdagrad or RowwiseAdam
+        The optimiser.
+    """
+    bias = module.hidden_layer.bias
+    others = [parameter for parameter in module.parameters() if parameter is not bias]
+    groups = [{"params": others}, {"params": [bias], "lr": learning_rate * bias_learning_rate}]
+    made: RowwiseAdagrad | RowwiseAdam = OPTIMIZERS[name](groups, lr=learning_rate)
+    return made
+
+
+def pack_language_optimizer(
+    module: NPLM, optimizer: torch.optim.Optimizer
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Give what an optimiser has gathered; of a table only the rows that were trained.
+
+    Parameters
+    ----------
+    module : NPLM
+        What it trains.
+    optimizer : Optimizer
+        One of :data:`OPTIMIZERS`.
+
+    Returns
+    -------
+    values : dict
+        JSON values: its name and the step sizes that it has come to.
+    arrays : dict of str to ndarray
+        Keys are the parameter's name and the accumulator's, and what :func:`pack_table` adds.
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, parameter in module.named_parameters():
+        for key, value in optimizer.state.get(parameter, {}).items():
+            if isinstance(value, torch.Tensor):
+                arrays |= pack_table(f"{name}.{key}", value.detach().cpu().contiguous().numpy(), 0.0)
+            else:
+                arrays[f"{name}.{key}"] = np.array(value)
+    name = next(name for name, kind in OPTIMIZERS.items() if isinstance(optimizer, kind))
+    return {"optimizer": name, "learning_rates": [float(group["lr"]) for group in optimizer.param_groups]}, arrays
+
+
+def unpack_language_optimizer(
+    module: NPLM, values: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> RowwiseAdagrad | RowwiseAdam:
+    """Make an optimiser with what another had gathered.
+
+    Parameters
+    ----------
+    module : NPLM
+        What it trains.
+    values, arrays
+        What :func:`pack_language_optimizer` gave.
+
+    Returns
+    -------
+    RowwiseAdagrad or RowwiseAdam
+        The optimiser, with the step sizes of the other.
+
+    Raises
+    ------
+    ValueError
+        If an array does not fit the module, or there is no such optimiser.
+    """
+    if values["optimizer"] not in OPTIMIZERS:
+        raise ValueError(f"The optimizer must be one of {tuple(OPTIMIZERS)}, got {values['optimizer']!r}.")
+    optimizer = make_language_optimizer(module, values["optimizer"], 0.0, 1.0)
+    for group, rate in zip(optimizer.param_groups, values["learning_rates"], strict=True):
+        group["lr"] = rate
+    for name, parameter in module.named_parameters():
+        keys = {key[len(name) + 1 :].partition(".")[0] for key in arrays if key.startswith(f"{name}.")}
+        for key in sorted(keys):
+            optimizer.state[parameter][key] = _accumulator(f"{name}.{key}", arrays, parameter)
+    return optimizer
+
+
+def _accumulator(name: str, arrays: dict[str, NDArray[Any]], parameter: torch.Tensor) -> Any:
+    if name in arrays:
+        return arrays[name].item()
+    columns = arrays[f"{name}.values"].shape[1:]
+    if columns not in ((), tuple(parameter.shape[1:])):
+        raise ValueError(f"The array '{name}.values' must have rows of one number or of as many as the parameter's.")
+    table = lazy_zeros((len(parameter), *columns), dtype=parameter.dtype)
+    unpack_table(name, arrays, table.numpy())
+    return table.to(parameter.device)
