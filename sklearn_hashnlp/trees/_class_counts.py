@@ -41,3 +41,9 @@ def check_arity(arity: object, who: str) -> int:
     if isinstance(arity, bool) or not isinstance(arity, (int, np.integer)) or arity < 2:
         raise ValueError(f"{who} wants an integer arity of at least 2, but arity={arity!r} came.")
     return int(arity)
+
+
+def positive_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Let classes that never occurred count half of the rarest that did, so that each has some weight."""
+    seen = counts[counts > 0]
+    return np.where(counts > 0, counts, seen.min() / 2 if len(seen) else 1.0)

@@ -1,0 +1,103 @@
+"""K-means whose clusters have an upper bound."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_N_STEPS = 10
+_N_ROUNDS = 8
+_CHUNK = 2**22  # distances held at once
+
+
+def balanced_means(vectors: Floats, weights: Floats, loads: Doubles, labels: Ints, capacity: float) -> Ints:
+    """Improve clusters by Lloyd's steps that fill no cluster above its capacity.
+
+    Parameters
+    ----------
+    vectors : ndarray of float32, shape (n, d)
+        The rows.
+    weights : ndarray of float32, shape (n,)
+        How much each row counts in a mean, more than 0.
+    loads : ndarray of float64, shape (n,)
+        How much room each row takes, more than 0.
+    labels : ndarray of int64, shape (n,)
+        The clusters to begin with, 0..k-1, each with a row.
+    capacity : float
+        The room of a cluster; k times as much must hold all rows. A row larger than that gets a cluster for itself, and
+        where no cluster has enough room for a row, one is filled above its capacity by part of that row.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        The clusters; some may have lost all their rows.
+    """
+    n_clusters = int(labels.max()) + 1
+    means = np.empty((n_clusters, vectors.shape[1]), dtype=np.float32)
+    for _ in range(_N_STEPS):
+        order = np.argsort(labels, kind="stable")
+        starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+        sums = np.add.reduceat(vectors[order] * weights[order, None], starts)
+        means[labels[order[starts]]] = sums / np.add.reduceat(weights[order], starts)[:, None]
+        previous, labels = labels, _assign(vectors, weights, loads, means, capacity)
+        if (labels == previous).all():
+            break
+    return labels
+
+
+def _assign(vectors: Floats, weights: Floats, loads: Doubles, means: Floats, capacity: float) -> Ints:
+    """Let rows ask for the nearest open cluster, those that would lose most elsewhere first, the refused again."""
+    labels = np.zeros(len(vectors), dtype=np.int64)
+    room = np.full(len(means), capacity)
+    is_open = np.ones(len(means), dtype=bool)
+    waiting = np.arange(len(vectors))
+    nearest = waiting
+    for _ in range(_N_ROUNDS):
+        open_clusters = np.flatnonzero(is_open)
+        if not len(waiting) or not len(open_clusters):
+            break
+        place, loss = _nearest(vectors[waiting], means[open_clusters])
+        nearest = open_clusters[place]
+        order = np.lexsort((-loss * weights[waiting], nearest))
+        waiting, nearest = waiting[order], nearest[order]
+        starts = np.flatnonzero(np.diff(nearest, prepend=-1))
+        group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(nearest))))
+        taken = np.cumsum(loads[waiting])
+        taken -= (taken - loads[waiting])[starts][group]
+        fits = taken <= room[nearest] + 1e-9 * capacity
+        # The first may be too large for any cluster: an empty one is its own.
+        fits[starts] |= room[nearest[starts]] == capacity
+        labels[waiting[fits]] = nearest[fits]
+        np.subtract.at(room, nearest[fits], loads[waiting[fits]])
+        is_open[nearest[~fits]] = False
+        waiting, nearest = waiting[~fits], nearest[~fits]
+    if len(waiting):
+        # Rows that are all alike ask for one cluster after the other; they are poured into what room there is.
+        room = np.maximum(room, 0)
+        levels = np.cumsum(room)
+        amounts = loads[waiting]
+        middles = (np.cumsum(amounts) - amounts / 2) * min(1.0, levels[-1] / amounts.sum())
+        labels[waiting] = np.minimum(np.searchsorted(levels, middles, side="right"), len(means) - 1)
+    return labels
+
+
+def _nearest(vectors: Floats, means: Floats) -> tuple[Ints, Floats]:
+    """Give the nearest mean of each row, and how much farther the second nearest is."""
+    place = np.zeros(len(vectors), dtype=np.int64)
+    loss = np.zeros(len(vectors), dtype=np.float32)
+    norms = np.einsum("ij,ij->i", means, means)
+    columns = np.ascontiguousarray(means.T)
+    step = max(1, _CHUNK // len(means))
+    for start in range(0, len(vectors), step):
+        rows = slice(start, start + step)
+        # einsum, since the last bits of a matrix product change with the number of threads.
+        distances = norms - 2 * np.einsum("ik,kj->ij", vectors[rows], columns)
+        place[rows] = distances.argmin(axis=1)
+        if len(means) > 1:
+            two = np.partition(distances, 1, axis=1)
+            loss[rows] = two[:, 1] - two[:, 0]
+    return place, loss
