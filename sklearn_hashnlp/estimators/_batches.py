@@ -201,9 +201,19 @@ class RaggedBatches:
                 self._rows_there = DeviceRows(self.dataset, self.device)
             yield from self._rows_there.batches(order, edges, dropout=self.dropout, generator=self.generator)
             return
-        for start, stop in pairwise(edges):
-            rows = order[start:stop] if self.shuffle else slice(start, stop)
+        for part in self.parts():
+            rows = order[part] if self.shuffle else part
             yield self.dataset.take(rows, dropout=self.dropout, generator=self.generator)
+
+    def parts(self) -> list[slice]:
+        """Tell which rows, in their order, make up each batch.
+
+        Returns
+        -------
+        list of slice
+            One a batch.
+        """
+        return [slice(start, stop) for start, stop in pairwise(self._edges())]
 
     def _edges(self) -> list[int]:
         n_rows = len(self.dataset)

@@ -225,11 +225,10 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
         """
         head = deepcopy(self.module_.head).double().eval()
         scores, documents, n_documents = [], [], 0
-        batches = (batch for batch, _ in RaggedBatches(rows, PREDICT_ROWS, most_values=PREDICT_VALUES))
+        parts = RaggedBatches(rows, PREDICT_ROWS, most_values=PREDICT_VALUES).parts()
+        n_threads = cpu_count() if torch.device(self.device).type == "cpu" else 1
         with torch.inference_mode():
-            for vectors in in_threads(
-                self._embed, batches, cpu_count() if torch.device(self.device).type == "cpu" else 1
-            ):
+            for vectors in in_threads(partial(self._embed, rows), parts, n_threads):
                 documents.append(vectors)
                 n_documents += len(vectors)
                 if n_documents % PREDICT_ROWS == 0 or n_documents == len(rows):
@@ -237,8 +236,8 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
                     scores.append(head(block.double()).float().cpu().numpy())
         return np.concatenate(scores).astype(np.float64)
 
-    def _embed(self, batch: RaggedBatch) -> Tensor:
-        batch = batch.to(self.device)
+    def _embed(self, rows: RaggedRows, part: slice) -> Tensor:
+        batch = rows.take(part)[0].to(self.device)
         with one_torch_thread(), torch.inference_mode():  # each thread has modes of its own
             vectors: Tensor = self.module_.bag(batch.ids, batch.offsets, batch.weights)
         return vectors

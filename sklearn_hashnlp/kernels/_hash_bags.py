@@ -132,22 +132,22 @@ def _embed(
         vector = documents[document]
         start, stop = offsets[document] * n_hashes, offsets[document + 1] * n_hashes
         total = zero
+        for i in range(n_hashes):
+            appended = zero
+            for at in range(start + i, stop, n_hashes):
+                weight = flat_weights[_INDEX(at)]
+                appended += weight
+                total += weight * weight if norm == L2_BAG_NORM else abs(weight)
+            if append_weight:
+                vector[len(vector) - n_hashes + i] = appended
+        total *= share
         if norm == L2_BAG_NORM:
-            for at in range(start, stop):
-                total += share * (flat_weights[_INDEX(at)] * flat_weights[_INDEX(at)])
             total = np.sqrt(total)
-        elif norm == L1_BAG_NORM:
-            for at in range(start, stop):
-                total += share * abs(flat_weights[_INDEX(at)])
-        if total == zero:  # no norm, or nothing to divide
+        if norm == NO_BAG_NORM or total == zero:
             total = one
         norms[document] = total
-        if append_weight:
-            for i in range(n_hashes):
-                appended = zero
-                for at in range(start + i, stop, n_hashes):
-                    appended += flat_weights[_INDEX(at)]
-                vector[len(vector) - n_hashes + i] = appended / total
+        for column in range(len(vector) - n_hashes * append_weight, len(vector)):
+            vector[column] /= total
         for i in range(step):
             for column in range(0, whole, 4):  # four at a time become one instruction
                 sum_0 = sum_1 = sum_2 = sum_3 = zero

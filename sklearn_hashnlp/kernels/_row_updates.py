@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels._compile import Number, compiled
 from sklearn_hashnlp.kernels._prefetch import prefetch_row
 
+_INDEX = np.uint64  # for a signed index the compiler has to ask whether it counts from the end
 _AHEAD = 16  # rows between asking for one and using it
 
 
@@ -46,22 +47,22 @@ def adagrad_rows(
     width, averaged = table.shape[1], len(drift) > 0
     share = table.dtype.type(1 / width)
     for at in range(len(rows)):
-        ahead = rows[min(at + _AHEAD, len(rows) - 1)]
+        ahead = _INDEX(rows[min(at + _AHEAD, len(rows) - 1)])
         prefetch_row(table, ahead)
         prefetch_row(sums, ahead)
         if averaged:
             prefetch_row(drift, ahead)
-        row, total = rows[at], table.dtype.type(0)
+        place, row, total = _INDEX(at), _INDEX(rows[at]), table.dtype.type(0)
         for column in range(width):
-            total += gradients[at, column] * gradients[at, column]
+            total += gradients[place, _INDEX(column)] * gradients[place, _INDEX(column)]
         total = sums[row, 0] + total * share
         sums[row, 0] = total
         rate = lr / (np.sqrt(total) + eps)
         for column in range(width):
-            table[row, column] -= rate * gradients[at, column]
+            table[row, _INDEX(column)] -= rate * gradients[place, _INDEX(column)]
         if averaged:  # not within the loop above, which would then read memory that is not there, masked and slowly
             for column in range(width):
-                drift[row, column] += age * (rate * gradients[at, column])
+                drift[row, _INDEX(column)] += age * (rate * gradients[place, _INDEX(column)])
 
 
 @compiled

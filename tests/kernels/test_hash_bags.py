@@ -16,53 +16,16 @@ from sklearn_hashnlp.kernels._hash_bags import (
     embed_bags,
     group_bags,
 )
-from sklearn_hashnlp.kernels._hash_ids import IMPROVED, PAPER, STANDARD, locate_ids
+from sklearn_hashnlp.kernels._hash_ids import STANDARD, locate_ids
 from sklearn_hashnlp.nn._universal_hash import hash_array, hash_constants
 
+from .test_hash_ids import VARIANTS, constants_of, plain_places
+
 N_ROWS, N_SLOTS, WIDTH = 40, 11, 3
-VARIANTS, NORMS = (IMPROVED, PAPER, STANDARD), (NO_BAG_NORM, L1_BAG_NORM, L2_BAG_NORM)
+NORMS = (NO_BAG_NORM, L1_BAG_NORM, L2_BAG_NORM)
 IDS = np.array([3, 999, 3, 2**31 - 2, 5, -6, 7 + 2**32, 8, 3, 3])
 OFFSETS = np.array([0, 3, 3, 4, 8, 10, 10])
 COUNTS = np.array([1.0, 2.0, -0.5, 3.0, 1.0, 0.0, -2.0, 1.5, 0.0, 0.0])
-
-# Of hash specification 1, for seed 0 and tables of 10**7 and 10**6 rows: computed with Python's integers.
-KEYS = [0, 1, 2, 12345, 2**31 - 2, 2**31 - 1, 2**32 - 1]
-GOLDEN_ROWS = [4315279, 6233184, 7236218, 8718409, 7592333, 5767861, 2727953]
-GOLDEN_SLOTS = {
-    IMPROVED: [
-        [970881, 327325],
-        [607178, 287607],
-        [28981, 701022],
-        [160539, 391967],
-        [790732, 263098],
-        [166247, 254753],
-        [606312, 275101],
-    ],
-    PAPER: [
-        [610767, 838025],
-        [681763, 815478],
-        [340583, 303516],
-        [599077, 808079],
-        [631756, 187068],
-        [487549, 216790],
-        [438462, 141945],
-    ],
-    STANDARD: [[row] for row in GOLDEN_ROWS],
-}
-
-
-def constants_of(n_hashes, seed=0):
-    return np.array(hash_constants(seed, n_hashes + 1), dtype=np.uint64)
-
-
-def plain_places(ids, variant, n_hashes, n_rows, n_slots, seed=0):
-    """Say with the numpy twin of the hash functions which rows of both tables each id finds."""
-    of_rows, *of_slots = hash_constants(seed, n_hashes + 1)
-    rows = hash_array(ids, of_rows, n_rows)
-    if variant == STANDARD:
-        return rows, rows[:, None]
-    keys = rows if variant == PAPER else ids
-    return rows, np.stack([hash_array(keys, pair, n_slots) for pair in of_slots], axis=1)
 
 
 def make_tables(variant, n_hashes, dtype=np.float64):
@@ -106,31 +69,6 @@ layouts = pytest.mark.parametrize(
     ],
     ids=str,
 )
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_recorded_places(variant):
-    keys = np.array([*KEYS, *(key - 2**32 for key in KEYS), *(key + 5 * 2**32 for key in KEYS)])
-    rows, slots = locate_ids(keys, constants_of(2), 10**7, 10**6, variant)
-    assert rows.tolist() == GOLDEN_ROWS * 3
-    assert slots.tolist() == GOLDEN_SLOTS[variant] * 3
-    assert (rows.dtype, slots.dtype) == (np.int32, np.int32)
-
-
-@given(
-    ids=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), max_size=20),
-    seed=st.integers(0, 2**64 - 1),
-    n_hashes=st.integers(1, 4),
-    n_rows=st.integers(1, 2**31 - 1),
-    n_slots=st.integers(1, 2**31 - 1),
-    variant=st.sampled_from(VARIANTS),
-)
-def test_places_are_those_of_the_hash_functions(ids, seed, n_hashes, n_rows, n_slots, variant):
-    ids = np.array(ids, dtype=np.int64)
-    rows, slots = locate_ids(ids, constants_of(n_hashes, seed), n_rows, n_slots, variant)
-    expected_rows, expected_slots = plain_places(ids, variant, n_hashes, n_rows, n_slots, seed)
-    assert rows.tolist() == expected_rows.tolist()
-    assert slots.tolist() == expected_slots.tolist()
 
 
 def embed(ids, offsets, counts, pool, importance, constants, layout):

@@ -10,6 +10,7 @@ import sys
 import pytest
 import torch
 
+from sklearn_hashnlp.kernels._hash_bags import RowGradients
 from sklearn_hashnlp.nn import HashEmbeddingBag, RowwiseAdagrad, RowwiseAdam, _rowwise_optimizer
 from sklearn_hashnlp.nn._rowwise_optimizer import coalesced
 
@@ -353,6 +354,7 @@ def test_the_first_optimiser_of_a_process_does_not_import_torchs_compiler():
 import sys
 
 import torch
+from sklearn_hashnlp.kernels._hash_bags import RowGradients
 from sklearn_hashnlp.nn import HashEmbeddingBag, RowwiseAdagrad, RowwiseAdam
 
 bag = HashEmbeddingBag(100, 10, 4, sparse=True)
@@ -385,3 +387,20 @@ def test_cuda_takes_the_same_steps(kind):
         trained.append(copies(parameters))
     for ours, theirs in zip(*trained, strict=True):
         torch.testing.assert_close(ours, theirs.cpu(), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("average_after", [None, 1])
+def test_row_gradients_take_the_same_steps_as_sparse_ones(kind, way, average_after):
+    tables = [torch.ones(N_ROWS, 3, dtype=torch.float64, requires_grad=True) for _ in range(2)]
+    one, other = (kind([table], lr=0.1, average_after=average_after) for table in tables)
+    for step in range(5):
+        gradient = some_rows(step).coalesce()
+        tables[0].grad = gradient
+        one.step()
+        rows = RowGradients(gradient.indices()[0].numpy(), gradient.values().numpy())
+        other.step(row_gradients={tables[1]: rows})
+        assert torch.equal(*tables)
+        assert tables[1]._version == tables[0]._version
+    assert one.load_average() == other.load_average() == (average_after is not None)
+    assert torch.equal(*tables)
+    assert (tables[0] != 1).any()
