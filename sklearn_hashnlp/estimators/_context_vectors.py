@@ -14,7 +14,7 @@ _BLOCK = 2**22  # windows that are counted at once
 
 
 def context_vectors(
-    windows: WordWindows, n_classes: int, n_inputs: int, *, n_components: int = 100, seed: int = 0
+    windows: WordWindows, n_classes: int, *, n_components: int = 100, seed: int = 0
 ) -> NDArray[np.float32]:
     """Give words that are predicted in similar contexts similar vectors.
 
@@ -28,9 +28,6 @@ def context_vectors(
         The corpus.
     n_classes : int
         Words that are predicted.
-    n_inputs : int
-        Words that stand in contexts, where the contexts hold their numbers. Of hashed contexts the words that are
-        predicted are taken instead.
     n_components : int, default=100
         Length of a vector at most.
     seed : int, default=0
@@ -49,7 +46,7 @@ def context_vectors(
     --------
     >>> import numpy as np
     >>> text = np.array([4, 0, 2, 4, 1, 2, 4, 0, 3, 4, 1, 3], dtype=np.int32)  # 0 and 1 follow 4; 2 and 3 follow both
-    >>> vectors = context_vectors(WordWindows(text, text, np.arange(1, 12), np.arange(12), 2), 5, 5, n_components=3)
+    >>> vectors = context_vectors(WordWindows(text, text, np.arange(1, 12), np.arange(12), 2), 5, n_components=3)
     >>> cosines = vectors @ vectors.T
     >>> bool(cosines[0, 1] > 0.99), bool(abs(cosines[0, 2]) < 0.01)
     (True, True)
@@ -57,7 +54,7 @@ def context_vectors(
     counts = np.bincount(windows.y, minlength=n_classes)
     blocks = []
     for distance in range(1, windows.order):
-        pairs = _count_pairs(windows, n_classes, n_inputs, distance)
+        pairs = _count_pairs(windows, n_classes, distance)
         pairs.data = np.sqrt(pairs.data / distance)
         blocks.append(pairs)
     rows = hstack(blocks, format="csr")
@@ -69,11 +66,11 @@ def context_vectors(
     return vectors
 
 
-def _count_pairs(windows: WordWindows, n_classes: int, n_inputs: int, distance: int) -> csr_array:
+def _count_pairs(windows: WordWindows, n_classes: int, distance: int) -> csr_array:
     """Count how often each word has each frequent word so many words before it."""
     shown = windows.targets  # also where contexts show hashes: the words are the same
-    frequent = np.bincount(shown[windows.positions - distance], minlength=n_inputs)
-    columns = np.full(n_inputs, -1, dtype=np.int64)
+    frequent = np.bincount(shown[windows.positions - distance])
+    columns = np.full(len(frequent), -1, dtype=np.int64)
     chosen = np.argsort(-frequent, kind="stable")[:_MOST_CONTEXTS]
     columns[chosen] = np.arange(len(chosen))
     total = csr_array((n_classes, len(chosen)), dtype=np.float64)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn_hashnlp.estimators._corpus_reader import CorpusReader
 from sklearn_hashnlp.estimators._vocabulary import BEGIN, Vocabulary
 from sklearn_hashnlp.estimators._word_windows import hash_words
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
-
-_HASHED_WORDS = {"num_hashes": 2, "append_weight": False}
 
 
 def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
@@ -31,7 +30,7 @@ def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
     return NPLM(
         **{name: value for name, value in architecture.items() if name != "hashed_words"},
         tree=tree,
-        embedding=None if hashed is None else HashEmbedding(**hashed, **_HASHED_WORDS, sparse=True),
+        embedding=None if hashed is None else HashEmbedding(**hashed, append_weight=False, sparse=True),
         sparse=True,
     )
 
@@ -79,3 +78,38 @@ def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int
         "padding_id": vocabulary.begin if hashed is None else int(hash_words([BEGIN])[0]),
         "hashed_words": hashed,
     }
+
+
+def check_same_network(estimator: Any, net: Any, reader: CorpusReader) -> None:
+    """Make sure that training can go on with a net that is there.
+
+    Parameters
+    ----------
+    estimator : HsigmoidLanguageModel
+        Its parameters count.
+    net : LanguageNet
+        The net.
+    reader : CorpusReader
+        What it read so far.
+
+    Raises
+    ------
+    ValueError
+        If a parameter that a net or its windows are made of is another by now, or it is to go on elsewhere.
+    """
+    name = type(estimator).__name__
+    made_of = net.get_params_for("module")["architecture"] | {"padding": reader.padding}
+    wanted = language_architecture(estimator, reader.vocabulary, made_of["direct_seed"])
+    for key, value in (wanted | {"padding": estimator.padding}).items():
+        if made_of[key] != value:
+            parameter = "embedding" if key in ("hashed_words", "padding_id") else key
+            raise ValueError(
+                f"{name} cannot go on with a trained net that was made with another {parameter!r} than "
+                f"{getattr(estimator, parameter)!r}. Set it back, or start anew with warm_start=False and another "
+                "checkpoint_dir."
+            )
+    if estimator.device not in ("auto", net.device):
+        raise ValueError(
+            f"{name}(device={estimator.device!r}) cannot go on with a trained net that is on {net.device!r}. Set "
+            f"device={net.device!r}, or start anew with warm_start=False and another checkpoint_dir."
+        )

@@ -147,7 +147,7 @@ class StopAtBestPass(Callback):  # type: ignore[misc]
 
 
 class StepLog(Callback):  # type: ignore[misc]
-    """Note training and validation loss every so many steps, and print them.
+    """Note training and validation loss every so many steps of an epoch, and print them.
 
     Parameters
     ----------
@@ -155,20 +155,24 @@ class StepLog(Callback):  # type: ignore[misc]
         Steps.
     valid_windows : WordWindows or None
         What to measure the validation loss by.
+    log : list of dict
+        An entry is added each time: ``epoch``, ``step``, ``train_loss`` since the entry before and ``valid_loss``.
     show : bool
         Whether to print a line each time.
     """
 
-    def __init__(self, every: int, valid_windows: WordWindows | None, show: bool) -> None:
+    def __init__(
+        self, every: int, valid_windows: WordWindows | None, log: list[dict[str, float]], *, show: bool
+    ) -> None:
         self.every = every
         self.valid_windows = valid_windows
+        self.log = log
         self.show = show
 
-    def on_train_begin(self, _net: Any, **_: Any) -> None:
+    def on_epoch_begin(self, _net: Any, **_: Any) -> None:
         """Begin to count."""
-        self.log_: list[dict[str, float]] = []
-        self._n_steps = 0
-        self._sum, self._n_words = 0.0, 0
+        self._n_steps = self._n_words = 0
+        self._sum = 0.0
 
     def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **_: Any) -> None:
         """Count a step."""
@@ -183,7 +187,7 @@ class StepLog(Callback):  # type: ignore[misc]
         if self.valid_windows is not None:
             entry["valid_loss"] = -float(net.score_windows(self.valid_windows).mean())
         self._sum, self._n_words = 0.0, 0
-        self.log_.append(entry)
+        self.log.append(entry)
         if self.show:
             print(_line(entry), flush=True)
 

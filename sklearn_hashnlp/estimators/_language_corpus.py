@@ -32,7 +32,7 @@ class LanguageCorpus(NamedTuple):
 
 
 def read_language_corpus(
-    estimator: Any, X: Any, X_valid: Any, *, seed: int, reader: CorpusReader | None = None
+    estimator: Any, X: Any, X_valid: Any, *, seed: int | None, reader: CorpusReader | None = None
 ) -> LanguageCorpus:
     """Read sentences for training, and hold some out where that is asked for.
 
@@ -46,8 +46,8 @@ def read_language_corpus(
         As :func:`read_corpus` takes it.
     X_valid : object
         As ``X``; None holds some of ``X`` out if ``early_stopping`` is set.
-    seed : int
-        Decides which.
+    seed : int or None
+        Decides which; None holds none out.
     reader : CorpusReader, default=None
         Knows the words already; None learns them.
 
@@ -66,20 +66,19 @@ def read_language_corpus(
     if len(corpus) == 0:
         raise ValueError(f"{name} found no sentence to learn from: X is empty.")
     held_out = np.zeros(len(corpus), dtype=np.bool_)
-    if estimator.early_stopping and X_valid is None:
+    if estimator.early_stopping and X_valid is None and seed is not None:
         held_out[_choose(len(corpus), float(estimator.validation_fraction), seed, name)] = True
     if reader is None:
         reader = _make_reader(estimator, corpus, held_out)
-    every = reader.windows(corpus)
-    if X_valid is not None:
-        windows, valid_windows = every, reader.read(X_valid)
-    else:
-        windows, valid_windows = every.select(~held_out), every.select(held_out) if held_out.any() else None
+    windows = reader.windows(corpus)
+    valid_windows = None if X_valid is None else reader.read(X_valid)
+    if held_out.any():
+        windows, valid_windows = windows.select(~held_out), windows.select(held_out)
     for what, part in (("learn from", windows), ("measure by", valid_windows)):
         if part is not None and len(part) == 0:
             raise ValueError(
-                f"{name} found no window of {reader.order} words to {what}: there is no sentence, or, with "
-                f"padding='reference', none of at least {reader.order - 2} words. Set padding='full' or a smaller order."
+                f"{name} found no window of {reader.order} words to {what}: there is no sentence or, with "
+                f"padding='reference', none of {reader.order - 2} words. Set padding='full', or a smaller order."
             )
     return LanguageCorpus(reader, windows, valid_windows)
 
@@ -87,7 +86,7 @@ def read_language_corpus(
 def _choose(n_sentences: int, fraction: float, seed: int, name: str) -> NDArray[np.int64]:
     if n_sentences == 1:
         raise ValueError(
-            f"{name}(early_stopping=True) cannot hold a sentence out of one. Hand in more sentences, or X_valid, or set "
+            f"{name}(early_stopping=True) cannot hold a sentence out of one. Hand in more sentences or X_valid, or set "
             "early_stopping=False."
         )
     n_chosen = min(max(1, round(fraction * n_sentences)), n_sentences - 1)

@@ -41,6 +41,20 @@ class LanguageNet(LeanNet):
             ("print_log", PrintLog(keys_ignored=["train_loss_best", "valid_loss_best"])),
         ]
 
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        """Drop what was noted for each batch of the epoch before: of a large corpus that would fill the memory.
+
+        Parameters
+        ----------
+        net : LanguageNet
+            Itself.
+        **kwargs : dict
+            As skorch's.
+        """
+        super().on_epoch_begin(net, **kwargs)
+        for entry in self.history[-2:-1]:
+            entry["batches"] = []
+
     def infer(self, x: Tensor) -> Tensor:
         """Tell the log-probabilities of all words, for skorch's callbacks.
 

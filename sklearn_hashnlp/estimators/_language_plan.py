@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -94,3 +94,22 @@ def language_plan(estimator: Any, seed: int) -> LanguagePlan:
         callbacks=tuple(estimator.callbacks or ()),
         seed=seed,
     )
+
+
+def streaming_language_plan(estimator: Any, seed: int) -> LanguagePlan:
+    """Say how ``partial_fit`` trains: once over the windows, and every call alike.
+
+    Parameters
+    ----------
+    estimator : HsigmoidLanguageModel
+        Its parameters count.
+    seed : int
+        Of order and dropout.
+
+    Returns
+    -------
+    LanguagePlan
+        The plan.
+    """
+    plan = language_plan(estimator, seed)
+    return replace(plan, schedule="constant", max_epochs=1, max_time=None)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
+from skorch.callbacks import Callback
 from skorch.helper import predefined_split
+from torch import Tensor
 
 from sklearn_hashnlp.estimators._language_callbacks import Plateau, SeedEpochs, StepLog, StopAtBestPass
 from sklearn_hashnlp.estimators._language_net import LanguageNet
@@ -19,9 +21,35 @@ from sklearn_hashnlp.estimators._word_windows import WindowBatches, WordWindows
 _LOGGED_WINDOWS = 2**13  # enough for a loss to two digits, in a tenth of a second
 
 
+@dataclass(frozen=True)
+class Interrupted:
+    """What is known of a training that is taken up again.
+
+    Parameters
+    ----------
+    first : int
+        How many epochs of the net's history belong to trainings before it.
+    learning_rates : list of float
+        The step sizes that it had come to.
+    best_weights : dict of str to Tensor
+        Those of its best epoch, if they are to be returned to.
+    """
+
+    first: int
+    learning_rates: list[float]
+    best_weights: dict[str, Tensor]
+
+
 def train_language(
-    net: LanguageNet, windows: WordWindows, valid_windows: WordWindows | None, plan: LanguagePlan
-) -> list[dict[str, float]]:
+    net: LanguageNet,
+    windows: WordWindows,
+    valid_windows: WordWindows | None,
+    plan: LanguagePlan,
+    *,
+    log: list[dict[str, float]],
+    last_callback: Callback | None = None,
+    interrupted: Interrupted | None = None,
+) -> None:
     """Train a net, and leave on it nothing that only training needs but the optimiser and the callbacks.
 
     An interrupt (``KeyboardInterrupt``) ends training early and in good order: the weights are the best epoch's where
@@ -39,11 +67,12 @@ def train_language(
         What to measure every epoch by.
     plan : LanguagePlan
         How.
-
-    Returns
-    -------
-    list of dict
-        What was noted every ``plan.log_every`` steps.
+    log : list of dict
+        What is noted every ``plan.log_every`` steps is added to it.
+    last_callback : skorch callback, default=None
+        One that is called after all others.
+    interrupted : Interrupted, default=None
+        What there is to go on with; None begins a training.
 
     Raises
     ------
@@ -53,27 +82,30 @@ def train_language(
     started = time.perf_counter()
     optimizer = make_language_optimizer(net.module_, plan.optimizer, plan.learning_rate, plan.bias_learning_rate)
     hand_over(net.optimizer_, optimizer)
+    if interrupted is not None:
+        for group, rate in zip(optimizer.param_groups, interrupted.learning_rates, strict=True):
+            group["lr"] = rate
     net.optimizer_, net.lr = optimizer, plan.learning_rate
-    net.max_epochs, net.batch_size, net.verbose = plan.max_epochs, plan.batch_size, plan.verbose
+    first = len(net.history) if interrupted is None else interrupted.first
+    n_done = len(net.history) - first
+    net.max_epochs, net.batch_size, net.verbose = plan.max_epochs - n_done, plan.batch_size, plan.verbose
     generator = np.random.default_rng(plan.seed)
     net.iterator_train__shuffle, net.iterator_train__generator = plan.shuffle, generator
     net.iterator_train__device = net.iterator_valid__device = net.device
-    first = len(net.history)
-    n_steps = plan.max_epochs * len(WindowBatches(windows, plan.batch_size))
-    callbacks: list[Any] = [("seed_epochs", SeedEpochs(plan.seed, generator)), *plan.callbacks]
-    log = None
+    net.callbacks = [("seed_epochs", SeedEpochs(plan.seed, generator)), *plan.callbacks]
     if plan.schedule == "linear":
-        callbacks.append(("linear_schedule", LinearSchedule(n_steps)))
-    if plan.lr_plateau is not None and valid_windows is not None:
-        callbacks.append(("lr_plateau", Plateau(*plan.lr_plateau, first)))
-    if plan.restore_best and valid_windows is not None:
-        callbacks.append(("stop_at_best", StopAtBestPass(plan.patience, first)))
+        n_batches = len(WindowBatches(windows, plan.batch_size))
+        net.callbacks.append(("linear_schedule", LinearSchedule(plan.max_epochs * n_batches, n_done * n_batches)))
+    if valid_windows is not None:
+        net.callbacks += _measuring_callbacks(plan, first, {} if interrupted is None else interrupted.best_weights)
     if plan.log_every is not None:
         some = None if valid_windows is None else valid_windows.spread(_LOGGED_WINDOWS)
-        log = StepLog(plan.log_every, some, plan.verbose > 1)
-        callbacks.append(("step_log", log))
-    net.callbacks = callbacks
+        net.callbacks.append(("step_log", StepLog(plan.log_every, some, log, show=plan.verbose > 1)))
+    if last_callback is not None:
+        net.callbacks.append(("last", last_callback))
     net.initialize_callbacks()
+    if plan.verbose > 2:
+        print(_describe(net, windows, valid_windows, plan))
     net.train_split = None if valid_windows is None else predefined_split(valid_windows)
     net.deadline = None if plan.max_time is None else started + plan.max_time
     try:
@@ -81,4 +113,24 @@ def train_language(
     finally:
         net.train_split = net.deadline = None  # the windows are not to outlive their training
     net.module_.eval()
-    return [] if log is None else log.log_
+
+
+def _measuring_callbacks(plan: LanguagePlan, first: int, best_weights: dict[str, Tensor]) -> list[tuple[str, Callback]]:
+    callbacks: list[tuple[str, Callback]] = []
+    if plan.lr_plateau is not None:
+        callbacks.append(("lr_plateau", Plateau(*plan.lr_plateau, first)))
+    if plan.restore_best:
+        callbacks.append(("stop_at_best", StopAtBestPass(plan.patience, first, best_weights)))
+    return callbacks
+
+
+def _describe(net: LanguageNet, windows: WordWindows, valid_windows: WordWindows | None, plan: LanguagePlan) -> str:
+    n_parameters = sum(parameter.numel() for parameter in net.module_.parameters())
+    measured_by = "none" if valid_windows is None else len(valid_windows)
+    return "\n".join(
+        [
+            f"Training on {len(windows)} words, validating on {measured_by}.",
+            f"{n_parameters} parameters on {net.device}: {net.module_}",
+            str(plan),
+        ]
+    )

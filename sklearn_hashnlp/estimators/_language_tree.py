@@ -16,7 +16,7 @@ TREES = ("balanced", "cluster", "complete", "huffman", "random", "two_level")
 
 
 def language_tree(
-    tree: SoftmaxTree | str, windows: WordWindows, n_classes: int, *, n_inputs: int, seed: int, caller: str
+    tree: SoftmaxTree | str, windows: WordWindows, n_classes: int, *, seed: int, caller: str
 ) -> SoftmaxTree:
     """Give a tree over the words that can be predicted.
 
@@ -28,8 +28,6 @@ def language_tree(
         What is learned from: how often each word occurs, and for ``"cluster"`` after which words.
     n_classes : int
         How many words can be predicted.
-    n_inputs : int
-        How many words stand in contexts.
     seed : int
         For ``"random"`` and ``"cluster"``.
     caller : str
@@ -54,7 +52,7 @@ def language_tree(
         return tree
     counts = np.bincount(windows.y, minlength=n_classes)
     if tree == "cluster":
-        return trees.cluster_tree(counts, context_vectors(windows, n_classes, n_inputs, seed=seed), random_state=seed)
+        return trees.cluster_tree(counts, context_vectors(windows, n_classes, seed=seed), random_state=seed)
     if tree == "random":
         return trees.random_tree(counts, random_state=seed)
     builders: dict[str, Any] = {

@@ -16,14 +16,17 @@ class LinearSchedule(Callback):  # type: ignore[misc]
     ----------
     n_steps : int
         All steps of the training.
+    n_done : int, default=0
+        How many of them were taken before an interruption; the optimiser has the step size of the last of them.
     """
 
-    def __init__(self, n_steps: int) -> None:
+    def __init__(self, n_steps: int, n_done: int = 0) -> None:
         self.n_steps = n_steps
+        self.n_done = n_done
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
-        """Begin the line."""
-        self.steps_ = 0
+        """Begin the line, or go on along it."""
+        self.steps_ = self.n_done
 
     def on_batch_begin(self, net: Any, training: bool | None = None, **_: Any) -> None:
         """Set the size of the step to come."""

@@ -39,6 +39,23 @@ def check_parameters(estimator: Any) -> None:
             f"The 'ngram_dropout' parameter of {name} must be None or (fewest, most), two integers with "
             f"1 <= fewest <= most. Got {pair!r} instead."
         )
+    check_schedule_and_callbacks(estimator)
+
+
+def check_schedule_and_callbacks(estimator: Any) -> None:
+    """Check the two numbers of the plateau, and callbacks.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Has ``lr_plateau`` and ``callbacks``, of the declared types.
+
+    Raises
+    ------
+    ValueError
+        If one of them will not do; the message names it.
+    """
+    name = type(estimator).__name__
     pair = estimator.lr_plateau
     if pair is not None and not (
         len(pair) == 2
@@ -57,6 +74,30 @@ def check_parameters(estimator: Any) -> None:
                 f"The 'callbacks' parameter of {name} must hold skorch callbacks, or pairs of a name and a callback. "
                 f"Got {item!r} at position {place} instead."
             )
+
+
+def check_language_parameters(estimator: Any) -> None:
+    """Check what a language model's parameters say together.
+
+    Parameters
+    ----------
+    estimator : HsigmoidLanguageModel
+        Its parameters are of the declared types.
+
+    Raises
+    ------
+    ValueError
+        If one of them will not do; the message names it.
+    """
+    check_schedule_and_callbacks(estimator)
+    name = type(estimator).__name__
+    if estimator.direct_connections == "hashed" and estimator.output != "hsigmoid":
+        raise ValueError(
+            f"{name}(direct_connections='hashed') needs output='hsigmoid', where a word has the scores of a path and "
+            f"not of all words. Got output={estimator.output!r}; set direct_connections=True or False."
+        )
+    if estimator.resume and estimator.checkpoint_dir is None:
+        raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to go on with.")
 
 
 def _is_integer(value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -257,13 +258,14 @@ class TrainedLanguageModel(WordNeighbours, BaseEstimator):  # type: ignore[misc]
         numbers = torch.from_numpy(self._reader.contexts(contexts))
         device = torch.device(self.net_.device)
         with plain_torch(device.type), torch.inference_mode():
-            return [compute(part.to(device)) for part in numbers.split(SCORE_ROWS) if len(part)]
+            return [compute(part.to(device)) for part in torch.split(numbers, SCORE_ROWS) if len(part)]
 
-    def _hold(self, net: LanguageNet, reader: CorpusReader) -> None:
+    def _hold(self, net: LanguageNet, reader: CorpusReader, history: list[dict[str, Any]]) -> None:
         net.module_.eval()
         self.net_, self._reader = net, reader
-        self.vocabulary_ = dict(reader.vocabulary.number_of)
-        self.history_ = [_plain_entry(entry) for entry in net.history]
+        self.vocabulary_ = reader.vocabulary.number_of
+        history += map(_plain_entry, islice(net.history, len(history), None))
+        self.history_ = history  # added to and not copied: a stream has many calls
         self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -300,7 +302,7 @@ class TrainedLanguageModel(WordNeighbours, BaseEstimator):  # type: ignore[misc]
         )
         self.log_ = values["log"]
         self._seeds, self._first_epoch = Seeds(*values["seeds"]), int(values["first_epoch"])
-        self._hold(net_from_state(values, arrays, values["history"]), reader)
+        self._hold(net_from_state(values, arrays, values["history"]), reader, [])
 
     def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
         """Give what only further training needs; None if nothing was trained since the model was loaded."""

@@ -73,7 +73,7 @@ class WordTable(nn.Embedding):
             and self.weight.device.type == "cpu"
             and self.weight.dtype in (torch.float32, torch.float64)
         ):
-            vectors: Tensor = _Lookup.apply(self.weight, input)
+            vectors: Tensor = _Lookup.apply(self.weight, input)  # type: ignore[no-untyped-call]
             return vectors
         return functional.embedding(input, self.weight, sparse=self.sparse)
 
@@ -85,7 +85,7 @@ class _Lookup(torch.autograd.Function):
         return functional.embedding(ids, table)
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         values = gradient.reshape(-1, ctx.shape[1]).contiguous().numpy()
         rows, sums = sum_rows(ctx.ids.reshape(-1).numpy().astype(np.int32), values, ctx.shape[0])

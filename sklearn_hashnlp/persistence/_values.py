@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ _SCALAR_TYPES: dict[str, type] = {"bool": bool, "float": float, "int": int}
 _DTYPE_NAMES = frozenset(
     ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
+_TREES = "sklearn_hashnlp.trees"  # looked up when needed: whoever has a tree has loaded it
 
 
 class ModelFormatError(ValueError):
@@ -37,7 +40,7 @@ def encode_value(value: Any, where: str, encode_estimator: Callable[[Any, str], 
     ----------
     value : object
         None, a string, number or boolean (numpy's too), a tuple, list, set, frozenset or dict of such, a numpy dtype,
-        or an estimator.
+        a SoftmaxTree, or an estimator.
     where : str
         What the value is, for the errors: ``"parameter 'norm' of Normalizer"``.
     encode_estimator : callable
@@ -81,6 +84,8 @@ def encode_value(value: Any, where: str, encode_estimator: Callable[[Any, str], 
             return {"type": value.__name__}
     elif isinstance(value, BaseEstimator):
         return {"estimator": encode_estimator(value, where)}
+    elif type(value) is getattr(sys.modules.get(_TREES), "SoftmaxTree", None):
+        return {"tree": {name: array.tolist() for name, array in value.to_arrays().items()}}
     raise TypeError(f"A model folder cannot hold {where}: {_what_it_is(value)}")
 
 
@@ -132,6 +137,8 @@ def decode_value(value: Any, where: str, decode_estimator: Callable[[Any, str], 
                 return _SCALAR_TYPES[content]
             case "dtype" | "numpy_type" if content in _DTYPE_NAMES:
                 return np.dtype(content) if tag == "dtype" else np.dtype(content).type
+            case "tree":
+                return import_module(_TREES).SoftmaxTree.from_arrays(content)
             case "estimator":
                 return decode_estimator(content, where)
     except ModelFormatError:

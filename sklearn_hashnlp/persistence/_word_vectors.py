@@ -83,7 +83,7 @@ def save_word_vectors(
 
 
 def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> tuple[list[str], NDArray[np.float32]]:
-    """Read word vectors in one of word2vec's formats.
+    r"""Read word vectors in one of word2vec's formats.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
     >>> from pathlib import Path
     >>> from sklearn_hashnlp.persistence import load_word_vectors
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "vectors.txt").write_text("2 2\\na 1 0.5\\nb 2 -3\\n")
+    ...     _ = Path(folder, "vectors.txt").write_text("2 2\na 1 0.5\nb 2 -3\n")
     ...     load_word_vectors(Path(folder, "vectors.txt"))
     (['a', 'b'], array([[ 1. ,  0.5], [ 2. , -3. ]], dtype=float32))
     """
