@@ -25,17 +25,17 @@ class TreeWalk(NamedTuple):
         The inner node that each class hangs from, and which of its branches the class is; -1 where there is no node.
     node_up : ndarray of int32 of shape (n_nodes, 2)
         The same for each inner node, whose number is larger than its parent's; -1 for the root.
-    depths : ndarray of int32 of shape (V,)
-        Inner nodes on the path of each class.
     first_rows : ndarray of int64 of shape (n_nodes + 1,)
         Node i owns the rows ``first_rows[i]`` to ``first_rows[i + 1]`` of the weight: one row if it has two children,
         else one a child.
+    depths : ndarray of int64 of shape (V,)
+        Inner nodes on the path of each class.
     """
 
     class_up: NDArray[np.int32]
     node_up: NDArray[np.int32]
-    depths: NDArray[np.int32]
     first_rows: NDArray[np.int64]
+    depths: NDArray[np.int64]
 
 
 class Visits(NamedTuple):
@@ -143,7 +143,7 @@ def visit_paths(targets: NDArray[np.int64], walk: TreeWalk) -> Visits:
     >>> import numpy as np
     >>> class_up = np.array([[1, 0], [1, 1], [0, 1]], dtype=np.int32)
     >>> node_up = np.array([[-1, -1], [0, 0]], dtype=np.int32)
-    >>> walk = TreeWalk(class_up, node_up, np.array([2, 2, 1], dtype=np.int32), np.array([0, 1, 2]))
+    >>> walk = TreeWalk(class_up, node_up, np.array([0, 1, 2]), np.array([2, 2, 1]))
     >>> visits = visit_paths(np.array([1, 2]), walk)
     >>> visits.nodes.tolist(), visits.starts.tolist(), visits.rows.tolist(), visits.branches.tolist()
     ([0, 1], [0, 2, 3], [0, 1, 0], [0, 1, 1])

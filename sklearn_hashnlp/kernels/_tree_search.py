@@ -35,6 +35,8 @@ class TreeScorer(NamedTuple):
         Hashed direct connections; empty if there are none.
     constants : ndarray of uint64 of shape (2,)
         Of the hash function.
+    most_scores : int
+        As many as one node has.
     """
 
     children: NDArray[np.int64]
@@ -44,6 +46,7 @@ class TreeScorer(NamedTuple):
     bias: NDArray[Any]
     direct: NDArray[Any]
     constants: NDArray[np.uint64]
+    most_scores: int
 
 
 @vectorized
@@ -64,7 +67,10 @@ def _score_node(
         if feature >= 0:
             key = mix_id(feature) + np.uint64(node) * _STEP
             slot = slot_of(mix_id(key), scorer.constants[0], scorer.constants[1], np.uint64(n_slots))
-            for j in range(n_scores):
+            before_end = min(n_scores, n_slots - slot)
+            for j in range(before_end):
+                scores[j] += scorer.direct[slot + j]
+            for j in range(before_end, n_scores):  # round to the beginning
                 scores[j] += scorer.direct[(slot + j) % n_slots]
     return n_scores
 
@@ -138,10 +144,7 @@ def search_best(
     """
     n_classes = len(scorer.children) - (len(scorer.offsets) - 1) + 1
     keys, items = np.empty(n_classes + 1, dtype=np.float64), np.empty(n_classes + 1, dtype=np.int64)
-    most = 1
-    for node in range(len(scorer.offsets) - 1):
-        most = max(most, scorer.offsets[node + 1] - scorer.offsets[node])
-    scores = np.empty(most, dtype=inputs.dtype)
+    scores = np.empty(scorer.most_scores, dtype=inputs.dtype)
     for row in range(len(inputs)):
         keys[0], items[0], size, found = 0.0, 0, 1, 0
         while True:
@@ -158,17 +161,16 @@ def search_best(
             if n_scores == 1:
                 score = np.float64(scores[0])
                 slack = log1p_of_unit(exp_of_negative(-abs(score)))
-                size = _push(keys, items, size, key + min(-score, 0.0) - slack, scorer.children[first])
-                size = _push(keys, items, size, key + min(score, 0.0) - slack, scorer.children[first + 1])
+                left, right = scorer.children[first], scorer.children[first + 1]
+                size = _push(keys, items, size, key + min(-score, 0.0) - slack, left)
+                size = _push(keys, items, size, key + min(score, 0.0) - slack, right)
+                # One of them is likely to be next.
+                prefetch_row(scorer.weight, scorer.first_rows[max(left, 0)])
+                prefetch_row(scorer.weight, scorer.first_rows[max(right, 0)])
             else:
                 _log_softmax(scores[:n_scores])
                 for j in range(n_scores):
                     size = _push(keys, items, size, key + min(scores[j], 0.0), scorer.children[first + j])
-            if n_scores == 1:
-                for j in range(2):
-                    child = scorer.children[first + j]
-                    if child >= 0:
-                        prefetch_row(scorer.weight, scorer.first_rows[child])
 
 
 @compiled
@@ -195,10 +197,7 @@ def descend(
     classes : ndarray of int64 of shape (rows,)
         Filled.
     """
-    most = 1
-    for node in range(len(scorer.offsets) - 1):
-        most = max(most, scorer.offsets[node + 1] - scorer.offsets[node])
-    scores = np.empty(most, dtype=inputs.dtype)
+    scores = np.empty(scorer.most_scores, dtype=inputs.dtype)
     one = inputs.dtype.type(1)
     greedy = len(draws) == 0
     for row in range(len(inputs)):

@@ -16,7 +16,7 @@ from sklearn_hashnlp.kernels._tree_paths import TreeWalk, add_scores, decide, vi
 from sklearn_hashnlp.nn._side_thread import beside
 
 _DTYPES = (torch.float32, torch.float64)
-_FEW = 2**20  # multiplications that are not worth another thread
+_FEW = 2**22  # multiplications that are not worth another thread
 
 
 class CompiledPaths(torch.autograd.Function):

@@ -14,7 +14,7 @@ from sklearn_hashnlp.kernels._tree_paths import TreeWalk
 from sklearn_hashnlp.kernels._tree_search import TreeScorer, descend, search_best
 from sklearn_hashnlp.nn._compiled_paths import CompiledPaths, runs_compiled
 from sklearn_hashnlp.nn._in_blocks import in_blocks
-from sklearn_hashnlp.nn._plain_paths import Scorer, all_log_probs, all_scores, in_full, path_log_probs
+from sklearn_hashnlp.nn._plain_paths import Climb, Scorer, all_log_probs, all_scores, in_full, path_log_probs
 from sklearn_hashnlp.nn._tree_tensors import TreeTensors
 from sklearn_hashnlp.nn._universal_hash import INTEGERS, hash_constants
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -63,6 +63,8 @@ class HierarchicalSoftmax(nn.Module):
 
     Attributes
     ----------
+    n_classes : int
+        V.
     weight : Parameter of shape (tree.n_scores, in_features)
         The rows of node i are ``tree.score_offsets[i] : tree.score_offsets[i + 1]``. Starts uniform in
         +-0.1 / sqrt(in_features): every node near a fair decision, so a Huffman tree begins near the class
@@ -123,6 +125,7 @@ class HierarchicalSoftmax(nn.Module):
         if not 0 <= n_direct <= _MOST_DIRECT:
             raise ValueError(f"HierarchicalSoftmax: n_direct must lie between 0 and {_MOST_DIRECT}, got {n_direct}.")
         self.tree = tree
+        self.n_classes = tree.n_classes
         self.in_features = in_features
         self.n_direct = n_direct
         self.direct_seed = direct_seed
@@ -133,15 +136,19 @@ class HierarchicalSoftmax(nn.Module):
         self.register_parameter(
             "direct", nn.Parameter(torch.empty(n_direct, device=device, dtype=dtype)) if n_direct else None
         )
+        # The way up from a class, which kernels and plain torch share.
+        self.class_up: Tensor
+        self.node_up: Tensor
+        self.first_rows: Tensor
+        for name, array in self._ways_up().items():
+            self.register_buffer(name, torch.from_numpy(array).to(self.weight.device), persistent=False)
+        widths = np.diff(tree.score_offsets)
+        self._most_scores, self._root_width = int(widths.max(initial=1)), int(widths[:1].sum())
+        self._is_binary = tree.is_binary
+        self._max_depth = tree.max_depth
         self._constants = hash_constants(direct_seed, 1)[0]
-        self._walk: TreeWalk | None = None
         self._tensors: dict[torch.device, TreeTensors] = {}
         self.reset_parameters()
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes V."""
-        return self.tree.n_classes
 
     def reset_parameters(self) -> None:
         """Draw the weight anew from torch's own random generator, and set all else to zero."""
@@ -150,6 +157,8 @@ class HierarchicalSoftmax(nn.Module):
         nn.init.zeros_(self.bias)
         if self.direct is not None:
             nn.init.zeros_(self.direct)
+        for name, array in self._ways_up().items():  # which to_empty loses
+            getattr(self, name).copy_(torch.from_numpy(array))
 
     def forward(
         self,
@@ -186,13 +195,15 @@ class HierarchicalSoftmax(nn.Module):
         """
         inputs, features = self._check(input, features)
         target = self._check_target(target, len(inputs))
-        if not self.tree.n_nodes:
+        if not len(self.node_up):
             log_probs = in_full(inputs).sum(dim=1) * 0
         elif runs_compiled(inputs, self.weight):
             arguments = (inputs, self.weight, self.bias, self.direct, target, features)
-            log_probs = CompiledPaths.apply(*arguments, self._walk_up(), self._constants, self.sparse)  # type: ignore[no-untyped-call]
+            of_classes, of_nodes, first = (buffer.numpy() for buffer in (self.class_up, self.node_up, self.first_rows))
+            walk = TreeWalk(of_classes, of_nodes, first, self.tree.depths)
+            log_probs = CompiledPaths.apply(*arguments, walk, self._constants, self.sparse)  # type: ignore[no-untyped-call]
         else:
-            log_probs = path_log_probs(self._scorer(), self._tensors_on(target.device), inputs, target, features)
+            log_probs = path_log_probs(self._scorer(), self._climb(), inputs, target, features)
         return log_probs, -log_probs.mean()
 
     def log_prob(self, input: Tensor, features: Tensor | None = None) -> Tensor:  # noqa: A002
@@ -216,7 +227,7 @@ class HierarchicalSoftmax(nn.Module):
             As for :meth:`forward`.
         """
         inputs, features = self._check(input, features)
-        if not self.tree.n_nodes:
+        if not len(self.node_up):
             return in_full(inputs).sum(dim=1, keepdim=True) * 0
         scorer, tensors = self._scorer(), self._tensors_on(inputs.device)
         step = max(_BLOCK // self.n_classes, 1)
@@ -328,7 +339,7 @@ class HierarchicalSoftmax(nn.Module):
         if not 1 <= k <= self.n_classes:
             raise ValueError(f"HierarchicalSoftmax: k must lie between 1 and the {self.n_classes} classes, got {k}.")
         inputs, features = self._check(input, features)
-        if not self.tree.n_nodes or not runs_compiled(inputs, self.weight):
+        if not len(self.node_up) or not runs_compiled(inputs, self.weight):
             log_probs, classes = self.log_prob(inputs, features).topk(k, dim=1)
             return log_probs, classes
         log_probs = torch.empty((len(inputs), k), dtype=inputs.dtype)
@@ -418,16 +429,17 @@ class HierarchicalSoftmax(nn.Module):
                 )
         return target
 
-    def _walk_up(self) -> TreeWalk:
-        if self._walk is None:
-            tree = self.tree
-            self._walk = TreeWalk(
-                np.stack([tree.class_parent, tree.class_branch], axis=1).astype(np.int32),
-                np.stack([tree.node_parent, tree.node_branch], axis=1).astype(np.int32),
-                tree.depths.astype(np.int32),
-                tree.score_offsets,
-            )
-        return self._walk
+    def _ways_up(self) -> dict[str, NDArray[Any]]:
+        tree = self.tree
+        return {
+            "class_up": np.stack([tree.class_parent, tree.class_branch], axis=1).astype(np.int32),
+            "node_up": np.stack([tree.node_parent, tree.node_branch], axis=1).astype(np.int32),
+            "first_rows": tree.score_offsets.copy(),
+        }
+
+    def _climb(self) -> Climb:
+        sizes = self._max_depth, self._root_width, self._is_binary
+        return Climb(self.class_up, self.node_up, self.first_rows, *sizes)
 
     def _tensors_on(self, device: torch.device) -> TreeTensors:
         if device not in self._tensors:
@@ -443,12 +455,14 @@ class HierarchicalSoftmax(nn.Module):
         direct = self.weight[:0, 0] if self.direct is None else self.direct
         weight, bias, table = (tensor.detach().contiguous().numpy() for tensor in (self.weight, self.bias, direct))
         tree, constants = self.tree, np.array(self._constants, dtype=np.uint64)
-        scorer = TreeScorer(tree.children, tree.offsets, tree.score_offsets, weight, bias, table, constants)
+        scorer = TreeScorer(
+            tree.children, tree.offsets, tree.score_offsets, weight, bias, table, constants, self._most_scores
+        )
         return rows.detach().contiguous().numpy(), features.contiguous().numpy(), scorer
 
     def _descend(self, rows: Tensor, features: Tensor | None, draws: NDArray[np.float64]) -> Tensor:
         classes = torch.zeros(len(rows), dtype=torch.int64)
-        if self.tree.n_nodes:
+        if len(self.node_up):
             inputs, columns, scorer = self._search_arrays(rows, features)
             found = classes.numpy()
             in_blocks(
@@ -467,5 +481,5 @@ class HierarchicalSoftmax(nn.Module):
         return f"{self.tree!r}, {self.in_features}, n_direct={self.n_direct}, sparse={self.sparse}"
 
     def __getstate__(self) -> dict[str, Any]:
-        # What follows from the tree is made again where it is needed.
-        return self.__dict__ | {"_walk": None, "_tensors": {}}
+        # What follows from the tree and the device is made again where it is needed.
+        return self.__dict__ | {"_tensors": {}}

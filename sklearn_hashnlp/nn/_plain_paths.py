@@ -15,6 +15,55 @@ from sklearn_hashnlp.nn._universal_hash import hash_tensor, mix_tensor
 _HALF = 2**32 - 1
 
 
+class Climb(NamedTuple):
+    """A tree from the leaves up.
+
+    Parameters
+    ----------
+    class_up : Tensor of int32 of shape (V, 2)
+        Parent and branch of each class.
+    node_up : Tensor of int32 of shape (n_nodes, 2)
+        Parent and branch of each inner node; -1 for the root.
+    first_rows : Tensor of int64 of shape (n_nodes + 1,)
+        Where each node's rows of the weight begin.
+    max_depth : int
+        Inner nodes on the longest path.
+    root_width : int
+        Scores of the root.
+    is_binary : bool
+        Whether all inner nodes have two children.
+    """
+
+    class_up: Tensor
+    node_up: Tensor
+    first_rows: Tensor
+    max_depth: int
+    root_width: int
+    is_binary: bool
+
+    def paths(self, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Climb from classes to the root.
+
+        Parameters
+        ----------
+        target : Tensor of shape (rows,), dtype int64
+            Classes.
+
+        Returns
+        -------
+        nodes, branches : Tensor of shape (rows, max_depth), dtype int64
+            The inner nodes above each class and which branch leads on; -1 behind the root.
+        """
+        steps = []
+        up = self.class_up[target].long()
+        for _ in range(self.max_depth):
+            steps.append(up)
+            node = up[:, :1]
+            up = torch.where(node >= 0, self.node_up[node.squeeze(1).clamp(min=0)].long(), -1)
+        nodes, branches = torch.stack(steps, dim=1).unbind(dim=2)
+        return nodes, branches
+
+
 class Scorer(NamedTuple):
     """The parameters of a layer, and how their gradients are to be.
 
@@ -140,17 +189,15 @@ def in_full(scores: Tensor) -> Tensor:
     return scores if scores.dtype == torch.float64 else scores.float()
 
 
-def path_log_probs(
-    scorer: Scorer, tensors: TreeTensors, inputs: Tensor, target: Tensor, features: Tensor | None
-) -> Tensor:
+def path_log_probs(scorer: Scorer, climb: Climb, inputs: Tensor, target: Tensor, features: Tensor | None) -> Tensor:
     """Give the log-probability of each row's class.
 
     Parameters
     ----------
     scorer : Scorer
         The layer's parameters.
-    tensors : TreeTensors
-        Of its tree, with at least one inner node.
+    climb : Climb
+        Its tree, with at least one inner node.
     inputs : Tensor of shape (rows, in_features)
         The batch.
     target : Tensor of shape (rows,), dtype int64
@@ -163,12 +210,11 @@ def path_log_probs(
     Tensor of shape (rows,)
         float32 or float64.
     """
-    path_nodes, path_branches = tensors.paths(target)
+    path_nodes, path_branches = climb.paths(target)
     steps = torch.zeros(path_nodes.shape, dtype=in_full(inputs[:0]).dtype, device=inputs.device)
-    n_root = int(tensors.tree.score_offsets[1])
-    wide_root = n_root > 1
+    wide_root = climb.root_width > 1
     if wide_root:  # every row visits it: one matrix product, and no weight is gathered
-        scores = scorer.range(inputs, 0, n_root)
+        scores = scorer.range(inputs, 0, climb.root_width)
         if features is not None:
             every, branches = torch.meshgrid(
                 *(torch.arange(n, device=inputs.device) for n in scores.shape), indexing="ij"
@@ -181,8 +227,8 @@ def path_log_probs(
         steps = torch.where(at_root, taken, steps)
     visits = (path_nodes >= int(wide_root)).nonzero(as_tuple=True)
     rows, nodes, branches = visits[0], path_nodes[visits], path_branches[visits]
-    first = tensors.first_rows[nodes]
-    widths = tensors.first_rows[nodes + 1] - first
+    first = climb.first_rows[nodes]
+    widths = climb.first_rows[nodes + 1] - first
     owners = torch.repeat_interleave(widths)
     starts = widths.cumsum(0) - widths
     branch = torch.arange(len(owners), device=owners.device) - starts[owners]
@@ -191,7 +237,7 @@ def path_log_probs(
         scores = scores + scorer.feature_scores(features, rows[owners], nodes[owners], branch)
     one = widths == 1
     decided = functional.logsigmoid(torch.where(branches == 1, scores[starts], -scores[starts]))
-    if not tensors.tree.is_binary:
+    if not climb.is_binary:
         highest = torch.full_like(scores[starts], -torch.inf).scatter_reduce(0, owners, scores.detach(), "amax")
         sums = torch.zeros_like(highest).index_add(0, owners, (scores - highest[owners]).exp())
         chosen = scores[starts + torch.where(one, 0, branches)]

@@ -1,4 +1,4 @@
-"""A tree's arrays as torch reads them, on one device, made when they are first needed."""
+"""A tree from the root down as torch reads it, on one device, made when it is first needed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Level(NamedTuple):
 
 
 class TreeTensors:
-    """What plain torch needs of a tree.
+    """What plain torch needs of a tree in order to look at all its classes.
 
     Parameters
     ----------
@@ -64,16 +64,6 @@ class TreeTensors:
     def __init__(self, tree: SoftmaxTree, device: torch.device) -> None:
         self.tree = tree
         self.device = device
-
-    @cached_property
-    def class_up(self) -> Tensor:
-        """Parent and branch of each class, int64 of shape (V, 2)."""
-        return self._tensor(np.stack([self.tree.class_parent, self.tree.class_branch], axis=1))
-
-    @cached_property
-    def node_up(self) -> Tensor:
-        """Parent and branch of each inner node, int64 of shape (n_nodes, 2)."""
-        return self._tensor(np.stack([self.tree.node_parent, self.tree.node_branch], axis=1))
 
     @cached_property
     def children(self) -> Tensor:
@@ -104,28 +94,6 @@ class TreeTensors:
     def class_order(self) -> Tensor:
         """Place of each class among the leaves of all levels, end to end, int64 of shape (V,)."""
         return self._tensor(self._walk()[1])
-
-    def paths(self, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Climb from classes to the root.
-
-        Parameters
-        ----------
-        target : Tensor of shape (rows,), dtype int64
-            Classes.
-
-        Returns
-        -------
-        nodes, branches : Tensor of shape (rows, max_depth), dtype int64
-            The inner nodes above each class and which branch leads on; -1 behind the root.
-        """
-        steps = []
-        up = self.class_up[target]
-        for _ in range(self.tree.max_depth):
-            steps.append(up)
-            node = up[:, :1]
-            up = torch.where(node >= 0, self.node_up[node.squeeze(1).clamp(min=0)], -1)
-        nodes, branches = torch.stack(steps, dim=1).unbind(dim=2)
-        return nodes, branches
 
     def greedy(self, scores: Tensor) -> Tensor:
         """Follow the most probable child of each node, the first at a tie, from the root down.
