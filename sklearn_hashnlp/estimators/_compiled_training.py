@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from torch.nn.modules.module import _has_any_global_hook
 
 from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings
 from sklearn_hashnlp.estimators._ragged_batch import RaggedBatch
-from sklearn_hashnlp.kernels._hash_bags import BagGroups, bag_gradients, embed_bags, group_bags
+from sklearn_hashnlp.kernels._hash_bags import BagGroups, RowGradients, bag_gradients, embed_bags, group_bags
 from sklearn_hashnlp.kernels._hash_ids import locate_ids
 from sklearn_hashnlp.kernels._softmax_head import softmax_head
 from sklearn_hashnlp.nn._rowwise_optimizer import RowwiseOptimizer
@@ -56,7 +56,7 @@ class CompiledTraining:
     """
 
     def __init__(self, module: BagOfHashEmbeddings, optimizer: RowwiseOptimizer) -> None:
-        self._bag, self._head, self._optimizer = module.bag, module.head[0], optimizer
+        self._bag, self._head, self._optimizer = module.bag, cast(nn.Linear, module.head[0]), optimizer
         self._layout = module.bag.layout
         self._constants = np.array(module.bag._constants, dtype=np.uint64)
         optimizer.zero_grad()
@@ -99,10 +99,10 @@ class CompiledTraining:
             None if batch.row_weights is None else batch.row_weights.numpy(),
         )
         of_tables = bag_gradients(found.inputs, bags, counts, pool, importance, self._layout, places.groups)
-        row_gradients = {
+        row_gradients: dict[Tensor, RowGradients] = {
             table: gradients
             for table, gradients in zip((bag.pool, bag.importance), of_tables, strict=True)
-            if table is not None and table.requires_grad
+            if table is not None and gradients is not None and table.requires_grad
         }
         for parameter, gradient in ((head.weight, found.weight), (head.bias, found.bias)):
             parameter.grad = torch.from_numpy(gradient) if parameter.requires_grad else None
@@ -134,7 +134,7 @@ def trains_compiled(module: BagOfHashEmbeddings, optimizer: torch.optim.Optimize
         and len(head) == 1
         and isinstance(head[0], nn.Linear)
         and head[0].out_features <= _MOST_CLASSES
-        and not _has_any_global_hook()
+        and not _has_any_global_hook()  # type: ignore[no-untyped-call]
         and not any(getattr(part, name) for part in module.modules() for name in _MODULE_HOOKS)
         and not any(getattr(parameter, name) for parameter in module.parameters() for name in _PARAMETER_HOOKS)
     )
