@@ -76,12 +76,12 @@ def _assign(vectors: Floats, weights: Floats, loads: Doubles, means: Floats, cap
         is_open[nearest[~fits]] = False
         waiting, nearest = waiting[~fits], nearest[~fits]
     if len(waiting):
-        # Rows that are all alike ask for one cluster after the other; they are poured into what room there is.
-        room = np.maximum(room, 0)
-        levels = np.cumsum(room)
-        amounts = loads[waiting]
-        middles = (np.cumsum(amounts) - amounts / 2) * min(1.0, levels[-1] / amounts.sum())
-        labels[waiting] = np.minimum(np.searchsorted(levels, middles, side="right"), len(means) - 1)
+        # Rows that are all alike ask for one cluster after the other; they fill the emptiest, so as to stay together.
+        emptiest = np.argsort(-room, kind="stable")
+        levels = np.cumsum(np.maximum(room[emptiest], 0))
+        middles = np.cumsum(loads[waiting]) - loads[waiting] / 2
+        places = np.searchsorted(levels, middles, side="right")
+        labels[waiting] = emptiest[np.minimum(places, len(means) - 1)]
     return labels
 
 

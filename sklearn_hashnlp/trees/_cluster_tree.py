@@ -21,6 +21,8 @@ Ints = NDArray[np.int64]
 
 # How much larger than the mean a cluster below the root may be.
 _CAPACITY = 1.5
+# No class weighs less in a mean, whose sum is float32.
+_LEAST_SHARE = 1e-12
 
 
 def cluster_tree(
@@ -112,9 +114,8 @@ def cluster_tree(
         return SoftmaxTree([], [0])
     positive = positive_counts(weights)
     by_counts = balance == "counts" or (balance == "auto" and largest == 2)
-    clusters = _Clusters(
-        rows, (positive / positive.sum()).astype(np.float32), positive if by_counts else np.ones(n_classes), slack
-    )
+    shares = np.maximum(positive / positive.sum(), _LEAST_SHARE).astype(np.float32)
+    clusters = _Clusters(rows, shares, positive if by_counts else np.ones(n_classes), slack)
     order = np.argsort(-weights, kind="stable")
     return _grow(clusters, order, largest, n_direct, flat_size, generator)
 

@@ -105,7 +105,7 @@ def _refuse_beginning(starts: Ints, lengths: Ints, branches: Ints, alive: Ints, 
             path = branches[starts[first] : starts[first] + length].tolist()
             raise ValueError(
                 f"tree_from_paths wants no path that is another's or its beginning, but the path of class {first}, "
-                f"{_shown(path)}, is that of class {int(others[0])}."
+                f"{_shown(path)}, is that of class {int(others[0])} or its beginning."
             )
 
 

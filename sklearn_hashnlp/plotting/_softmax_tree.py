@@ -1,0 +1,154 @@
+"""A softmax tree as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sklearn_hashnlp.trees import SoftmaxTree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_EDGE_COLOUR = "#9aa0a8"
+_NODE_COLOUR = "#4c72b0"
+_MAX_CLASSES = 100
+
+
+class SoftmaxTreeDisplay:
+    """The inner nodes and classes of a small tree, the root on top.
+
+    Use :meth:`from_tree` to make and draw one; :meth:`plot` draws it again elsewhere.
+
+    Parameters
+    ----------
+    tree : SoftmaxTree
+        The tree, of at most 100 classes.
+    names : sequence of str, default=None
+        Names of the V classes; by default their numbers.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where the tree is drawn.
+    figure_ : matplotlib Figure
+        Its figure.
+
+    See Also
+    --------
+    SoftmaxTree.draw : A tree of any size as text.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn_hashnlp.plotting import SoftmaxTreeDisplay
+    >>> from sklearn_hashnlp.trees import huffman_tree
+    >>> display = SoftmaxTreeDisplay.from_tree(huffman_tree([5, 3, 1]), names="abc", ax=Figure().subplots())
+    >>> [text.get_text() for text in display.ax_.texts]
+    ['0', '1', 'a', 'b', 'c']
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(self, tree: SoftmaxTree, names: Sequence[str] | None = None) -> None:
+        self.tree = tree
+        self.names = names
+
+    @classmethod
+    def from_tree(
+        cls, tree: SoftmaxTree, names: Sequence[str] | None = None, ax: Axes | None = None
+    ) -> SoftmaxTreeDisplay:
+        """Draw a tree.
+
+        Parameters
+        ----------
+        tree : SoftmaxTree
+            The tree, of at most 100 classes.
+        names : sequence of str, default=None
+            Names of the V classes; by default their numbers.
+        ax : matplotlib Axes, default=None
+            Where to draw; by default on a new pyplot figure.
+
+        Returns
+        -------
+        SoftmaxTreeDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If the tree has more than 100 classes, or there is not one name for each.
+        """
+        return cls(tree, names).plot(ax=ax)
+
+    def plot(self, *, ax: Axes | None = None) -> SoftmaxTreeDisplay:
+        """Draw the tree.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; by default on a new pyplot figure.
+
+        Returns
+        -------
+        SoftmaxTreeDisplay
+            This display.
+
+        Raises
+        ------
+        ValueError
+            If the tree has more than 100 classes, or there is not one name for each.
+        """
+        tree, names = self.tree, self.names
+        if tree.n_classes > _MAX_CLASSES:
+            raise ValueError(
+                f"SoftmaxTreeDisplay draws trees of at most {_MAX_CLASSES} classes, but this one has {tree.n_classes}. "
+                "Print tree.draw(), or draw tree_from_nested of a part of it."
+            )
+        if names is not None and len(names) != tree.n_classes:
+            raise ValueError(
+                f"SoftmaxTreeDisplay wants a name for each of {tree.n_classes} classes, but {len(names)} came."
+            )
+        if ax is None:
+            from matplotlib import pyplot  # kept out of programs that bring their own axes: it has global state
+
+            _, ax = pyplot.subplots()
+        figure = ax.get_figure(root=True)
+        assert figure is not None
+        self.ax_, self.figure_ = ax, figure
+        nodes, classes = _positions(tree)
+        places = np.array([nodes[child] if child >= 0 else classes[~child] for child in tree.children.tolist()])
+        for (x, y), parent in zip(places, np.repeat(np.arange(tree.n_nodes), tree.arities).tolist(), strict=True):
+            ax.plot([nodes[parent][0], x], [nodes[parent][1], y], color=_EDGE_COLOUR, linewidth=1, zorder=1)
+        box = {"boxstyle": "round,pad=0.25", "edgecolor": "none"}
+        for number, (x, y) in enumerate(nodes.tolist()):
+            ax.text(x, y, str(number), ha="center", va="center", color="white", bbox={**box, "facecolor": _NODE_COLOUR})
+        # Names stand upright where many would run into each other side by side.
+        rotation = 90 if tree.n_classes > 12 else 0
+        for number, (x, y) in enumerate(classes.tolist()):
+            name = str(number) if names is None else str(names[number])
+            ax.text(x, y, name, ha="center", va="top", rotation=rotation, bbox={**box, "facecolor": "white"})
+        ax.set_xlim(-1, tree.n_classes)
+        ax.set_ylim(-tree.max_depth - 0.6, 0.5)
+        ax.set_axis_off()
+        return self
+
+
+def _positions(tree: SoftmaxTree) -> tuple[np.ndarray, np.ndarray]:
+    """Give x and y of inner nodes and of classes: classes side by side, a node above the middle of its children."""
+    classes = np.zeros((tree.n_classes, 2))
+    nodes = np.zeros((tree.n_nodes, 2))
+    # Branches as words sort into the order in which leaves stand from left to right.
+    order = sorted(range(tree.n_classes), key=lambda c: tree.path(c)[1].tolist())
+    classes[order, 0] = np.arange(tree.n_classes)
+    classes[:, 1] = -tree.depths
+    for node in reversed(range(tree.n_nodes)):
+        below = tree.children[tree.offsets[node] : tree.offsets[node + 1]].tolist()
+        nodes[node, 0] = np.mean([nodes[child][0] if child >= 0 else classes[~child][0] for child in below])
+    for node in range(1, tree.n_nodes):
+        nodes[node, 1] = nodes[tree.node_parent[node], 1] - 1
+    return nodes, classes

@@ -1,0 +1,158 @@
+"""Clusters of context vectors: what belongs together is put together, and nothing grows too large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.trees import cluster_tree, huffman_tree
+
+from .strategies import COUNTS
+
+
+def blobs(n_blobs: int, size: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Vectors of far apart groups, shuffled, and the group of each."""
+    generator = np.random.default_rng(seed)
+    labels = generator.permutation(np.repeat(np.arange(n_blobs), size))
+    centres = generator.normal(size=(n_blobs, 8)) * 10
+    return centres[labels] + generator.normal(size=(len(labels), 8)) * 0.1, labels
+
+
+def groups_below_root(tree: Any) -> list[list[int]]:
+    def leaves(item: Any) -> list[int]:
+        return [c for child in item for c in leaves(child)] if isinstance(item, list) else [item]
+
+    return [leaves(item) for item in tree.to_nested()]
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.1, 0.5])
+def test_two_clusters_are_found(slack: float) -> None:
+    vectors, labels = blobs(2, 30)
+    halves = groups_below_root(cluster_tree(60, vectors, slack=slack, random_state=0))
+    assert [set(labels[half]) for half in halves] in ([{0}, {1}], [{1}, {0}])
+
+
+def test_slack_follows_the_gap() -> None:
+    vectors, labels = blobs(2, 30)
+    keep = np.flatnonzero((labels == 0) | (np.arange(60) % 2 == 0))
+    vectors, labels = vectors[keep], labels[keep]
+    share = (labels == 1).mean()
+    assert 0.3 < share < 0.4
+    halves = groups_below_root(cluster_tree(len(labels), vectors, slack=0.5, random_state=0))
+    assert sorted(map(len, halves)) == sorted([(labels == 0).sum(), (labels == 1).sum()])
+    even = groups_below_root(cluster_tree(len(labels), vectors, slack=0, random_state=0))
+    assert abs(len(even[0]) - len(even[1])) <= 1
+
+
+@pytest.mark.parametrize("arity", [9, "sqrt"])
+def test_many_clusters_are_found(arity: Any) -> None:
+    vectors, labels = blobs(9, 9)
+    groups = groups_below_root(cluster_tree(81, vectors, arity=arity, random_state=0))
+    assert len(groups) == 9
+    assert all(len(set(labels[group])) == 1 for group in groups)
+
+
+def test_two_levels_are_bounded() -> None:
+    generator = np.random.default_rng(0)
+    vectors = 3 + np.exp(generator.normal(size=(900, 5)))
+    vectors[500:] = 0  # nothing is known of these
+    counts = np.where(np.arange(900) < 500, 1000 // (1 + np.arange(900)), 0)
+    tree = cluster_tree(counts, vectors, arity="sqrt", random_state=0)
+    assert tree.max_depth == 2
+    assert 20 <= tree.arities[0] <= 30
+    assert tree.arities[1:].max() <= 1.5 * 30
+    unknown = [np.mean(np.array(group) >= 500) for group in groups_below_root(tree)]
+    assert np.mean([share in (0, 1) for share in unknown]) > 0.8
+
+
+@given(COUNTS, st.sampled_from([2, 3, 4, 7, "sqrt"]), st.sampled_from(["auto", "counts", "size"]), st.data())
+@settings(max_examples=200)
+def test_any_tree_is_a_tree(counts: list[int], arity: Any, balance: Any, data: st.DataObject) -> None:
+    n_classes = len(counts)
+    n_direct = data.draw(st.integers(0, n_classes))
+    leaf_size = data.draw(st.none() | st.integers(1, 40))
+    slack = data.draw(st.sampled_from([0.0, 0.3, 0.99]))
+    vectors = np.array(
+        data.draw(st.lists(st.sampled_from([0, 0, 1, 2, -5, 1e30, -1e-30]), min_size=n_classes, max_size=n_classes))
+    )
+    tree = cluster_tree(
+        counts,
+        vectors[:, None],
+        arity=arity,
+        n_direct=n_direct,
+        leaf_size=leaf_size,
+        balance=balance,
+        slack=slack,
+        random_state=0,
+    )
+    assert tree.n_classes == n_classes
+    if n_classes == 1:
+        return
+    frequent = sorted(range(n_classes), key=lambda c: (-counts[c], c))[:n_direct]
+    assert (tree.depths[frequent] == 1).all()
+    largest = arity if arity != "sqrt" else max(2, round((n_classes - n_direct) ** 0.5))
+    assert tree.arities[0] <= n_direct + largest
+    assert (tree.arities[1:] <= max(largest, leaf_size or (n_classes if arity == "sqrt" else 0))).all()
+
+
+def test_depths() -> None:
+    vectors = np.random.default_rng(0).normal(size=(1000, 4))
+    counts = 10**6 // np.arange(1, 1001)
+    by_size = cluster_tree(counts, vectors, balance="size", slack=0, random_state=0)
+    assert set(by_size.depths.tolist()) == {9, 10}
+    by_counts = cluster_tree(counts, vectors, slack=0, random_state=0)
+    best = huffman_tree(counts).expected_depth(counts)
+    assert best <= by_counts.expected_depth(counts) <= best + 1
+    leaves = cluster_tree(counts, vectors, balance="size", slack=0, leaf_size=40, random_state=0)
+    assert set(leaves.depths.tolist()) == {6}
+
+
+def test_counts_of_any_size() -> None:
+    vectors, _ = blobs(4, 10)
+    counts = np.where(np.arange(40) < 20, 1e-300, 1e300)
+    for arity in (2, 3, "sqrt"):
+        assert cluster_tree(counts, vectors, arity=arity, random_state=0).n_classes == 40  # type: ignore[arg-type]
+
+
+def test_same_seed_same_tree() -> None:
+    vectors = np.random.default_rng(0).normal(size=(300, 4))
+    for arity in (2, 5, "sqrt"):
+        trees = [
+            cluster_tree(300, vectors, arity=arity, random_state=seed) for seed in (7, np.random.default_rng(7), 8)
+        ]  # type: ignore[arg-type]
+        assert trees[0] == trees[1]
+        assert trees[0] != trees[2]
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_the_scale_of_vectors_does_not_matter(scale: float) -> None:
+    vectors, _ = blobs(4, 10)
+    assert cluster_tree(40, vectors * scale, random_state=0) == cluster_tree(40, vectors, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            {"vectors": np.zeros((3, 2))},
+            r"shape \(4, d\), one for each class, but an array of float64 with shape \(3, 2\)",
+        ),
+        ({"vectors": np.zeros(4)}, r"shape \(4,\) came"),
+        ({"vectors": [["a"]] * 4}, r"array of <U1"),
+        ({"vectors": [[0], [1], [np.nan], [2]]}, "that of class 2 has a NaN or an infinity"),
+        ({"arity": 1}, "arity=1 came"),
+        ({"arity": "cube"}, "arity='cube' came"),
+        ({"n_direct": 5}, r"n_direct in 0\.\.4, the number of classes, but 5 came"),
+        ({"leaf_size": 0}, "leaf_size of at least 1, but 0 came"),
+        ({"balance": "depth"}, "but 'depth' came"),
+        ({"slack": 1}, "less than 1, but 1 came"),
+    ],
+)
+def test_wrong_parameters(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match="cluster_tree wants .*" + message):
+        cluster_tree(**{"counts": 4, "vectors": np.zeros((4, 2)), **wrong})
