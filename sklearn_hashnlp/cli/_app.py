@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sklearn_hashnlp import __version__
-from sklearn_hashnlp.cli import _demo, _evaluate, _predict, _train
+from sklearn_hashnlp.cli import _demo, _evaluate, _experiments, _predict, _train
 
 _HELP = """\
 Learn to classify text, without a dictionary and without a GPU.
@@ -17,6 +17,7 @@ Learn to classify text, without a dictionary and without a GPU.
   hashnlp train mails.csv --model spam    learn from texts and labels
   echo "Win!" | hashnlp predict -m spam   label new texts, one a line
   hashnlp test more.csv --model spam      measure how good a model is
+  hashnlp experiments list                published experiments, to run yourself
 
 Each command has more to say: hashnlp train --help
 """
@@ -41,6 +42,7 @@ app.command("demo", help=_demo.HELP)(_demo.demo)
 app.command("train", help=_train.HELP)(_train.train)
 app.command("predict", help=_predict.HELP)(_predict.predict)
 app.command("test", help=_evaluate.HELP)(_evaluate.evaluate)
+app.add_typer(_experiments.app, name="experiments", help=_experiments.HELP)
 
 
 def _print_version(wanted: bool) -> None:

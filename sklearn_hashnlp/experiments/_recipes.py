@@ -1,0 +1,36 @@
+"""All recipes, by name."""
+
+from __future__ import annotations
+
+from sklearn_hashnlp.experiments._recipe import Recipe
+from sklearn_hashnlp.experiments._reversal import REVERSAL
+
+RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (REVERSAL,)}
+
+
+def get_recipe(name: str) -> Recipe:
+    """Find a recipe by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of the keys of ``RECIPES``.
+
+    Returns
+    -------
+    Recipe
+        The recipe.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> get_recipe("reversal").name
+    'reversal'
+    """
+    if name not in RECIPES:
+        raise ValueError(f"There is no experiment {name!r}; there are: {', '.join(sorted(RECIPES))}.")
+    return RECIPES[name]

@@ -1,0 +1,36 @@
+"""The recipes that there are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import fields
+
+import pytest
+
+from sklearn_hashnlp.experiments import RECIPES, get_recipe
+
+
+@pytest.mark.parametrize("name", list(RECIPES))
+def test_a_recipe_says_what_it_is(name: str) -> None:
+    recipe = get_recipe(name)
+    assert recipe.name == name
+    assert recipe.summary
+    assert len(recipe.description) > 200
+    assert type(recipe.quick) is type(recipe.settings)
+    for field in fields(recipe.settings):
+        assert field.metadata["help"]
+        assert type(getattr(recipe.settings, field.name)) in (int, float, str, tuple)
+
+
+def test_an_unknown_recipe_is_named_with_those_that_there_are() -> None:
+    with pytest.raises(ValueError, match=r"no experiment 'reversla'; there are: .*reversal"):
+        get_recipe("reversla")
+
+
+def test_the_list_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, sklearn_hashnlp.experiments\n"
+        "print(sorted({'torch', 'sklearn', 'numpy', 'scipy', 'numba'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

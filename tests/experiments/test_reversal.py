@@ -1,0 +1,74 @@
+"""The recipe ``reversal``, with tiny sizes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sklearn_hashnlp.experiments import Recipe, get_recipe, run_recipe
+
+TINY = replace(
+    get_recipe("reversal").quick, n_symbols=5, max_length=2, n_train=150, encoder_size=20, learning_rate=0.02
+)
+
+
+def run(**changes: Any) -> list[dict[str, Any]]:
+    return list(run_recipe(get_recipe("reversal"), settings=replace(TINY, **changes)))
+
+
+def without_times(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {key: value for key, value in result.items() if not key.startswith("seconds")}
+        for result in results
+        if result["part"] != "output layer alone"
+    ]
+
+
+def test_it_runs_to_the_end_and_repeats() -> None:
+    moves: list[tuple[int, int]] = []
+    lines: list[str] = []
+    recipe: Recipe = get_recipe("reversal")
+    first = list(
+        run_recipe(recipe, settings=TINY, tell=lines.append, move=lambda done, total: moves.append((done, total)))
+    )
+    assert [(result["part"], result.get("output")) for result in first] == [
+        ("fixed strings", "softmax"),
+        ("fixed strings", "hsigmoid"),
+        ("fresh strings", "softmax"),
+        ("fresh strings", "hsigmoid"),
+        ("output layer alone", None),
+    ]
+    assert moves == sorted(moves)
+    assert moves[-1][0] == moves[-1][1]
+    assert "fixed strings, hsigmoid: pass 2 of 2, loss " in "\n".join(lines)
+    fixed = first[0]
+    assert len(fixed["valid_loss_of_passes"]) == fixed["passes"] == 2
+    assert fixed["valid_loss"] == fixed["valid_loss_of_passes"][-1] < fixed["valid_loss_of_passes"][0]
+    assert without_times(first) == without_times(run())
+    other = list(run_recipe(recipe, settings=TINY, seed=1))
+    assert without_times(first) != without_times(other)
+
+
+@pytest.mark.parametrize("output", ["softmax", "hsigmoid"])
+def test_training_on_fresh_strings_ends_when_they_are_reversed(output: str) -> None:
+    *_, fresh, _ = run(outputs=(output,), passes=1, max_passes=100, stop_at=0.9)
+    assert fresh["part"] == "fresh strings"
+    *before, last = fresh["watched_exact_match_of_passes"]
+    assert fresh["passes"] == len(before) + 1 < 100
+    assert max(before) < 0.9 <= last
+    assert fresh["exact_match"] > 0.6
+
+
+def test_the_table_comes_from_the_lines_alone() -> None:
+    results = json.loads(json.dumps(run()))
+    for result, seconds in zip(results[:2], (30.0, 20.0), strict=True):
+        result["seconds"] = seconds
+    results[4]["seconds_a_step"] = {"softmax": 0.008, "hsigmoid": 0.002}
+    text = "\n".join(get_recipe("reversal").report(results))
+    assert "training, fixed strings        1.50" in text
+    assert "output layer alone, training   4.00" in text
+    assert "the source, training           1.15" in text
+    assert get_recipe("reversal").report([result for result in results if result.get("output") == "softmax"])
