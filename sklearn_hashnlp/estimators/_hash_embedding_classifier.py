@@ -136,7 +136,8 @@ class HashEmbeddingClassifier(TrainedClassifier):
         rows are scored on all processors.
     callbacks : list of skorch callbacks or None, default=None
         Handed to skorch as they are: callbacks, their classes or pairs of a name and one. They see class numbers, the
-        places of the labels in ``classes_``. Those that clip gradients do not work: these are sparse.
+        places of the labels in ``classes_``. Those that clip gradients do not work: these are sparse. Any that look at
+        gradients make training slower.
     random_state : int, RandomState instance or None, default=None
         Of hash functions, initial weights, order and dropout. The same int gives the same model to the last bit,
         whatever the number of threads (on a CPU).
