@@ -33,7 +33,7 @@ def cluster_tree(
     n_direct: int = 0,
     leaf_size: int | None = None,
     balance: Literal["auto", "counts", "size"] = "auto",
-    slack: float = 0.1,
+    slack: float = 0.4,
     random_state: RandomState = None,
 ) -> SoftmaxTree:
     """Build a tree in which classes that occur in like contexts stand close to each other.
@@ -62,7 +62,7 @@ def cluster_tree(
     balance : {"auto", "counts", "size"}, default="auto"
         What the parts of a split have about equal amounts of: of counts, so that frequent classes have short paths; or
         of classes, so that no path is longer than needed. "auto" takes counts for binary trees and size for others.
-    slack : float, default=0.1
+    slack : float, default=0.4
         How far from equal a split may be in favour of clusters as they lie, from 0 (the most equal split) to less than
         1 (nearly any): the smaller part has at least (1 - slack) times what it should have, if a class that outweighs
         the others does not forbid it.

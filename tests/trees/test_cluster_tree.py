@@ -52,7 +52,7 @@ def test_slack_follows_the_gap() -> None:
 @pytest.mark.parametrize("arity", [9, "sqrt"])
 def test_many_clusters_are_found(arity: Any) -> None:
     vectors, labels = blobs(9, 9)
-    groups = groups_below_root(cluster_tree(81, vectors, arity=arity, random_state=0))
+    groups = groups_below_root(cluster_tree(81, vectors, arity=arity, slack=0.1, random_state=0))
     assert len(groups) == 9
     assert all(len(set(labels[group])) == 1 for group in groups)
 
