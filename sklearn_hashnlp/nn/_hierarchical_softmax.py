@@ -196,7 +196,7 @@ class HierarchicalSoftmax(nn.Module):
         inputs, features = self._check(input, features)
         target = self._check_target(target, len(inputs))
         if not len(self.node_up):
-            log_probs = in_full(inputs).sum(dim=1) * 0
+            log_probs = in_full(inputs[:, :0]).sum(dim=1)
         elif runs_compiled(inputs, self.weight):
             arguments = (inputs, self.weight, self.bias, self.direct, target, features)
             of_classes, of_nodes, first = (buffer.numpy() for buffer in (self.class_up, self.node_up, self.first_rows))
@@ -228,7 +228,7 @@ class HierarchicalSoftmax(nn.Module):
         """
         inputs, features = self._check(input, features)
         if not len(self.node_up):
-            return in_full(inputs).sum(dim=1, keepdim=True) * 0
+            return in_full(inputs[:, :0]).sum(dim=1, keepdim=True)
         scorer, tensors = self._scorer(), self._tensors_on(inputs.device)
         step = max(_BLOCK // self.n_classes, 1)
         if torch.is_grad_enabled() or len(inputs) <= step:

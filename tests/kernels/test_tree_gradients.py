@@ -1,0 +1,59 @@
+"""The way back against matrix products, node by node."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sklearn_hashnlp.kernels._tree_gradients import input_gradients, score_gradients, weight_gradients
+from sklearn_hashnlp.kernels._tree_paths import visit_paths
+
+from ..random_trees import TREES, random_shape
+from .test_tree_paths import walk_of
+
+
+def blocks_of(visits, values):
+    """Give, node by node, its rows of the batch, its rows of the weight, and its scores as a matrix."""
+    for group in range(len(visits.nodes)):
+        rows = visits.rows[visits.starts[group] : visits.starts[group + 1]]
+        own = visits.weight_rows[visits.weight_starts[group] : visits.weight_starts[group + 1]]
+        yield rows, own, values[visits.places[group] : visits.places[group + 1]].reshape(len(rows), len(own))
+
+
+def assert_gradients(tree, n_rows, width, dtype, seed):
+    rng = np.random.default_rng(seed)
+    visits = visit_paths(rng.integers(0, tree.n_classes, n_rows), walk_of(tree))
+    inputs, weight, slopes, gradients = (
+        rng.integers(-9, 9, shape).astype(dtype)  # whole numbers: nothing is rounded
+        for shape in ((n_rows, width), (tree.n_scores, width), visits.places[-1], n_rows)
+    )
+    changes = score_gradients(gradients, slopes, visits)
+    of_weight, of_bias = weight_gradients(inputs, changes, visits)
+    of_inputs = input_gradients(weight, changes, visits, n_rows)
+    expected_weight, expected_bias = np.zeros_like(weight), np.zeros(tree.n_scores, dtype=dtype)
+    expected_inputs = np.zeros_like(inputs)
+    for rows, own, block in blocks_of(visits, slopes):
+        change = block * gradients[rows, None]
+        expected_weight[own] += change.T @ inputs[rows]
+        expected_bias[own] += change.sum(axis=0)
+        expected_inputs[rows] += change @ weight[own]
+    assert (of_weight == expected_weight[visits.weight_rows]).all()
+    assert (of_bias == expected_bias[visits.weight_rows]).all()
+    assert (of_inputs == expected_inputs).all()
+    assert of_weight.shape == (len(visits.weight_rows), width)
+    assert of_weight.dtype == of_bias.dtype == of_inputs.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 5, 32])
+@pytest.mark.parametrize("most_children", [2, 3, 9, 60])
+@pytest.mark.parametrize("n_rows", [1, 4, 7, 8, 13, 70])
+def test_gradients_are_products_exactly(n_rows, most_children, width, dtype):
+    assert_gradients(random_shape(60, most_children, seed=n_rows), n_rows, width, dtype, seed=width)
+
+
+@given(tree=TREES, n_rows=st.integers(0, 40), seed=st.integers(0, 9))
+def test_any_tree_and_any_batch(tree, n_rows, seed):
+    assert_gradients(tree, n_rows, 3, np.float64, seed)

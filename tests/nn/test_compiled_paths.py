@@ -1,0 +1,191 @@
+"""The compiled way through a tree against plain torch, whose autograd is the oracle."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sklearn_hashnlp.nn import HierarchicalSoftmax, RowwiseAdagrad
+from sklearn_hashnlp.nn._compiled_paths import runs_compiled
+from sklearn_hashnlp.nn._plain_paths import path_log_probs
+from sklearn_hashnlp.trees import balanced_tree, huffman_tree, tree_from_nested, two_level_tree
+
+from ..random_trees import chain, random_shape
+
+TREES = st.builds(random_shape, st.integers(2, 30), st.sampled_from([2, 3, 7, 30]), st.integers(0, 99))
+MIXED = tree_from_nested([[0, [1, 2, 3]], 4, [5, 6]])
+
+
+def make(tree, in_features=3, seed=0, **options):
+    torch.manual_seed(seed)
+    layer = HierarchicalSoftmax(tree, in_features, **({"dtype": torch.float64} | options))
+    for parameter in layer.parameters():
+        torch.nn.init.normal_(parameter)
+    return layer
+
+
+def batch_for(layer, n_rows, n_features=2, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    inputs = torch.randn(n_rows, layer.in_features, generator=generator, dtype=torch.float64).to(layer.weight.dtype)
+    target = torch.randint(0, layer.n_classes, (n_rows,), generator=generator)
+    features = torch.randint(-(2**61), 2**62, (n_rows, n_features), generator=generator)
+    return inputs.requires_grad_(), target, features if layer.n_direct else None
+
+
+def plainly(layer, inputs, target, features):
+    return path_log_probs(layer._scorer(), layer._climb(), inputs, target, features)
+
+
+def is_compiled(log_probs):
+    return type(log_probs.grad_fn).__name__ == "CompiledPathsBackward"
+
+
+def assert_the_same(layer, batch, rtol=1e-9, atol=1e-11):
+    ours, theirs = layer(*batch)[0], plainly(layer, *batch)
+    assert is_compiled(ours)
+    assert not is_compiled(theirs)
+    torch.testing.assert_close(ours, theirs, rtol=rtol, atol=atol)
+    upstream = torch.randn(theirs.shape, dtype=theirs.dtype, generator=torch.Generator().manual_seed(1))
+    sources = [batch[0], *layer.parameters()]
+    for source, our, their in zip(
+        sources, *(torch.autograd.grad(log_probs, sources, upstream) for log_probs in (ours, theirs)), strict=True
+    ):
+        assert our.is_sparse == their.is_sparse == (layer.sparse and source is not batch[0])
+        if our.is_sparse:
+            assert (our._indices().diff() > 0).all()
+            their = their.coalesce()
+            if len(batch[0]):
+                assert torch.equal(our._indices(), their._indices())  # visited rows, and no others
+            our, their = our.to_dense(), their.to_dense()
+        torch.testing.assert_close(our, their, rtol=rtol, atol=atol)
+
+
+@given(
+    tree=TREES,
+    in_features=st.sampled_from([1, 3, 16, 17]),
+    n_rows=st.integers(0, 40),
+    n_direct=st.sampled_from([0, 1, 5, 500]),
+    n_features=st.integers(0, 3),
+    sparse=st.booleans(),
+    seed=st.integers(0, 9),
+)
+def test_any_tree_and_any_batch(tree, in_features, n_rows, n_direct, n_features, sparse, seed):
+    layer = make(tree, in_features, seed, n_direct=n_direct, sparse=sparse)
+    assert_the_same(layer, batch_for(layer, n_rows, n_features, seed))
+
+
+@pytest.mark.parametrize("n_direct", [0, 100])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    "tree",
+    [huffman_tree(range(1, 2000)), two_level_tree(2000), chain(200), balanced_tree(2000, 11)],
+    ids=["huffman", "two-level", "chain", "eleven"],
+)
+def test_single_precision_is_close_to_plain_torch(tree, sparse, n_direct):
+    layer = make(tree, 64, dtype=torch.float32, n_direct=n_direct, sparse=sparse)
+    # Enough of them that the way back uses two threads.
+    assert_the_same(layer, batch_for(layer, 700), rtol=2e-4, atol=2e-3)
+
+
+@pytest.mark.parametrize("tree", [MIXED, balanced_tree(9)], ids=["mixed", "binary"])
+def test_gradients_are_those_of_finite_differences_on_both_ways(tree):
+    layer = make(tree, n_direct=11)
+    inputs, target, features = batch_for(layer, 6)
+
+    def compiled(inputs, *_):
+        return layer(inputs, target, features)[0]
+
+    def plain(inputs, *_):
+        return plainly(layer, inputs, target, features)
+
+    sources = (inputs, *layer.parameters())
+    assert is_compiled(compiled(inputs))
+    assert torch.autograd.gradcheck(compiled, sources)
+    assert torch.autograd.gradcheck(plain, sources)
+    assert torch.autograd.gradgradcheck(plain, sources)
+
+
+def test_gradients_that_nobody_wants_are_not_given():
+    layer = make(MIXED, n_direct=11, sparse=True)
+    inputs, target, features = batch_for(layer, 6)
+    layer(inputs, target, features)[1].backward()
+    expected = {name: table.grad.to_dense() for name, table in layer.named_parameters()}
+    for wanted in expected:
+        other = make(MIXED, n_direct=11, sparse=True)
+        for name, table in other.named_parameters():
+            table.requires_grad_(name == wanted)
+        other(inputs.detach(), target, features)[1].backward()
+        for name, table in other.named_parameters():
+            assert (table.grad is not None) == (name == wanted)
+        assert torch.equal(getattr(other, wanted).grad.to_dense(), expected[wanted])
+    other.requires_grad_(False)
+    log_probs, loss = other(inputs, target, features)
+    loss.backward()
+    assert inputs.grad.any()
+    with torch.no_grad():
+        assert not layer(inputs, target, features)[0].requires_grad
+
+
+def test_grad_may_be_asked_twice_and_the_second_derivative_is_refused():
+    layer = make(MIXED, n_direct=11, sparse=True)
+    inputs, target, features = batch_for(layer, 6)
+    loss = layer(inputs, target, features)[0].square().sum()
+    sources = (inputs, *layer.parameters())
+    twice = [torch.autograd.grad(loss, sources, retain_graph=True) for _ in range(2)]
+    for ours, theirs in zip(*twice, strict=True):
+        assert torch.equal(ours.to_dense(), theirs.to_dense())
+    (gradient,) = torch.autograd.grad(loss, inputs, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
+
+
+@pytest.mark.parametrize("name", ["weight", "input"])
+def test_what_changes_before_the_way_back_is_noticed(name):
+    layer = make(MIXED)
+    inputs, target, _ = batch_for(layer, 6)
+    rows = inputs * 1
+    loss = layer(rows, target)[1]
+    with torch.no_grad():
+        (layer.weight if name == "weight" else rows).mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_a_step_before_the_way_back_is_noticed():
+    layer = make(MIXED, sparse=True)
+    inputs, target, _ = batch_for(layer, 6)
+    loss = layer(inputs, target)[1]
+    loss.backward(retain_graph=True)
+    RowwiseAdagrad(layer.parameters()).step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_transformed_programs_take_the_plain_way():
+    layer = make(MIXED)
+    inputs, target, _ = batch_for(layer, 6)
+
+    def loss(weight):
+        return torch.func.functional_call(layer, {"weight": weight}, (inputs.detach(), target))[1]
+
+    layer(inputs, target)[1].backward()
+    torch.testing.assert_close(torch.func.grad(loss)(layer.weight.detach()), layer.weight.grad)
+    assert runs_compiled(inputs, layer.weight)
+    assert not runs_compiled(inputs.float(), layer.weight)
+    assert not runs_compiled(inputs.half(), layer.weight.half())
+    assert not runs_compiled(inputs.to("meta"), layer.weight.to("meta"))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_two_backward_passes_add_up(sparse):
+    layer = make(MIXED, n_direct=11, sparse=sparse)
+    first, second = batch_for(layer, 6), batch_for(layer, 9, seed=1)
+    for batch in (first, second):
+        layer(*batch)[0].sum().backward()
+    expected = torch.autograd.grad(
+        plainly(layer, *first).sum() + plainly(layer, *second).sum(), list(layer.parameters())
+    )
+    for table, gradient in zip(layer.parameters(), expected, strict=True):
+        torch.testing.assert_close(table.grad.to_dense(), gradient.to_dense())
