@@ -1,0 +1,45 @@
+"""Balanced two-means against all halves there are."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from sklearn_hashnlp.trees._balanced_split import Balance, balanced_split
+
+
+def even(n_rows: int, n_clusters: int, slack: float) -> Balance:
+    return Balance(np.ones(n_rows), np.full(n_clusters, 0.5), slack)
+
+
+def spread(rows: np.ndarray, left: np.ndarray) -> float:
+    parts = (rows[left], rows[np.setdiff1d(np.arange(len(rows)), left)])
+    return float(sum(((part - part.mean(axis=0)) ** 2).sum() for part in parts))
+
+
+def test_halves_are_nearly_the_best() -> None:
+    generator = np.random.default_rng(0)
+    n_clusters, size = 60, 8
+    vectors = generator.normal(size=(n_clusters * size, 3)).astype(np.float32)
+    starts = np.arange(0, len(vectors), size)
+    rule = even(len(vectors), n_clusters, 0.0)
+    order, left = balanced_split(vectors, np.ones(len(vectors), np.float32), rule, starts, np.random.default_rng(0))
+    assert (left == size // 2).all()
+    ratios = []
+    for start in starts:
+        rows = vectors[start : start + size]
+        best = min(spread(rows, np.array(half)) for half in combinations(range(size), size // 2))
+        ratios.append(spread(rows, order[start : start + size // 2] - start) / best)
+    assert np.mean(ratios) < 1.03
+
+
+def test_rows_that_are_alike_are_halved() -> None:
+    _, left = balanced_split(
+        np.zeros((16, 2), np.float32),
+        np.ones(16, np.float32),
+        even(16, 2, 0.6),
+        np.array([0, 10]),
+        np.random.default_rng(0),
+    )
+    assert left.tolist() == [5, 3]
