@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
 
+from sklearn_hashnlp.estimators._batches import RaggedBatches
 from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings
 from sklearn_hashnlp.estimators._ragged_batch import RaggedBatch
 from sklearn_hashnlp.kernels._hash_bags import BagGroups, RowGradients, bag_gradients, embed_bags, group_bags
@@ -62,13 +63,13 @@ class CompiledTraining:
         optimizer.zero_grad()
 
     def steps(
-        self, batches: Iterable[tuple[RaggedBatch, Tensor]]
+        self, batches: RaggedBatches
     ) -> Iterator[tuple[tuple[RaggedBatch, Tensor], Callable[[], dict[str, Any]]]]:
         """Prepare a step for each batch; the next is made on the side while this one is taken.
 
         Parameters
         ----------
-        batches : iterable of (RaggedBatch, Tensor)
+        batches : RaggedBatches
             Documents and class numbers.
 
         Yields
@@ -78,7 +79,8 @@ class CompiledTraining:
         take_step : callable
             Learns from it, and gives ``loss`` and ``y_pred``, the scores. To be called before the next is asked for.
         """
-        return ahead((batch, partial(self._step, *batch, self._locate(batch[0]))) for batch in batches)
+        steps = ((batch, partial(self._step, *batch, self._locate(batch[0]))) for batch in batches)
+        return ahead(steps) if len(batches) > 1 else steps
 
     def _locate(self, batch: RaggedBatch) -> Places:
         n_rows, n_slots = self._bag.num_embeddings, len(self._bag.pool)
