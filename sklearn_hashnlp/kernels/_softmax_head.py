@@ -109,7 +109,7 @@ def softmax_head(
     >>> import numpy as np
     >>> inputs, weight, bias = np.ones((1, 2)), np.zeros((2, 2)), np.zeros(2)
     >>> found = softmax_head(inputs, weight, bias, np.array([1]), None)
-    >>> round(np.exp(found.loss), 3), found.bias.tolist(), found.weight.tolist()
+    >>> round(float(np.exp(found.loss)), 3), found.bias.tolist(), found.weight.tolist()
     (2.0, [0.5, -0.5], [[0.5, 0.5], [-0.5, -0.5]])
     """
     found = HeadGradients(
