@@ -58,13 +58,13 @@ class AdaptiveSoftmax(nn.Module):
             cutoffs = sorted({max(1, n_classes // 5), max(1, n_classes // 2)})
         self.in_features = in_features
         self.n_classes = n_classes
-        # A cluster's vectors have a quarter of the columns of those of the one before, and at least one.
-        deepest = 4.0 ** len(cutoffs)
+        # Vectors of a cluster have a quarter of the columns of those of the one before, or more: the last need one.
+        div_value = min(4.0, in_features ** (1 / len(cutoffs)) * (1 - 1e-9))
         self.layer = nn.AdaptiveLogSoftmaxWithLoss(
             in_features,
             n_classes,
             list(cutoffs),
-            div_value=4.0 if in_features >= deepest else in_features ** (1 / len(cutoffs)),
+            div_value=div_value,
             head_bias=True,
             device=device,
             dtype=dtype,

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sklearn_hashnlp.estimators._corpus_reader import CorpusReader
+from sklearn_hashnlp.estimators._vocabulary import Vocabulary, adopt_vocabulary
+from sklearn_hashnlp.estimators._word_windows import WindowBatches, WordWindows, hash_words
+
+WORDS = ["I", "have", "a", "dream", "that", "one", "day", "</s>", "<unk>"]
+SENTENCE = "I have a dream that one day"
+
+
+def reader(order=5, padding="full", hashed=False, translation=None, vocabulary=None):
+    return CorpusReader(vocabulary or Vocabulary(WORDS), translation, order, padding, hashed, "Model")
+
+
+def spelled(windows: WordWindows, words=(*WORDS, "<s>")) -> list[str]:
+    context, target = windows.take(np.arange(len(windows)))
+    return [" ".join(words[number] for number in row) for row in torch.cat([context, target[:, None]], 1).tolist()]
+
+
+def test_the_windows_of_the_source():
+    assert spelled(reader(padding="reference").read([SENTENCE])) == [
+        "<s> I have a dream",
+        "I have a dream that",
+        "have a dream that one",
+        "a dream that one day",
+        "dream that one day </s>",
+    ]
+
+
+def test_every_word_is_predicted():
+    assert spelled(reader(order=3).read(["I have", "", "zebra"])) == [
+        "<s> <s> I",
+        "<s> I have",
+        "I have </s>",
+        "<s> <s> </s>",
+        "<s> <s> <unk>",
+        "<s> <unk> </s>",
+    ]
+
+
+def by_hand(sentences, order, padding):
+    rows = []
+    for sentence in sentences:
+        marked = ["<s>"] * (order - 1 if padding == "full" else 1) + sentence + ["</s>"]
+        rows.append([" ".join(marked[end - order : end]) for end in range(order, len(marked) + 1)])
+    return rows
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(WORDS[:7]), max_size=6), max_size=6),
+    st.integers(2, 6),
+    st.sampled_from(["full", "reference"]),
+)
+def test_windows_by_hand(sentences, order, padding):
+    windows = reader(order, padding).read(sentences)
+    expected = by_hand(sentences, order, padding)
+    assert spelled(windows) == [row for rows in expected for row in rows]
+    assert np.diff(windows.offsets).tolist() == [len(rows) for rows in expected]
+    chosen = np.array([len(sentence) % 2 == 0 for sentence in sentences], dtype=bool)
+    part = windows.select(chosen)
+    assert spelled(part) == [row for rows, take in zip(expected, chosen, strict=True) if take for row in rows]
+    assert part.offsets[-1] == len(part)
+
+
+def test_hashed_contexts_know_every_word():
+    windows = reader(order=3, hashed=True).read(["I zebra"])
+    context, target = windows.take(np.arange(3))
+    begin, me, zebra = hash_words(["<s>", "I", "zebra"]).tolist()
+    assert context.tolist() == [[begin, begin], [begin, me], [me, zebra]]
+    assert target.tolist() == [0, 8, 7]
+
+
+def test_contexts():
+    contexts = reader(order=4).contexts(["I have a dream", "one", [], "zebra day"])
+    assert contexts.tolist() == [[1, 2, 3], [9, 9, 5], [9, 9, 9], [9, 8, 6]]
+    hashed = reader(order=3, hashed=True).contexts(["zebra"])
+    assert hashed.tolist() == [hash_words(["<s>", "zebra"]).tolist()]
+    with pytest.raises(TypeError, match="a list of contexts, got a single str"):
+        reader().contexts("I have")
+
+
+def test_windows_of_the_users_numbers():
+    vocabulary, translation = adopt_vocabulary({"<s>": 0, "a": 1, "b": 2, "<unk>": 3}, caller="Model")
+    mine = reader(3, vocabulary=vocabulary, translation=translation)
+    windows = mine.read(lambda: iter([(0, 1, 2), (1, 2, 3)]))
+    assert spelled(windows, vocabulary.words) == ["<s> a b", "a b <unk>"]
+    assert windows.offsets.tolist() == [0, 1, 2]
+    for wrong, message in (((1, 2, 4), "the number 4, and vocabulary has 4"), ((-1, 2, 1), "the number -1")):
+        with pytest.raises(ValueError, match=message):
+            mine.read(lambda wrong=wrong: iter([wrong]))
+    with pytest.raises(ValueError, match="ends with <s>, which is never predicted"):
+        mine.read(lambda: iter([(1, 2, 0)]))
+    with pytest.raises(ValueError, match="does not know the words"):
+        reader(3).read(lambda: iter([(1, 2, 3)]))
+
+
+@given(st.integers(1, 40), st.integers(1, 50), st.booleans())
+def test_batches_hold_every_window_once(n_windows, batch_size, shuffle):
+    text = np.arange(n_windows + 1, dtype=np.int32)
+    windows = WordWindows(text, text, np.arange(1, n_windows + 1), np.array([0, n_windows]), 2)
+    batches = WindowBatches(windows, batch_size, shuffle=shuffle, generator=np.random.default_rng(0))
+    found = list(batches)
+    assert len(found) == len(batches)
+    assert all(len(target) == batch_size for _, target in found[:-1])
+    targets = torch.cat([target for _, target in found])
+    assert torch.equal(targets, torch.cat([context for context, _ in found])[:, 0] + 1)
+    assert sorted(targets.tolist()) == text[1:].tolist()
+    if not shuffle:
+        assert targets.tolist() == text[1:].tolist()
+
+
+def test_every_pass_has_an_order_of_its_own():
+    text = np.arange(100, dtype=np.int32)
+    windows = WordWindows(text, text, np.arange(1, 100), np.array([0, 99]), 2)
+    batches = WindowBatches(windows, 99, shuffle=True, generator=np.random.default_rng(0))
+    (_, first), (_, second) = next(iter(batches)), next(iter(batches))
+    assert not torch.equal(first, second)
+
+
+def test_windows_that_are_spread():
+    text = np.arange(101, dtype=np.int32)
+    windows = WordWindows(text, text, np.arange(1, 101), np.array([0, 100]), 2)
+    assert windows.spread(3).y.tolist() == [1, 50, 100]
+    assert len(windows.spread(1000)) == 100
+
+
+def test_batches_elsewhere_are_the_same():
+    windows = reader(order=3, hashed=True).read([SENTENCE, "a dream"])
+    there = WindowBatches(windows, 4)
+    for (context, target), (context_there, target_there) in zip(
+        WindowBatches(windows, 4), there._on_device(np.arange(len(windows))), strict=True
+    ):
+        assert torch.equal(context, context_there)
+        assert torch.equal(target, target_there)

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from sklearn_hashnlp.nn._adaptive_softmax import AdaptiveSoftmax
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 5, 11, 200])
+@pytest.mark.parametrize("in_features", [1, 3, 40])
+def test_probabilities(n_classes, in_features):
+    layer = AdaptiveSoftmax(in_features, n_classes)
+    x, target = torch.randn(6, in_features), torch.arange(6) % n_classes
+    log_probs, loss = layer(x, target)
+    every = layer.log_prob(x)
+    assert every.shape == (6, n_classes)
+    torch.testing.assert_close(every.exp().sum(1), torch.ones(6))
+    torch.testing.assert_close(log_probs, every.gather(1, target[:, None])[:, 0])
+    torch.testing.assert_close(loss, -log_probs.mean())
+
+
+def test_searches_and_draws():
+    layer, x = AdaptiveSoftmax(8, 30), torch.randn(5, 8)
+    every = layer.log_prob(x)
+    log_probs, classes = layer.topk(x, 4)
+    torch.testing.assert_close(log_probs, every.topk(4, dim=1).values)
+    assert torch.equal(layer.predict(x), classes[:, 0])
+    draws = torch.stack([layer.sample(x, generator=torch.Generator().manual_seed(s)) for s in range(2000)])
+    shares = torch.nn.functional.one_hot(draws, 30).double().mean(dim=0)
+    torch.testing.assert_close(shares, every.double().exp(), atol=0.04, rtol=0)
+
+
+def test_no_rows():
+    log_probs, loss = AdaptiveSoftmax(8, 30)(torch.empty(0, 8), torch.empty(0, dtype=torch.int64))
+    assert log_probs.shape == (0,)
+    assert loss.isnan()
+
+
+def test_cutoffs():
+    assert AdaptiveSoftmax(8, 100, cutoffs=[10, 50]).layer.cutoffs == [10, 50, 100]
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="n_classes must be 2 or more, got 1"):
+        AdaptiveSoftmax(8, 1)
+    with pytest.raises(ValueError, match="k must lie between 1 and the 5 classes, got 6"):
+        AdaptiveSoftmax(8, 5).topk(torch.randn(1, 8), 6)

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from sklearn_hashnlp.nn import NPLM, HashEmbedding, RowwiseAdagrad
+from sklearn_hashnlp.nn._history_hashes import history_hashes
+from sklearn_hashnlp.trees import huffman_tree, random_tree
+
+WORDS = 20
+RNG = np.random.default_rng(0)
+CONTEXTS = torch.from_numpy(RNG.integers(0, WORDS + 1, (9, 3)))
+TARGETS = torch.from_numpy(RNG.integers(0, WORDS, 9))
+
+
+def make(output="softmax", seed=0, **options):
+    torch.manual_seed(seed)
+    tree = huffman_tree(np.arange(1, WORDS + 1)) if output == "hsigmoid" else None
+    options = {"order": 4, "embedding_dim": 5, "hidden_size": 7, "num_classes": WORDS} | options
+    return NPLM(WORDS + 1, output=output, tree=tree, **options)
+
+
+@pytest.mark.parametrize("direct", [False, True])
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
+def test_the_equation(activation, direct):
+    model = make(activation=activation, direct_connections=direct).double()
+    x = model.embedding.weight[CONTEXTS].reshape(9, 15)
+    hidden, output = model.hidden_layer, model.output_layer
+    act = {"tanh": torch.tanh, "sigmoid": lambda z: 1 / (1 + (-z).exp())}[activation]
+    y = output.bias + act(hidden.bias + x @ hidden.weight.T) @ output.weight[:, :7].T
+    if direct:
+        y = y + x @ output.weight[:, 7:].T
+    expected = (y.exp() / y.exp().sum(1, keepdim=True)).log()
+    torch.testing.assert_close(model.log_prob(CONTEXTS), expected)
+    log_probs, loss = model(CONTEXTS, TARGETS)
+    torch.testing.assert_close(log_probs, expected[range(9), TARGETS])
+    torch.testing.assert_close(loss, -log_probs.mean())
+    assert model.hidden(CONTEXTS).shape == (9, 22 if direct else 7)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"direct_connections": True}, {"direct_connections": "hashed", "n_direct": 99}]
+)
+@pytest.mark.parametrize("output", ["softmax", "adaptive", "hsigmoid"])
+def test_all_ways_agree(output, options):
+    if options.get("direct_connections") == "hashed" and output != "hsigmoid":
+        with pytest.raises(ValueError, match="needs output='hsigmoid'"):
+            make(output, **options)
+        return
+    model = make(output, **options).double()
+    if output == "hsigmoid" and "n_direct" in options:
+        torch.nn.init.normal_(model.output_layer.direct)
+    every = model.log_prob(CONTEXTS)
+    assert every.shape == (9, WORDS)
+    torch.testing.assert_close(every.exp().sum(1), torch.ones(9).double())
+    torch.testing.assert_close(model(CONTEXTS, TARGETS)[0], every[range(9), TARGETS])
+    log_probs, words = model.topk(CONTEXTS, 3)
+    torch.testing.assert_close(log_probs, every.topk(3, dim=1).values)
+    assert torch.equal(model.predict(CONTEXTS), words[:, 0])
+    drawn = [model.sample(CONTEXTS, generator=torch.Generator().manual_seed(5)) for _ in range(2)]
+    assert torch.equal(*drawn)
+
+
+def test_hashed_connections_see_the_history():
+    model = make("hsigmoid", direct_connections="hashed", n_direct=2**16, padding_id=WORDS).double()
+    context = torch.tensor([[WORDS, WORDS, 3], [1, 2, 3]])
+    plain = model.log_prob(context)
+    features = history_hashes(context, WORDS)
+    torch.nn.init.normal_(model.output_layer.direct)
+    expected = model.output_layer.log_prob(model.hidden(context), features)
+    assert torch.equal(model.log_prob(context), expected)
+    assert (plain != expected).any(1).all()
+
+
+def test_a_mark_that_is_no_class():
+    assert make().log_prob(torch.full((1, 3), WORDS)).shape == (1, WORDS)
+    assert make(num_classes=None).num_classes == WORDS + 1
+
+
+@pytest.mark.parametrize("output", ["softmax", "hsigmoid"])
+def test_sparse_and_dense_train_alike(output):
+    trained = []
+    for sparse in (False, True):
+        model = make(output, sparse=sparse, direct_connections=True)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+        for _ in range(3):
+            optimizer.zero_grad()
+            model(CONTEXTS, TARGETS)[1].backward()
+            assert model.embedding.weight.grad.is_sparse is sparse
+            optimizer.step()
+        trained.append(model.state_dict())
+    for name, value in trained[0].items():
+        torch.testing.assert_close(value, trained[1][name], msg=name)
+
+
+@pytest.mark.parametrize("output", ["softmax", "adaptive", "hsigmoid"])
+def test_it_learns(output):
+    model = make(output, sparse=True, hidden_size=40)
+    optimizer = RowwiseAdagrad(model.parameters(), lr=0.3)
+    for _ in range(100):
+        optimizer.zero_grad()
+        _, loss = model(CONTEXTS, TARGETS)
+        loss.backward()
+        optimizer.step()
+    assert loss < 0.1
+    assert torch.equal(model.predict(CONTEXTS), TARGETS)
+
+
+def test_greedy_search():
+    model = make("hsigmoid")
+    assert model.predict(CONTEXTS, search="greedy").shape == (9,)
+    with pytest.raises(ValueError, match="has no tree: search must be 'exact', got 'greedy'"):
+        make("softmax").predict(CONTEXTS, search="greedy")
+
+
+@torch.no_grad()
+def test_how_it_starts():
+    torch.manual_seed(0)
+    sizes = {"embedding_dim": 60, "hidden_size": 80, "order": 4, "output": "softmax"}
+    default = NPLM(500, **sizes)
+    assert default.embedding.weight.std() == pytest.approx(0.1, rel=0.05)
+    assert default.hidden_layer.weight.abs().max() <= 1 / math.sqrt(180)
+    uniform = NPLM(500, **sizes, init="uniform")
+    for values, least in ((uniform.embedding.weight, -1), (uniform.hidden_layer.weight, -1)):
+        assert (values.min(), values.max()) == (pytest.approx(least, abs=0.01), pytest.approx(1, abs=0.01))
+    assert 0 <= uniform.hidden_layer.bias.min() < uniform.hidden_layer.bias.max() <= 1
+    reference = NPLM(500, **sizes, init="reference")
+    assert reference.embedding.weight.std() == pytest.approx(0.001, rel=0.05)
+    assert reference.hidden_layer.weight.std() == pytest.approx(1 / math.sqrt(8 * 60), rel=0.05)
+    assert not reference.hidden_layer.bias.any()
+
+
+def test_dropout():
+    model = make(dropout=0.5, embedding_dropout=0.5)
+    model.dropout.generator = model.embedding_dropout.generator = torch.Generator().manual_seed(0)
+    first = model.hidden(CONTEXTS)
+    assert (first == 0).any()
+    assert not torch.equal(first, model.hidden(CONTEXTS))
+    model.eval()
+    assert torch.equal(model.hidden(CONTEXTS), make().eval().hidden(CONTEXTS))
+
+
+def test_words_by_hash():
+    torch.manual_seed(0)
+    hashed = HashEmbedding(1000, 100, 5, append_weight=False, sparse=True)
+    model = make("hsigmoid", embedding=hashed, sparse=True)
+    far = torch.tensor([[2**31 - 1, 0, 7]])
+    assert model.log_prob(far).exp().sum().item() == pytest.approx(1)
+    model(far, torch.tensor([3]))[1].backward()
+    assert hashed.pool.grad.is_sparse
+
+
+def test_a_single_class():
+    model = NPLM(3, 2, 4, 4, num_classes=1, tree=huffman_tree(1))
+    log_probs, loss = model(torch.tensor([[0], [2]]), torch.zeros(2, dtype=torch.int64))
+    assert log_probs.tolist() == [0, 0]
+    assert loss == 0
+    assert model.predict(torch.tensor([[1]])).tolist() == [0]
+
+
+def test_it_is_copied():
+    model = make("hsigmoid", direct_connections="hashed", n_direct=50)
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert torch.equal(other.log_prob(CONTEXTS), model.log_prob(CONTEXTS))
+
+
+@pytest.mark.parametrize("output", ["softmax", "hsigmoid"])
+def test_autocast(output):
+    model = make(output)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        log_probs, loss = model(CONTEXTS, TARGETS)
+        loss.backward()
+    assert log_probs.dtype == torch.float32
+    torch.testing.assert_close(log_probs, model(CONTEXTS, TARGETS)[0], atol=0.05, rtol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order": 1}, "order must be 2 or more, got 1"),
+        ({"hidden_size": 0}, "hidden_size must be 1 or more, got 0"),
+        ({"output": "soft"}, "output must be one of .*, got 'soft'"),
+        ({"activation": "relu"}, "activation must be one of .*, got 'relu'"),
+        ({"init": "zero"}, "init must be one of .*, got 'zero'"),
+        ({"direct_connections": "dense"}, "must be False, True or 'hashed', got 'dense'"),
+        ({"output": "hsigmoid"}, "needs a tree"),
+        ({"output": "hsigmoid", "tree": random_tree(9)}, "the tree must have 10 classes, .*, got 9"),
+        ({"tree": random_tree(10)}, "has no tree"),
+    ],
+)
+def test_refusals(options, message):
+    with pytest.raises(ValueError, match=message):
+        NPLM(10, **{"output": "softmax", **options})
+
+
+def test_contexts_of_another_length():
+    with pytest.raises(ValueError, match=r"context must have shape \(rows, 3\).*got \(2, 4\)"):
+        make().log_prob(torch.zeros(2, 4, dtype=torch.int64))
+
+
+def test_gradients_against_plain_torch():
+    model = make(direct_connections=True).double()
+    model(CONTEXTS, TARGETS)[1].backward()
+    parameters = {name: value.detach().clone().requires_grad_() for name, value in model.named_parameters()}
+    x = functional.embedding(CONTEXTS, parameters["embedding.weight"]).flatten(1)
+    hidden = torch.tanh(functional.linear(x, parameters["hidden_layer.weight"], parameters["hidden_layer.bias"]))
+    y = torch.cat([hidden, x], 1) @ parameters["output_layer.weight"].T + parameters["output_layer.bias"]
+    functional.cross_entropy(y, TARGETS).backward()
+    for name, value in model.named_parameters():
+        torch.testing.assert_close(value.grad, parameters[name].grad, msg=name)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("output", ["softmax", "adaptive", "hsigmoid"])
+def test_on_cuda(output):
+    model = make(output, sparse=True)
+    there = copy.deepcopy(model).to("cuda")
+    torch.testing.assert_close(there.log_prob(CONTEXTS.cuda()).cpu(), model.log_prob(CONTEXTS), atol=1e-5, rtol=1e-5)
+    _, loss = there(CONTEXTS.cuda(), TARGETS.cuda())
+    loss.backward()
+    assert there.embedding.weight.grad.device.type == "cuda"

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from sklearn_hashnlp.nn._seeded_dropout import SeededDropout
+
+
+def seeded(p: float) -> SeededDropout:
+    dropout = SeededDropout(p)
+    dropout.generator = torch.Generator().manual_seed(3)
+    return dropout
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_as_many_are_dropped_as_it_says(p):
+    out = seeded(p)(torch.ones(200, 100))
+    assert abs((out == 0).double().mean() - p) < 0.01
+    assert set(out.unique().tolist()) == {0.0, torch.tensor(1 / (1 - p)).item()} or len(out.unique()) == 2
+    assert abs(out.mean() - 1) < 0.05
+
+
+def test_its_generator_alone_decides():
+    before = torch.get_rng_state()
+    first, second = seeded(0.5)(torch.ones(100)), seeded(0.5)(torch.ones(100))
+    assert torch.equal(first, second)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_without_a_generator_it_is_torchs():
+    torch.manual_seed(0)
+    first = SeededDropout(0.5)(torch.ones(100))
+    torch.manual_seed(0)
+    assert torch.equal(first, torch.nn.Dropout(0.5)(torch.ones(100)))
+
+
+def test_ends():
+    x = torch.randn(5)
+    assert torch.equal(seeded(0.0)(x), x)
+    assert not seeded(1.0)(x).any()
+    assert seeded(0.5).eval()(x) is x
+
+
+def test_gradients():
+    x = torch.ones(50, dtype=torch.float64, requires_grad=True)
+    dropout = seeded(0.5)
+    out = dropout(x)
+    out.sum().backward()
+    assert torch.equal(x.grad, out.detach())
