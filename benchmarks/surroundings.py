@@ -1,40 +1,5 @@
 """What a benchmark ran on: the part of every result that says where and with what."""
 
-from __future__ import annotations
+from sklearn_hashnlp.experiments._surroundings import surroundings
 
-import datetime
-import importlib.metadata
-import os
-import platform
-from pathlib import Path
-from typing import Any
-
-
-def surroundings(*packages: str) -> dict[str, Any]:
-    """Describe the day, the machine and the versions.
-
-    Parameters
-    ----------
-    *packages : str
-        The installed packages whose versions matter.
-
-    Returns
-    -------
-    dict
-        To stand in the benchmark's JSON.
-    """
-    return {
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "machine": {"processor": _processor(), "cores": os.cpu_count(), "system": platform.system()},
-        "versions": {"python": platform.python_version()}
-        | {name: importlib.metadata.version(name) for name in packages},
-    }
-
-
-def _processor() -> str:
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        for line in information.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+__all__ = ["surroundings"]

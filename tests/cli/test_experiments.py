@@ -34,7 +34,7 @@ def test_one_experiment_with_its_settings(hashnlp: Any) -> None:
     out = hashnlp("experiments", "list", "reversal").out
     assert "additive attention" in out
     (line,) = [line for line in out.splitlines() if line.startswith("batch_size")]
-    assert line.rstrip().split(maxsplit=2)[1:] == ["32", "strings of a training step; 1 is the source's"]
+    assert line.rstrip().split(maxsplit=2)[1:] == ["16", "strings of a training step; 1 is the source's"]
 
 
 def test_a_run_prints_a_table_and_adds_lines(hashnlp: Any, tmp_path: Path) -> None:
