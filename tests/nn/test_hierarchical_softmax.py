@@ -380,7 +380,7 @@ def test_autocast_gives_single_precision(dtype, way, monkeypatch):
     for tree in (complete_tree(9), MIXED):
         layer = make(tree, n_direct=9, dtype=torch.float32)
         below = torch.nn.Linear(4, 3)
-        inputs, target, features = batch_for(layer, 6)
+        _, target, features = batch_for(layer, 6)
         rows = torch.randn(6, 4)
         expected = layer(below(rows), target, features)[0]
         with torch.autocast("cpu", dtype=dtype):
