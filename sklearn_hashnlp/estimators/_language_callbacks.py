@@ -37,7 +37,10 @@ class SeedEpochs(Callback):  # type: ignore[misc]
         of_order, of_dropout, of_words = np.random.SeedSequence((self.seed, len(net.history))).generate_state(3)
         self.generator.bit_generator.state = np.random.default_rng(of_order).bit_generator.state
         for layer, seed in ((net.module_.dropout, of_dropout), (net.module_.embedding_dropout, of_words)):
-            layer.generator = torch.Generator(net.device).manual_seed(int(seed))
+            if torch.device(net.device).type == "cpu":
+                layer.generator = np.random.default_rng(seed)
+            else:
+                layer.generator = torch.Generator(net.device).manual_seed(int(seed))
 
     def on_train_end(self, net: Any, **_: Any) -> None:
         """Leave the module as it was."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+
+_STEPS = 2**16
 
 
 class SeededDropout(nn.Dropout):
     """:class:`torch.nn.Dropout` that draws from ``generator`` where it has one.
 
-    A network whose dropout is repeatable need not seed the generator that everybody draws from.
+    A network whose dropout is repeatable need not seed the generator that everybody draws from. With numpy's generator,
+    which on the CPU is many times faster than torch's, ``p`` is rounded to a multiple of 2**-16.
 
     Parameters
     ----------
@@ -18,22 +22,21 @@ class SeededDropout(nn.Dropout):
 
     Attributes
     ----------
-    generator : torch.Generator or None
-        Where it draws from, of the input's device; None is torch's own.
+    generator : numpy.random.Generator, torch.Generator of the input's device or None
+        Where it draws from; None is torch's own.
 
     Examples
     --------
-    >>> import torch
+    >>> import numpy as np, torch
     >>> dropout, ones = SeededDropout(0.5), torch.ones(100)
-    >>> dropout.generator = torch.Generator().manual_seed(0)
+    >>> dropout.generator = np.random.default_rng(0)
     >>> first = dropout(ones)
-    >>> dropout.generator.manual_seed(0)
-    <torch...Generator ...>
+    >>> dropout.generator = np.random.default_rng(0)
     >>> bool((dropout(ones) == first).all())
     True
     """
 
-    generator: torch.Generator | None = None
+    generator: np.random.Generator | torch.Generator | None = None
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name for it
         """Drop elements while training.
@@ -50,5 +53,9 @@ class SeededDropout(nn.Dropout):
         """
         if self.generator is None or not self.training or self.p == 0.0:
             return super().forward(input)
-        kept = torch.empty_like(input, requires_grad=False).bernoulli_(1 - self.p, generator=self.generator)
+        if isinstance(self.generator, torch.Generator):
+            kept = torch.empty_like(input, requires_grad=False).bernoulli_(1 - self.p, generator=self.generator)
+        else:
+            draws = self.generator.integers(_STEPS, size=tuple(input.shape), dtype=np.uint16)
+            kept = torch.from_numpy(draws >= round(self.p * _STEPS)).to(input)
         return input * kept.div_(1 - self.p) if self.p < 1 else input * kept
