@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
@@ -12,7 +13,7 @@ from skorch import NeuralNet
 from skorch.callbacks import Callback
 from torch import Tensor
 
-_MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: asking CUDA for a loss means waiting for it
+MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: asking CUDA for a loss means waiting for it
 
 
 class LeanNet(NeuralNet):  # type: ignore[misc]
@@ -129,14 +130,14 @@ class LeanNet(NeuralNet):  # type: ignore[misc]
             return
         before, after = self.hooks("on_batch_begin"), self.hooks("on_batch_end")
         # Who is called after a batch may want its loss.
-        measured_every = 1 if after else _MEASURED_EVERY[torch.device(self.device).type]
+        measured_every = 1 if after else MEASURED_EVERY[torch.device(self.device).type]
         records: list[dict[str, Any]] = self.history[-1]["batches"]
         n_batches, waiting = 0, []
-        for batch in iterator:
+        for batch, take_step in self.steps(iterator, training, partial(step_fn, **fit_params)):
             records.append({f"{prefix}_batch_size": len(batch[0])})
             for hook in before:
                 hook(self, batch=batch, training=training)
-            step = step_fn(batch, **fit_params)
+            step = take_step()
             n_batches += 1
             waiting.append({f"{prefix}_{name}": step[name].detach() for name in self.measures if name in step})
             if len(waiting) == measured_every:
@@ -148,6 +149,27 @@ class LeanNet(NeuralNet):  # type: ignore[misc]
                 break
         self._record(records, waiting, training)
         self.history.record(f"{prefix}_batch_count", n_batches)
+
+    def steps(
+        self, iterator: Any, training: bool, step_fn: Callable[[Any], dict[str, Any]]
+    ) -> Iterable[tuple[Any, Callable[[], dict[str, Any]]]]:
+        """Give each batch together with what is to be done with it.
+
+        Parameters
+        ----------
+        iterator : iterable of batches
+            The batches.
+        training : bool
+            Whether to learn from them.
+        step_fn : callable
+            Takes a step with a batch.
+
+        Returns
+        -------
+        iterable of (batch, callable)
+            Each batch, and what takes its step.
+        """
+        return ((batch, partial(step_fn, batch)) for batch in iterator)
 
     def hooks(self, name: str) -> list[Callable[..., None]]:
         """Give the methods of that name of those callbacks that do something there.

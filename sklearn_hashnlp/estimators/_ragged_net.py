@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from joblib import cpu_count
 from numpy.typing import NDArray
 from skorch import NeuralNetClassifier
-from skorch.callbacks import Callback, EpochTimer, PassthroughScoring, PrintLog
+from skorch.callbacks import EpochTimer, PassthroughScoring, PrintLog
 from skorch.history import History
 from skorch.utils import TeeGenerator
 from torch import Tensor, nn
@@ -23,6 +21,7 @@ from sklearn_hashnlp.estimators._batches import RaggedBatches, RaggedRows
 from sklearn_hashnlp.estimators._compiled_training import CompiledTraining, trains_compiled
 from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings
 from sklearn_hashnlp.estimators._in_threads import in_threads
+from sklearn_hashnlp.estimators._lean_net import LeanNet
 from sklearn_hashnlp.estimators._net_optimizer import pack_optimizer, unpack_optimizer
 from sklearn_hashnlp.estimators._ragged_batch import RaggedBatch
 from sklearn_hashnlp.estimators._row_losses import SoftmaxLoss
@@ -31,36 +30,28 @@ from sklearn_hashnlp.nn import RowwiseAdagrad
 
 PREDICT_ROWS = 1024
 PREDICT_VALUES = 2**18  # long rows: some 40 MB of component vectors at the default sizes
-_MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: asking CUDA for a loss means waiting for it
 _DIVERGED = (
     "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate; and with "
     "normalize=None scale X down, or set normalize='l2'."
 )
 
 
-class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
+class RaggedNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]
     """A skorch classifier of class numbers whose batches are :class:`RaggedBatch`.
 
     Its criterion gives one loss a row, of which the mean is taken, weighted where the rows are. Its history holds the
-    validation accuracy. A callback that ends training, by raising ``KeyboardInterrupt`` at the end of an epoch as
-    skorch's do, does so after all the others have had their turn.
-
-    What skorch does for every batch takes longer than the batch. So only those callbacks are called for a batch that
-    have something to do then, and the optimiser is given no closure.
+    validation accuracy.
 
     Attributes
     ----------
-    deadline : float or None
-        The time, by :func:`time.perf_counter`, at which training ends as if a callback had ended it. The epoch is cut
-        short after the batch in which the time comes, and closed.
     multilabel : bool
         Whether a row may have several classes: :meth:`predict` then tells those with a probability above a half.
-    interrupted_ : bool
-        Whether training was ended by something else than such a callback: by the user.
     """
 
-    deadline: float | None = None
     multilabel = False
+    measures: ClassVar[tuple[str, ...]] = ("loss", "acc")
+    last_measure: ClassVar[str] = "valid_acc"
+    divergence: ClassVar[str] = _DIVERGED
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Give what :func:`net_from_state` needs to make this net again.
@@ -111,66 +102,6 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
             ("valid_acc", PassthroughScoring("valid_acc", lower_is_better=False)),
             ("print_log", PrintLog()),
         ]
-
-    def notify(self, method_name: str, **cb_kwargs: Any) -> None:
-        """Call a method of every callback.
-
-        Parameters
-        ----------
-        method_name : str
-            Which.
-        **cb_kwargs : dict
-            Handed on to it.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            If a callback ends training.
-        """
-        if method_name != "on_epoch_end":
-            super().notify(method_name, **cb_kwargs)
-            return
-        stop = None
-        self.on_epoch_end(self, **cb_kwargs)
-        for _, callback in self.callbacks_:
-            try:
-                callback.on_epoch_end(self, **cb_kwargs)
-            except KeyboardInterrupt as interrupt:
-                stop = interrupt  # the last line is yet to be printed
-        if self._time_is_over():
-            stop = KeyboardInterrupt()
-        if stop is not None:
-            self._ended_by_callback = True
-            raise stop
-
-    def fit_loop(self, *args: Any, **kwargs: Any) -> RaggedNet:
-        """Train, and leave no epoch in the history that was not finished.
-
-        Parameters
-        ----------
-        *args, **kwargs
-            As skorch's.
-
-        Returns
-        -------
-        RaggedNet
-            Itself.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            If training was ended, for :meth:`partial_fit` to take as an end.
-        """
-        self.interrupted_ = self._ended_by_callback = False
-        try:
-            super().fit_loop(*args, **kwargs)
-        except KeyboardInterrupt:
-            self.interrupted_ = not self._ended_by_callback
-            last = "train_loss" if self.train_split is None else "valid_acc"  # what an epoch's end records last
-            if self.history and last not in self.history[-1]:
-                del self.history[-1]
-            raise
-        return self
 
     def infer(self, x: RaggedBatch) -> Tensor:
         """Score one batch.
@@ -266,57 +197,29 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
             losses = losses * X.row_weights.to(y_pred.device)
         return losses.mean()
 
-    def run_single_epoch(
-        self, iterator: Any, training: bool, prefix: str, step_fn: Callable[..., dict[str, Any]], **fit_params: Any
-    ) -> None:
-        """Go through the batches once.
+    def steps(
+        self, iterator: Any, training: bool, step_fn: Callable[[Any], dict[str, Any]]
+    ) -> Iterable[tuple[Any, Callable[[], dict[str, Any]]]]:
+        """Give each batch together with what is to be done with it.
 
         Parameters
         ----------
-        iterator : RaggedBatches or None
-            The batches; None does nothing.
+        iterator : RaggedBatches
+            The batches.
         training : bool
-            Whether to learn from them.
-        prefix : str
-            Begins the names in the history.
+            Whether to learn from them, through kernels alone where they do.
         step_fn : callable
-            What to do with a batch.
-        **fit_params : dict
-            Handed on to it.
+            Takes a step with a batch.
 
-        Raises
-        ------
-        ValueError
-            If a loss is infinite or not a number in training: nothing can be learned from there on.
+        Returns
+        -------
+        iterable of (batch, callable)
+            Each batch, and what takes its step.
         """
-        if iterator is None:
-            return
-        before, after = self._hooks("on_batch_begin"), self._hooks("on_batch_end")
-        # Who is called after a batch may want its loss.
-        measured_every = 1 if after else _MEASURED_EVERY[torch.device(self.device).type]
-        records: list[dict[str, Any]] = self.history[-1]["batches"]
-        n_batches, waiting = 0, []
         if training and self._trains_compiled():
             self._set_training(True)
-            steps = CompiledTraining(self.module_, self.optimizer_).steps(iterator)
-        else:
-            steps = ((batch, partial(step_fn, batch, **fit_params)) for batch in iterator)
-        for batch, take_step in steps:
-            records.append({f"{prefix}_batch_size": len(batch[0])})
-            for hook in before:
-                hook(self, batch=batch, training=training)
-            step = take_step()
-            n_batches += 1
-            waiting.append({f"{prefix}_{name}": step[name].detach() for name in ("loss", "acc") if name in step})
-            if len(waiting) == measured_every:
-                _record(records, waiting, training)
-                waiting = []
-            for hook in after:
-                hook(self, batch=batch, training=training, **step)
-            if training and self._time_is_over():
-                break
-        _record(records, waiting, training)
-        self.history.record(f"{prefix}_batch_count", n_batches)
+            return CompiledTraining(self.module_, self.optimizer_).steps(iterator)
+        return super().steps(iterator, training, step_fn)
 
     def train_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
         """Learn from one batch.
@@ -345,7 +248,7 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
         scores = self.infer(rows)
         loss = self.get_loss(scores, targets, X=rows, training=True)
         torch.autograd.backward(loss)
-        for hook in self._hooks("on_grad_computed"):
+        for hook in self.hooks("on_grad_computed"):
             parameters = TeeGenerator(self.get_all_learnable_params())
             hook(self, named_parameters=parameters, batch=batch, training=True)
         self.optimizer_.step()
@@ -354,17 +257,9 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
     def _trains_compiled(self) -> bool:
         return (
             type(self.criterion_) is SoftmaxLoss
-            and not self._hooks("on_grad_computed")
+            and not self.hooks("on_grad_computed")
             and trains_compiled(self.module_, self.optimizer_)
         )
-
-    def _hooks(self, name: str) -> list[Callable[..., None]]:
-        """Give the methods of that name of those callbacks that do something there."""
-        methods = (getattr(callback, name) for _, callback in self.callbacks_)
-        return [method for method in methods if getattr(method, "__func__", None) is not getattr(Callback, name)]
-
-    def _time_is_over(self) -> bool:
-        return self.deadline is not None and time.perf_counter() >= self.deadline
 
     def check_scores(self, rows: RaggedRows) -> None:
         """Make sure that the last step, whose loss nobody sees, left usable weights.
@@ -401,17 +296,6 @@ class RaggedNet(NeuralNetClassifier):  # type: ignore[misc]
         scores, targets = step["y_pred"], batch[1].to(step["y_pred"].device)
         right = scores.argmax(dim=1) == targets if targets.dim() == 1 else ((scores > 0) == (targets > 0)).all(dim=1)
         return step | {"acc": right.double().mean()}
-
-
-def _record(records: list[dict[str, Any]], waiting: list[dict[str, Tensor]], training: bool) -> None:
-    if not waiting:
-        return
-    names = list(waiting[0])
-    values = torch.stack([measures[name] for measures in waiting for name in names]).tolist()
-    for place, record in enumerate(records[-len(waiting) :]):
-        record.update(zip(names, values[place * len(names) :], strict=False))
-    if training and not all(map(math.isfinite, values)):
-        raise ValueError(_DIVERGED)
 
 
 def make_net(architecture: dict[str, Any], device: str) -> RaggedNet:

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import accuracy_score, f1_score
 from skorch.callbacks import Callback, EpochScoring
 
-from sklearn_hashnlp.estimators import _ragged_net
+from sklearn_hashnlp.estimators import _lean_net
 from sklearn_hashnlp.estimators._batches import RaggedBatches, RaggedRows
 from sklearn_hashnlp.estimators._best_weights import FILE_NAME
 from sklearn_hashnlp.estimators._checkpoint_file import read_checkpoint
@@ -246,7 +246,7 @@ def test_only_callbacks_that_do_something_for_a_batch_are_called_then():
         (kind, True, value) for n in (200, 50) for kind, value in (("begin", n), ("gradients", names), ("end", (n, 3)))
     ]
     assert count.calls == [*expected, ("begin", False, 83), ("end", False, (83, 3))]
-    assert {method.__self__ for name in ("on_batch_begin", "on_batch_end") for method in net._hooks(name)} == {count}
+    assert {method.__self__ for name in ("on_batch_begin", "on_batch_end") for method in net.hooks(name)} == {count}
     records = net.history[0, "batches"]
     assert [set(record) for record in records] == [
         {"train_batch_size", "train_loss"},
@@ -262,7 +262,7 @@ def test_losses_that_are_asked_for_later_are_the_same(every, monkeypatch):
         return [batch for epoch in net.history for batch in epoch["batches"]]
 
     expected = trained(valid_rows=VALID_ROWS)
-    monkeypatch.setitem(_ragged_net._MEASURED_EVERY, "cpu", every)
+    monkeypatch.setitem(_lean_net.MEASURED_EVERY, "cpu", every)
     found = trained(valid_rows=VALID_ROWS)
     assert records(found) == records(expected)
     assert (
