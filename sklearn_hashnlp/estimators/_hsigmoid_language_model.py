@@ -88,6 +88,8 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         Step size.
     bias_learning_rate : float, default=1.0
         What the step size of the hidden layer's bias is multiplied by.
+    direct_learning_rate : float, default=1.0
+        What that of the hashed direct connections is multiplied by.
     learning_rate_schedule : {"constant", "linear"}, default="constant"
         ``"linear"``: the step size falls linearly to zero over ``max_epochs``.
     lr_plateau : (int, float) or None, default=None
@@ -205,6 +207,7 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         "optimizer": [StrOptions({"adagrad", "adam"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "bias_learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "direct_learning_rate": [Interval(Real, 0, None, closed="neither")],
         "learning_rate_schedule": [StrOptions({"constant", "linear"})],
         "lr_plateau": [tuple, list, None],
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
@@ -249,6 +252,7 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         optimizer: str = "adagrad",
         learning_rate: float = 0.1,
         bias_learning_rate: float = 1.0,
+        direct_learning_rate: float = 1.0,
         learning_rate_schedule: str = "constant",
         lr_plateau: tuple[int, float] | list[float] | None = None,
         max_epochs: int = 5,
@@ -289,6 +293,7 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         self.optimizer = optimizer
         self.learning_rate = learning_rate
         self.bias_learning_rate = bias_learning_rate
+        self.direct_learning_rate = direct_learning_rate
         self.learning_rate_schedule = learning_rate_schedule
         self.lr_plateau = lr_plateau
         self.max_epochs = max_epochs

@@ -17,7 +17,12 @@ OPTIMIZERS: Final[dict[str, Any]] = {"adagrad": RowwiseAdagrad, "adam": RowwiseA
 
 
 def make_language_optimizer(
-    module: NPLM, name: str, learning_rate: float, bias_learning_rate: float
+    module: NPLM,
+    name: str,
+    learning_rate: float,
+    *,
+    bias_learning_rate: float = 1.0,
+    direct_learning_rate: float = 1.0,
 ) -> RowwiseAdagrad | RowwiseAdam:
     """Make an optimiser that has gathered nothing yet.
 
@@ -29,17 +34,24 @@ def make_language_optimizer(
         Which.
     learning_rate : float
         Step size.
-    bias_learning_rate : float
+    bias_learning_rate : float, default=1.0
         What that of the hidden layer's bias is multiplied by.
+    direct_learning_rate : float, default=1.0
+        What that of the hashed direct connections is multiplied by.
 
     Returns
     -------
     RowwiseAdagrad or RowwiseAdam
         The optimiser.
     """
-    bias = module.hidden_layer.bias
-    others = [parameter for parameter in module.parameters() if parameter is not bias]
-    groups = [{"params": others}, {"params": [bias], "lr": learning_rate * bias_learning_rate}]
+    parameters = dict(module.named_parameters())
+    factors = {"hidden_layer.bias": bias_learning_rate, "output_layer.direct": direct_learning_rate}
+    groups: list[dict[str, Any]] = [{"params": [parameters[key] for key in parameters if key not in factors]}]
+    groups += [
+        {"params": [parameters[key]], "lr": learning_rate * factor}
+        for key, factor in factors.items()
+        if key in parameters
+    ]
     made: RowwiseAdagrad | RowwiseAdam = OPTIMIZERS[name](groups, lr=learning_rate)
     return made
 
@@ -98,7 +110,7 @@ def unpack_language_optimizer(
     """
     if values["optimizer"] not in OPTIMIZERS:
         raise ValueError(f"The optimizer must be one of {tuple(OPTIMIZERS)}, got {values['optimizer']!r}.")
-    optimizer = make_language_optimizer(module, values["optimizer"], 0.0, 1.0)
+    optimizer = make_language_optimizer(module, values["optimizer"], 0.0)
     for group, rate in zip(optimizer.param_groups, values["learning_rates"], strict=True):
         group["lr"] = rate
     for name, parameter in module.named_parameters():

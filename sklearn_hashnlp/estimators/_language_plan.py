@@ -18,6 +18,8 @@ class LanguagePlan:
         Step size.
     bias_learning_rate : float
         What the step size of the hidden layer's bias is multiplied by.
+    direct_learning_rate : float
+        What that of the hashed direct connections is multiplied by.
     schedule : {"constant", "linear"}
         Whether the step size falls linearly, to 0 after the last planned step.
     lr_plateau : (int, float) or None
@@ -47,6 +49,7 @@ class LanguagePlan:
     optimizer: str
     learning_rate: float
     bias_learning_rate: float
+    direct_learning_rate: float
     schedule: str
     lr_plateau: tuple[int, float] | None
     max_epochs: int
@@ -81,6 +84,7 @@ def language_plan(estimator: Any, seed: int) -> LanguagePlan:
         optimizer=estimator.optimizer,
         learning_rate=float(estimator.learning_rate),
         bias_learning_rate=float(estimator.bias_learning_rate),
+        direct_learning_rate=float(estimator.direct_learning_rate),
         schedule=estimator.learning_rate_schedule,
         lr_plateau=None if plateau is None else (int(plateau[0]), float(plateau[1])),
         max_epochs=int(estimator.max_epochs),

@@ -80,7 +80,13 @@ def train_language(
         If training diverges.
     """
     started = time.perf_counter()
-    optimizer = make_language_optimizer(net.module_, plan.optimizer, plan.learning_rate, plan.bias_learning_rate)
+    optimizer = make_language_optimizer(
+        net.module_,
+        plan.optimizer,
+        plan.learning_rate,
+        bias_learning_rate=plan.bias_learning_rate,
+        direct_learning_rate=plan.direct_learning_rate,
+    )
     hand_over(net.optimizer_, optimizer)
     if interrupted is not None:
         for group, rate in zip(optimizer.param_groups, interrupted.learning_rates, strict=True):

@@ -172,6 +172,8 @@ def rates_of(model, **options):
 
 def test_step_sizes():
     assert rates_of(make(bias_learning_rate=2.0)) == [[0.1, 0.2]] * 3
+    hashed = make(direct_connections="hashed", n_direct=99, direct_learning_rate=0.5)
+    assert rates_of(hashed) == [[0.1, 0.1, 0.05]] * 3
     first, second, third = (rate for rate, _ in rates_of(make(learning_rate_schedule="linear")))
     assert 0.1 > first > second > third > 0
     assert first - second == pytest.approx(second - third)
