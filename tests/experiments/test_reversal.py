@@ -10,9 +10,7 @@ import pytest
 
 from sklearn_hashnlp.experiments import Recipe, get_recipe, run_recipe
 
-TINY = replace(
-    get_recipe("reversal").quick, n_symbols=5, max_length=2, n_train=80, encoder_size=20, learning_rate=0.02
-)
+TINY = replace(get_recipe("reversal").quick, n_symbols=5, max_length=2, n_train=80, encoder_size=20, learning_rate=0.02)
 
 
 def run(**changes: Any) -> list[dict[str, Any]]:
