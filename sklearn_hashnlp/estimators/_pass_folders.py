@@ -170,7 +170,7 @@ class KeepPasses(Callback):  # type: ignore[misc]
             return
         kept = {last, best_epoch(net.history, self.first)} if self.keep == "best" else {last}
         for number in self.passes.numbers():
-            if self.first < number < last and number not in kept:
+            if number > self.first and number not in kept:
                 self.passes.remove(number)
 
 

@@ -156,6 +156,8 @@ def test_sentences_are_held_out():
     assert "valid_loss" in model.history_[0]
     other = make(early_stopping=True, validation_fraction=0.2, random_state=5).fit([*SENTENCES, "zebra"])
     assert bytes_of(other) != bytes_of(model)
+    unique = make(early_stopping=True, validation_fraction=0.2).fit([f"word{number}" for number in range(10)])
+    assert len(unique.vocabulary_) == 8 + 3  # words are learned from those that are trained on alone
     with pytest.raises(ValueError, match="cannot hold a sentence out of one"):
         make(early_stopping=True).fit(["a b"])
 
@@ -188,6 +190,35 @@ def test_step_sizes():
             rate, waited = rate / 2, 0
     assert rates == expected
     assert rates[-1] < 1
+
+
+class Orders(Callback):
+    def on_train_begin(self, net, **kwargs):
+        self.orders: list[list[int]] = []
+
+    def on_epoch_begin(self, net, **kwargs):
+        self.orders.append([])
+
+    def on_batch_begin(self, net, batch=None, training=False, **kwargs):
+        self.orders[-1] += batch[1].tolist() if training else []
+
+
+def test_orders():
+    orders = Orders()
+    make(callbacks=[orders]).fit(SENTENCES)
+    first, second, third = orders.orders
+    assert first != second != third != first
+    assert sorted(first) == sorted(second) == sorted(third)
+    make(callbacks=[orders], shuffle=False).fit(SENTENCES)
+    assert orders.orders[0] == orders.orders[1] != sorted(first)
+    masks = []
+
+    class Masks(Callback):
+        def on_epoch_begin(self, net, **kwargs):
+            masks.append(net.module_.dropout.generator.random())
+
+    make(callbacks=[Masks()], dropout=0.5).fit(SENTENCES)
+    assert len(set(masks)) == 3
 
 
 def test_what_is_noted_every_few_steps(capsys):
@@ -283,14 +314,16 @@ class KillAt(Callback):
             raise KilledError
 
 
-@pytest.mark.parametrize("epoch", [1, 2, 5])
+STOPPING = {"early_stopping": True, "learning_rate": 1.0, "n_iter_no_change": 3}
+
+
 @pytest.mark.parametrize(
-    "options",
+    ("options", "epoch"),
     [
-        *VARIED,
-        {"early_stopping": True, "learning_rate": 1.0, "lr_plateau": (1, 0.5), "n_iter_no_change": 3},
-        {"early_stopping": True, "learning_rate": 1.0, "embedding": "hash", "n_buckets": 50, "n_embeddings": 99},
-        {"learning_rate_schedule": "linear", "log_every": 4},
+        *((options, 3) for options in VARIED),
+        *((STOPPING | {"lr_plateau": (1, 0.5)}, epoch) for epoch in (1, 2, 5)),
+        (STOPPING | {"embedding": "hash", "n_buckets": 50, "n_embeddings": 99}, 4),
+        ({"learning_rate_schedule": "linear", "log_every": 4}, 2),
     ],
     ids=str,
 )
