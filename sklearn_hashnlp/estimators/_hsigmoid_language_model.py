@@ -58,7 +58,7 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         Size of that table.
     activation : {"tanh", "sigmoid"}, default="tanh"
         Of the hidden layer.
-    dropout : float, default=0.0
+    dropout : float, default=0.25
         Share of the hidden layer that is dropped in training.
     embedding_dropout : float, default=0.0
         Share of the word vectors' elements that is dropped in training.
@@ -90,7 +90,7 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         What the step size of the hidden layer's bias is multiplied by.
     direct_learning_rate : float, default=1.0
         What that of the hashed direct connections is multiplied by.
-    learning_rate_schedule : {"constant", "linear"}, default="constant"
+    learning_rate_schedule : {"constant", "linear"}, default="linear"
         ``"linear"``: the step size falls linearly to zero over ``max_epochs``.
     lr_plateau : (int, float) or None, default=None
         Patience and factor: the step size is multiplied by the factor after so many epochs without a smaller validation
@@ -239,7 +239,7 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         direct_connections: bool | str = False,
         n_direct: int = 2**22,
         activation: str = "tanh",
-        dropout: float = 0.0,
+        dropout: float = 0.25,
         embedding_dropout: float = 0.0,
         init: str = "default",
         embedding: str = "table",
@@ -253,7 +253,7 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         learning_rate: float = 0.1,
         bias_learning_rate: float = 1.0,
         direct_learning_rate: float = 1.0,
-        learning_rate_schedule: str = "constant",
+        learning_rate_schedule: str = "linear",
         lr_plateau: tuple[int, float] | list[float] | None = None,
         max_epochs: int = 5,
         max_time: float | None = None,

@@ -17,7 +17,10 @@ from sklearn_hashnlp.trees import complete_tree, random_tree
 RNG = np.random.default_rng(0)
 NAMES, VERBS, THINGS = ["ann", "bob"], ["sees", "hears"], ["trees", "birds", "songs"]
 SENTENCES = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(120)]
-SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 6, "random_state": 0}
+SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 6, "random_state": 0} | {
+    "learning_rate_schedule": "constant",
+    "dropout": 0.0,
+}
 
 
 def fitted(**options):

@@ -25,7 +25,10 @@ from sklearn_hashnlp.trees import random_tree
 RNG = np.random.default_rng(1)
 SENTENCES = [" ".join(RNG.choice(list("abcdefgh"), size=RNG.integers(1, 7)).tolist()) for _ in range(60)]
 VALID = [" ".join(RNG.choice(list("abcdefghi"), size=4).tolist()) for _ in range(20)]
-SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 3, "random_state": 0}
+SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 3, "random_state": 0} | {
+    "learning_rate_schedule": "constant",
+    "dropout": 0.0,
+}
 VARIED = [
     {},
     {"output": "softmax", "dropout": 0.3, "embedding_dropout": 0.3},
