@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import Normalizer
 
 from sklearn_hashnlp.persistence._values import ModelFormatError, decode_value, encode_value
+from sklearn_hashnlp.trees import random_tree
 
 
 def there_and_back(value: Any) -> Any:
@@ -125,3 +126,20 @@ def test_what_a_folder_cannot_hold(value: Any, message: str) -> None:
 def test_damaged_values_are_named(value: Any) -> None:
     with pytest.raises(ModelFormatError, match="value of parameter 'p'"):
         decode_value(value, "parameter 'p'", print)
+
+
+def test_trees_come_back() -> None:
+    tree = random_tree(9, random_state=0)
+    assert there_and_back(tree) == tree
+    assert there_and_back([tree, None])[0] == tree
+
+
+@pytest.mark.parametrize("damage", [{"offsets": [0]}, {"children": "x"}, {"children": [5]}, None])
+def test_a_damaged_tree_is_no_model(damage: Any) -> None:
+    encoded = (
+        {"tree": {name: array.tolist() for name, array in random_tree(9).to_arrays().items()} | damage}
+        if damage
+        else {"tree": 3}
+    )
+    with pytest.raises(ModelFormatError, match="The value of it is damaged"):
+        decode_value(encoded, "it", lambda *_: "decoded")
