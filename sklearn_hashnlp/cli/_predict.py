@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
-from itertools import islice
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._line_batches import check_lines, line_batches
 from sklearn_hashnlp.cli._options import Json, ModelFolder, Quiet
-from sklearn_hashnlp.cli._screen import Screen, bar
+from sklearn_hashnlp.cli._screen import Screen
 
 HELP = """\
 Label new texts: one text a line in, one line out for each.
@@ -37,8 +35,6 @@ With --json each line is an object with "label" and "probability" (null where th
 --top or --threshold also "top", a list of such objects.
 """
 
-_BATCH = 2000
-_READ = 2**20
 _LABELLED_SUFFIXES = {".csv", ".tsv", ".jsonl"}
 
 
@@ -72,83 +68,19 @@ def predict(
 ) -> None:
     """Label texts; the parameters are the command's options."""
     screen = Screen(as_json=as_json, quiet=quiet)
-    from_stdin = file is None or str(file) == "-"
-    # Told before torch is loaded. A pipe is no regular file and yet can be read.
-    if not from_stdin and file is not None and (file.is_dir() or not file.exists()):
-        raise FileNotFoundError(
-            f"{file} is a folder; expected a text file." if file.is_dir() else f"{file} does not exist."
-        )
+    check_lines(file)  # told before torch is loaded
     from sklearn_hashnlp.cli._work import load_classifier
 
     classifier = load_classifier(model)
-    # Beside answers on the same screen a bar would be in the way.
-    with nullcontext() if from_stdin or sys.stdout.isatty() else screen.progress() as progress:
-        if from_stdin:
-            if sys.stdin.isatty():
-                screen.note("Type one text a line; Ctrl-D ends.", style="dim")
-            batches = _batches_of_stream(sys.stdin.buffer)
-        else:
-            from sklearn_hashnlp.datasets._lines import name_inside, read_lines
+    if file is not None and str(file) != "-":
+        from sklearn_hashnlp.datasets._lines import name_inside
 
-            assert file is not None
-            if Path(name_inside(file)).suffix.lower() in _LABELLED_SUFFIXES:
-                screen.note(f"Each line of {file} is taken as one text; for a labelled file there is hashnlp test.")
-            lines = read_lines(file, None if progress is None else bar(progress, f"Predicting {file.name}"))
-            batches = _batches_of_lines(lines)
+        if Path(name_inside(file)).suffix.lower() in _LABELLED_SUFFIXES:
+            screen.note(f"Each line of {file} is taken as one text; for a labelled file there is hashnlp test.")
+    with line_batches(screen, file, doing="Predicting", what="text") as batches:
         for texts in batches:
             sys.stdout.writelines(_answers(classifier, texts, top, threshold, proba=proba, as_json=as_json))
             sys.stdout.flush()
-
-
-def _batches_of_lines(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the lines in batches; where one cannot be read, those before it come first and then its error."""
-    lines = iter(lines)
-    failure: Exception | None = None
-    while failure is None:
-        batch: list[str] = []
-        try:
-            for line in islice(lines, _BATCH):
-                batch.append(_without_end(line))  # noqa: PERF401 (a comprehension would lose the lines before an error)
-        except (OSError, ValueError) as error:
-            failure = error
-        if batch:
-            yield batch
-        elif failure is None:
-            return
-    raise failure
-
-
-def _batches_of_stream(stream: BinaryIO) -> Iterator[list[str]]:
-    """Yield the lines that have come, as soon as they have: a pipe that is slow is answered line by line."""
-    rest: list[bytes] = []  # what has come of a line, joined once: adding each chunk to the last copies them all again
-    number = 0
-    read = stream.read1 if isinstance(stream, io.BufferedReader) else stream.read
-    while chunk := read(_READ):
-        # Only the new part is searched, so that one huge line in many chunks is not searched again and again.
-        cut = chunk.rfind(b"\n") + 1
-        if not cut:
-            rest.append(chunk)
-            continue
-        whole = b"".join([*rest, chunk[:cut]])
-        rest = [chunk[cut:]] if cut < len(chunk) else []
-        lines = whole[:-1].split(b"\n")
-        yield from _batches_of_lines(_decode(line, number + at) for at, line in enumerate(lines, start=1))
-        number += len(lines)
-    if rest:
-        yield [_without_end(_decode(b"".join(rest), number + 1))]
-
-
-def _decode(line: bytes, number: int) -> str:
-    try:
-        return line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"stdin, line {number}: expected UTF-8, but byte {error.start + 1} of the line is none."
-        ) from error
-
-
-def _without_end(line: str) -> str:
-    return line.removesuffix("\n").removesuffix("\r")
 
 
 def _answers(

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from sklearn_hashnlp.cli._predict import _batches_of_stream
 from sklearn_hashnlp.persistence import load_model
 
 TEXTS = "a fine film\n\nlong and dull\r\nfunny"
@@ -101,25 +100,6 @@ def test_errors_are_one_line(
     assert (result.code, result.err) == (1, f"hashnlp: {message}\n")
 
 
-class CountedJoins(bytes):
-    """A chunk whose addition to others is an error: it copies all that came before."""
-
-    def __radd__(self, other: bytes) -> bytes:
-        raise AssertionError("copied")
-
-    __add__ = __radd__
-
-
-def test_a_long_line_in_many_chunks_is_put_together_once() -> None:
-    class Stream:
-        parts = [CountedJoins(b"x" * 10)] * 50 + [CountedJoins(b"y\n")]
-
-        def read(self, _: int) -> bytes:
-            return self.parts.pop(0) if self.parts else b""
-
-    assert list(_batches_of_stream(Stream())) == [["x" * 500 + "y"]]  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("where", ["stdin", "file"])
 def test_lines_before_a_wrong_one_are_answered(hashnlp: Any, model: Path, tmp_path: Path, where: str) -> None:
     content = b"a fine film\ndull and long\nb\xe9d\nfunny\n"
@@ -139,22 +119,6 @@ def test_the_file_may_be_a_pipe(hashnlp: Any, model: Path, tmp_path: Path) -> No
     result = hashnlp("predict", "--model", model, path)
     assert (result.code, result.out) == (0, "good\n"), result.err
     writer.join()
-
-
-def test_chunks_of_any_size_give_the_same_lines() -> None:
-    content = "\ufefferste\n\nzweite 🎈 Zeile\r\n\ufeffdritte".encode()
-    for size in range(1, len(content) + 2):
-        chunks = [content[start : start + size] for start in range(0, len(content), size)]
-
-        class Stream:
-            def __init__(self, parts: list[bytes]) -> None:
-                self.parts = parts
-
-            def read(self, _: int) -> bytes:
-                return self.parts.pop(0) if self.parts else b""
-
-        lines = [line for batch in _batches_of_stream(Stream(chunks)) for line in batch]  # type: ignore[arg-type]
-        assert lines == ["erste", "", "zweite 🎈 Zeile", "\ufeffdritte"]
 
 
 def test_a_slow_pipe_to_another_process_is_answered_line_by_line(model: Path) -> None:
