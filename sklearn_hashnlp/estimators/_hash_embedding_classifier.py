@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import warnings
 from dataclasses import replace
-from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -14,8 +13,10 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
-from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
+from sklearn_hashnlp._sklearn import fit_context
 from sklearn_hashnlp.estimators._batches import RaggedRows
+from sklearn_hashnlp.estimators._class_tree import class_tree
+from sklearn_hashnlp.estimators._classifier_parameters import CONSTRAINTS
 from sklearn_hashnlp.estimators._document_frequency import start_from_document_frequency
 from sklearn_hashnlp.estimators._labels import Labels, check_kind, find_labels
 from sklearn_hashnlp.estimators._parameter_checks import check_parameters
@@ -36,6 +37,7 @@ from sklearn_hashnlp.estimators._training_settings import (
     training_plan,
 )
 from sklearn_hashnlp.estimators._validation_rows import hold_out
+from sklearn_hashnlp.trees import SoftmaxTree
 
 
 class HashEmbeddingClassifier(TrainedClassifier):
@@ -81,10 +83,15 @@ class HashEmbeddingClassifier(TrainedClassifier):
     ngram_dropout : (int, int) or None, default=None
         In training each row keeps a random number of its columns, between these two inclusive; shorter rows stay
         whole. The source has (4, 99).
-    loss : {"softmax", "ova", "hinge"}, default="softmax"
+    loss : {"softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
         What training makes small. ``"softmax"``: cross-entropy. ``"ova"``: binary cross-entropy of each class against
         all others, which lets a row have any number of labels. ``"hinge"``: squared hinge loss of each class against
-        all others, as in a linear support vector machine.
+        all others, as in a linear support vector machine. ``"hsigmoid"``: cross-entropy again, with classes as the
+        leaves of ``tree`` and a decision at each branching [3]_: a row costs the length of a path instead of a score a
+        class, which pays from some thousands of classes on.
+    tree : {"huffman", "balanced", "complete", "random", "two_level"} or SoftmaxTree, default="huffman"
+        For ``loss="hsigmoid"`` alone: a builder of :mod:`sklearn_hashnlp.trees`, which is told how often each label
+        occurs, in ``partial_fit`` only how many there are; or a tree over the labels in the order of ``classes_``.
     class_weight : dict, "balanced" or None, default=None
         What the loss of a row is multiplied by, according to its label; 1 for labels that the dict does not name.
         ``"balanced"``: by ``n_samples / (n_classes * number of rows of that label)``; not in ``partial_fit``. None with
@@ -155,12 +162,14 @@ class HashEmbeddingClassifier(TrainedClassifier):
     n_parameters_ : int
         Numbers in the net: ``n_embeddings * n_hashes + n_buckets * embedding_dim`` (for ``variant="standard"``
         ``n_embeddings * embedding_dim``) and the head's, which without hidden layers are ``(width + 1) * n_classes``
-        with ``width`` the length of a document's vector.
+        with ``width`` the length of a document's vector; with ``loss="hsigmoid"`` ``(width + 1) * tree.n_scores``.
     history_ : list of dict
         An entry an epoch, or a call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds) and, where rows
         were held out, ``valid_loss`` and ``valid_acc``.
     net_ : skorch.NeuralNetClassifier
-        The trained net; ``net_.module_.bag`` is a :class:`sklearn_hashnlp.nn.HashEmbeddingBag`. Of a model that was
+        The trained net; ``net_.module_.bag`` is a :class:`sklearn_hashnlp.nn.HashEmbeddingBag`, and with
+        ``loss="hsigmoid"`` ``net_.module_.head[-1]`` a :class:`sklearn_hashnlp.nn.HierarchicalSoftmax`, which has the
+        ``tree``. Of a model that was
         loaded or copied, ``net_.history`` holds what ``history_`` holds, and neither batches nor callbacks are kept.
 
     See Also
@@ -173,7 +182,8 @@ class HashEmbeddingClassifier(TrainedClassifier):
     The pool starts at zero and the head at a random orthogonal matrix, so an n-gram that was never seen in training
     adds nothing. Steps and memory grow with the columns that occur, not with the size of the tables.
 
-    Probabilities are the softmax of the scores for ``loss="softmax"``; for ``"ova"`` sigmoids, divided by their sum
+    Probabilities are the softmax of the scores for ``loss="softmax"``; for ``"hsigmoid"`` the scores are their
+    logarithms; for ``"ova"`` sigmoids, divided by their sum
     unless ``y`` was an indicator matrix. For ``"hinge"`` they are the softmax of the scores times one number, fitted by
     maximum likelihood after training: on the rows held out by ``early_stopping``, or else on those trained on, where
     the model is surer than it should be. Hold rows out where probabilities count. In ``partial_fit`` the number found
@@ -192,6 +202,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
     .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations. NIPS,
            arXiv:1709.03933, sections 2 and 5.
     .. [2] Dubois (2017). Hash-Embeddings, https://github.com/YannDubs/Hash-Embeddings (the improved variant).
+    .. [3] Morin & Bengio (2005). Hierarchical probabilistic neural network language model. AISTATS, section 3.
 
     Examples
     --------
@@ -204,43 +215,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
     array(['good', 'bad'], dtype='<U4')
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "variant": [StrOptions({"improved", "paper", "standard"})],
-        "n_buckets": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        "n_hashes": [Interval(Integral, 1, 64, closed="both")],
-        "n_embeddings": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        "embedding_dim": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "aggregation": [StrOptions({"sum", "concat", "median"})],
-        "append_weight": ["boolean"],
-        "importance_init": [StrOptions({"idf", "ones"})],
-        "train_pool": ["boolean"],
-        "train_importance": ["boolean"],
-        "normalize": [StrOptions({"l1", "l2"}), None],
-        "hidden_layer_sizes": [tuple, list],
-        "ngram_dropout": [tuple, list, None],
-        "loss": [StrOptions({"softmax", "ova", "hinge"})],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "optimizer": [StrOptions({"adagrad", "adam"})],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "learning_rate_schedule": [StrOptions({"constant", "linear"})],
-        "average": ["boolean"],
-        "max_epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "max_time": [Interval(Real, 0, None, closed="neither"), None],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "shuffle": ["boolean"],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "monitor": [StrOptions({"valid_acc", "valid_loss"})],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
-        "lr_plateau": [tuple, list, None],
-        "restore_best": ["boolean"],
-        "checkpoint_dir": [str, PathLike, None],
-        "warm_start": ["boolean"],
-        "device": [StrOptions({"cpu", "cuda", "auto"})],
-        "callbacks": [list, None],
-        "random_state": ["random_state"],
-        "verbose": [Interval(Integral, 0, 3, closed="both")],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
 
     def __init__(
         self,
@@ -259,6 +234,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
         hidden_layer_sizes: tuple[int, ...] | list[int] = (),
         ngram_dropout: tuple[int, int] | list[int] | None = None,
         loss: str = "softmax",
+        tree: str | SoftmaxTree = "huffman",
         class_weight: dict[Any, float] | str | None = None,
         optimizer: str = "adagrad",
         learning_rate: float = 0.2,
@@ -295,6 +271,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
         self.hidden_layer_sizes = hidden_layer_sizes
         self.ngram_dropout = ngram_dropout
         self.loss = loss
+        self.tree = tree
         self.class_weight = class_weight
         self.optimizer = optimizer
         self.learning_rate = learning_rate
@@ -339,7 +316,8 @@ class HashEmbeddingClassifier(TrainedClassifier):
         Raises
         ------
         ValueError
-            If a parameter, ``X``, ``y`` or ``sample_weight`` is not as described, ``y`` has one class only, ``X`` has
+            If a parameter, ``X``, ``y`` or ``sample_weight`` is not as described, ``y`` has one class only or others
+            than ``tree``, ``X`` has
             more than 2**31 - 1 columns or, with ``normalize=None``, a value larger than 1e15, if training diverges, or
             if ``warm_start`` is set and the labels, the device or the net's parameters are not those of the fit before.
         RuntimeError
@@ -351,7 +329,8 @@ class HashEmbeddingClassifier(TrainedClassifier):
         X, y, weights = self._read(X, y, sample_weight, reset=not goes_on)
         labels = find_labels(y, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
-        net = self._net_to_train(labels, seeds, device, goes_on=goes_on)
+        counts = np.unique(y, return_counts=True)[1] if self.loss == "hsigmoid" else len(labels.classes)
+        net = self._net_to_train(labels, counts, seeds, device, goes_on=goes_on)
         held_out = self.validation_fraction if self.early_stopping else 0.0
         rows, valid_rows = hold_out(self._number(X, y, weights, labels), held_out, seed=seeds.split)
         return self._train(
@@ -421,7 +400,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
         else:
             labels = find_labels(y, classes, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
-        net = self._net_to_train(labels, seeds, device, goes_on=goes_on)
+        net = self._net_to_train(labels, len(labels.classes), seeds, device, goes_on=goes_on)
         rows = self._number(X, y, weights, labels)
         known_rows = self._rows_seen if goes_on else 0
         self._train(net, labels, rows, None, streaming_plan(self, seeds.of_order(len(net.history))), known_rows)
@@ -445,13 +424,21 @@ class HashEmbeddingClassifier(TrainedClassifier):
         weights = weigh_classes(self.class_weight, labels, y, targets, weights, caller=type(self).__name__)
         return RaggedRows(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
 
-    def _net_to_train(self, labels: Labels, seeds: Seeds, device: str, *, goes_on: bool) -> RaggedNet:
+    def _net_to_train(
+        self, labels: Labels, counts: NDArray[np.int64] | int, seeds: Seeds, device: str, *, goes_on: bool
+    ) -> RaggedNet:
         if goes_on:
             self._labels.check_same(labels)
-            check_unchanged(self, self.net_.get_params_for("module"), self._probabilities.loss, self.net_.device)
+            made_of = self.net_.get_params_for("module") | {"loss": self._probabilities.loss}
+            if self._tree_name is not None:
+                made_of["tree"] = self._tree_name
+            check_unchanged(self, made_of, self.net_.device)
             return self.net_
+        tree = None
+        if self.loss == "hsigmoid":
+            tree = class_tree(self.tree, counts, seed=seeds.module, caller=type(self).__name__)
         with plain_torch(device):
-            net = make_net(architecture(self, len(labels.classes), seeds.hash), device)
+            net = make_net(architecture(self, len(labels.classes), seeds.hash), device, tree)
             with torch_seed(seeds.module, device):
                 net.initialize()
         return net
@@ -466,6 +453,8 @@ class HashEmbeddingClassifier(TrainedClassifier):
         known_rows: int = 0,
     ) -> HashEmbeddingClassifier:
         fresh = not hasattr(self, "net_") or net is not self.net_
+        if fresh:
+            self._tree_name = self.tree if self.loss == "hsigmoid" and isinstance(self.tree, str) else None
         seen, divisor, history = (0, None, []) if fresh else (self._rows_seen, self._idf_divisor, self.history_)
         seen += len(rows)
         bag = net.module_.bag

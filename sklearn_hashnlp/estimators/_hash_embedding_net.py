@@ -10,15 +10,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from sklearn_hashnlp.estimators._heads import ScoreHead, TreeHead
 from sklearn_hashnlp.estimators._model_state import pack_table, unpack_table
 from sklearn_hashnlp.nn import HashEmbeddingBag
-from sklearn_hashnlp.nn._mlp import make_head
+from sklearn_hashnlp.trees import SoftmaxTree
 
 _BLOCK = 2**18
 
 
 class BagOfHashEmbeddings(nn.Module):
-    """Documents to one score a class: a :class:`HashEmbeddingBag` and a head.
+    """Documents to one score a class, or to what a tree of classes reads: a :class:`HashEmbeddingBag` and a head.
 
     The pool starts at zero and so does the importance: an n-gram that no training document holds then adds nothing to
     a document, and a fresh table costs neither time nor memory. The head's orthogonal rows break the symmetry.
@@ -48,7 +49,9 @@ class BagOfHashEmbeddings(nn.Module):
     hidden_sizes : sequence of int
         Widths of hidden layers.
     num_classes : int
-        Scores that come out.
+        Classes to tell apart.
+    tree : SoftmaxTree, default=None
+        Over the classes, for a hierarchical softmax; None scores each class.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class BagOfHashEmbeddings(nn.Module):
         hash_seed: int,
         hidden_sizes: Sequence[int],
         num_classes: int,
+        tree: SoftmaxTree | None = None,
     ) -> None:
         super().__init__()
         self.bag = HashEmbeddingBag(
@@ -84,10 +88,15 @@ class BagOfHashEmbeddings(nn.Module):
             device="cpu",
             dtype=torch.float32,
         )
-        self.head = make_head(self.bag.output_dim, hidden_sizes, num_classes, device="cpu", dtype=torch.float32)
+        width = self.bag.output_dim
+        self.head: ScoreHead | TreeHead
+        if tree is None:
+            self.head = ScoreHead(width, hidden_sizes, num_classes)
+        else:
+            self.head = TreeHead(width, hidden_sizes, tree)
 
     def forward(self, ids: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
-        """Score documents.
+        """Compute what the loss of documents is computed from.
 
         Parameters
         ----------
@@ -100,11 +109,11 @@ class BagOfHashEmbeddings(nn.Module):
 
         Returns
         -------
-        Tensor of shape (n_documents, num_classes)
-            Scores before the softmax.
+        Tensor of shape (n_documents, num_classes) or (n_documents, width)
+            Scores before the softmax; with a tree what it reads, of which ``head.scores`` makes log-probabilities.
         """
-        scores: Tensor = self.head(self.bag(ids, offsets, weights))
-        return scores
+        outputs: Tensor = self.head(self.bag(ids, offsets, weights))
+        return outputs
 
     def tables(self) -> dict[str, Tensor]:
         """Give the tables of the bag.

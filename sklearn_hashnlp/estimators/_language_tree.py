@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sklearn_hashnlp import trees
+from sklearn_hashnlp.estimators._class_tree import CLASS_TREES, named_tree
 from sklearn_hashnlp.estimators._context_vectors import context_vectors
 from sklearn_hashnlp.estimators._word_windows import WordWindows
 from sklearn_hashnlp.trees import SoftmaxTree
 
-TREES = ("balanced", "cluster", "complete", "huffman", "random", "two_level")
+TREES = (*CLASS_TREES, "cluster")
 """Names that a tree is asked for by."""
 
 
@@ -53,13 +52,4 @@ def language_tree(
     counts = np.bincount(windows.y, minlength=n_classes)
     if tree == "cluster":
         return trees.cluster_tree(counts, context_vectors(windows, n_classes, seed=seed), random_state=seed)
-    if tree == "random":
-        return trees.random_tree(counts, random_state=seed)
-    builders: dict[str, Any] = {
-        "balanced": trees.balanced_tree,
-        "complete": trees.complete_tree,
-        "huffman": trees.huffman_tree,
-        "two_level": trees.two_level_tree,
-    }
-    built: SoftmaxTree = builders[tree](counts)
-    return built
+    return named_tree(tree, counts, seed=seed)

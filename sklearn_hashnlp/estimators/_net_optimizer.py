@@ -139,8 +139,9 @@ def _accumulator(name: str, arrays: dict[str, NDArray[Any]], parameter: torch.Te
         return table.to(parameter.device)
     if arrays[name].shape == ():
         return arrays[name].item()
-    if arrays[name].shape != tuple(parameter.shape):
-        raise ValueError(f"The array {name!r} must have shape {tuple(parameter.shape)}, it has {arrays[name].shape}.")
+    shapes = (tuple(parameter.shape), tuple(parameter.shape[:1]))  # a tree's weights gather a number a row
+    if arrays[name].shape not in shapes:
+        raise ValueError(f"The array {name!r} must have shape {shapes[0]}, it has {arrays[name].shape}.")
     return torch.from_numpy(np.array(arrays[name])).to(parameter.device)
 
 

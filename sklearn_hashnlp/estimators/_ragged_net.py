@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, ClassVar
 
@@ -24,12 +23,15 @@ from sklearn_hashnlp.estimators._in_threads import in_threads
 from sklearn_hashnlp.estimators._lean_net import LeanNet
 from sklearn_hashnlp.estimators._net_optimizer import pack_optimizer, unpack_optimizer
 from sklearn_hashnlp.estimators._ragged_batch import RaggedBatch
-from sklearn_hashnlp.estimators._row_losses import SoftmaxLoss
+from sklearn_hashnlp.estimators._row_losses import SoftmaxLoss, make_row_loss
 from sklearn_hashnlp.estimators._training import one_torch_thread, plain_torch, torch_seed
 from sklearn_hashnlp.nn import RowwiseAdagrad
+from sklearn_hashnlp.trees import SoftmaxTree
 
 PREDICT_ROWS = 1024
 PREDICT_VALUES = 2**18  # long rows: some 40 MB of component vectors at the default sizes
+_TREE = "tree."  # begins the keys of its arrays
+_CLOSE = 1e-6  # relative: log-probabilities that float32 may not tell apart
 _DIVERGED = (
     "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate; and with "
     "normalize=None scale X down, or set normalize='l2'."
@@ -61,10 +63,13 @@ class RaggedNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]
         values : dict
             JSON values: ``architecture``, the module's keyword arguments, and ``device``.
         arrays : dict of str to ndarray
-            The weights.
+            The weights and the tree.
         """
-        values = {"architecture": self.get_params_for("module"), "device": torch.device(self.device).type}
-        return values, self.module_.to_arrays()
+        architecture: dict[str, Any] = self.get_params_for("module")
+        tree, arrays = architecture.pop("tree"), self.module_.to_arrays()
+        if tree is not None:
+            arrays |= {f"{_TREE}{name}": array for name, array in tree.to_arrays().items()}
+        return {"architecture": architecture, "device": torch.device(self.device).type}, arrays
 
     def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Give what only further training needs: what the optimiser has gathered.
@@ -104,7 +109,7 @@ class RaggedNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]
         ]
 
     def infer(self, x: RaggedBatch) -> Tensor:
-        """Score one batch.
+        """Compute what the loss of one batch is computed from.
 
         Parameters
         ----------
@@ -113,12 +118,12 @@ class RaggedNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]
 
         Returns
         -------
-        Tensor of shape (n_documents, n_classes)
-            Scores, on the net's device.
+        Tensor of shape (n_documents, n_classes) or (n_documents, width)
+            Scores, or what the tree reads, on the net's device.
         """
         x = x.to(self.device)
-        scores: Tensor = self.module_(x.ids, x.offsets, x.weights)
-        return scores
+        outputs: Tensor = self.module_(x.ids, x.offsets, x.weights)
+        return outputs
 
     def predict(self, X: RaggedRows) -> NDArray[np.int64]:
         """Tell the classes of rows, for skorch's callbacks.
@@ -154,18 +159,60 @@ class RaggedNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]
         ndarray of shape (n_documents, n_classes)
             Scores before the softmax.
         """
-        head = deepcopy(self.module_.head).double().eval()
-        scores, documents, n_documents = [], [], 0
+        head = self.module_.head.in_double()
+        with torch.inference_mode():
+            scores = [head.scores(block).float().cpu().numpy() for block in self._documents(rows)]
+        return np.concatenate(scores).astype(np.float64)
+
+    def best_classes(self, rows: RaggedRows, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Find the most probable classes of each row in the tree, without a score of every class.
+
+        They are those with the highest of :meth:`score_rows`, the first of equal ones: rows in which the search finds
+        classes too close to each other for an order are scored in full.
+
+        Parameters
+        ----------
+        rows : RaggedRows
+            Documents.
+        k : int
+            How many classes.
+
+        Returns
+        -------
+        log_probs : ndarray of shape (n_documents, k)
+            Descending.
+        classes : ndarray of shape (n_documents, k), dtype int64
+            Class numbers.
+        """
+        head = self.module_.head.in_double()
+        log_probs, classes = [], []
+        with torch.inference_mode():
+            for block in self._documents(rows):
+                hidden = head(block)
+                found = head.softmax.topk(hidden, min(k + 1, head.softmax.n_classes))
+                best, numbers = (tensor.cpu().numpy() for tensor in found)
+                close = ~(np.diff(best, axis=1) < _CLOSE * best[:, 1:]).all(axis=1)
+                best, numbers = best[:, :k].astype(np.float32), numbers[:, :k].copy()
+                if close.any():
+                    scores = head.softmax.log_prob(hidden[torch.from_numpy(close).to(hidden.device)])
+                    scores = scores.float().cpu().numpy()
+                    numbers[close] = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+                    best[close] = np.take_along_axis(scores, numbers[close], axis=1)
+                log_probs.append(best)
+                classes.append(numbers)
+        return np.concatenate(log_probs).astype(np.float64), np.concatenate(classes)
+
+    def _documents(self, rows: RaggedRows) -> Iterator[Tensor]:
+        documents: list[Tensor] = []
+        n_documents = 0
         parts = RaggedBatches(rows, PREDICT_ROWS, most_values=PREDICT_VALUES).parts()
         n_threads = cpu_count() if torch.device(self.device).type == "cpu" else 1
-        with torch.inference_mode():
-            for vectors in in_threads(partial(self._embed, rows), parts, n_threads):
-                documents.append(vectors)
-                n_documents += len(vectors)
-                if n_documents % PREDICT_ROWS == 0 or n_documents == len(rows):
-                    block, documents = torch.cat(documents), []
-                    scores.append(head(block.double()).float().cpu().numpy())
-        return np.concatenate(scores).astype(np.float64)
+        for vectors in in_threads(partial(self._embed, rows), parts, n_threads):
+            documents.append(vectors)
+            n_documents += len(vectors)
+            if n_documents % PREDICT_ROWS == 0 or n_documents == len(rows):
+                yield torch.cat(documents).double()
+                documents = []
 
     def _embed(self, rows: RaggedRows, part: slice) -> Tensor:
         batch = rows.take(part)[0].to(self.device)
@@ -178,8 +225,8 @@ class RaggedNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]
 
         Parameters
         ----------
-        y_pred : Tensor of shape (n_rows, n_classes)
-            Scores.
+        y_pred : Tensor of shape (n_rows, n_outputs)
+            What :meth:`infer` gave.
         y_true : Tensor
             Targets, on any device.
         X : RaggedBatch
@@ -236,7 +283,7 @@ class RaggedNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]
         Returns
         -------
         dict
-            ``loss`` and ``y_pred``, the scores.
+            ``loss`` and ``y_pred``, what :meth:`infer` gave.
         """
         rows, targets = batch
         if not self.module_.training:
@@ -245,14 +292,14 @@ class RaggedNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]
             if isinstance(layer, nn.BatchNorm1d):
                 layer.train(len(rows) > 1)
         self.optimizer_.zero_grad()
-        scores = self.infer(rows)
-        loss = self.get_loss(scores, targets, X=rows, training=True)
+        outputs = self.infer(rows)
+        loss = self.get_loss(outputs, targets, X=rows, training=True)
         torch.autograd.backward(loss)
         for hook in self.hooks("on_grad_computed"):
             parameters = TeeGenerator(self.get_all_learnable_params())
             hook(self, named_parameters=parameters, batch=batch, training=True)
         self.optimizer_.step()
-        return {"loss": loss, "y_pred": scores}
+        return {"loss": loss, "y_pred": outputs}
 
     def _trains_compiled(self) -> bool:
         return (
@@ -293,20 +340,21 @@ class RaggedNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]
             As skorch's, and ``acc``: the share of rows with the right class, or with all classes right.
         """
         step: dict[str, Any] = super().validation_step(batch, **fit_params)
-        scores, targets = step["y_pred"], batch[1].to(step["y_pred"].device)
-        right = scores.argmax(dim=1) == targets if targets.dim() == 1 else ((scores > 0) == (targets > 0)).all(dim=1)
+        right = self.criterion_.right(step["y_pred"], batch[1].to(step["y_pred"].device))
         return step | {"acc": right.double().mean()}
 
 
-def make_net(architecture: dict[str, Any], device: str) -> RaggedNet:
+def make_net(architecture: dict[str, Any], device: str, tree: SoftmaxTree | None = None) -> RaggedNet:
     """Make a net that is not initialised yet.
 
     Parameters
     ----------
     architecture : dict
-        Keyword arguments of :class:`BagOfHashEmbeddings`.
+        Keyword arguments of :class:`BagOfHashEmbeddings`, all but the tree.
     device : {"cpu", "cuda"}
         Where it computes.
+    tree : SoftmaxTree, default=None
+        Over the classes, for a hierarchical softmax.
 
     Returns
     -------
@@ -317,6 +365,7 @@ def make_net(architecture: dict[str, Any], device: str) -> RaggedNet:
         BagOfHashEmbeddings,
         classes=list(range(architecture["num_classes"])),
         **{f"module__{name}": value for name, value in architecture.items()},
+        module__tree=tree,
         criterion=SoftmaxLoss,
         predict_nonlinearity=partial(torch.softmax, dim=-1),
         optimizer=RowwiseAdagrad,
@@ -345,11 +394,14 @@ def net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], hist
     RaggedNet
         The net; on the CPU if it was trained on CUDA and there is none.
     """
+    stored = {name.removeprefix(_TREE): array for name, array in arrays.items() if name.startswith(_TREE)}
     with plain_torch():
-        net = make_net(values["architecture"], "cpu")
+        net = make_net(values["architecture"], "cpu", SoftmaxTree.from_arrays(stored) if stored else None)
         with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
             net.initialize()
         net.module_.load_arrays(arrays)
+        if stored:
+            net.predict_nonlinearity = make_row_loss("hsigmoid", net.module_.head).probabilities
         if values["device"] == "cuda" and torch.cuda.is_available():
             net.set_params(device="cuda")
             net.module_.to("cuda")

@@ -9,6 +9,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 
 from sklearn_hashnlp.estimators._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.text import HashingNgramVectorizer
+from sklearn_hashnlp.trees import SoftmaxTree
 
 _TOKENS = r"\w+|[^\w\s]"
 _COLUMNS = 2**31 - 1
@@ -24,6 +25,7 @@ def make_text_classifier(
     n_embeddings: int = 2**20,
     embedding_dim: int | str = "auto",
     loss: str = "softmax",
+    tree: str | SoftmaxTree = "huffman",
     class_weight: dict[Any, float] | str | None = None,
     learning_rate: float = 0.2,
     average: bool = True,
@@ -62,8 +64,11 @@ def make_text_classifier(
         Rows of the importance table.
     embedding_dim : int or "auto", default="auto"
         Length of a vector; ``"auto"`` goes by the number of classes.
-    loss : {"softmax", "ova", "hinge"}, default="softmax"
-        Cross-entropy; ``"ova"``, with which documents may have any number of labels; or a margin.
+    loss : {"softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
+        Cross-entropy; ``"ova"``, with which documents may have any number of labels; a margin; or ``"hsigmoid"``,
+        cross-entropy by a tree of the classes, which is faster with many thousands of them.
+    tree : {"huffman", "balanced", "complete", "random", "two_level"} or SoftmaxTree, default="huffman"
+        Which tree, for ``loss="hsigmoid"``.
     class_weight : dict, "balanced" or None, default=None
         How much the documents of each label count.
     learning_rate : float, default=0.2
@@ -140,6 +145,7 @@ def make_text_classifier(
         n_embeddings=n_embeddings,
         embedding_dim=embedding_dim,
         loss=loss,
+        tree=tree,
         class_weight=class_weight,
         learning_rate=learning_rate,
         average=average,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
-import torch
 from skorch.callbacks import LRScheduler, ProgressBar
 from skorch.helper import predefined_split
 from torch.optim.lr_scheduler import ReduceLROnPlateau
@@ -17,15 +15,10 @@ from sklearn_hashnlp.estimators._best_weights import StopAtBest, lower_is_better
 from sklearn_hashnlp.estimators._linear_schedule import LinearSchedule
 from sklearn_hashnlp.estimators._net_optimizer import hand_over, make_optimizer
 from sklearn_hashnlp.estimators._ragged_net import PREDICT_ROWS, RaggedNet
-from sklearn_hashnlp.estimators._row_losses import ROW_LOSSES
+from sklearn_hashnlp.estimators._row_losses import make_row_loss
 from sklearn_hashnlp.estimators._training_plan import TrainingPlan
 
 _CHECKED_ROWS = 32
-_PROBABILITIES: Final[dict[str, Any]] = {  # what skorch's callbacks take for probabilities
-    "softmax": partial(torch.softmax, dim=-1),
-    "ova": torch.sigmoid,
-    "hinge": torch.sigmoid,
-}
 
 
 def train(net: RaggedNet, rows: RaggedRows, valid_rows: RaggedRows | None, plan: TrainingPlan) -> None:
@@ -65,7 +58,8 @@ def train(net: RaggedNet, rows: RaggedRows, valid_rows: RaggedRows | None, plan:
     )
     hand_over(net.optimizer_, optimizer)
     net.optimizer_, net.lr = optimizer, plan.learning_rate
-    net.criterion_, net.predict_nonlinearity = ROW_LOSSES[plan.loss](), _PROBABILITIES[plan.loss]
+    net.criterion_ = make_row_loss(plan.loss, net.module_.head)
+    net.predict_nonlinearity = net.criterion_.probabilities
     net.multilabel = rows.targets.ndim == 2
     net.max_epochs, net.batch_size, net.verbose = plan.max_epochs, plan.batch_size, plan.verbose
     net.iterator_train__shuffle = plan.shuffle

@@ -32,6 +32,7 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _probabilities: Probabilities
     _rows_seen: int
     _idf_divisor: float | None
+    _tree_name: str | None = None
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Score rows.
@@ -44,8 +45,9 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            Scores before the softmax or the sigmoids; for two classes, of which a row has one, the logarithm of the
-            second's odds, which for the softmax is its score less the first's.
+            Scores before the softmax or the sigmoids, or with ``loss="hsigmoid"`` log-probabilities; for two classes,
+            of which a row has one, the logarithm of the second's odds, which for the softmax is its score less the
+            first's.
 
         Raises
         ------
@@ -97,6 +99,9 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             As in ``decision_function``.
         """
+        check_is_fitted(self)
+        if self._probabilities.loss == "hsigmoid":
+            return np.asarray(self.classes_[self._best(X, 1)[1][:, 0]])
         scores = self._scores(X)
         if self._probabilities.multilabel:
             return (scores > 0).astype(np.int64)
@@ -139,27 +144,50 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}.")
-        probabilities = self.predict_proba(X)
-        order = np.argsort(-probabilities, axis=1, kind="stable")[:, :k]
+        check_is_fitted(self)
+        if self._probabilities.loss == "hsigmoid":
+            log_probs, numbers = self._best(X, min(int(k), len(self.classes_)))
+            probabilities = np.exp(log_probs)
+        else:
+            probabilities = self.predict_proba(X)
+            numbers = np.argsort(-probabilities, axis=1, kind="stable")[:, :k]
+            probabilities = np.take_along_axis(probabilities, numbers, axis=1)
         labels = self.classes_.tolist()
         return [
-            [(labels[number], float(row[number])) for number in best if row[number] >= threshold]
-            for row, best in zip(probabilities, order, strict=True)
+            [
+                (labels[number], probability)
+                for number, probability in zip(*best, strict=True)
+                if probability >= threshold
+            ]
+            for best in zip(numbers.tolist(), probabilities.tolist(), strict=True)
         ]
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
+    def _rows(self, X: Any) -> RaggedRows:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        rows = RaggedRows(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
+        return RaggedRows(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        rows = self._rows(X)
         with plain_torch(torch.device(self.net_.device).type):
             scores = self.net_.score_rows(rows)
+        self._check_finite(scores)
+        return scores
+
+    def _best(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        rows = self._rows(X)
+        with plain_torch(torch.device(self.net_.device).type):
+            log_probs, numbers = self.net_.best_classes(rows, k)
+        self._check_finite(log_probs)
+        return log_probs, numbers
+
+    def _check_finite(self, scores: NDArray[np.float64]) -> None:
         if not np.isfinite(scores).all():
             raise ValueError(
                 f"{type(self).__name__} cannot tell labels: a score is infinite or not a number. After a training that "
                 "diverged the model is lost: call fit with warm_start=False. Else values in X are too large for "
                 "normalize=None: scale them down."
             )
-        return scores
 
     def _calibrate(self, net: RaggedNet, rows: RaggedRows, known_rows: int) -> float:
         some = rows.select(np.arange(len(rows))[:: -(-len(rows) // _CALIBRATED_ROWS)])
@@ -189,6 +217,7 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "probabilities": asdict(self._probabilities),
             "rows_seen": self._rows_seen,
             "idf_divisor": self._idf_divisor,
+            "tree_name": self._tree_name,
         }
         if hasattr(self, "feature_names_in_"):
             values["feature_names_in"] = [str(name) for name in self.feature_names_in_]
@@ -209,6 +238,7 @@ class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._probabilities = Probabilities(**values.get("probabilities", {"loss": "softmax", "multilabel": False}))
         self._rows_seen = int(values.get("rows_seen", 0))
         self._idf_divisor = values.get("idf_divisor", 1.0)
+        self._tree_name = values.get("tree_name")
         self._hold(net_from_state(values, arrays, values["history"]), [])
 
     def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:

@@ -12,8 +12,9 @@ class TrainingPlan:
 
     Parameters
     ----------
-    loss : {"softmax", "ova", "hinge"}
-        Cross-entropy, or binary cross-entropy or squared hinge loss of one class against all others.
+    loss : {"softmax", "ova", "hinge", "hsigmoid"}
+        Cross-entropy, binary cross-entropy or squared hinge loss of one class against all others, or cross-entropy
+        along the paths of a tree.
     optimizer : {"adagrad", "adam"}
         Row-wise AdaGrad or row-wise Adam.
     learning_rate : float

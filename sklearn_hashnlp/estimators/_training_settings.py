@@ -79,7 +79,7 @@ def architecture(estimator: Any, n_classes: int, hash_seed: int) -> dict[str, An
     Returns
     -------
     dict
-        Keyword arguments of :class:`BagOfHashEmbeddings`, JSON values.
+        Keyword arguments of :class:`BagOfHashEmbeddings`, JSON values; all but the tree.
     """
     return {
         "num_embeddings": int(estimator.n_embeddings),
@@ -97,7 +97,7 @@ def architecture(estimator: Any, n_classes: int, hash_seed: int) -> dict[str, An
     }
 
 
-def check_unchanged(estimator: Any, made_of: dict[str, Any], loss: str, device: str) -> None:
+def check_unchanged(estimator: Any, made_of: dict[str, Any], device: str) -> None:
     """Make sure that training can go on with a net that is there.
 
     Parameters
@@ -105,9 +105,8 @@ def check_unchanged(estimator: Any, made_of: dict[str, Any], loss: str, device: 
     estimator : HashEmbeddingClassifier
         Its parameters count.
     made_of : dict
-        The keyword arguments that the net was made with.
-    loss : str
-        The loss that it was trained with.
+        The keyword arguments that the net was made with, ``loss``, the one it was trained with, and ``tree``, the name
+        that its tree was built by, or the tree, or None.
     device : {"cpu", "cuda"}
         Where it is.
 
@@ -116,10 +115,12 @@ def check_unchanged(estimator: Any, made_of: dict[str, Any], loss: str, device: 
     ValueError
         If a parameter that a net is made of is another by now, or it is to go on elsewhere.
     """
-    wanted = architecture(estimator, made_of["num_classes"], made_of["hash_seed"]) | {"loss": estimator.loss}
-    present = made_of | {"loss": loss}
+    wanted = architecture(estimator, made_of["num_classes"], made_of["hash_seed"]) | {
+        "loss": estimator.loss,
+        "tree": estimator.tree if estimator.loss == "hsigmoid" else None,
+    }
     for name, value in wanted.items():
-        if present[name] != value:
+        if made_of[name] != value:
             parameter = _PARAMETER_OF.get(name, name)
             raise ValueError(
                 f"{type(estimator).__name__} cannot go on with its trained net, which was made with another "

@@ -51,6 +51,39 @@ def make_head(
       (0): Linear(in_features=22, out_features=4, bias=True)
     )
     """
+    layers = make_hidden_layers(in_features, hidden_sizes, device=device, dtype=dtype)
+    width = hidden_sizes[-1] if hidden_sizes else in_features
+    last = nn.Linear(width, out_features, device=device, dtype=dtype)
+    nn.init.orthogonal_(last.weight)
+    nn.init.zeros_(last.bias)
+    return nn.Sequential(*layers, last)
+
+
+def make_hidden_layers(
+    in_features: int,
+    hidden_sizes: Sequence[int],
+    *,
+    device: torch.device | str | None = None,
+    dtype: torch.dtype | None = None,
+) -> list[nn.Module]:
+    """Build the layers below the last.
+
+    Parameters
+    ----------
+    in_features : int
+        Columns of the document vector.
+    hidden_sizes : sequence of int
+        Widths of the hidden layers.
+    device : torch.device or str, default=None
+        Where the layers are made; None is torch's default.
+    dtype : torch.dtype, default=None
+        Of the layers; None is torch's default.
+
+    Returns
+    -------
+    list of Module
+        For each hidden layer three: linear, batch normalisation, rectifier.
+    """
     layers: list[nn.Module] = []
     width = in_features
     for size in hidden_sizes:
@@ -60,7 +93,4 @@ def make_head(
             nn.ReLU(),
         ]
         width = size
-    last = nn.Linear(width, out_features, device=device, dtype=dtype)
-    nn.init.orthogonal_(last.weight)
-    nn.init.zeros_(last.bias)
-    return nn.Sequential(*layers, last)
+    return layers
