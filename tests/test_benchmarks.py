@@ -8,7 +8,9 @@ from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import torch
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("bench_*.py"))
@@ -176,3 +178,73 @@ def test_perturbed_documents_are_as_long_as_real_ones_and_differ_in_a_share_of_t
 def test_the_slope_of_a_power_is_its_exponent():
     slope = importlib.import_module("bench_scale").slope
     assert slope([(n, 3 * n**1.5) for n in (10, 100, 1000)]) == pytest.approx(1.5)
+
+
+def test_sides_are_compared_within_a_turn_and_take_turns_at_being_first():
+    turns = importlib.import_module("turns")
+    assert turns.times_as_long([20.0, 90.0, 8.0], [10.0, 30.0, 1.0]) == 3  # of the ratios 2, 3 and 8
+    assert turns.seconds_of_turns([3.0, 1.0, 2.0]) == {"median": 2.0, "all": [3.0, 1.0, 2.0]}
+    orders = [turns.sides_of_turn(["a", "b", "c"], turn) for turn in (1, 2, 3)]
+    assert orders == [["a", "b", "c"], ["c", "b", "a"], ["a", "b", "c"]]
+
+
+def test_classes_are_drawn_by_their_counts():
+    module = importlib.import_module("many_classes")
+    counts = module.zipf_counts(1000)
+    assert counts[:4].tolist() == [10**9, 10**9 // 2, 10**9 // 3, 10**9 // 4]
+    drawn = module.draw_classes(np.array([0, 3, 0, 1]), (20, 1000), seed=0)
+    assert drawn.shape == (20, 1000)
+    shares = np.bincount(drawn.ravel(), minlength=4) / drawn.numel()
+    assert shares == pytest.approx([0, 0.75, 0, 0.25], abs=0.02)
+    assert not torch.equal(drawn, module.draw_classes(np.array([0, 3, 0, 1]), (20, 1000), seed=1))
+
+
+@pytest.mark.parametrize(
+    ("classes", "right"),
+    [([[1, 3]], True), ([[1, 2]], True), ([[3, 1]], False), ([[1, 0]], False), ([[1, 1]], False)],
+    ids=["as they are", "a tie broken otherwise", "in another order", "another class", "one class twice"],
+)
+def test_a_search_may_break_ties_as_it_likes_and_must_else_find_the_most_probable(classes, right):
+    same_but_ties = importlib.import_module("word_search").same_but_ties
+    log_probs = torch.tensor([[-4.0, -1.0, -2.000001, -2.0]])
+    assert same_but_ties(log_probs, torch.tensor(classes)) is right
+
+
+def test_a_class_that_a_search_gives_twice_is_wrong_also_among_ties():
+    same_but_ties = importlib.import_module("word_search").same_but_ties
+    log_probs = torch.tensor([[-3.0, -1.0, -1.0]])
+    assert same_but_ties(log_probs, torch.tensor([[2, 1]]))
+    assert not same_but_ties(log_probs, torch.tensor([[1, 1]]))
+
+
+@pytest.mark.parametrize("output", ["softmax", "adaptive"])
+def test_the_peer_learns_the_estimators_windows_as_a_plain_torch_loop_does(tmp_path, output):
+    (tmp_path / "ptb").mkdir()
+    for file, times in (("train.txt", 40), ("valid.txt", 2)):
+        (tmp_path / "ptb" / file).write_text(" a b c d e \n\n d e a b\n" * times, encoding="utf-8")
+    race, peers = importlib.import_module("language_race"), importlib.import_module("language_peer")
+    ptb = race.read_ptb(importlib.import_module("labelled_sets").DataFolder(tmp_path))
+    assert (ptb.n_classes, len(ptb.train_words.targets), len(ptb.valid_words.targets)) == (7, 40 * 11, 2 * 11)
+    assert len(ptb.train) == 80
+    sizes = {"order": 5, "embedding_dim": 4, "hidden_size": 8}
+    peer = peers.LanguagePeer(output, ptb.n_classes, **sizes, learning_rate=0.05, linear=True)
+    contexts, targets = ptb.valid_words
+    with torch.no_grad():
+        by_hand = -peer.model.log_prob(contexts).gather(1, targets.unsqueeze(1)).mean()
+    before = peer.perplexity(ptb.valid_words)
+    assert before == pytest.approx(by_hand.exp().item(), rel=1e-5)
+    peer.train(ptb.train_words, epochs=50)
+    assert peer.optimizer.param_groups[0]["lr"] == pytest.approx(0.05 / 50)  # one step an epoch: the last of fifty
+    assert peer.perplexity(ptb.valid_words) < 1.6 < before
+
+
+def test_text_is_read_without_blank_lines_and_a_choice_of_lines_keeps_their_order(tmp_path):
+    sets, read_text = importlib.import_module("labelled_sets"), importlib.import_module("text_lines").read_text
+    (tmp_path / "some").mkdir()
+    lines = [f"line {number:02}" for number in range(50)]
+    (tmp_path / "some" / "text.txt").write_text("\n \n".join(lines) + "\n", encoding="utf-8")
+    assert read_text(sets.DataFolder(tmp_path), "some", "text.txt") == lines
+    few = read_text(sets.DataFolder(tmp_path, rows=10), "some", "text.txt")
+    assert len(few) == 10
+    assert few == sorted(few)
+    assert set(few) < set(lines)

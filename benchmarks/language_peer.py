@@ -1,0 +1,118 @@
+"""The network of HsigmoidLanguageModel with another output layer, in a plain torch loop."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from sklearn_hashnlp.nn import NPLM
+
+BATCH = 512
+TRIED_STEPS = 20
+
+
+class Words(NamedTuple):
+    """A corpus as the peer wants it, made before the clock starts.
+
+    Attributes
+    ----------
+    contexts : Tensor of shape (n_words, order - 1), dtype int64
+        The words before.
+    targets : Tensor of shape (n_words,), dtype int64
+        The words that follow.
+    """
+
+    contexts: Tensor
+    targets: Tensor
+
+
+class LanguagePeer:
+    """A network and its optimiser, torch's Adam over dense gradients.
+
+    Parameters
+    ----------
+    output : {"softmax", "adaptive"}
+        Its output layer: a linear layer with torch's cross entropy, or torch's adaptive softmax.
+    n_classes : int
+        Words that can be predicted, numbered by falling frequency; the one beyond fills contexts up.
+    order, embedding_dim, hidden_size : int
+        As those of :class:`NPLM`.
+    learning_rate : float
+        Of Adam.
+    linear : bool, default=False
+        Whether the learning rate falls linearly to zero over each call of `train`.
+    fused : bool, default=False
+        Whether Adam is torch's fused one.
+    seed : int, default=0
+        Of the initial weights and the order of the words.
+    """
+
+    def __init__(
+        self,
+        output: str,
+        n_classes: int,
+        *,
+        order: int,
+        embedding_dim: int,
+        hidden_size: int,
+        learning_rate: float,
+        linear: bool = False,
+        fused: bool = False,
+        seed: int = 0,
+    ) -> None:
+        self.generator = torch.Generator().manual_seed(seed)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.model = NPLM(
+                n_classes + 1, order, embedding_dim, hidden_size, num_classes=n_classes, output=output, sparse=False
+            )
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=learning_rate, fused=fused)
+        self.learning_rate = learning_rate
+        self.linear = linear
+
+    def loss(self, contexts: Tensor, targets: Tensor) -> Tensor:
+        """Give the mean loss of a batch."""
+        if self.model.output == "adaptive":
+            adaptive: Tensor = self.model(contexts, targets)[1]
+            return adaptive
+        layer = self.model.output_layer
+        return functional.cross_entropy(
+            functional.linear(self.model.hidden(contexts), layer.weight, layer.bias), targets
+        )
+
+    def train(self, words: Words, *, epochs: int = 1, n_batches: int | None = None) -> float:
+        """Train for some epochs, or for some batches of one, and give the seconds that it took."""
+        start = time.perf_counter()
+        self.model.train()
+        n_steps, step = epochs * -(-len(words.targets) // BATCH), 0
+        for _ in range(epochs):
+            batches = torch.randperm(len(words.targets), generator=self.generator).split(BATCH)
+            for rows in batches[:n_batches]:
+                if self.linear:
+                    for group in self.optimizer.param_groups:
+                        group["lr"] = self.learning_rate * (1 - step / n_steps)
+                self.optimizer.zero_grad()
+                self.loss(words.contexts[rows], words.targets[rows]).backward()
+                self.optimizer.step()
+                step += 1
+        return time.perf_counter() - start
+
+    def perplexity(self, words: Words) -> float:
+        """Give the perplexity of a corpus."""
+        self.model.eval()
+        total = 0.0
+        with torch.inference_mode():
+            for contexts, targets in zip(words.contexts.split(BATCH), words.targets.split(BATCH), strict=True):
+                total += float(self.loss(contexts, targets)) * len(targets)
+        return math.exp(total / len(words.targets))
+
+
+def fused_is_faster(plain: LanguagePeer, fused: LanguagePeer, words: Words) -> bool:
+    """Try both kinds of Adam on a few batches, in turn and the first time without the clock."""
+    seconds = {peer: [peer.train(words, n_batches=TRIED_STEPS) for _ in range(3)][1:] for peer in (plain, fused)}
+    return min(seconds[fused]) < min(seconds[plain])
