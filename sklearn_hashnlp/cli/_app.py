@@ -7,16 +7,17 @@ from typing import Annotated
 import typer
 
 from sklearn_hashnlp import __version__
-from sklearn_hashnlp.cli import _demo, _evaluate, _experiments, _predict, _train
+from sklearn_hashnlp.cli import _demo, _evaluate, _experiments, _language_model, _predict, _train
 
 _HELP = """\
-Learn to classify text, without a dictionary and without a GPU.
+Learn from text, without a dictionary and without a GPU.
 
 \b
   hashnlp demo                            see it work, on text you have
   hashnlp train mails.csv --model spam    learn from texts and labels
   echo "Win!" | hashnlp predict -m spam   label new texts, one a line
   hashnlp test more.csv --model spam      measure how good a model is
+  hashnlp lm train text.txt --model lm    learn a language: next words, odd sentences
   hashnlp experiments list                published experiments, to run yourself
 
 Each command has more to say: hashnlp train --help
@@ -42,6 +43,7 @@ app.command("demo", help=_demo.HELP)(_demo.demo)
 app.command("train", help=_train.HELP)(_train.train)
 app.command("predict", help=_predict.HELP)(_predict.predict)
 app.command("test", help=_evaluate.HELP)(_evaluate.evaluate)
+app.add_typer(_language_model.app, name="lm", help=_language_model.HELP)
 app.add_typer(_experiments.app, name="experiments", help=_experiments.HELP)
 
 

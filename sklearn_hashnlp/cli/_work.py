@@ -216,9 +216,12 @@ def load_classifier(folder: Path) -> Any:
     ValueError
         If the model in the folder is no classifier, or one that would take texts for names of files to open.
     """
+    from sklearn_hashnlp import HsigmoidLanguageModel
     from sklearn_hashnlp.persistence import load_model
 
     model = load_model(folder)
+    if isinstance(model, HsigmoidLanguageModel):
+        raise ValueError(f"{folder} holds a language model, which does not classify texts; for it there is hashnlp lm.")
     if not hasattr(model, "predict_proba"):
         raise ValueError(f"{folder} holds a {type(model).__name__} that does not classify texts.")
     for estimator in _estimators_in(model):

@@ -11,6 +11,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 from typer.testing import CliRunner
 
+from sklearn_hashnlp import HsigmoidLanguageModel
 from sklearn_hashnlp.cli import _work, app
 from sklearn_hashnlp.estimators import HashEmbeddingClassifier
 from sklearn_hashnlp.persistence import save_model
@@ -61,6 +62,34 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli") / "model"
     pipeline = small_pipeline().fit([text for _, text in ROWS], [label for label, _ in ROWS])
     save_model(pipeline, folder)
+    return folder
+
+
+SENTENCES = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog", "a dog saw the cat"] * 5
+
+
+@pytest.fixture
+def corpus() -> list[str]:
+    """The sentences of the file ``sentences``."""
+    return SENTENCES
+
+
+@pytest.fixture
+def sentences(tmp_path: Path) -> Path:
+    """A text file with ``SENTENCES``, and a blank line."""
+    path = tmp_path / "sentences.txt"
+    path.write_text("\n".join([SENTENCES[0], "", *SENTENCES[1:]]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a small language model that has learned ``SENTENCES``. Read only."""
+    folder = tmp_path_factory.mktemp("cli") / "lm"
+    model = HsigmoidLanguageModel(
+        order=3, embedding_dim=8, hidden_size=16, batch_size=32, max_epochs=40, random_state=0
+    )
+    save_model(model.fit(SENTENCES), folder)
     return folder
 
 

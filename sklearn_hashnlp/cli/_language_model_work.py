@@ -1,0 +1,118 @@
+"""What the commands of ``hashnlp lm`` share: reading sentences and loading models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp import HsigmoidLanguageModel
+
+
+def check_sentences(path: Path) -> None:
+    """Refuse a file without sentences, before torch is loaded and anything is trained.
+
+    Parameters
+    ----------
+    path : Path
+        The file; one that ends in .gz, .bz2, .xz or .zip is decompressed on the way. A pipe is left alone.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened.
+    ValueError
+        If it holds no sentence or cannot be read.
+    """
+    from sklearn_hashnlp.datasets._lines import read_lines
+
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; expected a text file, a sentence a line.")
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist.")
+    if path.is_file() and not any(not line.isspace() for line in read_lines(path)):
+        raise ValueError(f"{path} holds no sentence; expected one a line, words apart by blanks.")
+
+
+def sentences_of(path: Path) -> Callable[[], Iterator[str]]:
+    """Make a reader of a file's sentences.
+
+    Parameters
+    ----------
+    path : Path
+        The file, as :func:`check_sentences` takes it.
+
+    Returns
+    -------
+    callable
+        Gives an iterator of the sentences; blank lines are none.
+    """
+    from sklearn_hashnlp.datasets._lines import read_lines
+
+    return lambda: (line for line in read_lines(path) if not line.isspace())
+
+
+def load_language_model(folder: Path) -> HsigmoidLanguageModel:
+    """Load a language model.
+
+    Parameters
+    ----------
+    folder : Path
+        Its folder, or that of a pass.
+
+    Returns
+    -------
+    HsigmoidLanguageModel
+        The model.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no model.
+    ValueError
+        If the model there is another, or a damaged one.
+    """
+    from sklearn_hashnlp import HsigmoidLanguageModel
+    from sklearn_hashnlp.estimators._pass_folders import PassFolders
+    from sklearn_hashnlp.persistence import load_model
+
+    try:
+        model: Any = load_model(folder)
+    except FileNotFoundError:
+        passes = PassFolders(folder) if folder.is_dir() else None
+        if passes is None or not passes.numbers():
+            raise
+        last = passes.path(passes.numbers()[-1])
+        raise FileNotFoundError(f"{folder} holds the passes of a training; give one of them, such as {last}.") from None
+    if not isinstance(model, HsigmoidLanguageModel):
+        raise ValueError(
+            f"{folder} holds a {type(model).__name__} and no language model; give a folder that hashnlp lm train made."
+        )
+    return model
+
+
+def check_known(model: HsigmoidLanguageModel, words: list[str]) -> None:
+    """Refuse words that a model has no vectors of.
+
+    Parameters
+    ----------
+    model : HsigmoidLanguageModel
+        The model.
+    words : list of str
+        The words.
+
+    Raises
+    ------
+    ValueError
+        If one is not known, with the most similar spellings among those that are.
+    """
+    from difflib import get_close_matches
+
+    if model.embedding == "hash":  # every word has a vector
+        return
+    for word in words:
+        if word not in model.vocabulary_:
+            similar = get_close_matches(word, model.vocabulary_, n=3)
+            hint = f" Did you mean {' or '.join(map(repr, similar))}?" if similar else ""
+            raise ValueError(f"The model does not know the word {word!r}: it is none of its words.{hint}")
