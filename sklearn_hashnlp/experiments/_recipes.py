@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from sklearn_hashnlp.experiments._hsigmoid_ptb import HSIGMOID_PTB
 from sklearn_hashnlp.experiments._recipe import Recipe
 from sklearn_hashnlp.experiments._reversal import REVERSAL
 
-RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (REVERSAL,)}
+RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (REVERSAL, HSIGMOID_PTB)}
 
 
 def get_recipe(name: str) -> Recipe:
