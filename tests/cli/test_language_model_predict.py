@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sklearn_hashnlp import HsigmoidLanguageModel
@@ -107,6 +108,27 @@ def test_any_kept_pass_predicts(hashnlp: Any, sentences: Path, tmp_path: Path) -
         folder = tmp_path / "p" / f"pass-{number:05d}"
         expected = load_model(folder).predict(["the cat"])[0]
         assert hashnlp("lm", "predict", "-m", folder, "-q", stdin="the cat sat").out == f"{expected}\tsat\n"
+
+
+def test_so_many_lines_at_once(hashnlp: Any, lm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    def predict(self: Any, contexts: Any, search: str) -> Any:
+        sizes.append(len(contexts))
+        return np.array(["the"] * len(contexts))
+
+    monkeypatch.setattr(HsigmoidLanguageModel, "predict", predict)
+    (tmp_path / "lines.txt").write_text("\n".join(LINES))
+    out = hashnlp("lm", "predict", "-m", lm, tmp_path / "lines.txt", "--batch-size", 2, "--quiet").out
+    assert (sizes, len(out.splitlines())) == ([2, 2, 1], 5)
+
+
+def test_a_greedy_search_without_a_tree_is_one_line(hashnlp: Any, tmp_path: Path) -> None:
+    model = HsigmoidLanguageModel(output="softmax", embedding_dim=2, hidden_size=2, max_epochs=1)
+    save_model(model.fit(["a b c"]), tmp_path / "m")
+    result = hashnlp("lm", "predict", "-m", tmp_path / "m", "--search", "greedy", stdin="a b\n")
+    assert (result.code, result.out, len(result.err.splitlines())) == (1, "", 1)
+    assert "has no tree: search must be 'exact'" in result.err
 
 
 @pytest.mark.parametrize("arguments", [["--top", 0], ["--top", 2, "--search", "greedy"], ["--batch-size", 0]])

@@ -6,6 +6,7 @@ import gzip
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,17 @@ def test_a_compressed_file_is_read(hashnlp: Any, corpus: list[str], tmp_path: Pa
     path.write_bytes(gzip.compress("\n".join(corpus).encode()))
     result = hashnlp("lm", "train", path, "-m", tmp_path / "m", *SMALL)
     assert "on 12 different words" in result.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX pipe")
+def test_the_sentences_may_come_from_a_pipe(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[sentences.read_bytes()])
+    writer.start()
+    result = hashnlp("lm", "train", pipe, "-m", tmp_path / "m", *SMALL)
+    assert "on 12 different words" in result.out, result.err
+    writer.join()
 
 
 @pytest.mark.parametrize(
