@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # in favour of the peers. Threads take this from the one that makes them, so it comes before anything is computed.
     torch.set_flush_denormal(True)
     torch.set_num_threads(len(os.sched_getaffinity(0)))
-    place = surroundings(*PACKAGES) | {"threads of torch": torch.get_num_threads()}
+    place = surroundings(*PACKAGES) | {"threads of torch": torch.get_num_threads(), "denormal numbers": "zero"}
     for part in PARTS:
         if part not in options.part:
             continue
