@@ -96,7 +96,8 @@ def test_the_network_is_that_of_the_source(data: Path, tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def without_what_differs(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{key: result[key] for key in result if key not in {"seconds", "settings"}} for result in results]
+        told = {"seconds", "settings", "seed"}
+        return [{key: result[key] for key in result if key not in told} for result in results]
 
     first = without_what_differs(run(data))
     monkeypatch.setenv("HASHNLP_DATA", str(data.parent))
@@ -104,6 +105,13 @@ def test_the_same_seed_gives_the_same(data: Path, monkeypatch: pytest.MonkeyPatc
     assert without_what_differs(again) == first
     assert again[0]["settings"]["data"] == ""
     assert without_what_differs(run(data, seed=1)) != first
+
+
+def test_a_word_that_is_not_known_is_unk(data: Path) -> None:
+    (data / "train.txt").write_text("a b c <unk>\n" * 40)
+    (data / "valid.txt").write_text("a b c zebra\n")
+    *_, last = run(data, passes=20)
+    assert (last["n_words"], last["hit_rate_greedy"], last["hit_rate_exact"]) == (2, 1.0, 1.0)
 
 
 def test_fewer_sentences(data: Path) -> None:
