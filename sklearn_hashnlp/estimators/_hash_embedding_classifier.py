@@ -61,8 +61,8 @@ class HashEmbeddingClassifier(TrainedClassifier):
     n_embeddings : int, default=10**7
         Rows of the importance table; n (or K) in the paper.
     embedding_dim : int or "auto", default=20
-        Length of a vector; d in the paper. ``"auto"``: the number of classes, rounded up to a multiple of 4, at least 4
-        and at most 32; with hidden layers 20.
+        Length of a vector; d in the paper. ``"auto"``: the number of classes or 32, whichever is less, but from 1,024
+        classes on the root of their number, at most 128; rounded up to a multiple of 4. With hidden layers 20.
     aggregation : {"sum", "concat", "median"}, default="sum"
         How the components are joined. Ignored by ``variant="standard"``.
     append_weight : bool, default=True
@@ -89,7 +89,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
         all others, as in a linear support vector machine. ``"hsigmoid"``: cross-entropy again, with classes as the
         leaves of ``tree`` and a decision at each branching [3]_: a row costs the length of a path instead of a score a
         class, which pays from some thousands of classes on.
-    tree : {"huffman", "balanced", "complete", "random", "two_level"} or SoftmaxTree, default="huffman"
+    tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
         For ``loss="hsigmoid"`` alone: a builder of :mod:`sklearn_hashnlp.trees`, which is told how often each label
         occurs, in ``partial_fit`` only how many there are; or a tree over the labels in the order of ``classes_``.
     class_weight : dict, "balanced" or None, default=None
@@ -234,7 +234,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
         hidden_layer_sizes: tuple[int, ...] | list[int] = (),
         ngram_dropout: tuple[int, int] | list[int] | None = None,
         loss: str = "softmax",
-        tree: str | SoftmaxTree = "huffman",
+        tree: str | SoftmaxTree = "two_level",
         class_weight: dict[Any, float] | str | None = None,
         optimizer: str = "adagrad",
         learning_rate: float = 0.2,

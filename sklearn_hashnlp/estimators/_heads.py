@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import deepcopy
 
@@ -11,6 +12,8 @@ from torch import Tensor, nn
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.nn._mlp import make_head, make_hidden_layers
 from sklearn_hashnlp.trees import SoftmaxTree
+
+_LENGTH = 3.0  # chosen from 0.06 to 6 on rows held out of 79 languages and on 10,000 made-up labels
 
 
 class ScoreHead(nn.Sequential):
@@ -66,7 +69,8 @@ class TreeHead(nn.Sequential):
     """Hidden layers, and a hierarchical softmax as the last.
 
     It is called for what the tree reads, which is all that training needs; the classes' log-probabilities are asked
-    for by name.
+    for by name. Without hidden layers each decision starts with a direction of its own, of about length 3, for
+    documents whose vectors start at zero: what they learn in a single pass hangs on it.
 
     Parameters
     ----------
@@ -89,7 +93,10 @@ class TreeHead(nn.Sequential):
     def __init__(self, in_features: int, hidden_sizes: Sequence[int], tree: SoftmaxTree) -> None:
         layers = make_hidden_layers(in_features, hidden_sizes, device="cpu", dtype=torch.float32)
         width = hidden_sizes[-1] if hidden_sizes else in_features
-        super().__init__(*layers, HierarchicalSoftmax(tree, width, sparse=True, device="cpu", dtype=torch.float32))
+        softmax = HierarchicalSoftmax(tree, width, sparse=True, device="cpu", dtype=torch.float32)
+        if not hidden_sizes:
+            nn.init.normal_(softmax.weight, std=_LENGTH / math.sqrt(width))
+        super().__init__(*layers, softmax)
 
     @property
     def softmax(self) -> HierarchicalSoftmax:

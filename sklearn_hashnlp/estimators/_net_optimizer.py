@@ -139,7 +139,8 @@ def _accumulator(name: str, arrays: dict[str, NDArray[Any]], parameter: torch.Te
         return table.to(parameter.device)
     if arrays[name].shape == ():
         return arrays[name].item()
-    shapes = (tuple(parameter.shape), tuple(parameter.shape[:1]))  # a tree's weights gather a number a row
+    # A tree's weights, whose gradients are sparse, may gather a number a row, and its biases have rows of one number.
+    shapes = [tuple(parameter.shape), (len(parameter),), (len(parameter), 1)]
     if arrays[name].shape not in shapes:
         raise ValueError(f"The array {name!r} must have shape {shapes[0]}, it has {arrays[name].shape}.")
     return torch.from_numpy(np.array(arrays[name])).to(parameter.device)

@@ -25,7 +25,7 @@ def make_text_classifier(
     n_embeddings: int = 2**20,
     embedding_dim: int | str = "auto",
     loss: str = "softmax",
-    tree: str | SoftmaxTree = "huffman",
+    tree: str | SoftmaxTree = "two_level",
     class_weight: dict[Any, float] | str | None = None,
     learning_rate: float = 0.2,
     average: bool = True,
@@ -67,7 +67,7 @@ def make_text_classifier(
     loss : {"softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
         Cross-entropy; ``"ova"``, with which documents may have any number of labels; a margin; or ``"hsigmoid"``,
         cross-entropy by a tree of the classes, which is faster with many thousands of them.
-    tree : {"huffman", "balanced", "complete", "random", "two_level"} or SoftmaxTree, default="huffman"
+    tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
         Which tree, for ``loss="hsigmoid"``.
     class_weight : dict, "balanced" or None, default=None
         How much the documents of each label count.

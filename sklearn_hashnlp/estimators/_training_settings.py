@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -200,7 +201,8 @@ def _embedding_dim(estimator: Any, n_classes: int) -> int:
         return int(estimator.embedding_dim)
     if estimator.hidden_layer_sizes:
         return _DIM_WITH_HIDDEN_LAYERS
-    return int(np.clip(-(-n_classes // 4) * 4, 4, 32))
+    wanted = min(n_classes, max(32, math.isqrt(n_classes)))
+    return int(np.clip(-(-wanted // 4) * 4, 4, 128))
 
 
 def _batch_size(estimator: Any, n_rows: int) -> int:

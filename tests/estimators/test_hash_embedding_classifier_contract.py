@@ -33,12 +33,11 @@ EXPECTED = {
         "no learner by shuffled batches learns the same from weighted rows and from repeated rows",
     ),
 }
-EXPECTED_OF_LOSS = {
-    "ova": {"check_class_weight_classifiers": "two epochs over its 50 rows are four steps; with more epochs it passes"}
-}
+FEW_STEPS = {"check_class_weight_classifiers": "two epochs over its 50 rows are four steps; with more epochs it passes"}
+EXPECTED_OF_LOSS = {"ova": FEW_STEPS, "hsigmoid": FEW_STEPS}
 
 
-@pytest.mark.parametrize("loss", ["softmax", "ova", "hinge"])
+@pytest.mark.parametrize("loss", ["softmax", "ova", "hinge", "hsigmoid"])
 def test_scikit_learns_own_checks_pass_in_time(loss):
     start = time.perf_counter()
     model, expected = HashEmbeddingClassifier(loss=loss), EXPECTED | EXPECTED_OF_LOSS.get(loss, {})
@@ -59,7 +58,7 @@ def test_rows_of_weight_zero_are_as_if_absent():
     assert weighted.predict_proba(X).tobytes() == without.predict_proba(X).tobytes()
 
 
-@pytest.mark.parametrize("loss", ["softmax", "ova", "hinge"])
+@pytest.mark.parametrize("loss", ["softmax", "ova", "hinge", "hsigmoid"])
 def test_weights_pull_towards_their_class(loss):
     X, y = np.ones((90, 1)), np.arange(90) % 2
     options = {"loss": loss, "max_epochs": 20, "random_state": 0}

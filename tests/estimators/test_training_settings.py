@@ -15,7 +15,21 @@ AUTO = HashEmbeddingClassifier(embedding_dim="auto", batch_size="auto")
 
 
 @pytest.mark.parametrize(
-    ("n_classes", "width"), [(2, 4), (4, 4), (5, 8), (8, 8), (9, 12), (31, 32), (32, 32), (33, 32), (1000, 32)]
+    ("n_classes", "width"),
+    [
+        (2, 4),
+        (4, 4),
+        (5, 8),
+        (8, 8),
+        (9, 12),
+        (31, 32),
+        (32, 32),
+        (33, 32),
+        (1088, 32),
+        (1089, 36),
+        (10_000, 100),
+        (10**6, 128),
+    ],
 )
 def test_the_automatic_length_of_a_vector(n_classes, width):
     assert architecture(AUTO, n_classes, 0)["embedding_dim"] == width
