@@ -239,7 +239,7 @@ def train(
     ):
         if value == 0:
             raise typer.BadParameter(f"{name} must be above 0.")
-    from sklearn_hashnlp.cli._language_model_work import check_sentences
+    from sklearn_hashnlp.cli._language_model_work import check_sentences, check_without_passes
     from sklearn_hashnlp.cli._work import check_device
 
     check_sentences(data)
@@ -251,6 +251,8 @@ def train(
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
     check_replaceable(model)
+    if checkpoint_dir is not None and not resume:
+        check_without_passes(checkpoint_dir)
     language_model = HsigmoidLanguageModel(
         order=order,
         embedding_dim=embedding_dim,

@@ -74,22 +74,52 @@ def load_language_model(folder: Path) -> HsigmoidLanguageModel:
         If the model there is another, or a damaged one.
     """
     from sklearn_hashnlp import HsigmoidLanguageModel
-    from sklearn_hashnlp.estimators._pass_folders import PassFolders
     from sklearn_hashnlp.persistence import load_model
 
     try:
         model: Any = load_model(folder)
     except FileNotFoundError:
-        passes = PassFolders(folder) if folder.is_dir() else None
-        if passes is None or not passes.numbers():
+        passes = _passes_in(folder)
+        if not passes:
             raise
-        last = passes.path(passes.numbers()[-1])
-        raise FileNotFoundError(f"{folder} holds the passes of a training; give one of them, such as {last}.") from None
+        raise FileNotFoundError(
+            f"{folder} holds the passes of a training; give one of them, such as {passes[-1]}."
+        ) from None
     if not isinstance(model, HsigmoidLanguageModel):
         raise ValueError(
             f"{folder} holds a {type(model).__name__} and no language model; give a folder that hashnlp lm train made."
         )
     return model
+
+
+def check_without_passes(folder: Path) -> None:
+    """Refuse a checkpoint folder of an earlier training, before the sentences are read.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+
+    Raises
+    ------
+    FileExistsError
+        If it holds passes.
+    """
+    passes = _passes_in(folder)
+    if passes:
+        raise FileExistsError(
+            f"{folder} holds {passes[0].name} of an earlier training; give --resume to go on with that, or another "
+            "--checkpoint-dir."
+        )
+
+
+def _passes_in(folder: Path) -> list[Path]:
+    from sklearn_hashnlp.estimators._pass_folders import PassFolders
+
+    if not folder.is_dir():  # which would be made
+        return []
+    passes = PassFolders(folder)
+    return [passes.path(number) for number in passes.numbers()]
 
 
 def check_known(model: HsigmoidLanguageModel, words: list[str]) -> None:
