@@ -13,7 +13,7 @@ import torch
 from skorch.callbacks import EpochScoring
 
 from sklearn_hashnlp.estimators import HashEmbeddingClassifier, make_text_classifier
-from sklearn_hashnlp.estimators._class_tree import CLASS_TREES, class_tree
+from sklearn_hashnlp.estimators._class_tree import CLASS_TREES
 from sklearn_hashnlp.estimators._compiled_training import CompiledTraining, trains_compiled
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.persistence import load_model, save_model
@@ -229,12 +229,6 @@ def test_an_unfitted_and_a_diverged_model_do_not_answer(model):
 def test_an_indicator_matrix_is_refused():
     with pytest.raises(ValueError, match="takes one label a row, got an indicator matrix"):
         make().fit(X, (X[:, :5] > 0).astype(int))
-
-
-def test_names_of_trees_and_what_they_are_built_from():
-    for name in CLASS_TREES:
-        assert class_tree(name, 9, seed=0, caller="x").n_classes == 9
-        assert class_tree(name, np.arange(1, 10), seed=0, caller="x").n_classes == 9
 
 
 def test_the_text_classifier_takes_a_tree():

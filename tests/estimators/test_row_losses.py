@@ -7,8 +7,11 @@ import pytest
 import torch
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import label_binarize
+from torch import nn
 
-from sklearn_hashnlp.estimators._row_losses import ROW_LOSSES
+from sklearn_hashnlp.estimators._row_losses import ROW_LOSSES, PathLoss, make_row_loss
+from sklearn_hashnlp.nn import HierarchicalSoftmax
+from sklearn_hashnlp.trees import huffman_tree
 
 RNG = np.random.default_rng(0)
 SCORES = 3 * RNG.normal(size=(40, 5))
@@ -48,3 +51,31 @@ def test_one_class_against_all_others(targets, indicators):
 def test_gradients(name):
     scores = torch.from_numpy(SCORES).requires_grad_()
     assert torch.autograd.gradcheck(lambda s: ROW_LOSSES[name]()(s, torch.from_numpy(CLASSES)), (scores,))
+
+
+def test_along_the_paths_of_a_tree():
+    torch.manual_seed(0)
+    layer = HierarchicalSoftmax(huffman_tree([9, 1, 4, 2, 2]), 5, dtype=torch.float64)
+    torch.nn.init.normal_(layer.weight)
+    loss, hidden, targets = PathLoss(layer), torch.from_numpy(SCORES), torch.from_numpy(CLASSES)
+    probabilities = loss.probabilities(hidden).detach().numpy()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    found = loss(hidden, targets).detach().numpy()
+    np.testing.assert_allclose(found, -np.log(probabilities[np.arange(40), CLASSES]), rtol=1e-9)
+    assert loss.right(hidden, targets).tolist() == (probabilities.argmax(axis=1) == CLASSES).tolist()
+
+
+def test_right_rows_and_probabilities_of_scores():
+    scores = torch.tensor([[0.0, 2.0, -1.0], [0.5, 0.1, -3.0]])
+    softmax, ova = ROW_LOSSES["softmax"](), ROW_LOSSES["ova"]()
+    assert softmax.right(scores, torch.tensor([1, 1])).tolist() == [True, False]
+    assert ova.right(scores, torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])).tolist() == [True, False]
+    assert torch.equal(softmax.probabilities(scores), scores.softmax(dim=1))
+    assert torch.equal(ova.probabilities(scores), scores.sigmoid())
+
+
+def test_a_loss_by_its_name_and_head():
+    head = nn.Sequential(nn.Linear(2, 3))
+    assert {name: type(make_row_loss(name, head)) for name in ROW_LOSSES} == ROW_LOSSES
+    layer = HierarchicalSoftmax(huffman_tree(3), 2)
+    assert make_row_loss("hsigmoid", nn.Sequential(layer)).layer is layer

@@ -1,0 +1,38 @@
+"""Texts of very many made-up labels, each of which has a few n-grams of its own among words that tell nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from labelled_sets import Rows
+from numpy.typing import NDArray
+
+N_WORDS = 20_000
+OWN_PAIRS = 4  # of each label; each of the words may be in pairs of other labels too
+PAIRS_A_TEXT = 2
+NOISE_A_TEXT = 12
+
+
+def made_up_rows(n_texts: int, n_labels: int, seed: int) -> Rows:
+    """Make texts of two of their label's own pairs of words among twelve other words.
+
+    Labels and other words are drawn by Zipf's law, the labels' flattened so that the rarest of 10,000 is a tenth as
+    frequent as the mean one. Labels and pairs depend on ``n_labels`` alone, what is drawn on ``seed`` too.
+    """
+    words = np.array([f"w{number}" for number in range(N_WORDS)])
+    own: NDArray[np.int64] = np.random.default_rng(n_labels).integers(0, N_WORDS, (n_labels, OWN_PAIRS, 2))
+    rng = np.random.default_rng((n_labels, seed))
+    labels = rng.choice(n_labels, n_texts, p=_zipf(n_labels, flattened=n_labels / 40))
+    noise = rng.choice(N_WORDS, (n_texts, NOISE_A_TEXT), p=_zipf(N_WORDS))
+    texts = []
+    for label, others in zip(labels.tolist(), noise, strict=True):
+        pairs = own[label, rng.choice(OWN_PAIRS, PAIRS_A_TEXT, replace=False)]
+        parts: list[Sequence[int]] = [*([word] for word in others.tolist()), *pairs.tolist()]
+        texts.append(" ".join(words[word] for place in rng.permutation(len(parts)) for word in parts[place]))
+    return Rows(texts, [f"label {label}" for label in labels.tolist()])
+
+
+def _zipf(n: int, flattened: float = 0.0) -> NDArray[np.float64]:
+    weights = 1 / (1 + flattened + np.arange(n))
+    return np.asarray(weights / weights.sum())
