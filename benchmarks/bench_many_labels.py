@@ -34,6 +34,8 @@ MODELS: dict[str, dict[str, Any]] = {
     "hsigmoid, huffman": {"loss": "hsigmoid", "tree": "huffman"},
     "softmax, 32": {"loss": "softmax", "embedding_dim": 32},
     "hsigmoid, two_level, 32": {"loss": "hsigmoid", "embedding_dim": 32},
+    "softmax, two epochs": {"loss": "softmax", "max_epochs": 2},
+    "hsigmoid, two_level, two epochs": {"loss": "hsigmoid", "max_epochs": 2},
 }
 N_TEXTS, N_TEST_TEXTS = 200_000, 10_000
 UNITS = ("accuracy", "seconds", "processor seconds", "seconds to predict")
