@@ -52,6 +52,11 @@ class BagOfHashEmbeddings(nn.Module):
         Classes to tell apart.
     tree : SoftmaxTree, default=None
         Over the classes, for a hierarchical softmax; None scores each class.
+
+    Raises
+    ------
+    ValueError
+        If the tree has another number of classes.
     """
 
     def __init__(
@@ -90,6 +95,8 @@ class BagOfHashEmbeddings(nn.Module):
         )
         width = self.bag.output_dim
         self.head: ScoreHead | TreeHead
+        if tree is not None and tree.n_classes != num_classes:
+            raise ValueError(f"The tree must have {num_classes} classes, as the net does, got {tree.n_classes}.")
         if tree is None:
             self.head = ScoreHead(width, hidden_sizes, num_classes)
         else:

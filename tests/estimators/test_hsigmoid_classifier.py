@@ -149,6 +149,13 @@ def test_a_tree_that_was_given_is_saved(tmp_path):
     copy.fit(X, Y)
 
 
+def test_a_state_whose_tree_has_other_classes_is_refused(model):
+    values, arrays = model._get_model_state()
+    arrays |= {f"tree.{name}": array for name, array in balanced_tree(N_CLASSES + 1).to_arrays().items()}
+    with pytest.raises(ValueError, match="The tree must have 23 classes, as the net does, got 24"):
+        make()._set_model_state(values, arrays)
+
+
 def test_a_warm_start_wants_the_same_tree():
     model = make(warm_start=True, tree="huffman").fit(X, Y)
     model.fit(X, Y)

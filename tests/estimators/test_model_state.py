@@ -41,6 +41,8 @@ def through_json(values, arrays):
         {"variant": "standard"},
         {"variant": "paper", "hidden_layer_sizes": (6,)},
         {"n_buckets": 10**6, "n_embeddings": 10**7},
+        {"loss": "hsigmoid"},
+        {"loss": "hsigmoid", "tree": "huffman", "hidden_layer_sizes": (6,)},
     ],
     ids=str,
 )
@@ -71,6 +73,7 @@ CHANGES = {
     "hidden_layer_sizes": (4,),
     "ngram_dropout": (1, 2),
     "loss": "ova",
+    "tree": "random",
     "class_weight": "balanced",
     "optimizer": "adam",
     "learning_rate": 9.0,
