@@ -60,6 +60,11 @@ class WordWindows(Dataset):  # type: ignore[misc]
     def __len__(self) -> int:
         return len(self.positions)
 
+    def __getitem__(self, at: int) -> tuple[Tensor, Tensor]:
+        row = range(len(self))[at]  # also from the end, and IndexError beyond it
+        context, target = self.take(np.array([row]))
+        return context[0], target[0]
+
     @property
     def X(self) -> WordWindows:  # noqa: N802 - skorch's name
         """The windows, for a net to predict: this set."""

@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.utils.data import DataLoader
 
 from sklearn_hashnlp.estimators._corpus_reader import CorpusReader
 from sklearn_hashnlp.estimators._vocabulary import Vocabulary, adopt_vocabulary
@@ -42,6 +43,17 @@ def test_every_word_is_predicted():
         "<s> <s> <unk>",
         "<s> <unk> </s>",
     ]
+
+
+def test_single_windows():
+    windows = reader(order=3).read(["I have"])
+    assert [(*context.tolist(), target.item()) for context, target in windows] == [(9, 9, 0), (9, 0, 1), (0, 1, 7)]
+    assert windows[-1][1].item() == windows[np.int64(2)][1].item() == 7
+    context, target = next(iter(DataLoader(windows, batch_size=2)))
+    assert (context.tolist(), target.tolist()) == ([[9, 9], [9, 0]], [0, 1])
+    for outside in (3, -4):
+        with pytest.raises(IndexError):
+            windows[outside]
 
 
 def by_hand(sentences, order, padding):
