@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sklearn_hashnlp.estimators._corpus_reader import CorpusReader
+from sklearn_hashnlp.estimators._steady_linear import SteadyLinear
 from sklearn_hashnlp.estimators._vocabulary import BEGIN, Vocabulary
 from sklearn_hashnlp.estimators._word_windows import hash_words
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
@@ -27,12 +28,14 @@ def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
         The network, with fresh weights.
     """
     hashed = architecture["hashed_words"]
-    return NPLM(
+    network = NPLM(
         **{name: value for name, value in architecture.items() if name != "hashed_words"},
         tree=tree,
         embedding=None if hashed is None else HashEmbedding(**hashed, append_weight=False, sparse=True),
         sparse=True,
     )
+    network.hidden_layer = SteadyLinear(network.hidden_layer)  # the tree's kernel takes row by row anyway
+    return network
 
 
 def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int) -> dict[str, Any]:

@@ -54,7 +54,8 @@ class TrainedLanguageModel(WordNeighbours, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_sentences,), dtype float64
             The natural logarithm of each sentence's probability: the sum over its words, ``</s>`` and words that are
             not known, as ``<unk>``, included. With ``padding="reference"`` the first words are left out, and a sentence
-            that is too short has NaN.
+            that is too short has NaN. With ``output="hsigmoid"`` on a CPU a sentence has the same score, to the last
+            bit, whatever sentences are scored beside it.
 
         Raises
         ------

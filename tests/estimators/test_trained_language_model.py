@@ -1,0 +1,20 @@
+"""What hangs on how sentences are handed in, and must not change the answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp.estimators import HsigmoidLanguageModel
+
+RNG = np.random.default_rng(0)
+SENTENCES = [" ".join(map(str, RNG.integers(50, size=RNG.integers(12)))) for _ in range(300)]
+
+
+@pytest.mark.parametrize("options", [{}, {"direct_connections": True}, {"direct_connections": "hashed"}], ids=str)
+def test_a_sentence_has_the_same_score_in_any_company(options):
+    model = HsigmoidLanguageModel(max_epochs=1, random_state=0, n_direct=1000, **options).fit(SENTENCES)
+    together = model.score_samples(SENTENCES)  # more than a block
+    for at in range(0, len(SENTENCES), 5):
+        assert model.score_samples(SENTENCES[at : at + 1])[0] == together[at]
+        assert model.score_samples(SENTENCES[at : at + 7])[0] == together[at]
