@@ -22,6 +22,7 @@ class TreeKind(StrEnum):
 
     huffman = "huffman"
     cluster = "cluster"
+    binary_cluster = "binary_cluster"
     complete = "complete"
     balanced = "balanced"
     random = "random"

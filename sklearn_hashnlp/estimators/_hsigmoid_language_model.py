@@ -47,10 +47,12 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
     output : {"hsigmoid", "softmax", "adaptive"}, default="hsigmoid"
         ``"hsigmoid"``: hierarchical softmax over ``tree``. ``"softmax"``: one score for each word, which costs what
         there are words. ``"adaptive"``: torch's adaptive softmax, in between.
-    tree : {"huffman", "cluster", "complete", "balanced", "random", "two_level"} or SoftmaxTree, default="huffman"
-        Of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, or a tree over all words of
-        ``vocabulary_`` but ``<s>``. ``"cluster"`` brings words together that follow the same words, and predicts best.
-        Ignored by the other outputs.
+    tree : str or SoftmaxTree, default="huffman"
+        Of the hierarchical softmax: "huffman", "cluster", "binary_cluster", "complete", "balanced", "random",
+        "two_level", for a builder of :mod:`sklearn_hashnlp.trees`; or a tree over all words of ``vocabulary_`` but
+        ``<s>``. ``"cluster"`` brings words together that follow the same words, in about sqrt(V) clusters, and predicts
+        best; ``"binary_cluster"`` splits them in two again and again, which is faster with very many words. Ignored by
+        the other outputs.
     direct_connections : bool or "hashed", default=False
         Whether the output layer reads the word vectors as well; W in the paper. ``"hashed"``: instead it adds weights
         of the last word, the last two words, and so on, from a hashed table [3]_; only with ``output="hsigmoid"``.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import numpy as np
 
 from sklearn_hashnlp import trees
@@ -10,7 +12,9 @@ from sklearn_hashnlp.estimators._context_vectors import context_vectors
 from sklearn_hashnlp.estimators._word_windows import WordWindows
 from sklearn_hashnlp.trees import SoftmaxTree
 
-TREES = (*CLASS_TREES, "cluster")
+_ARITIES: Final[dict[str, Any]] = {"cluster": "sqrt", "binary_cluster": 2}  # of the trees made of context vectors
+
+TREES: Final = (*CLASS_TREES, *_ARITIES)
 """Names that a tree is asked for by."""
 
 
@@ -24,11 +28,11 @@ def language_tree(
     tree : SoftmaxTree or one of :data:`TREES`
         A tree, or the name of a builder.
     windows : WordWindows
-        What is learned from: how often each word occurs, and for ``"cluster"`` after which words.
+        What is learned from: how often each word occurs, and for clusters after which words.
     n_classes : int
         How many words can be predicted.
     seed : int
-        For ``"random"`` and ``"cluster"``.
+        For ``"random"`` and for clusters.
     caller : str
         Class that asks, for the message.
 
@@ -50,6 +54,7 @@ def language_tree(
             )
         return tree
     counts = np.bincount(windows.y, minlength=n_classes)
-    if tree == "cluster":
-        return trees.cluster_tree(counts, context_vectors(windows, n_classes, seed=seed), random_state=seed)
+    if tree in _ARITIES:
+        vectors = context_vectors(windows, n_classes, seed=seed)
+        return trees.cluster_tree(counts, vectors, arity=_ARITIES[tree], random_state=seed)
     return named_tree(tree, counts, seed=seed)

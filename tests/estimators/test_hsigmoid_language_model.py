@@ -35,7 +35,10 @@ def model():
 OUTPUTS = [
     {"output": "softmax"},
     {"output": "adaptive"},
-    *({"tree": name} for name in ("huffman", "cluster", "complete", "balanced", "random", "two_level")),
+    *(
+        {"tree": name}
+        for name in ("huffman", "cluster", "binary_cluster", "complete", "balanced", "random", "two_level")
+    ),
     {"direct_connections": True},
     {"direct_connections": "hashed", "n_direct": 1000},
     {"embedding": "hash", "n_embeddings": 500, "n_buckets": 100},
