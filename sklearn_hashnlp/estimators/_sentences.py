@@ -64,8 +64,8 @@ def read_corpus(X: Any, *, order: int, caller: str) -> Sentences | NumberedWindo
     X : iterable of (str or iterable of str), path-like or callable
         Sentences: strings, which are split at white space, or lists of words. A path-like object names a text file in
         UTF-8 with a sentence a line; blank lines are passed over. A callable without arguments, a reader, gives an
-        iterator of sentences, or of tuples of ``order`` integers each. ``<s>`` at the beginning of a sentence and
-        ``</s>`` at its end are left out.
+        iterator of sentences, or of tuples or arrays of ``order`` integers each. ``<s>`` at the beginning of a sentence
+        and ``</s>`` at its end are left out.
     order : int
         Length of such a tuple.
     caller : str
@@ -79,7 +79,8 @@ def read_corpus(X: Any, *, order: int, caller: str) -> Sentences | NumberedWindo
     Raises
     ------
     TypeError
-        If ``X`` is a single string, or something in it is no sentence.
+        If ``X`` is a single string, or something in it is no sentence; or if a reader gives no iterator, or both tuples
+        of numbers and something else.
     ValueError
         If a tuple of numbers has another length, or ``X`` is a table.
     FileNotFoundError, IsADirectoryError, UnicodeDecodeError
@@ -102,11 +103,11 @@ def read_corpus(X: Any, *, order: int, caller: str) -> Sentences | NumberedWindo
         return _read_sentences(_lines(Path(X)), caller)
     if not callable(X):
         return _read_sentences(as_documents(X, caller=caller), caller)
-    items = iter(X())
+    items = iter(_call(X, caller))
     first = next(items, None)
     if first is None:
         return _read_sentences([], caller)
-    if isinstance(first, tuple | list) and first and isinstance(first[0], Integral):
+    if _is_window(first):
         return _read_windows(chain([first], items), order, caller)
     return _read_sentences(chain([first], items), caller)
 
@@ -179,15 +180,36 @@ def _read_sentences(sentences: Iterable[Any], caller: str) -> Sentences:
     return Sentences(list(numbering), np.array(numbers, dtype=np.int32), np.array(lengths, dtype=np.int64))
 
 
+def _call(reader: Callable[[], Any], caller: str) -> Iterable[Any]:
+    items = reader()
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        raise TypeError(
+            f"{caller}: a reader returns an iterator of sentences or of tuples of numbers of words, got {items!r:.60} "
+            f"of type {type(items).__name__}."
+        )
+    return items
+
+
+def _is_window(item: Any) -> bool:
+    return isinstance(item, tuple | list | np.ndarray) and len(item) > 0 and isinstance(item[0], Integral)
+
+
 def _read_windows(items: Iterator[Any], order: int, caller: str) -> NumberedWindows:
     numbers = array("q")
     for place, item in enumerate(items):
-        if len(item) != order:
+        try:
+            numbers.extend(item)
+            length = len(item)
+        except (TypeError, OverflowError) as error:
+            raise TypeError(
+                f"{caller}: its reader began with tuples of numbers of words, and all others must be such, too; got "
+                f"{item!r:.60} as number {place}."
+            ) from error
+        if length != order:
             raise ValueError(
-                f"{caller}(order={order}) reads windows of {order} numbers of words, got {item!r:.60} of {len(item)} "
+                f"{caller}(order={order}) reads windows of {order} numbers of words, got {item!r:.60} of {length} "
                 f"as number {place}."
             )
-        numbers.extend(item)
     return NumberedWindows(np.array(numbers, dtype=np.int64).reshape(-1, order))
 
 

@@ -53,11 +53,25 @@ def test_a_file(tmp_path):
 
 
 def test_numbers_from_a_reader():
-    corpus = read(lambda: iter([(1, 2, 3), [4, 5, np.int64(6)]]))
-    assert isinstance(corpus, NumberedWindows)
-    assert corpus.windows.tolist() == [[1, 2, 3], [4, 5, 6]]
+    table = np.array([[1, 2, 3], [4, 5, 6]])
+    for X in (lambda: iter([(1, 2, 3), [4, 5, np.int64(6)]]), lambda: iter(table), lambda: table.astype(np.uint16)):
+        corpus = read(X)
+        assert isinstance(corpus, NumberedWindows)
+        assert corpus.windows.tolist() == [[1, 2, 3], [4, 5, 6]]
     with pytest.raises(ValueError, match=r"Model\(order=3\) reads windows of 3 numbers.*\(1, 2\) of 2 as number 1"):
         read(lambda: iter([(1, 2, 3), (1, 2)]))
+
+
+@pytest.mark.parametrize("wrong", ["a b c", ("a", "b", "c"), (1, 2, 2.5), (1, 2, 2**70), 7, None], ids=str)
+def test_a_reader_of_numbers_and_other_things(wrong):
+    with pytest.raises(TypeError, match=r"Model: its reader began with tuples of numbers.* as number 1"):
+        read(lambda: iter([(1, 2, 3), wrong]))
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "a sentence", b"bytes"])
+def test_a_reader_of_no_iterator(wrong):
+    with pytest.raises(TypeError, match=r"Model: a reader returns an iterator of sentences.* got"):
+        read(lambda: wrong)
 
 
 @pytest.mark.parametrize("X", [[], lambda: iter([]), list, ()], ids=["list", "reader", "list reader", "tuple"])
