@@ -19,7 +19,7 @@ def history_hashes(context: Tensor, padding_id: int | None = None) -> Tensor:
 
     Parameters
     ----------
-    context : Tensor of shape (rows, n_words), dtype int64
+    context : Tensor of shape (rows, n_words), any integer dtype
         Word ids, the oldest first.
     padding_id : int, default=None
         The word that a history is filled up with. Where it stands before itself, the longer history says no more than
@@ -44,6 +44,7 @@ def history_hashes(context: Tensor, padding_id: int | None = None) -> Tensor:
     >>> hashes[2, 2].item()
     -1
     """
+    context = context.long()  # hashes need more than 32 bits
     hashes = torch.empty_like(context)
     running: Tensor | int = 0
     last = context.shape[1] - 1

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,6 +29,12 @@ def by_hand(history: list[int], padding_id: int | None) -> list[int]:
 def test_hashes_by_hand(rows, padding_id):
     context = torch.tensor(rows, dtype=torch.int64).reshape(-1, 4)
     assert history_hashes(context, padding_id).tolist() == [by_hand(row, padding_id) for row in rows]
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int16, torch.uint8])
+def test_words_of_fewer_bits(dtype):
+    context = torch.tensor([[9, 9, 4, 1], [250, 7, 7, 9]])
+    assert torch.equal(history_hashes(context.to(dtype), padding_id=9), history_hashes(context, padding_id=9))
 
 
 def test_padding_is_told_once():
