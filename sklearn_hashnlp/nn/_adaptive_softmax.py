@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
+
+from sklearn_hashnlp.nn._plain_paths import in_full
 
 
 class AdaptiveSoftmax(nn.Module):
@@ -22,6 +24,15 @@ class AdaptiveSoftmax(nn.Module):
         Number of classes, at least 2.
     cutoffs : sequence of int, default=None
         The first class of each cluster, ascending; None is a fifth and a half of the classes, those that exist.
+    device : torch.device or str, default=None
+        Where the parameters are made.
+    dtype : torch.dtype, default=None
+        Of the parameters.
+
+    Attributes
+    ----------
+    layer : torch.nn.AdaptiveLogSoftmaxWithLoss
+        Torch's layer.
 
     Raises
     ------
@@ -88,10 +99,10 @@ class AdaptiveSoftmax(nn.Module):
             Their mean with the sign turned; NaN if there are no rows.
         """
         if len(input) == 0:
-            empty = input.sum(dim=1)
-            return empty, -empty.mean()
-        output, loss = self.layer(input, target)
-        return output, loss
+            log_probs = in_full(input).sum(dim=1)
+        else:
+            log_probs = in_full(self._without_autocast(lambda rows: self.layer(rows, target).output, input))
+        return log_probs, -log_probs.mean()
 
     def log_prob(self, input: Tensor) -> Tensor:  # noqa: A002
         """Compute the log-probabilities of all classes.
@@ -106,8 +117,7 @@ class AdaptiveSoftmax(nn.Module):
         Tensor of shape (rows, n_classes)
             float32, or float64 for such an input.
         """
-        log_probs: Tensor = self.layer.log_prob(input)
-        return log_probs if log_probs.dtype == torch.float64 else log_probs.float()
+        return in_full(self._without_autocast(self.layer.log_prob, input))
 
     def predict(self, input: Tensor) -> Tensor:  # noqa: A002
         """Find the most probable class.
@@ -170,3 +180,10 @@ class AdaptiveSoftmax(nn.Module):
         """
         with torch.no_grad():
             return torch.multinomial(self.log_prob(input).exp(), 1, generator=generator).squeeze(1)
+
+    def _without_autocast(self, work: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
+        """Let torch's layer, which mixes up precisions under autocast, work in that of its weight."""
+        if not torch.is_autocast_enabled(rows.device.type):
+            return work(rows)
+        with torch.autocast(rows.device.type, enabled=False):
+            return work(rows.to(self.layer.head.weight.dtype))

@@ -30,10 +30,33 @@ def test_searches_and_draws():
     torch.testing.assert_close(shares, every.double().exp(), atol=0.04, rtol=0)
 
 
-def test_no_rows():
-    log_probs, loss = AdaptiveSoftmax(8, 30)(torch.empty(0, 8), torch.empty(0, dtype=torch.int64))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_no_rows(dtype):
+    log_probs, loss = AdaptiveSoftmax(8, 30, dtype=dtype)(torch.empty(0, 8, dtype=dtype), torch.empty(0).long())
     assert log_probs.shape == (0,)
+    assert log_probs.dtype == torch.float32
     assert loss.isnan()
+
+
+@pytest.mark.parametrize("half", [True, False])
+def test_autocast_gives_single_precision(half):
+    layer, x, target = AdaptiveSoftmax(8, 30), torch.randn(20, 8), torch.arange(20)
+    x = x.bfloat16() if half else x
+    expected = layer(x.float(), target)[0]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        log_probs, loss = layer(x, target)
+        every = layer.log_prob(x)
+    assert log_probs.dtype == every.dtype == torch.float32
+    torch.testing.assert_close(log_probs, expected)
+    torch.testing.assert_close(every.exp().sum(1), torch.ones(20))
+    loss.backward()
+    assert layer.layer.head.weight.grad.any()
+
+
+def test_a_layer_of_half_precision():
+    layer, x = AdaptiveSoftmax(8, 30, dtype=torch.bfloat16), torch.randn(20, 8, dtype=torch.bfloat16)
+    log_probs, loss = layer(x, torch.arange(20))
+    assert log_probs.dtype == loss.dtype == layer.log_prob(x).dtype == torch.float32
 
 
 def test_cutoffs():
