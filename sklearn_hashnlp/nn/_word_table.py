@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from sklearn_hashnlp.kernels._sum_rows import sum_rows
@@ -70,6 +69,7 @@ class WordTable(nn.Embedding):
         if (
             self.sparse
             and not torch.compiler.is_compiling()
+            and not torch._C._are_functorch_transforms_active()
             and self.weight.device.type == "cpu"
             and self.weight.dtype in (torch.float32, torch.float64)
         ):
@@ -81,15 +81,17 @@ class WordTable(nn.Embedding):
 class _Lookup(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, table: Tensor, ids: Tensor) -> Tensor:
-        ctx.ids, ctx.shape = ids, table.shape
+        ctx.save_for_backward(ids)  # torch notices when they are changed before the way back
+        ctx.shape = table.shape
         return functional.embedding(ids, table)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        values = gradient.reshape(-1, ctx.shape[1]).contiguous().numpy()
-        rows, sums = sum_rows(ctx.ids.reshape(-1).numpy().astype(np.int32), values, ctx.shape[0])
+        ids, values = ctx.saved_tensors[0].reshape(-1), gradient.reshape(-1, ctx.shape[1])
+        if torch.is_grad_enabled():  # the gradient is to be differentiated itself
+            return gradient.new_zeros(ctx.shape).index_add(0, ids, values), None
+        rows, sums = sum_rows(ids.numpy().astype(np.int32), values.detach().contiguous().numpy(), ctx.shape[0])
         indices = torch.from_numpy(rows).unsqueeze(0)
         return torch.sparse_coo_tensor(
-            indices, torch.from_numpy(sums), ctx.shape, is_coalesced=True, check_invariants=False
+            indices, torch.from_numpy(sums), ctx.shape, device="cpu", is_coalesced=True, check_invariants=False
         ), None

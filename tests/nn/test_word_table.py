@@ -35,7 +35,48 @@ def test_numbers_that_are_no_rows():
         WordTable(5, 2, sparse=True)(torch.tensor([5]))
 
 
-def test_under_a_transform():
+def test_without_gradients():
     table = WordTable(5, 2, sparse=True)
     with torch.no_grad():
         assert not table(torch.tensor([1])).requires_grad
+
+
+def test_ids_that_change_before_the_way_back_are_noticed():
+    table, ids = WordTable(5, 2, sparse=True), torch.tensor([1, 2])
+    total = table(ids).sum()
+    ids.fill_(4)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        total.backward()
+
+
+def test_transformed_programs():
+    table = WordTable(5, 2, sparse=True)
+    ids = torch.tensor([1, 1, 3])
+
+    def total(weight):
+        return torch.func.functional_call(table, {"weight": weight}, (ids,)).square().sum()
+
+    total(table.weight).backward()
+    gradient = torch.func.grad(total)(table.weight.detach())
+    torch.testing.assert_close(gradient.to_dense(), table.weight.grad.to_dense())
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_a_gradient_may_be_differentiated(sparse):
+    table = WordTable(5, 2, sparse=sparse, dtype=torch.float64)
+    ids = torch.tensor([[1, 1], [3, 2]])
+    (gradient,) = torch.autograd.grad(table(ids).pow(3).sum(), table.weight, create_graph=True)
+    if not sparse:
+        assert gradient.requires_grad
+        return
+    gradient.square().sum().backward()
+    times = torch.bincount(ids.flatten(), minlength=5)[:, None]
+    # The square of 3 n w**2, differentiated.
+    torch.testing.assert_close(table.weight.grad.to_dense(), 36 * times**2 * table.weight.detach() ** 3)
+
+
+def test_the_default_device_is_not_asked():
+    table = WordTable(5, 2, sparse=True)
+    with torch.device("meta"):
+        table(torch.tensor([1, 3], device="cpu")).sum().backward()
+    assert table.weight.grad.device.type == "cpu"
