@@ -8,14 +8,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from sklearn_hashnlp.kernels._tree_features import add_direct, direct_gradients, locate_features
 from sklearn_hashnlp.kernels._tree_gradients import input_gradients, score_gradients, weight_gradients
 from sklearn_hashnlp.kernels._tree_paths import TreeWalk, add_scores, decide, visit_paths
+from sklearn_hashnlp.nn._plain_paths import Climb, Scorer, path_log_probs
 from sklearn_hashnlp.nn._side_thread import beside
 
 _DTYPES = (torch.float32, torch.float64)
+_N_ARGUMENTS = 10  # of CompiledPaths.forward
 _FEW = 2**22  # multiplications that are not worth another thread
 
 
@@ -24,6 +25,7 @@ class CompiledPaths(torch.autograd.Function):
 
     Torch's own way gathers a row of the weight for each visit of a node and makes as many gradient rows; here the
     visits of a node are one small matrix product, there and back, so a step costs what the nodes on the paths cost.
+    Gradients that are themselves to be differentiated (``create_graph=True``) come from plain torch, and are dense.
     """
 
     @staticmethod
@@ -36,6 +38,7 @@ class CompiledPaths(torch.autograd.Function):
         target: Tensor,
         features: Tensor | None,
         walk: TreeWalk,
+        climb: Climb,
         constants: tuple[int, int],
         sparse: bool,
     ) -> Tensor:
@@ -57,6 +60,8 @@ class CompiledPaths(torch.autograd.Function):
             What the direct connections read.
         walk : TreeWalk
             The tree.
+        climb : Climb
+            The same for plain torch.
         constants : (int, int)
             Of the hash function.
         sparse : bool
@@ -67,6 +72,8 @@ class CompiledPaths(torch.autograd.Function):
         Tensor of shape (rows,)
             Of the weight's dtype.
         """
+        # Torch notices when one of them is changed before the way back.
+        ctx.save_for_backward(inputs, weight, bias, direct, target, features)
         inputs, weight, bias = (tensor.detach().contiguous() for tensor in (inputs, weight, bias))
         visits = visit_paths(target.contiguous().numpy(), walk)
         scores: NDArray[Any] = np.zeros(visits.places[-1], dtype=inputs.numpy().dtype)
@@ -76,13 +83,12 @@ class CompiledPaths(torch.autograd.Function):
             add_direct(direct.detach().contiguous().numpy(), ctx.slots, visits.starts, visits.places, scores)
         add_scores(inputs.numpy(), weight.numpy(), bias.numpy(), visits, scores)
         log_probs, ctx.slopes = decide(scores, visits, len(target))
-        ctx.save_for_backward(inputs, weight)  # torch notices when they are changed before the way back
         ctx.visits, ctx.n_scores, ctx.sparse = visits, len(weight), sparse
+        ctx.climb, ctx.constants = climb, constants
         ctx.n_direct = 0 if direct is None else len(direct)
         return torch.from_numpy(log_probs)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         """Give the gradients of the input and of all parameters.
 
@@ -98,11 +104,13 @@ class CompiledPaths(torch.autograd.Function):
         tuple of Tensor or None
             One for each argument of :meth:`forward`.
         """
-        inputs, weight = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            return _differentiable_gradients(ctx, gradient)
+        inputs, weight = (tensor.detach().contiguous() for tensor in ctx.saved_tensors[:2])
         visits, (of_inputs, of_weight, of_bias, of_direct) = ctx.visits, ctx.needs_input_grad[:4]
         rows = visits.weight_rows
-        results: list[Tensor | None] = [None] * 9
-        changes = score_gradients(gradient.contiguous().numpy(), ctx.slopes, visits)
+        results: list[Tensor | None] = [None] * _N_ARGUMENTS
+        changes = score_gradients(gradient.detach().contiguous().numpy(), ctx.slopes, visits)
         task = None
         if of_weight or of_bias:
             work = (weight_gradients, inputs.numpy(), changes, visits)
@@ -152,9 +160,22 @@ def runs_compiled(inputs: Tensor, weight: Tensor) -> bool:
     )
 
 
+def _differentiable_gradients(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    inputs, weight, bias, direct, target, features = ctx.saved_tensors
+    scorer = Scorer(weight, bias, direct, ctx.constants, sparse=False)
+    log_probs = path_log_probs(scorer, ctx.climb, inputs, target, features)
+    sources, wanted = (inputs, weight, bias, direct), ctx.needs_input_grad[:4]
+    some = [source for source, is_wanted in zip(sources, wanted, strict=True) if is_wanted]
+    found = iter(torch.autograd.grad(log_probs, some, gradient, create_graph=True, allow_unused=True))
+    results = [next(found) if is_wanted else None for is_wanted in wanted]
+    return (*results, *[None] * (_N_ARGUMENTS - len(results)))
+
+
 def _as_gradient(rows: NDArray[np.int64], values: NDArray[Any], n_rows: int, ctx: Any) -> Tensor:
     places, gradients = torch.from_numpy(rows), torch.from_numpy(values)
     shape = (n_rows, *gradients.shape[1:])
     if ctx.sparse:
-        return torch.sparse_coo_tensor(places.unsqueeze(0), gradients, shape, is_coalesced=True, check_invariants=False)
-    return torch.zeros(shape, dtype=gradients.dtype).index_copy_(0, places, gradients)
+        return torch.sparse_coo_tensor(
+            places.unsqueeze(0), gradients, shape, device="cpu", is_coalesced=True, check_invariants=False
+        )
+    return torch.zeros(shape, dtype=gradients.dtype, device="cpu").index_copy_(0, places, gradients)

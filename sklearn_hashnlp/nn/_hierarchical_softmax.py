@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -157,8 +158,6 @@ class HierarchicalSoftmax(nn.Module):
         nn.init.zeros_(self.bias)
         if self.direct is not None:
             nn.init.zeros_(self.direct)
-        for name, array in self._ways_up().items():  # which to_empty loses
-            getattr(self, name).copy_(torch.from_numpy(array))
 
     def forward(
         self,
@@ -200,8 +199,8 @@ class HierarchicalSoftmax(nn.Module):
         elif runs_compiled(inputs, self.weight):
             arguments = (inputs, self.weight, self.bias, self.direct, target, features)
             of_classes, of_nodes, first = (buffer.numpy() for buffer in (self.class_up, self.node_up, self.first_rows))
-            walk = TreeWalk(of_classes, of_nodes, first, self.tree.depths)
-            log_probs = CompiledPaths.apply(*arguments, walk, self._constants, self.sparse)  # type: ignore[no-untyped-call]
+            of_tree = TreeWalk(of_classes, of_nodes, first, self.tree.depths), self._climb()
+            log_probs = CompiledPaths.apply(*arguments, *of_tree, self._constants, self.sparse)  # type: ignore[no-untyped-call]
         else:
             log_probs = path_log_probs(self._scorer(), self._climb(), inputs, target, features)
         return log_probs, -log_probs.mean()
@@ -271,18 +270,18 @@ class HierarchicalSoftmax(nn.Module):
         return all_scores(self._scorer(), self._tensors_on(inputs.device), inputs, features).sigmoid()
 
     @torch.no_grad()
-    def predict(self, input: Tensor, features: Tensor | None = None, search: str = "exact") -> Tensor:  # noqa: A002
+    def predict(self, input: Tensor, search: str = "exact", features: Tensor | None = None) -> Tensor:  # noqa: A002
         """Find one class for each row.
 
         Parameters
         ----------
         input : Tensor of shape (rows, in_features)
             What the layer below says.
-        features : Tensor of shape (rows, n_features), default=None
-            As for :meth:`forward`.
         search : {"exact", "greedy"}, default="exact"
             "exact" is the most probable class; "greedy" is where the most probable child of each node leads, the first
             at a tie (with two children the right one if its probability is above 0.5).
+        features : Tensor of shape (rows, n_features), default=None
+            As for :meth:`forward`.
 
         Returns
         -------
@@ -342,8 +341,8 @@ class HierarchicalSoftmax(nn.Module):
         if not len(self.node_up) or not runs_compiled(inputs, self.weight):
             log_probs, classes = self.log_prob(inputs, features).topk(k, dim=1)
             return log_probs, classes
-        log_probs = torch.empty((len(inputs), k), dtype=inputs.dtype)
-        classes = torch.empty((len(inputs), k), dtype=torch.int64)
+        log_probs = torch.empty((len(inputs), k), dtype=inputs.dtype, device=inputs.device)
+        classes = torch.empty((len(inputs), k), dtype=torch.int64, device=inputs.device)
         rows, columns, scorer = self._search_arrays(inputs, features)
         best, found = log_probs.numpy(), classes.numpy()
         in_blocks(
@@ -382,7 +381,7 @@ class HierarchicalSoftmax(nn.Module):
         """
         inputs, features = self._check(input, features)
         if runs_compiled(inputs, self.weight):
-            draws = torch.rand(len(inputs), dtype=torch.float64, generator=generator)
+            draws = torch.rand(len(inputs), dtype=torch.float64, device=inputs.device, generator=generator)
             return self._descend(inputs, features, draws.numpy())
         return torch.multinomial(self.log_prob(inputs, features).exp(), 1, generator=generator).squeeze(1)
 
@@ -429,6 +428,12 @@ class HierarchicalSoftmax(nn.Module):
                 )
         return target
 
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        for name, array in self._ways_up().items():  # which to_empty loses; numbers that are no nodes crash kernels
+            getattr(self, name).copy_(torch.from_numpy(array))
+        return self
+
     def _ways_up(self) -> dict[str, NDArray[Any]]:
         tree = self.tree
         return {
@@ -451,7 +456,7 @@ class HierarchicalSoftmax(nn.Module):
 
     def _search_arrays(self, rows: Tensor, features: Tensor | None) -> tuple[NDArray[Any], NDArray[Any], TreeScorer]:
         if features is None:
-            features = torch.empty((len(rows), 0), dtype=torch.int64)
+            features = torch.empty((len(rows), 0), dtype=torch.int64, device=rows.device)
         direct = self.weight[:0, 0] if self.direct is None else self.direct
         weight, bias, table = (tensor.detach().contiguous().numpy() for tensor in (self.weight, self.bias, direct))
         tree, constants = self.tree, np.array(self._constants, dtype=np.uint64)
@@ -461,7 +466,7 @@ class HierarchicalSoftmax(nn.Module):
         return rows.detach().contiguous().numpy(), features.contiguous().numpy(), scorer
 
     def _descend(self, rows: Tensor, features: Tensor | None, draws: NDArray[np.float64]) -> Tensor:
-        classes = torch.zeros(len(rows), dtype=torch.int64)
+        classes = torch.zeros(len(rows), dtype=torch.int64, device=rows.device)
         if len(self.node_up):
             inputs, columns, scorer = self._search_arrays(rows, features)
             found = classes.numpy()

@@ -269,7 +269,7 @@ class NPLM(nn.Module):
         hidden, features = self.hidden(context), self._features(context)
         words: Tensor
         if self.output == "hsigmoid":
-            words = self.output_layer.predict(hidden, *features, search=search)
+            words = self.output_layer.predict(hidden, search, *features)
             return words
         if search != "exact":
             raise ValueError(f"NPLM(output={self.output!r}) has no tree: search must be 'exact', got {search!r}.")

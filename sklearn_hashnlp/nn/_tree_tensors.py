@@ -125,7 +125,9 @@ class TreeTensors:
         return ~node.squeeze(1)
 
     def _tensor(self, array: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Tensor:
-        return torch.tensor(array, dtype=torch.int64, device=self.device)
+        # Kept for later, when they may be needed on the way back.
+        with torch.inference_mode(False):
+            return torch.tensor(array, dtype=torch.int64, device=self.device)
 
     def _walk(self) -> tuple[list[Level], np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
         tree = self.tree

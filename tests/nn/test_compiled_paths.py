@@ -127,7 +127,7 @@ def test_gradients_that_nobody_wants_are_not_given():
         assert not layer(inputs, target, features)[0].requires_grad
 
 
-def test_grad_may_be_asked_twice_and_the_second_derivative_is_refused():
+def test_grad_may_be_asked_twice():
     layer = make(MIXED, n_direct=11, sparse=True)
     inputs, target, features = batch_for(layer, 6)
     loss = layer(inputs, target, features)[0].square().sum()
@@ -135,19 +135,52 @@ def test_grad_may_be_asked_twice_and_the_second_derivative_is_refused():
     twice = [torch.autograd.grad(loss, sources, retain_graph=True) for _ in range(2)]
     for ours, theirs in zip(*twice, strict=True):
         assert torch.equal(ours.to_dense(), theirs.to_dense())
-    (gradient,) = torch.autograd.grad(loss, inputs, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        gradient.sum().backward()
 
 
-@pytest.mark.parametrize("name", ["weight", "input"])
-def test_what_changes_before_the_way_back_is_noticed(name):
-    layer = make(MIXED)
+@pytest.mark.parametrize("n_direct", [0, 11])
+@pytest.mark.parametrize("tree", [MIXED, balanced_tree(9)], ids=["mixed", "binary"])
+def test_second_derivatives(tree, n_direct):
+    layer = make(tree, n_direct=n_direct)
+    inputs, target, features = batch_for(layer, 6)
+
+    def compiled(inputs, *_):
+        return layer(inputs, target, features)[0]
+
+    assert is_compiled(compiled(inputs))
+    assert torch.autograd.gradgradcheck(compiled, (inputs, *layer.parameters()))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_penalty_on_the_gradient_counts(sparse):
+    layer = make(MIXED, sparse=sparse)
     inputs, target, _ = batch_for(layer, 6)
+    found = []
+    for loss in (layer(inputs, target)[1], -plainly(layer, inputs, target, None).mean()):
+        (gradient,) = torch.autograd.grad(loss, inputs, create_graph=True)
+        penalty = torch.autograd.grad(gradient.square().sum(), inputs)[0]
+        found.append(penalty)
+    assert found[0].any()
+    torch.testing.assert_close(*found)
+
+
+def test_features_without_columns_have_second_derivatives():
+    layer = make(MIXED, n_direct=11)
+    inputs, target, features = batch_for(layer, 6, n_features=0)
+    loss = layer(inputs, target, features)[1]
+    of_inputs, of_direct = torch.autograd.grad(loss, (inputs, layer.direct), create_graph=True, allow_unused=True)
+    assert of_direct is None or not of_direct.any()
+    of_inputs.square().sum().backward()
+    assert inputs.grad.any()
+
+
+@pytest.mark.parametrize("name", ["weight", "bias", "direct", "input", "target"])
+def test_what_changes_before_the_way_back_is_noticed(name):
+    layer = make(MIXED, n_direct=11)
+    inputs, target, features = batch_for(layer, 6)
     rows = inputs * 1
-    loss = layer(rows, target)[1]
+    loss = layer(rows, target, features)[1]
     with torch.no_grad():
-        (layer.weight if name == "weight" else rows).mul_(2)
+        {"input": rows, "target": target, **dict(layer.named_parameters())}[name].mul_(0)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
 

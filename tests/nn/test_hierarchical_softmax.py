@@ -110,7 +110,7 @@ def test_topk_is_brute_force(tree, n_direct, share, seed):
     log_probs, classes = layer.topk(inputs, k, features)
     torch.testing.assert_close(log_probs, expected.values, rtol=1e-10, atol=1e-12)
     assert torch.equal(classes, expected.indices)
-    assert torch.equal(layer.predict(inputs, features), expected.indices[:, 0])
+    assert torch.equal(layer.predict(inputs, features=features), expected.indices[:, 0])
     assert not log_probs.requires_grad
 
 
@@ -156,9 +156,9 @@ def test_greedy_search_takes_the_better_child_on_both_ways(tree, n_direct, seed)
         while isinstance(nested, list):
             nested = max(nested, key=lambda part: sum(row[c] for c in _classes(part)))
         expected.append(nested)
-    assert layer.predict(inputs, features, search="greedy").tolist() == expected
+    assert layer.predict(inputs, "greedy", features).tolist() == expected
     with _never_compiled():
-        assert layer.predict(inputs, features, "greedy").tolist() == expected
+        assert layer.predict(inputs, "greedy", features).tolist() == expected
 
 
 def _classes(nested):
@@ -221,8 +221,8 @@ def test_a_single_class_has_probability_one(n_direct, sparse):
     assert layer.node_prob(inputs, features).shape == (4, 0)
     assert [part.tolist() for part in layer.topk(inputs, 1, features)] == [[[0]] * 4] * 2
     for classes in (
-        layer.predict(inputs, features),
-        layer.predict(inputs, features, "greedy"),
+        layer.predict(inputs, features=features),
+        layer.predict(inputs, "greedy", features),
         layer.sample(inputs, features),
     ):
         assert classes.tolist() == [0] * 4
@@ -241,7 +241,7 @@ def test_no_rows(tree, sparse):
     assert inputs.grad.shape == (0, 3)
     assert layer.log_prob(inputs, features).shape == (0, tree.n_classes)
     assert layer.topk(inputs, 1, features)[1].shape == (0, 1)
-    assert layer.predict(inputs, features, "greedy").shape == layer.sample(inputs, features).shape == (0,)
+    assert layer.predict(inputs, "greedy", features).shape == layer.sample(inputs, features).shape == (0,)
 
 
 def test_rows_without_features():
@@ -294,7 +294,7 @@ def test_what_does_not_fit_is_named():
     with pytest.raises(ValueError, match="there are no direct connections"):
         layer(inputs, target, features)
     with pytest.raises(ValueError, match=r"features must have shape \(6, n_features\).*got \(5, 2\)"):
-        direct.predict(inputs, features[:5])
+        direct.predict(inputs, features=features[:5])
     with pytest.raises(TypeError, match=r"features must be integers, got torch.float64"):
         direct.sample(inputs, features.double())
     for k in (0, 8):
@@ -339,17 +339,6 @@ def test_copies_pickles_and_state_dicts_give_the_same():
         assert torch.equal(layer(inputs, target, features)[0], expected)
 
 
-def test_a_layer_made_without_memory_is_whole_after_its_reset():
-    with torch.device("meta"):
-        layer = HierarchicalSoftmax(MIXED, 3, n_direct=9)
-    layer = layer.to_empty(device="cpu")
-    layer.reset_parameters()
-    inputs, target, features = batch_for(layer, 6)
-    torch.testing.assert_close(
-        layer(inputs, target, features)[0], layer.log_prob(inputs, features).gather(1, target[:, None])[:, 0]
-    )
-
-
 @pytest.mark.parametrize("tree", [huffman_tree(range(1, 400)), two_level_tree(400)], ids=["huffman", "two-level"])
 def test_the_same_bytes_at_one_thread_and_at_two(tree):
     results, n_threads = [], torch.get_num_threads()
@@ -364,7 +353,7 @@ def test_the_same_bytes_at_one_thread_and_at_two(tree):
             grads = [part for table in layer.parameters() for part in (table.grad._indices(), table.grad._values())]
             RowwiseAdagrad(layer.parameters()).step()
             found = [log_probs, loss, inputs.grad, *grads, *layer.topk(inputs, 5, features)]
-            found += [layer.predict(inputs, features, "greedy")]
+            found += [layer.predict(inputs, "greedy", features)]
             found += [layer.sample(inputs, features, generator=torch.Generator().manual_seed(1)), *layer.parameters()]
             results.append([part.detach().numpy().tobytes() for part in found])
     finally:
@@ -389,7 +378,7 @@ def test_autocast_gives_single_precision(dtype, way, monkeypatch):
             log_probs, loss = layer(hidden, target, features)
             everything = layer.log_prob(hidden, features)
             assert layer.topk(hidden, 2, features)[0].dtype == torch.float32
-            assert layer.predict(hidden, features, "greedy").shape == layer.sample(hidden, features).shape == (6,)
+            assert layer.predict(hidden, "greedy", features).shape == layer.sample(hidden, features).shape == (6,)
         assert log_probs.dtype == loss.dtype == everything.dtype == torch.float32
         torch.testing.assert_close(log_probs, expected, rtol=0.05, atol=0.05)
         loss.backward()
@@ -465,7 +454,7 @@ def test_the_gpu_gives_the_same(tree, sparse):
         log_probs, loss = module(rows, target, features)
         loss.backward()
         grads = [table.grad.to_dense() for table in module.parameters()]
-        greedy = module.predict(inputs, features, "greedy")
+        greedy = module.predict(inputs, "greedy", features)
         assert module.sample(inputs, features).device == inputs.device
         results.append([log_probs, rows.grad, *grads, *module.topk(inputs, 5, features), greedy])
     for ours, theirs in zip(*results, strict=True):
