@@ -19,6 +19,7 @@ from sklearn_hashnlp.estimators._language_architecture import check_same_network
 from sklearn_hashnlp.estimators._language_corpus import LanguageCorpus, read_language_corpus
 from sklearn_hashnlp.estimators._language_net import LanguageNet, make_language_net
 from sklearn_hashnlp.estimators._language_plan import LanguagePlan, language_plan, streaming_language_plan
+from sklearn_hashnlp.estimators._language_resumption import check_same_training
 from sklearn_hashnlp.estimators._language_training import Interrupted, train_language
 from sklearn_hashnlp.estimators._language_tree import TREES, language_tree
 from sklearn_hashnlp.estimators._parameter_checks import check_language_parameters
@@ -124,8 +125,8 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         training loss where there is no other, as well.
     resume : bool, default=False
         Whether ``fit`` goes on with the training in ``checkpoint_dir``, if there is one, as if it had never been
-        interrupted: on a CPU with the same result, to the last bit. Give the same sentences and parameters;
-        ``max_epochs`` may be larger. With ``early_stopping`` it needs ``keep="best"`` or ``"all"``.
+        interrupted: on a CPU with the same result, to the last bit. Give the same sentences, others are refused, and
+        parameters; ``max_epochs`` may be larger. With ``early_stopping`` it needs ``keep="best"`` or ``"all"``.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the weights and words that are there.
     device : {"cpu", "cuda", "auto"}, default="cpu"
@@ -354,7 +355,7 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         device = resolve_device(self.device, caller=type(self).__name__)
         passes = None if self.checkpoint_dir is None else PassFolders(self.checkpoint_dir)
         if passes is not None and self.resume and passes.numbers():
-            return self._take_up(passes, X, X_valid, device)
+            return self._take_up(passes, X, X_valid)
         seeds = draw_seeds(self.random_state)
         goes_on = bool(self.warm_start) and hasattr(self, "net_")
         if passes is not None:
@@ -423,25 +424,21 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
                 "an earlier training. Set resume=True to go on with that, or give another folder, or delete it."
             )
 
-    def _take_up(self, passes: PassFolders, X: Any, X_valid: Any, device: str) -> HsigmoidLanguageModel:
+    def _take_up(self, passes: PassFolders, X: Any, X_valid: Any) -> HsigmoidLanguageModel:
         """Go on with an interrupted training as if nothing had happened."""
-        name, last = type(self).__name__, passes.numbers()[-1]
+        last = passes.numbers()[-1]
         model = passes.load(last)
         net, seeds, first = model.net_, model._seeds, model._first_epoch
         check_same_network(self, net, model._reader)
         corpus = read_language_corpus(self, X, X_valid, seed=seeds.split)
-        if corpus.reader.vocabulary.words != model._reader.vocabulary.words or self.tree != model.tree:
-            raise ValueError(
-                f"{name}: checkpoint_dir={str(passes.folder)!r} holds a training on other words or with another tree. "
-                "Give the same sentences, vocabulary and tree as then, or another folder."
-            )
+        check_same_training(self, model, corpus, passes)
         plan, best = language_plan(self, seeds.order), best_epoch(model.history_, first)
         weights: dict[str, Tensor] = {}
         if plan.restore_best and corpus.valid_windows is not None:
             at_best = model if best == last else passes.load(best)
             weights = {key: value.clone() for key, value in at_best.net_.module_.state_dict().items()}
         rates = [group["lr"] for group in net.optimizer_.param_groups]
-        self._seeds, self._first_epoch, self.log_ = seeds, first, model.log_
+        self._seeds, self._first_epoch, self._trained_on, self.log_ = seeds, first, model._trained_on, model.log_
         self._hold(net, corpus.reader, list(model.history_))
         stopped = plan.patience is not None and last - best >= plan.patience
         if last - first >= plan.max_epochs or stopped:
@@ -460,8 +457,9 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
     ) -> HsigmoidLanguageModel:
         fresh = not hasattr(self, "net_") or net is not self.net_
         log, history = ([], []) if fresh else (self.log_, self.history_)
-        keeper = None
+        keeper = self._trained_on = None
         if passes is not None:
+            self._trained_on = corpus.windows.digest()
             keeper = KeepPasses(
                 passes, lambda: self._as_it_is(net, corpus.reader, log), keep=self.keep, first=self._first_epoch
             )
@@ -488,7 +486,8 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         folder = None if self.checkpoint_dir is None else os.fspath(self.checkpoint_dir)
         parameters = self.get_params(deep=False)
         model = type(self)(**parameters | {"callbacks": None, "random_state": seed, "checkpoint_dir": folder})
-        model._seeds, model._first_epoch, model.log_ = self._seeds, self._first_epoch, log
+        model._seeds, model._first_epoch = self._seeds, self._first_epoch
+        model._trained_on, model.log_ = self._trained_on, log
         model._hold(net, reader, [])
         return model
 

@@ -98,6 +98,11 @@ def check_language_parameters(estimator: Any) -> None:
         )
     if estimator.resume and estimator.checkpoint_dir is None:
         raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to go on with.")
+    if estimator.resume and estimator.early_stopping and estimator.keep == "last":
+        raise ValueError(
+            f"{name}(early_stopping=True, resume=True) returns to the best pass, which keep='last' does not keep. Set "
+            "keep='best' or 'all'."
+        )
 
 
 def _is_integer(value: Any) -> bool:

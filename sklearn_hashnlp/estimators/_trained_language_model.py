@@ -40,6 +40,7 @@ class TrainedLanguageModel(WordNeighbours, BaseEstimator):  # type: ignore[misc]
     _reader: CorpusReader
     _seeds: Seeds
     _first_epoch: int
+    _trained_on: int | None  # what the windows of a training with checkpoints amount to
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Tell how probable each sentence is: which of two sounds more natural.
@@ -283,6 +284,7 @@ class TrainedLanguageModel(WordNeighbours, BaseEstimator):  # type: ignore[misc]
             "log": self.log_,
             "seeds": list(self._seeds),
             "first_epoch": self._first_epoch,
+            "trained_on": self._trained_on,
         }, arrays
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -303,6 +305,7 @@ class TrainedLanguageModel(WordNeighbours, BaseEstimator):  # type: ignore[misc]
         )
         self.log_ = values["log"]
         self._seeds, self._first_epoch = Seeds(*values["seeds"]), int(values["first_epoch"])
+        self._trained_on = values.get("trained_on")
         self._hold(net_from_state(values, arrays, values["history"]), reader, [])
 
     def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:

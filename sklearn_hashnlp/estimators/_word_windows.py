@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -93,6 +94,19 @@ class WordWindows(Dataset):  # type: ignore[misc]
         """
         context, target = gather_windows(self.inputs, self.targets, self.positions, rows, self.order - 1)
         return torch.from_numpy(context), torch.from_numpy(target)
+
+    def digest(self) -> int:
+        """Give a number that tells other windows, or their order, from these.
+
+        Returns
+        -------
+        int
+            CRC-32 of what is read and predicted.
+        """
+        found = 0
+        for array in (self.inputs, self.targets, self.positions):
+            found = zlib.crc32(np.ascontiguousarray(array).data, found)
+        return found
 
     def select(self, chosen: NDArray[np.bool_]) -> WordWindows:
         """Make a set of the windows of some sentences.
