@@ -43,6 +43,11 @@ def check_arity(arity: object, who: str) -> int:
     return int(arity)
 
 
+def is_integer(value: object) -> bool:
+    """Tell whether a value is a whole number, of Python's or numpy's types; True and False are not."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 def positive_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Let classes that never occurred count half of the rarest that did, so that each has some weight."""
     seen = counts[counts > 0]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sklearn_hashnlp.trees._balanced_means import balanced_means
 from sklearn_hashnlp.trees._balanced_split import Balance, balanced_split
-from sklearn_hashnlp.trees._class_counts import check_arity, class_counts, positive_counts
+from sklearn_hashnlp.trees._class_counts import check_arity, class_counts, is_integer, positive_counts
 from sklearn_hashnlp.trees._generator import RandomState, as_generator
 from sklearn_hashnlp.trees._numbering import preorder_numbers, renumber
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
@@ -95,8 +95,10 @@ def cluster_tree(
     weights = class_counts(counts, "cluster_tree")
     n_classes = len(weights)
     rows = _check_vectors(vectors, n_classes)
-    if not 0 <= n_direct <= n_classes:
-        raise ValueError(f"cluster_tree wants n_direct in 0..{n_classes}, the number of classes, but {n_direct} came.")
+    if not is_integer(n_direct) or not 0 <= n_direct <= n_classes:
+        raise ValueError(
+            f"cluster_tree wants n_direct in 0..{n_classes}, the number of classes, but {n_direct!r} came."
+        )
     if balance not in ("auto", "counts", "size"):
         raise ValueError(f"cluster_tree wants balance='auto', 'counts' or 'size', but {balance!r} came.")
     if not 0 <= slack < 1:
@@ -107,8 +109,8 @@ def cluster_tree(
     else:
         largest = check_arity(arity, "cluster_tree")
         flat_size = largest if leaf_size is None else leaf_size
-    if flat_size < 1:
-        raise ValueError(f"cluster_tree wants leaf_size of at least 1, but {leaf_size!r} came.")
+    if not is_integer(flat_size) or flat_size < 1:
+        raise ValueError(f"cluster_tree wants an integer leaf_size of at least 1, but {leaf_size!r} came.")
     generator = as_generator(random_state, "cluster_tree")
     if n_classes == 1:
         return SoftmaxTree([], [0])

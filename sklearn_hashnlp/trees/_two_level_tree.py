@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_hashnlp.trees._class_counts import class_counts, positive_counts
+from sklearn_hashnlp.trees._class_counts import class_counts, is_integer, positive_counts
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 
@@ -33,7 +33,7 @@ def two_level_tree(counts: ArrayLike | int, n_groups: int | None = None) -> Soft
     Raises
     ------
     TypeError, ValueError
-        If `counts` is neither a number of classes nor counts, or `n_groups` not in 1..V.
+        If `counts` is neither a number of classes nor counts, or `n_groups` no integer in 1..V.
 
     References
     ----------
@@ -52,7 +52,7 @@ def two_level_tree(counts: ArrayLike | int, n_groups: int | None = None) -> Soft
     n_classes = len(roots)
     if n_groups is None:
         n_groups = round(float(roots.sum()))
-    elif not 1 <= n_groups <= n_classes:
+    elif not is_integer(n_groups) or not 1 <= n_groups <= n_classes:
         raise ValueError(f"two_level_tree wants 1..{n_classes} groups of {n_classes} classes, but {n_groups=} came.")
     order = np.argsort(-weights, kind="stable")
     middles = np.cumsum(roots[order]) - roots[order] / 2

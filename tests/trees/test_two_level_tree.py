@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -49,8 +51,8 @@ def test_single_classes_hang_from_the_root() -> None:
     assert two_level_tree(4, 4).to_nested() == two_level_tree(4, 1).to_nested() == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("n_groups", [0, 4])
-def test_wrong_numbers_of_groups(n_groups: int) -> None:
+@pytest.mark.parametrize("n_groups", [0, 4, 2.5, True])
+def test_wrong_numbers_of_groups(n_groups: Any) -> None:
     with pytest.raises(
         ValueError, match=rf"two_level_tree wants 1\.\.3 groups of 3 classes, but n_groups={n_groups} came"
     ):
