@@ -66,7 +66,8 @@ class AttentionSeq2Seq(nn.Module):
     Raises
     ------
     ValueError
-        If a size is less than 1, ``end`` is no symbol, or the output layer reads another number of columns.
+        If a size is less than 1, ``end`` is no symbol, or the output layer reads another number of columns or has
+        another number of classes.
 
     See Also
     --------
@@ -125,6 +126,12 @@ class AttentionSeq2Seq(nn.Module):
                 f"AttentionSeq2Seq: output must read the decoder's state of {decoder_size} columns, "
                 f"this {type(output).__name__} reads {in_features}."
             )
+        n_classes = getattr(output, "n_classes", num_symbols)
+        if n_classes != num_symbols:
+            raise ValueError(
+                f"AttentionSeq2Seq: output must have a class for each of {num_symbols} symbols, "
+                f"this {type(output).__name__} has {n_classes}."
+            )
         self.num_symbols = num_symbols
         self.end = end
         self.embedding = nn.Embedding(num_symbols, embedding_dim, device=device, dtype=dtype)
@@ -156,7 +163,8 @@ class AttentionSeq2Seq(nn.Module):
         Raises
         ------
         ValueError
-            If the two are no matrices of as many rows, or a symbol stands behind padding.
+            If the two are no matrices of as many rows, a symbol stands behind padding, or on the CPU, where looking
+            costs no wait, there is no such symbol.
         """
         if target.shape[:1] != source.shape[:1]:
             raise ValueError(
@@ -189,7 +197,7 @@ class AttentionSeq2Seq(nn.Module):
         Raises
         ------
         ValueError
-            If source is no matrix, a symbol stands behind padding, or there are no steps.
+            If source is as it should not be for :meth:`forward`, or there are no steps.
         """
         if steps < 1:
             raise ValueError(f"AttentionSeq2Seq: steps must be 1 or more, got {steps}.")
@@ -222,7 +230,7 @@ class AttentionSeq2Seq(nn.Module):
         Raises
         ------
         ValueError
-            If source is no matrix, a symbol stands behind padding, or ``max_length`` is negative.
+            If source is as it should not be for :meth:`forward`, or ``max_length`` is negative.
         """
         if max_length is not None and max_length < 0:
             raise ValueError(f"AttentionSeq2Seq: max_length must be 0 or more, got {max_length}.")
@@ -271,6 +279,11 @@ class AttentionSeq2Seq(nn.Module):
         there = strings >= 0
         if bool((there[:, 1:] & ~there[:, :-1]).any()):
             raise ValueError(f"AttentionSeq2Seq: {name} must be padded on the right only, a symbol stands behind it.")
+        if strings.device.type == "cpu" and strings.numel() and int(strings.max()) >= self.num_symbols:
+            raise ValueError(
+                f"AttentionSeq2Seq: {name} must hold symbols 0 to {self.num_symbols - 1} and negative padding, "
+                f"got {int(strings.max())}."
+            )
         lengths = there.sum(dim=1, keepdim=True)
         padded = functional.pad(strings.masked_fill(~there, -1), (0, 1), value=-1)
         return padded.scatter(1, lengths, self.end)
