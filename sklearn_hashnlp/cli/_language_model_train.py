@@ -228,6 +228,10 @@ def train(
     screen = Screen(as_json=as_json, quiet=quiet)
     if resume and checkpoint_dir is None:
         raise typer.BadParameter("--resume goes on with what is in --checkpoint-dir; give that, too.")
+    if resume and early_stopping and keep is Keep.last:
+        raise typer.BadParameter(
+            "--early-stopping returns to the best pass; with --resume it needs --keep best or all."
+        )
     if direct_connections is DirectConnections.hashed and output is not OutputLayer.hsigmoid:
         raise typer.BadParameter(f"--direct-connections hashed needs --output hsigmoid, not {output.value}.")
     for name, value in (

@@ -139,6 +139,11 @@ class TrainedLanguageModel(WordNeighbours, BaseEstimator):  # type: ignore[misc]
         TypeError, ValueError
             If the contexts are no sentences, or there is no such search.
         """
+        check_is_fitted(self)
+        tree_less = self.net_.module_.output != "hsigmoid"
+        if search not in ("exact", "greedy") or (search == "greedy" and tree_less):
+            why = "'exact', since the model has no tree," if tree_less else "'exact' or 'greedy',"
+            raise ValueError(f"{type(self).__name__}.predict needs search to be {why} got {search!r}.")
         found = self._over_contexts(contexts, lambda part: self.net_.module_.predict(part, search).tolist())
         words = self._reader.vocabulary.words
         return np.array([words[number] for part in found for number in part], dtype=str)

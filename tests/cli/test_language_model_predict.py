@@ -128,7 +128,7 @@ def test_a_greedy_search_without_a_tree_is_one_line(hashnlp: Any, tmp_path: Path
     save_model(model.fit(["a b c"]), tmp_path / "m")
     result = hashnlp("lm", "predict", "-m", tmp_path / "m", "--search", "greedy", stdin="a b\n")
     assert (result.code, result.out, len(result.err.splitlines())) == (1, "", 1)
-    assert "has no tree: search must be 'exact'" in result.err
+    assert "search to be 'exact', since the model has no tree, got 'greedy'" in result.err
 
 
 @pytest.mark.parametrize("arguments", [["--top", 0], ["--top", 2, "--search", "greedy"], ["--batch-size", 0]])

@@ -226,6 +226,10 @@ def test_a_file_that_will_not_do_is_one_line(
     ("arguments", "message"),
     [
         (["--resume"], "--resume goes on with what is in --checkpoint-dir"),
+        (
+            ["--resume", "--checkpoint-dir", "p", "--early-stopping", "--keep", "last"],
+            "with --resume it needs --keep best or all",
+        ),
         (["--output", "softmax", "--direct-connections", "hashed"], "--direct-connections hashed needs --output"),
         (["--learning-rate", 0], "--learning-rate must be above 0"),
         (["--max-time", 0], "--max-time must be above 0"),

@@ -11,6 +11,20 @@ RNG = np.random.default_rng(0)
 SENTENCES = [" ".join(map(str, RNG.integers(50, size=RNG.integers(12)))) for _ in range(300)]
 
 
+@pytest.mark.parametrize(
+    ("output", "search", "wanted"),
+    [
+        ("hsigmoid", "fast", "'exact' or 'greedy', got 'fast'"),
+        ("softmax", "fast", "'exact', since the model has no tree, got 'fast'"),
+        ("adaptive", "greedy", "'exact', since the model has no tree, got 'greedy'"),
+    ],
+)
+def test_no_such_search(output, search, wanted):
+    model = HsigmoidLanguageModel(output=output, hidden_size=4, max_epochs=1, random_state=0).fit(SENTENCES[:9])
+    with pytest.raises(ValueError, match=rf"HsigmoidLanguageModel\.predict needs search to be {wanted}"):
+        model.predict(["1"], search=search)
+
+
 @pytest.mark.parametrize("options", [{}, {"direct_connections": True}, {"direct_connections": "hashed"}], ids=str)
 def test_a_sentence_has_the_same_score_in_any_company(options):
     model = HsigmoidLanguageModel(max_epochs=1, random_state=0, n_direct=1000, **options).fit(SENTENCES)
