@@ -1,0 +1,196 @@
+"""Perplexities on Penn Treebank: every tree at equal epochs, the best tree beside the full softmax, hashed connections.
+
+Three parts, each of which can be run alone (--part) and is added to the same JSON; the minutes are those of two cores.
+
+builders  A small network with each tree, and with adaptive softmax, the same settings and epochs for all. (15 minutes)
+networks  A larger network with full softmax and with the cluster tree, and one with hashed direct connections beside.
+          Each pass is kept in a folder (--work), and a run that was interrupted goes on from there. (90 minutes, of
+          which the full softmax takes 60)
+ranking   The network with the cluster tree: how often it finds a sentence of the test more
+          probable than its own words in another order, 1,000 pairs. (1 minute, once the network is trained)
+
+    python benchmarks/bench_language_models.py --data DIR --work FOLDER
+    python benchmarks/bench_language_models.py --data DIR --work FOLDER --part networks --networks cluster hashed
+    python benchmarks/bench_language_models.py --data DIR --rows 2000                (a trial; writes no JSON)
+
+Settings were chosen by the perplexity of valid.txt; test.txt is read once a model, at the end. Perplexities count
+every word of a sentence and </s>; words that training lacks are <unk>, which the text has as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from labelled_sets import DataFolder, data_folder
+from results_file import add_output_option, output_path, read_result, write_result
+from surroundings import surroundings
+from text_lines import read_text
+
+from sklearn_hashnlp.estimators import HsigmoidLanguageModel
+
+RESULT = "language_models.json"
+PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
+PARTS = ("builders", "networks", "ranking")
+
+SMALL: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 256, "dropout": 0.3, "embedding_dropout": 0.1}
+EPOCHS_OF_BUILDERS = 4
+BUILDERS: dict[str, dict[str, Any]] = {
+    "random": {"tree": "random"},
+    "complete": {"tree": "complete"},
+    "balanced": {"tree": "balanced"},
+    "huffman": {"tree": "huffman"},
+    "two_level": {"tree": "two_level"},
+    "binary_cluster": {"tree": "binary_cluster"},
+    "cluster": {"tree": "cluster"},
+    "adaptive softmax": {"output": "adaptive", "optimizer": "adam", "learning_rate": 0.002},
+}
+
+LARGE: dict[str, Any] = {"embedding_dim": 128, "hidden_size": 400, "dropout": 0.5, "embedding_dropout": 0.2}
+NETWORKS: dict[str, dict[str, Any]] = {
+    "softmax": LARGE | {"output": "softmax", "optimizer": "adam", "learning_rate": 0.002, "max_epochs": 8},
+    "cluster": LARGE | {"tree": "cluster", "max_epochs": 8},
+    "hashed": LARGE | {"tree": "cluster", "direct_connections": "hashed", "n_direct": 2**24, "max_epochs": 8},
+}
+GOALS = {"softmax": 140.0, "hashed": 125.0}
+MOST_LOST = 0.03  # of the full softmax's perplexity, by the best tree
+
+RANKED = "cluster"
+PAIRS = 1000
+FEWEST_WORDS = 4  # a shorter sentence has few other orders
+RIGHT_ORDER = 0.95
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = make_parser()
+    options = parser.parse_args(arguments)
+    data, path = data_folder(parser, options), output_path(options, RESULT)
+    result = read_result(path)
+    with tempfile.TemporaryDirectory() as spare:
+        work = Path(spare) if options.work is None else options.work
+        for part in options.part:
+            found = RUN[part](data, options, work, result.get(part, {}).get("models", {}))
+            result[part] = surroundings(*PACKAGES) | found
+            write_result(path, result)
+            SHOW[part](found)
+    if path is not None:
+        print(f"Written: {path}")
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=os.environ.get("HASHNLP_DATA"),
+        help="folder that holds ptb/ with train.txt, valid.txt and test.txt (default: the variable HASHNLP_DATA)",
+    )
+    parser.add_argument("--work", type=Path, help="folder to keep the networks in (default: none are kept)")
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
+    parser.add_argument("--builders", nargs="+", choices=list(BUILDERS), default=list(BUILDERS), help="default: all")
+    parser.add_argument("--networks", nargs="+", choices=list(NETWORKS), default=list(NETWORKS), help="default: all")
+    parser.add_argument("--rows", type=int, help="so many lines of each file only, and two epochs: a trial")
+    add_output_option(parser, RESULT)
+    return parser
+
+
+def builders(data: DataFolder, options: argparse.Namespace, _work: Path, known: dict[str, Any]) -> dict[str, Any]:
+    epochs = EPOCHS_OF_BUILDERS if options.rows is None else 2
+    for name in options.builders:
+        known[name] = measure(data, name, SMALL | BUILDERS[name] | {"max_epochs": epochs})
+    return {"network": SMALL, "epochs": epochs, "models": known}
+
+
+def networks(data: DataFolder, options: argparse.Namespace, work: Path, known: dict[str, Any]) -> dict[str, Any]:
+    for name in options.networks:
+        settings = NETWORKS[name] | ({"max_epochs": 2} if options.rows is not None else {})
+        known[name] = measure(data, name, settings | kept_in(work, name))
+    return {"models": known}
+
+
+def ranking(data: DataFolder, options: argparse.Namespace, work: Path, _known: dict[str, Any]) -> dict[str, Any]:
+    """Count the sentences that are more probable than the same words shuffled."""
+    settings = NETWORKS[RANKED] | ({"max_epochs": 2} if options.rows is not None else {})
+    model = train(data, settings | kept_in(work, RANKED))
+    generator = np.random.default_rng(0)
+    sentences = [line.split() for line in read_text(data, "ptb", "test.txt")]
+    sentences = [words for words in sentences if len(words) >= FEWEST_WORDS]
+    chosen = [sentences[i] for i in generator.permutation(len(sentences))[:PAIRS]]
+    shuffled = [other_order(words, generator) for words in chosen]
+    right = model.score_samples(chosen) > model.score_samples(shuffled)
+    return {"model": RANKED, "pairs": len(chosen), "fewest words": FEWEST_WORDS, "right": float(right.mean())}
+
+
+def other_order(words: list[str], generator: np.random.Generator) -> list[str]:
+    """Shuffle until something stands elsewhere; words that are all the same stay."""
+    shuffled = words
+    while shuffled == words and len(set(words)) > 1:
+        shuffled = [words[i] for i in generator.permutation(len(words))]
+    return shuffled
+
+
+def kept_in(work: Path, name: str) -> dict[str, Any]:
+    return {"checkpoint_dir": str(work / name), "resume": True}
+
+
+def train(data: DataFolder, settings: dict[str, Any]) -> HsigmoidLanguageModel:
+    model = HsigmoidLanguageModel(
+        **settings, early_stopping=True, n_iter_no_change=None, random_state=0, verbose=1
+    )  # the best epoch's weights, after all epochs
+    return model.fit(read_text(data, "ptb", "train.txt"), X_valid=read_text(data, "ptb", "valid.txt"))
+
+
+def measure(data: DataFolder, name: str, settings: dict[str, Any]) -> dict[str, Any]:
+    print(f"\n{name}", flush=True)
+    start = time.perf_counter()
+    model = train(data, settings)
+    found = {
+        "valid": model.perplexity(read_text(data, "ptb", "valid.txt")),
+        "test": model.perplexity(read_text(data, "ptb", "test.txt")),
+        "epochs": len(model.history_),
+        "seconds an epoch": float(np.median([epoch["dur"] for epoch in model.history_])),
+        "seconds": time.perf_counter() - start,
+        "parameters": int(model.n_parameters_),
+        "settings": {key: value for key, value in settings.items() if key not in ("checkpoint_dir", "resume")},
+    }
+    print(f"{name}: perplexity {found['valid']:.1f} on valid, {found['test']:.1f} on test", flush=True)
+    return found
+
+
+def show_models(found: dict[str, Any]) -> None:
+    models = found["models"]
+    print(f"\n{'':20}{'valid':>8}{'test':>8}{'epochs':>8}{'s/epoch':>9}")
+    for name, one in sorted(models.items(), key=lambda pair: pair[1]["test"]):
+        print(f"{name:20}{one['valid']:8.1f}{one['test']:8.1f}{one['epochs']:8}{one['seconds an epoch']:9.1f}")
+
+
+def show_networks(found: dict[str, Any]) -> None:
+    show_models(found)
+    models = found["models"]
+    for name, goal in GOALS.items():
+        if name in models:
+            print(f"{name}: {models[name]['test']:.1f} on test; goal: at most {goal:g}.")
+    if {"softmax", "cluster"} <= set(models):
+        lost = models["cluster"]["test"] / models["softmax"]["test"] - 1
+        print(f"The tree loses {100 * lost:.1f} % beside the full softmax; goal: at most {100 * MOST_LOST:g} %.")
+
+
+def show_ranking(found: dict[str, Any]) -> None:
+    print(
+        f"\nOf {found['pairs']:,} sentences {100 * found['right']:.1f} % are more probable than the same words "
+        f"shuffled; goal: {100 * RIGHT_ORDER:g} %."
+    )
+
+
+RUN = {"builders": builders, "networks": networks, "ranking": ranking}
+SHOW = {"builders": show_models, "networks": show_networks, "ranking": show_ranking}
+
+
+if __name__ == "__main__":
+    main()
