@@ -244,6 +244,20 @@ def test_what_is_noted_every_few_steps(capsys):
         assert ("parameters on cpu" in out) == (verbose == 3)
 
 
+def test_the_losses_that_are_noted():
+    n_words = sum(len(sentence.split()) + 1 for sentence in SENTENCES)
+    n_batches = -(-n_words // 16)
+    model = make(log_every=n_batches).fit(SENTENCES, X_valid=VALID)
+    for name in ("train_loss", "valid_loss"):
+        assert [entry[name] for entry in model.log_] == pytest.approx(losses(model, name), rel=1e-6)
+    every_step = make(log_every=1).fit(SENTENCES, X_valid=VALID).log_[:n_batches]
+    every_five = make(log_every=5).fit(SENTENCES, X_valid=VALID).log_[: n_batches // 5]
+    for entry in every_five:
+        since = every_step[entry["step"] - 5 : entry["step"]]
+        assert entry["train_loss"] == pytest.approx(np.mean([step["train_loss"] for step in since]), rel=1e-6)
+        assert entry["valid_loss"] == since[-1]["valid_loss"]
+
+
 def test_warm_start():
     model = make(warm_start=True).fit(SENTENCES)
     first, net = bytes_of(model), model.net_
