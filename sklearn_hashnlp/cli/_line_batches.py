@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -29,10 +30,14 @@ def check_lines(file: Path | None) -> None:
     FileNotFoundError
         If it does not exist or is a folder.
     """
-    if not _is_stdin(file) and file is not None and (file.is_dir() or not file.exists()):
-        raise FileNotFoundError(
-            f"{file} is a folder; expected a text file." if file.is_dir() else f"{file} does not exist."
-        )
+    if file is None or _is_stdin(file):
+        return
+    if os.path.isdir(file):  # noqa: PTH112 - pathlib's refuses a text that is too long for a name
+        raise FileNotFoundError(f"{file} is a folder; expected a text file.")
+    if not os.path.exists(file):  # noqa: PTH110 - so does this
+        if " " in str(file):  # more likely a text than the name of a file
+            raise FileNotFoundError(f"No file is called {str(file)!r:.60}. To hand in text, pipe it: echo TEXT | ...")
+        raise FileNotFoundError(f"{file} does not exist.")
 
 
 @contextmanager

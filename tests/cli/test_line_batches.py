@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
-from sklearn_hashnlp.cli._line_batches import batches_of_stream
+import pytest
+
+from sklearn_hashnlp.cli._line_batches import batches_of_stream, check_lines
 
 
 class CountedJoins(bytes):
@@ -40,6 +43,22 @@ def test_chunks_of_any_size_give_the_same_lines() -> None:
 
         lines = [line for batch in batches_of_stream(Stream(chunks)) for line in batch]  # type: ignore[arg-type]
         assert lines == ["erste", "", "zweite 🎈 Zeile", "\ufeffdritte"]
+
+
+@pytest.mark.parametrize("text", ["the company said", "the company said " * 50])
+def test_text_in_the_place_of_a_file(text: str) -> None:
+    with pytest.raises(FileNotFoundError, match=r"No file is called 'the company said.*pipe it: echo TEXT"):
+        check_lines(Path(text))
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"^nothing\.txt does not exist\.$"):
+        check_lines(Path("nothing.txt"))
+    with pytest.raises(FileNotFoundError, match="is a folder; expected a text file"):
+        check_lines(tmp_path)
+    check_lines(Path(__file__))
+    check_lines(Path("-"))
+    check_lines(None)
 
 
 def test_no_batch_is_larger_than_asked_for() -> None:
