@@ -325,8 +325,8 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         X : iterable of (str or iterable of str), path-like or callable
             Sentences: strings, which are split at white space, or lists of words. A path-like object such as
             ``pathlib.Path`` names a text file in UTF-8 with a sentence a line; blank lines are passed over. A callable
-            without arguments, a reader, returns an iterator of sentences or, with ``vocabulary``, of tuples of
-            ``order`` numbers of words: a context and the word after it. ``<s>`` at the beginning of a sentence and
+            without arguments, a reader, returns an iterator of sentences or, with ``vocabulary``, of tuples or arrays
+            of ``order`` numbers of words: a context and the word after it. ``<s>`` at the beginning of a sentence and
             ``</s>`` at its end are left out, since every sentence gets its own; elsewhere they are unknown words.
         y : None
             Ignored.
