@@ -47,7 +47,8 @@ class HierarchicalSoftmax(nn.Module):
     Parameters
     ----------
     tree : SoftmaxTree
-        Of V classes. It cannot be changed later.
+        Of V classes. It cannot be changed later, and :meth:`state_dict` does not hold it: the state belongs
+        into a layer of an equal tree. Weights of another tree of as many nodes would fit, and mean something else.
     in_features : int
         Columns of the input.
     n_direct : int, default=0

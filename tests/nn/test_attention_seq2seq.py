@@ -141,6 +141,11 @@ def test_it_learns_to_reverse_strings() -> None:
     assert torch.equal(network.generate(source), source.flip(1))
 
 
+def test_vectors_of_symbols_begin_small() -> None:
+    weight = AttentionSeq2Seq(100, 100).embedding.weight
+    assert 0.095 < weight.detach().std() < 0.105
+
+
 def test_generation_stops_where_no_end_comes() -> None:
     network = make()
     network.output.bias.data[network.end] = -1e9

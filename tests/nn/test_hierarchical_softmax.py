@@ -330,7 +330,9 @@ def test_copies_pickles_and_state_dicts_give_the_same():
     other = HierarchicalSoftmax(MIXED, 3, n_direct=9)
     other.load_state_dict(layer.state_dict())
     assert set(layer.state_dict()) == {"weight", "bias", "direct"}
+    size = len(pickle.dumps(layer))
     layer.log_prob(inputs, features)
+    assert len(pickle.dumps(layer)) == size  # what follows from the tree is not worth its bytes
     for twin in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)), other):
         assert torch.equal(twin(inputs, target, features)[0], expected)
         assert torch.equal(twin.topk(inputs, 2, features)[1], layer.topk(inputs, 2, features)[1])

@@ -137,13 +137,20 @@ def test_how_it_starts():
 
 
 def test_dropout():
-    model = make(dropout=0.5, embedding_dropout=0.5)
+    model = make(dropout=0.5, embedding_dropout=0.5, direct_connections=True)
     model.dropout.generator = model.embedding_dropout.generator = torch.Generator().manual_seed(0)
     first = model.hidden(CONTEXTS)
-    assert (first == 0).any()
+    for part in first.split([7, 15], dim=1):  # the hidden layer, and x beside it
+        assert 0.2 < (part == 0).double().mean() < 0.8
     assert not torch.equal(first, model.hidden(CONTEXTS))
     model.eval()
-    assert torch.equal(model.hidden(CONTEXTS), make().eval().hidden(CONTEXTS))
+    assert torch.equal(model.hidden(CONTEXTS), make(direct_connections=True).eval().hidden(CONTEXTS))
+
+
+def test_options_of_the_output_layer():
+    assert make("adaptive", cutoffs=[3, 9]).output_layer.layer.cutoffs == [3, 9, WORDS]
+    layer = make("hsigmoid", direct_connections="hashed", n_direct=99, direct_seed=5).output_layer
+    assert (layer.n_direct, layer.direct_seed) == (99, 5)
 
 
 def test_words_by_hash():

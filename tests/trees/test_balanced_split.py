@@ -43,3 +43,12 @@ def test_rows_that_are_alike_are_halved() -> None:
         np.random.default_rng(0),
     )
     assert left.tolist() == [5, 3]
+
+
+def test_with_room_to_move_each_row_is_nearer_to_its_own_mean() -> None:
+    rows = np.exp(np.linspace(0, 4, 50, dtype=np.float32))[:, None]  # whose mean lies far from between the two means
+    weights = np.ones(50, np.float32)
+    order, left = balanced_split(rows, weights, even(50, 1, 0.9), np.array([0]), np.random.default_rng(0))
+    own, other = rows[order[: left[0]]], rows[order[left[0] :]]
+    for here, there in ((own, other), (other, own)):
+        assert (np.abs(here - here.mean()) < np.abs(here - there.mean())).all()

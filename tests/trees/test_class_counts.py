@@ -17,6 +17,7 @@ from sklearn_hashnlp.trees import (
     random_tree,
     two_level_tree,
 )
+from sklearn_hashnlp.trees._class_counts import positive_counts
 
 BUILDERS: dict[str, Callable[[Any], SoftmaxTree]] = {
     "balanced_tree": balanced_tree,
@@ -62,3 +63,8 @@ def test_wrong_arities(builder: Any, arity: Any) -> None:
         ValueError, match=f"{builder.__name__} wants an integer arity of at least 2, but arity={arity!r}"
     ):
         builder(5, arity)
+
+
+def test_classes_that_never_occurred_count_half_of_the_rarest() -> None:
+    assert positive_counts(np.array([0.0, 4.0, 2.0, 0.0])).tolist() == [1, 4, 2, 1]
+    assert positive_counts(np.zeros(2)).tolist() == [1, 1]
