@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.estimators._sentences import NumberedWindows, Sentences, read_corpus, tokens_of
 from sklearn_hashnlp.estimators._vocabulary import BEGIN, Vocabulary
-from sklearn_hashnlp.estimators._word_windows import WordWindows, hash_words, make_windows
+from sklearn_hashnlp.estimators._word_windows import WordWindows, hash_words, hash_words_within, make_windows
 from sklearn_hashnlp.text._documents import as_documents
 
 
@@ -132,7 +132,7 @@ class CorpusReader:
             As :meth:`contexts`.
         """
         width = self.order - 1
-        filling = int(self.inputs([BEGIN])[0]) if self.hashed else self.vocabulary.begin
+        filling = int(hash_words([BEGIN])[0]) if self.hashed else self.vocabulary.begin
         numbers = np.full((len(beginnings), width), filling, dtype=np.int64)
         for row, words in zip(numbers, beginnings, strict=True):
             if last := words[-width:]:
@@ -145,11 +145,11 @@ class CorpusReader:
         Parameters
         ----------
         words : list of str
-            The words, none of them a mark but ``<unk>``.
+            The words; ``<s>`` and ``</s>`` among them count as unknown.
 
         Returns
         -------
         ndarray of int32 of shape (n_words,)
             Their hashes or numbers.
         """
-        return hash_words(words) if self.hashed else self.vocabulary.numbers(words)
+        return hash_words_within(words) if self.hashed else self.vocabulary.numbers(words)

@@ -13,7 +13,7 @@ from skorch.dataset import Dataset
 from torch import Tensor
 
 from sklearn_hashnlp.estimators._sentences import NumberedWindows, Sentences
-from sklearn_hashnlp.estimators._vocabulary import BEGIN, END, Vocabulary
+from sklearn_hashnlp.estimators._vocabulary import BEGIN, END, UNKNOWN, Vocabulary
 from sklearn_hashnlp.kernels import Ragged, murmur3
 from sklearn_hashnlp.kernels._word_windows import gather_windows
 
@@ -265,7 +265,7 @@ def make_windows(
     if hashed:
         begin, end = hash_words([BEGIN, END])
         inputs = np.where(targets == vocabulary.begin, begin, end)
-        inputs[places] = hash_words(corpus.words)[corpus.numbers]
+        inputs[places] = hash_words_within(corpus.words)[corpus.numbers]
     n_targets = np.maximum(lengths - (order - 1), 0)
     offsets = np.concatenate(([0], np.cumsum(n_targets)))
     positions = np.arange(offsets[-1]) + np.repeat(begins + order - 1 - offsets[:-1], n_targets)
@@ -294,6 +294,27 @@ def hash_words(words: list[str]) -> NDArray[np.int32]:
     offsets = np.concatenate(([0], np.cumsum([len(word) for word in encoded], dtype=np.int64)))
     rows = Ragged(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets.astype(np.int64))
     return murmur3(rows) & np.int32(2**31 - 1)
+
+
+def hash_words_within(words: list[str]) -> NDArray[np.int32]:
+    """Hash words that stand within sentences, where the marks ``<s>`` and ``</s>`` are unknown words.
+
+    Parameters
+    ----------
+    words : list of str
+        The words.
+
+    Returns
+    -------
+    ndarray of int32 of shape (n_words,)
+        As :func:`hash_words` gives them.
+
+    Examples
+    --------
+    >>> hash_words_within(["<s>", "trick"]).tolist() == hash_words(["<unk>", "trick"]).tolist()
+    True
+    """
+    return hash_words([UNKNOWN if word in (BEGIN, END) else word for word in words])
 
 
 def _translate(

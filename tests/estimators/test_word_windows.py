@@ -88,6 +88,15 @@ def test_hashed_contexts_know_every_word():
     assert target.tolist() == [0, 8, 7]
 
 
+@pytest.mark.parametrize("hashed", [False, True])
+def test_marks_within_a_sentence_are_unknown_words(hashed):
+    mine = reader(order=3, hashed=hashed)
+    marked, plain = mine.read(["I <s> a </s> day"]), mine.read(["I <unk> a <unk> day"])
+    assert marked.inputs.tolist() == plain.inputs.tolist()
+    assert marked.targets.tolist() == plain.targets.tolist()
+    assert mine.contexts(["I <s> day", "</s> I"]).tolist() == mine.contexts(["I <unk> day", "<unk> I"]).tolist()
+
+
 def test_contexts():
     contexts = reader(order=4).contexts(["I have a dream", "one", [], "zebra day"])
     assert contexts.tolist() == [[1, 2, 3], [9, 9, 5], [9, 9, 9], [9, 8, 6]]
