@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from sklearn_hashnlp.kernels._hash_bags import (
     BagLayout,
@@ -90,7 +89,6 @@ class CompiledBag(torch.autograd.Function):
         return torch.from_numpy(bags.documents)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         """Give the gradients of both tables.
 
@@ -105,10 +103,20 @@ class CompiledBag(torch.autograd.Function):
         -------
         tuple of Tensor or None
             One for each argument of :meth:`forward`.
+
+        Raises
+        ------
+        RuntimeError
+            If the gradients are to be differentiated themselves.
         """
+        if torch.is_grad_enabled():  # torch's once_differentiable is silent where `gradient` is a constant
+            raise RuntimeError(
+                "HashEmbeddingBag with sparse=True has first derivatives only, but create_graph=True asks for more. "
+                "Leave create_graph out."
+            )
         pool, importance, counts = ctx.saved_tensors
         of_pool, of_importance = bag_gradients(
-            gradient.contiguous().numpy(),
+            gradient.detach().contiguous().numpy(),
             ctx.bags,
             counts.contiguous().numpy(),
             pool.detach().numpy(),
@@ -161,6 +169,7 @@ def _as_sparse(gradients: RowGradients, table: Tensor) -> Tensor:
         torch.from_numpy(gradients.rows).unsqueeze(0),
         torch.from_numpy(gradients.values),
         table.shape,
+        device="cpu",
         is_coalesced=True,
         check_invariants=False,
     )
