@@ -303,8 +303,8 @@ class HierarchicalSoftmax(nn.Module):
         inputs, features = self._check(input, features)
         if runs_compiled(inputs, self.weight):
             return self._descend(inputs, features, np.empty(0))
-        tensors = self._tensors_on(inputs.device)
-        return tensors.greedy(all_scores(self._scorer(), tensors, inputs, features))
+        scorer, tensors, blocks = self._scorer(), self._tensors_on(inputs.device), self._blocks(inputs, features)
+        return torch.cat([tensors.greedy(all_scores(scorer, tensors, *block)) for block in blocks])
 
     @torch.no_grad()
     def topk(self, input: Tensor, k: int, features: Tensor | None = None) -> tuple[Tensor, Tensor]:  # noqa: A002
@@ -340,14 +340,15 @@ class HierarchicalSoftmax(nn.Module):
             raise ValueError(f"HierarchicalSoftmax: k must lie between 1 and the {self.n_classes} classes, got {k}.")
         inputs, features = self._check(input, features)
         if not len(self.node_up) or not runs_compiled(inputs, self.weight):
-            log_probs, classes = self.log_prob(inputs, features).topk(k, dim=1)
-            return log_probs, classes
+            found = [self.log_prob(*block).topk(k, dim=1) for block in self._blocks(inputs, features)]
+            return torch.cat([part.values for part in found]), torch.cat([part.indices for part in found])
         log_probs = torch.empty((len(inputs), k), dtype=inputs.dtype, device=inputs.device)
         classes = torch.empty((len(inputs), k), dtype=torch.int64, device=inputs.device)
         rows, columns, scorer = self._search_arrays(inputs, features)
-        best, found = log_probs.numpy(), classes.numpy()
+        best, best_classes = log_probs.numpy(), classes.numpy()
         in_blocks(
-            lambda block: search_best(rows[block], columns[block], scorer, best[block], found[block]), len(inputs)
+            lambda block: search_best(rows[block], columns[block], scorer, best[block], best_classes[block]),
+            len(inputs),
         )
         return log_probs, classes
 
@@ -384,7 +385,8 @@ class HierarchicalSoftmax(nn.Module):
         if runs_compiled(inputs, self.weight):
             draws = torch.rand(len(inputs), dtype=torch.float64, device=inputs.device, generator=generator)
             return self._descend(inputs, features, draws.numpy())
-        return torch.multinomial(self.log_prob(inputs, features).exp(), 1, generator=generator).squeeze(1)
+        every = (self.log_prob(*block).exp() for block in self._blocks(inputs, features))
+        return torch.cat([torch.multinomial(shares, 1, generator=generator).squeeze(1) for shares in every])
 
     def _check(self, rows: Tensor, features: Tensor | None) -> tuple[Tensor, Tensor | None]:
         who = "HierarchicalSoftmax:"
@@ -411,6 +413,11 @@ class HierarchicalSoftmax(nn.Module):
         if features.dtype not in INTEGERS:
             raise TypeError(f"{who} features must be integers, got {features.dtype}.")
         return rows, features.to(torch.int64)
+
+    def _blocks(self, rows: Tensor, features: Tensor | None) -> list[tuple[Tensor, Tensor | None]]:
+        step = max(_BLOCK // self.n_classes, 1)
+        parts = torch.split(rows, step)
+        return list(zip(parts, [None] * len(parts) if features is None else torch.split(features, step), strict=True))
 
     def _check_target(self, target: Tensor, n_rows: int) -> Tensor:
         who = "HierarchicalSoftmax:"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 
 import numpy as np
 import pytest
@@ -13,10 +12,13 @@ from hypothesis import strategies as st
 
 from sklearn_hashnlp.nn import HierarchicalSoftmax, RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.nn._compiled_paths import CompiledPaths
+from sklearn_hashnlp.nn._plain_paths import all_log_probs, all_scores
 from sklearn_hashnlp.trees import (
     balanced_tree,
+    cluster_tree,
     complete_tree,
     huffman_tree,
+    random_tree,
     tree_from_nested,
     two_level_tree,
 )
@@ -80,9 +82,20 @@ def test_probabilities_sum_to_one(tree, n_direct):
     torch.testing.assert_close(layer.log_prob(inputs, features).exp().sum(1), torch.ones(20), rtol=1e-5, atol=0)
 
 
-@pytest.mark.parametrize("builder", [huffman_tree, two_level_tree, complete_tree])
+@pytest.mark.parametrize(
+    "builder",
+    [
+        complete_tree,
+        huffman_tree,
+        two_level_tree,
+        lambda counts: balanced_tree(counts, 5),
+        lambda counts: random_tree(counts, random_state=0),
+        lambda counts: cluster_tree(counts, np.sqrt(counts)[:, None], n_direct=100, leaf_size=9, random_state=0),
+    ],
+    ids=["complete", "huffman", "two-level", "balanced", "random", "cluster"],
+)
 def test_probabilities_of_a_hundred_thousand_classes_sum_to_one_and_the_best_are_found(builder):
-    tree = builder(10**5) if builder is complete_tree else builder(10**6 // np.arange(1, 10**5 + 1))
+    tree = builder(10**6 // np.arange(1, 10**5 + 1))
     layer = make(tree, 8, dtype=torch.float32)
     inputs, target, _ = batch_for(layer, 4)
     with torch.no_grad():
@@ -99,6 +112,27 @@ def test_rows_are_independent_of_the_blocks_they_come_in(monkeypatch):
     monkeypatch.setattr("sklearn_hashnlp.nn._hierarchical_softmax._BLOCK", 3 * layer.n_classes)
     with torch.no_grad():
         torch.testing.assert_close(layer.log_prob(inputs, features), expected.detach(), rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("n_direct", [0, 9])
+def test_plain_searches_hold_the_scores_of_a_few_rows_at_a_time(n_direct, monkeypatch):
+    module = "sklearn_hashnlp.nn._hierarchical_softmax."
+    layer = make(MIXED, n_direct=n_direct)
+    inputs, _, features = batch_for(layer, 11)
+    expected = layer.topk(inputs, 3, features)[1], layer.predict(inputs, "greedy", features)
+    monkeypatch.setattr(module + "_BLOCK", 3 * layer.n_classes)
+    n_rows = []
+
+    def recording(way):
+        return lambda *arguments: n_rows.append(len(arguments[2])) or way(*arguments)
+
+    for name, way in (("all_scores", all_scores), ("all_log_probs", all_log_probs)):
+        monkeypatch.setattr(module + name, recording(way))
+    with _never_compiled():
+        assert torch.equal(layer.topk(inputs, 3, features)[1], expected[0])
+        assert torch.equal(layer.predict(inputs, "greedy", features), expected[1])
+        assert layer.sample(inputs, features).shape == (11,)
+    assert n_rows == [3, 3, 3, 2] * 3
 
 
 @given(tree=TREES, n_direct=st.sampled_from([0, 50]), share=st.floats(0, 1), seed=st.integers(0, 9))
@@ -321,24 +355,6 @@ def test_a_fresh_layer_begins_near_fair_decisions():
     assert 0 < layer.weight.abs().max() <= 0.01
     shares = layer.log_prob(torch.randn(3, 100), torch.zeros(3, 1, dtype=torch.int64)).exp()
     torch.testing.assert_close(shares, torch.tensor([[8, 4, 2, 1, 1]]).expand(3, 5) / 16, rtol=0.3, atol=0)
-
-
-def test_copies_pickles_and_state_dicts_give_the_same():
-    layer = make(MIXED, n_direct=9, dtype=torch.float32)
-    inputs, target, features = batch_for(layer, 6)
-    expected = layer(inputs, target, features)[0]
-    other = HierarchicalSoftmax(MIXED, 3, n_direct=9)
-    other.load_state_dict(layer.state_dict())
-    assert set(layer.state_dict()) == {"weight", "bias", "direct"}
-    size = len(pickle.dumps(layer))
-    layer.log_prob(inputs, features)
-    assert len(pickle.dumps(layer)) == size  # what follows from the tree is not worth its bytes
-    for twin in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)), other):
-        assert torch.equal(twin(inputs, target, features)[0], expected)
-        assert torch.equal(twin.topk(inputs, 2, features)[1], layer.topk(inputs, 2, features)[1])
-        RowwiseAdagrad(twin.parameters()).step()
-        torch.nn.init.zeros_(twin.weight)
-        assert torch.equal(layer(inputs, target, features)[0], expected)
 
 
 @pytest.mark.parametrize("tree", [huffman_tree(range(1, 400)), two_level_tree(400)], ids=["huffman", "two-level"])

@@ -1,11 +1,14 @@
-"""Where the layer's tensors are made, and what they remember of it."""
+"""Copies of the layer, and where its tensors are made."""
 
 from __future__ import annotations
+
+import copy
+import pickle
 
 import pytest
 import torch
 
-from sklearn_hashnlp.nn import HierarchicalSoftmax
+from sklearn_hashnlp.nn import HierarchicalSoftmax, RowwiseAdagrad
 from sklearn_hashnlp.trees import tree_from_nested
 
 MIXED = tree_from_nested([[0, [1, 2, 3]], 4, [5, 6]])
@@ -24,6 +27,24 @@ def batch_for(layer):
     inputs = torch.randn(6, 3, generator=generator)
     features = torch.randint(-(2**61), 2**62, (6, 2), generator=generator)
     return inputs, torch.arange(6), features if layer.n_direct else None
+
+
+def test_copies_pickles_and_state_dicts_give_the_same():
+    layer = make(n_direct=9)
+    inputs, target, features = batch_for(layer)
+    expected = layer(inputs, target, features)[0]
+    other = HierarchicalSoftmax(MIXED, 3, n_direct=9)
+    other.load_state_dict(layer.state_dict())
+    assert set(layer.state_dict()) == {"weight", "bias", "direct"}
+    size = len(pickle.dumps(layer))
+    layer.log_prob(inputs, features)
+    assert len(pickle.dumps(layer)) == size  # what follows from the tree is not worth its bytes
+    for twin in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)), other):
+        assert torch.equal(twin(inputs, target, features)[0], expected)
+        assert torch.equal(twin.topk(inputs, 2, features)[1], layer.topk(inputs, 2, features)[1])
+        RowwiseAdagrad(twin.parameters()).step()
+        torch.nn.init.zeros_(twin.weight)
+        assert torch.equal(layer(inputs, target, features)[0], expected)
 
 
 def test_a_layer_made_without_memory_is_whole_after_its_reset():
