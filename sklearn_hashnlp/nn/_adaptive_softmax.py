@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from sklearn_hashnlp.nn._all_scores import AllScores
 from sklearn_hashnlp.nn._plain_paths import in_full
 
 
-class AdaptiveSoftmax(nn.Module):
+class AdaptiveSoftmax(AllScores):
     """Predict a class by a small softmax over the frequent classes and over clusters of the rare ones.
 
     :class:`torch.nn.AdaptiveLogSoftmaxWithLoss` with the methods of :class:`HierarchicalSoftmax`, so that a network
@@ -118,68 +119,6 @@ class AdaptiveSoftmax(nn.Module):
             float32, or float64 for such an input.
         """
         return in_full(self._without_autocast(self.layer.log_prob, input))
-
-    def predict(self, input: Tensor) -> Tensor:  # noqa: A002
-        """Find the most probable class.
-
-        Parameters
-        ----------
-        input : Tensor of shape (rows, in_features)
-            What the layer below says.
-
-        Returns
-        -------
-        Tensor of shape (rows,), dtype int64
-            A class for each row.
-        """
-        with torch.no_grad():
-            return self.log_prob(input).argmax(dim=1)
-
-    def topk(self, input: Tensor, k: int) -> tuple[Tensor, Tensor]:  # noqa: A002
-        """Find the k most probable classes.
-
-        Parameters
-        ----------
-        input : Tensor of shape (rows, in_features)
-            What the layer below says.
-        k : int
-            How many; 1 to ``n_classes``.
-
-        Returns
-        -------
-        log_probs : Tensor of shape (rows, k)
-            Descending.
-        classes : Tensor of shape (rows, k), dtype int64
-            Which class each is.
-
-        Raises
-        ------
-        ValueError
-            If there are not so many classes.
-        """
-        if not 1 <= k <= self.n_classes:
-            raise ValueError(f"AdaptiveSoftmax: k must lie between 1 and the {self.n_classes} classes, got {k}.")
-        with torch.no_grad():
-            log_probs, classes = self.log_prob(input).topk(k, dim=1)
-        return log_probs, classes
-
-    def sample(self, input: Tensor, *, generator: torch.Generator | None = None) -> Tensor:  # noqa: A002
-        """Draw a class for each row by its probability.
-
-        Parameters
-        ----------
-        input : Tensor of shape (rows, in_features)
-            What the layer below says.
-        generator : torch.Generator, default=None
-            Source of the draw; None is torch's own.
-
-        Returns
-        -------
-        Tensor of shape (rows,), dtype int64
-            A class for each row.
-        """
-        with torch.no_grad():
-            return torch.multinomial(self.log_prob(input).exp(), 1, generator=generator).squeeze(1)
 
     def _without_autocast(self, work: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
         """Let torch's layer, which mixes up precisions under autocast, work in that of its weight."""

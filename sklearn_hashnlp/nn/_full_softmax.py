@@ -8,8 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sklearn_hashnlp.nn._all_scores import AllScores
 
-class FullSoftmax(nn.Module):
+
+class FullSoftmax(AllScores):
     """Predict a class by one score for each of them: what a hierarchical softmax is measured against.
 
     It has the methods of :class:`HierarchicalSoftmax`, so that a network takes either as its output layer. A row costs
@@ -130,68 +132,6 @@ class FullSoftmax(nn.Module):
             float32, or float64 for such an input.
         """
         return functional.log_softmax(self._scores(input), dim=1)
-
-    def predict(self, input: Tensor) -> Tensor:  # noqa: A002
-        """Find the most probable class.
-
-        Parameters
-        ----------
-        input : Tensor of shape (rows, in_features)
-            What the layer below says.
-
-        Returns
-        -------
-        Tensor of shape (rows,), dtype int64
-            A class for each row.
-        """
-        with torch.no_grad():
-            return self._scores(input).argmax(dim=1)
-
-    def topk(self, input: Tensor, k: int) -> tuple[Tensor, Tensor]:  # noqa: A002
-        """Find the k most probable classes.
-
-        Parameters
-        ----------
-        input : Tensor of shape (rows, in_features)
-            What the layer below says.
-        k : int
-            How many; 1 to ``n_classes``.
-
-        Returns
-        -------
-        log_probs : Tensor of shape (rows, k)
-            Descending; float32, or float64 for such an input.
-        classes : Tensor of shape (rows, k), dtype int64
-            Which class each is.
-
-        Raises
-        ------
-        ValueError
-            If there are not so many classes.
-        """
-        if not 1 <= k <= self.n_classes:
-            raise ValueError(f"FullSoftmax: k must lie between 1 and the {self.n_classes} classes, got {k}.")
-        with torch.no_grad():
-            log_probs, classes = self.log_prob(input).topk(k, dim=1)
-        return log_probs, classes
-
-    def sample(self, input: Tensor, *, generator: torch.Generator | None = None) -> Tensor:  # noqa: A002
-        """Draw a class for each row by its probability.
-
-        Parameters
-        ----------
-        input : Tensor of shape (rows, in_features)
-            What the layer below says.
-        generator : torch.Generator, default=None
-            Source of the draw; None is torch's own.
-
-        Returns
-        -------
-        Tensor of shape (rows,), dtype int64
-            A class for each row.
-        """
-        with torch.no_grad():
-            return torch.multinomial(self.log_prob(input).exp(), 1, generator=generator).squeeze(1)
 
     def _scores(self, rows: Tensor) -> Tensor:
         scores = functional.linear(rows, self.weight, self.bias)
