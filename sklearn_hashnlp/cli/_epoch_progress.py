@@ -8,7 +8,7 @@ from typing import Any
 from skorch.callbacks import Callback
 
 
-class EpochProgress(Callback):  # type: ignore[misc]
+class EpochProgress(Callback):  # type: ignore[misc]  # skorch has no types
     """Moves a progress bar with every batch and tells a line with every epoch.
 
     Parameters

@@ -64,7 +64,7 @@ def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(command, eval_str=True)
     debug = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_Debug)
     parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in signature.parameters.values()]
-    reported.__signature__ = signature.replace(parameters=[*parameters, debug])  # type: ignore[attr-defined]
+    reported.__signature__ = signature.replace(parameters=[*parameters, debug])  # type: ignore[attr-defined]  # where typer looks for it
     reported.__annotations__ = {parameter.name: parameter.annotation for parameter in [*parameters, debug]}
     return reported
 

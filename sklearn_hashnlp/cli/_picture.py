@@ -50,7 +50,7 @@ def draw_picture(
 
     figure = Figure(figsize=(17, 9.5), layout="constrained")
     FigureCanvasAgg(figure)
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)  # type: ignore[call-arg, union-attr]
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)  # type: ignore[call-arg, union-attr]  # a constrained layout's, which mypy does not know it is
     figure.suptitle(title, fontsize=17, fontweight="bold")
     left, right = figure.subplots(1, 2, width_ratios=[1.5, 1])
 

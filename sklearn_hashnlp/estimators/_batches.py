@@ -17,7 +17,7 @@ from sklearn_hashnlp.estimators._ragged_batch import RaggedBatch
 from sklearn_hashnlp.kernels._gather_rows import gather_rows
 
 
-class RaggedRows(Dataset):  # type: ignore[misc]
+class RaggedRows(Dataset):  # type: ignore[misc]  # skorch has no types
     """Rows of a CSR matrix with their targets, handed out many at a time.
 
     A skorch dataset in name and in ``X`` and ``y``, where skorch's callbacks look for rows and targets.

@@ -73,7 +73,7 @@ class RowJournal:
         self.forget()
 
 
-class StopAtBest(Callback):  # type: ignore[misc]
+class StopAtBest(Callback):  # type: ignore[misc]  # skorch has no types
     """Stop when validation has not improved for some epochs, and end with the weights of the best epoch.
 
     In memory, tables with sparse gradients are never copied on the CPU: the first time that a row is written after the

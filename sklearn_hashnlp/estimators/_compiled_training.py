@@ -136,7 +136,7 @@ def trains_compiled(module: BagOfHashEmbeddings, optimizer: torch.optim.Optimize
         and len(head) == 1
         and isinstance(head[0], nn.Linear)
         and head[0].out_features <= _MOST_CLASSES
-        and not _has_any_global_hook()  # type: ignore[no-untyped-call]
+        and not _has_any_global_hook()  # type: ignore[no-untyped-call]  # torch's, without types
         and not any(getattr(part, name) for part in module.modules() for name in _MODULE_HOOKS)
         and not any(getattr(parameter, name) for parameter in module.parameters() for name in _PARAMETER_HOOKS)
     )

@@ -294,7 +294,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> HashEmbeddingClassifier:
         """Train on rows and their labels.
 
@@ -337,7 +337,7 @@ class HashEmbeddingClassifier(TrainedClassifier):
             net, labels, rows, valid_rows, training_plan(self, len(rows), seeds.of_order(len(net.history)))
         )
 
-    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> HashEmbeddingClassifier:

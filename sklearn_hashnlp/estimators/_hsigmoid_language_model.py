@@ -316,7 +316,7 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def fit(self, X: Any, y: Any = None, X_valid: Any = None) -> HsigmoidLanguageModel:
         """Train on sentences.
 
@@ -365,7 +365,7 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         self._seeds, self._first_epoch = seeds, len(net.history)
         return self._train(net, corpus, language_plan(self, seeds.order), passes)
 
-    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any = None) -> HsigmoidLanguageModel:
         """Train on more sentences, once over them, going on from what was learned before.
 

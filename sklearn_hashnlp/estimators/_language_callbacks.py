@@ -15,7 +15,7 @@ from sklearn_hashnlp.estimators._word_windows import WordWindows
 from sklearn_hashnlp.nn._rowwise_optimizer import coalesced
 
 
-class SeedEpochs(Callback):  # type: ignore[misc]
+class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
     """Give every epoch's order and dropout a seed of its own, which only the training's and its number decide.
 
     So a training that goes on after an interruption draws what it would have drawn.
@@ -47,7 +47,7 @@ class SeedEpochs(Callback):  # type: ignore[misc]
         net.module_.dropout.generator = net.module_.embedding_dropout.generator = None
 
 
-class Plateau(Callback):  # type: ignore[misc]
+class Plateau(Callback):  # type: ignore[misc]  # skorch has no types
     """Make the step size smaller when the validation loss no longer falls.
 
     Parameters
@@ -77,7 +77,7 @@ class Plateau(Callback):  # type: ignore[misc]
                 group["lr"] *= self.factor
 
 
-class StopAtBestPass(Callback):  # type: ignore[misc]
+class StopAtBestPass(Callback):  # type: ignore[misc]  # skorch has no types
     """Stop when the validation loss has not fallen for some epochs, and end with the weights of the best epoch.
 
     Of tables with sparse gradients on the CPU, only the rows that are written after the best epoch are kept.
@@ -149,7 +149,7 @@ class StopAtBestPass(Callback):  # type: ignore[misc]
         self._copies = {name: value.clone() for name, value in module.state_dict().items() if name not in tables}
 
 
-class StepLog(Callback):  # type: ignore[misc]
+class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
     """Note training and validation loss every so many steps of an epoch, and print them.
 
     Parameters

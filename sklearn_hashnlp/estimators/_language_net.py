@@ -139,7 +139,7 @@ class LanguageNet(LeanNet):
         return np.concatenate(found)
 
 
-class Perplexities(Callback):  # type: ignore[misc]
+class Perplexities(Callback):  # type: ignore[misc]  # skorch has no types
     """Note the perplexities of every epoch: the exponentials of its losses."""
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:

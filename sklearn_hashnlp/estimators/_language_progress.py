@@ -14,7 +14,7 @@ from sklearn_hashnlp.estimators._language_callbacks import StepLog
 _RECENT_BATCHES = 200  # enough for a steady number, and few enough to see it fall
 
 
-class LanguageProgress(Callback):  # type: ignore[misc]
+class LanguageProgress(Callback):  # type: ignore[misc]  # skorch has no types
     """Tell where a training is: every batch, every entry of its log and every epoch.
 
     Parameters

@@ -16,7 +16,7 @@ from torch import Tensor
 MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: asking CUDA for a loss means waiting for it
 
 
-class LeanNet(NeuralNet):  # type: ignore[misc]
+class LeanNet(NeuralNet):  # type: ignore[misc]  # skorch has no types
     """A skorch net for batches that take less time than what skorch does around each.
 
     Only those callbacks are called for a batch that have something to do then, and the optimiser is given no closure. A

@@ -7,7 +7,7 @@ from typing import Any
 from skorch.callbacks import Callback
 
 
-class LinearSchedule(Callback):  # type: ignore[misc]
+class LinearSchedule(Callback):  # type: ignore[misc]  # skorch has no types
     """Let the step size fall from step to step, in equal parts, so that it would be 0 after the last.
 
     Each step multiplies it by what the line falls, so that whatever else changes it has its effect, too.

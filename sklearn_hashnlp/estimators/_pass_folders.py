@@ -137,7 +137,7 @@ class PassFolders:
         return Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=self.folder))
 
 
-class KeepPasses(Callback):  # type: ignore[misc]
+class KeepPasses(Callback):  # type: ignore[misc]  # skorch has no types
     """Save the model after every epoch, and remove what is not to be kept.
 
     Parameters

@@ -38,7 +38,7 @@ _DIVERGED = (
 )
 
 
-class RaggedNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]
+class RaggedNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]  # skorch has no types
     """A skorch classifier of class numbers whose batches are :class:`RaggedBatch`.
 
     Its criterion gives one loss a row, of which the mean is taken, weighted where the rows are. Its history holds the

@@ -22,7 +22,7 @@ from sklearn_hashnlp.estimators._training import plain_torch
 _CALIBRATED_ROWS = 10_000
 
 
-class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TrainedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """The half of :class:`HashEmbeddingClassifier` that needs a trained net and none of the parameters."""
 
     net_: RaggedNet

@@ -29,7 +29,7 @@ from sklearn_hashnlp.estimators._word_windows import WordWindows
 Result = TypeVar("Result")
 
 
-class TrainedLanguageModel(WordNeighbours, BaseEstimator):  # type: ignore[misc]
+class TrainedLanguageModel(WordNeighbours, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """The half of :class:`HsigmoidLanguageModel` that needs a trained net."""
 
     net_: LanguageNet

@@ -18,7 +18,7 @@ from sklearn_hashnlp.kernels import Ragged, murmur3
 from sklearn_hashnlp.kernels._word_windows import gather_windows
 
 
-class WordWindows(Dataset):  # type: ignore[misc]
+class WordWindows(Dataset):  # type: ignore[misc]  # skorch has no types
     """All windows of a corpus, which are made when they are asked for.
 
     Parameters

@@ -81,7 +81,7 @@ def _cached(dispatcher: Any, function: Kernel) -> Kernel:
     return cast(Kernel, dispatcher)
 
 
-class _KernelCache(FunctionCache):  # type: ignore[misc]
+class _KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
     """Numba's cache of machine code, but for two things.
 
     Numba takes machine code for fresh as long as the file of the kernel itself is unchanged. A kernel holds code of

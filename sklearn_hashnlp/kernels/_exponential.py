@@ -21,7 +21,7 @@ _LN2_LOW = 1.90821492927058770002e-10
 _BIAS, _SHIFT = 1023, 52  # of the exponent in a double
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
 def _power_of_two(_typing_context: Any, _exponent: Any) -> Any:
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         wide = ir.IntType(64)

@@ -23,7 +23,7 @@ _MIX_1 = np.uint32(0x85EBCA6B)
 _MIX_2 = np.uint32(0xC2B2AE35)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
 def load_uint32(_typing_context: Any, text: Any, position: Any) -> Any:  # noqa: ARG001 - numba passes all of them
     """Read four bytes, at any alignment, as one little-endian number: a single instruction on x86 and ARM."""
 

@@ -14,7 +14,7 @@ _LINE = 64  # bytes that memory gives at once
 _READ, _KEEP, _DATA = 0, 3, 1  # arguments of LLVM's prefetch: not for writing; in all caches; not instructions
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
 def _prefetch(_typing_context: Any, table: Any, _place: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -29,7 +29,7 @@ def _prefetch(_typing_context: Any, table: Any, _place: Any) -> Any:
     return types.void(table, types.intp), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
 def _values_in_line(_typing_context: Any, table: Any) -> Any:
     def generate(context: Any, _builder: Any, signature: Any, _arguments: Any) -> Any:
         size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))

@@ -242,7 +242,7 @@ class AttentionSeq2Seq(nn.Module):
             columns: list[Tensor] = []
             while len(columns) < limit:
                 state = self._step(encoded, keys, absent, state)
-                symbols = self.output.predict(state[0])  # type: ignore[operator]
+                symbols = self.output.predict(state[0])  # type: ignore[operator]  # the layer's method, which mypy takes for a tensor
                 ended = ended | (symbols == self.end)
                 if bool(ended.all()):
                     break

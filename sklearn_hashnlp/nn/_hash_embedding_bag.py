@@ -197,7 +197,7 @@ class HashEmbeddingBag(HashTables):
     def _embed_compiled(self, ids: Tensor, offsets: Tensor, counts: Tensor) -> Tensor:
         constants = np.array(self._constants, dtype=np.uint64)
         arguments = (self.pool, self.importance, ids.to(torch.int64), offsets, counts, constants, self.layout)
-        documents: Tensor = CompiledBag.apply(*arguments, torch.is_grad_enabled())  # type: ignore[no-untyped-call]
+        documents: Tensor = CompiledBag.apply(*arguments, torch.is_grad_enabled())  # type: ignore[no-untyped-call]  # torch's, without types
         return documents
 
     def _gather(self, slots: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:

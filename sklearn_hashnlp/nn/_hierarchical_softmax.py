@@ -201,7 +201,7 @@ class HierarchicalSoftmax(nn.Module):
             arguments = (inputs, self.weight, self.bias, self.direct, target, features)
             of_classes, of_nodes, first = (buffer.numpy() for buffer in (self.class_up, self.node_up, self.first_rows))
             of_tree = TreeWalk(of_classes, of_nodes, first, self.tree.depths), self._climb()
-            log_probs = CompiledPaths.apply(*arguments, *of_tree, self._constants, self.sparse)  # type: ignore[no-untyped-call]
+            log_probs = CompiledPaths.apply(*arguments, *of_tree, self._constants, self.sparse)  # type: ignore[no-untyped-call]  # torch's, without types
         else:
             log_probs = path_log_probs(self._scorer(), self._climb(), inputs, target, features)
         return log_probs, -log_probs.mean()
@@ -437,7 +437,7 @@ class HierarchicalSoftmax(nn.Module):
         return target
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]  # torch's, without types
         for name, array in self._ways_up().items():  # which to_empty loses; numbers that are no nodes crash kernels
             getattr(self, name).copy_(torch.from_numpy(array))
         return self

@@ -73,7 +73,7 @@ class WordTable(nn.Embedding):
             and self.weight.device.type == "cpu"
             and self.weight.dtype in (torch.float32, torch.float64)
         ):
-            vectors: Tensor = _Lookup.apply(self.weight, input)  # type: ignore[no-untyped-call]
+            vectors: Tensor = _Lookup.apply(self.weight, input)  # type: ignore[no-untyped-call]  # torch's, without types
             return vectors
         return functional.embedding(input, self.weight, sparse=self.sparse)
 

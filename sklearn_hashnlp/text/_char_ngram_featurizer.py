@@ -27,7 +27,7 @@ from sklearn_hashnlp.text._documents import (
 from sklearn_hashnlp.text._hashed_counts import hashed_counts
 
 
-class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]
+class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
     r"""Turn texts into counts of the character n-grams of their words, hashed, with nothing to fit.
 
     Each text is split into words, each word is put between ``<`` and ``>``, and the character n-grams of the marked
@@ -128,7 +128,7 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
         self.dtype = dtype
         self.n_jobs = n_jobs
 
-    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Check the parameters; there is nothing to learn.
 

@@ -58,7 +58,7 @@ _STEPS = (
 )
 
 
-class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]
+class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit-learn has no types
     r"""Turn documents into a matrix of hashed n-gram counts: scikit-learn's matrix, much sooner.
 
     It is :class:`~sklearn.feature_extraction.text.HashingVectorizer` with the same parameters, the same defaults and
