@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.estimators._model_state import pack_table, unpack_table
+from sklearn_hashnlp.estimators._net_optimizer import OPTIMIZERS
 from sklearn_hashnlp.nn import NPLM, RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
-
-OPTIMIZERS: Final[dict[str, Any]] = {"adagrad": RowwiseAdagrad, "adam": RowwiseAdam}
-"""By the names that they have in a plan."""
 
 
 def make_language_optimizer(
