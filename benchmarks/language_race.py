@@ -149,20 +149,18 @@ def target(ptb: Corpus, turns: int, progress: Progress) -> dict[str, Any]:
     for turn in range(1, turns + 1):
         theirs.append(train_peer(ptb, best["learning_rate"], best["schedule"], fused, seed=turn))
         progress(f"turn {turn}/{turns}: adaptive: {theirs[-1]['perplexity']:.2f} in {theirs[-1]['seconds']:.1f} s")
-        ours.append({})
-        for schedule in SCHEDULES:
-            runs = reach(ptb, theirs[-1]["perplexity"], schedule, seed=turn)
-            ours[-1][schedule] = runs
-            progress(
-                f"turn {turn}/{turns}: cluster tree, {schedule}: {runs[-1]['perplexity']:.2f} after {len(runs)} "
-                f"epochs in {runs[-1]['seconds']:.1f} s"
-            )
+        ours.append(reach(ptb, theirs[-1]["perplexity"], seed=turn))
+        last = ours[-1][-1]
+        progress(
+            f"turn {turn}/{turns}: cluster tree: {last['perplexity']:.2f} after {len(ours[-1])} epochs in "
+            f"{last['seconds']:.1f} s"
+        )
     return {
         "tried": tried,
         "fused Adam": fused,
         "best": {key: best[key] for key in ("learning_rate", "schedule")},
         "adaptive": theirs,
-        "ours": {schedule: [turn[schedule] for turn in ours] for schedule in SCHEDULES},
+        "ours": ours,
     }
 
 
@@ -172,13 +170,11 @@ def train_peer(ptb: Corpus, rate: float, schedule: str, fused: bool, seed: int) 
     return {"perplexity": peer.perplexity(ptb.valid_words), "seconds": seconds}
 
 
-def reach(ptb: Corpus, perplexity: float, schedule: str, seed: int) -> list[dict[str, float]]:
+def reach(ptb: Corpus, perplexity: float, seed: int) -> list[dict[str, float]]:
     """Train for one epoch, two, and so on, until one of the trainings ends at the perplexity or below it."""
     runs: list[dict[str, float]] = []
     while len(runs) < MOST_EPOCHS and not (runs and runs[-1]["perplexity"] <= perplexity):
-        model = HsigmoidLanguageModel(
-            **OURS, tree="cluster", learning_rate_schedule=schedule, max_epochs=len(runs) + 1, random_state=seed
-        )
+        model = HsigmoidLanguageModel(**OURS, tree="cluster", max_epochs=len(runs) + 1, random_state=seed)
         start = time.perf_counter()
         model.fit(ptb.train)
         seconds = time.perf_counter() - start
@@ -191,13 +187,13 @@ def show_target(found: dict[str, Any]) -> None:
     print(f"\nSeconds to the validation perplexity that the adaptive softmax has after {TARGET_EPOCHS} epochs, by turn")
     seconds = "".join(f"{run['seconds']:8.1f} s to {run['perplexity']:6.2f}" for run in theirs)
     print(f"{'adaptive softmax':26}{seconds}  (learning rate {best['learning_rate']:g}, {best['schedule']})")
-    for schedule, turns in found["ours"].items():
-        seconds = "".join(f"{runs[-1]['seconds']:8.1f} s to {runs[-1]['perplexity']:6.2f}" for runs in turns)
-        missed = sum(runs[-1]["perplexity"] > run["perplexity"] for runs, run in zip(turns, theirs, strict=True))
-        if missed:
-            verdict = f"not reached within {MOST_EPOCHS} epochs in {missed} turns"
-        else:
-            times = times_as_long([run["seconds"] for run in theirs], [runs[-1]["seconds"] for runs in turns])
-            verdict = f"adaptive takes {times:.1f} times as long"
-        print(f"{f'cluster tree, {schedule}':26}{seconds}  ({verdict})")
+    ours = [runs[-1] for runs in found["ours"]]
+    seconds = "".join(f"{run['seconds']:8.1f} s to {run['perplexity']:6.2f}" for run in ours)
+    missed = sum(run["perplexity"] > peer["perplexity"] for run, peer in zip(ours, theirs, strict=True))
+    if missed:
+        verdict = f"not reached within {MOST_EPOCHS} epochs in {missed} turns"
+    else:
+        times = times_as_long([run["seconds"] for run in theirs], [run["seconds"] for run in ours])
+        verdict = f"adaptive takes {times:.1f} times as long"
+    print(f"{'cluster tree':26}{seconds}  ({verdict})")
     print("Goal: less time than the adaptive softmax. Ours from strings, with its tree; the peer's training alone.")
