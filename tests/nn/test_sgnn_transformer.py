@@ -1,0 +1,321 @@
+"""The network against its formulas, one sentence and one word at a time, written as plain loops."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.nn import SGNNTransformer, SimilarityBXENT, WordBatch
+
+N_FEATURES, WIDTH, HEADS = 12, 8, 2
+POOLINGS = ["max", "mean", "attention", "weighted"]
+Array = NDArray[np.float64]
+
+
+def make(*, shaken: bool = True, **options: Any) -> SGNNTransformer:
+    """Make a small network; ``shaken``: no parameter stays at a value like 0 or 1 that hides mistakes."""
+    torch.manual_seed(0)
+    network = SGNNTransformer(N_FEATURES, WIDTH, **{"n_layers": 2, "n_heads": HEADS, "feedforward_size": 10} | options)
+    if shaken:
+        for parameter in network.parameters():
+            parameter.data.add_(torch.randn_like(parameter), alpha=0.4)
+    return network.double()
+
+
+def batch_of(sentences: list[list[int]], *, n_different: int = 6, columns: int = 0, seed: int = 1) -> WordBatch:
+    """Pad sentences of words 0 to ``n_different - 1``, which have random projections; a word's weight is its own."""
+    rng = np.random.default_rng(seed)
+    longest = max([columns, *map(len, sentences)])
+    words = np.array([[*row, *[-1] * (longest - len(row))] for row in sentences], dtype=np.int64)
+    words = words.reshape(len(sentences), longest)
+    projections, weights = rng.normal(size=(n_different, N_FEATURES)), rng.random(n_different + 1)
+    weights[-1] = 0
+    return WordBatch(*map(torch.from_numpy, (projections, words, weights[words])))
+
+
+def linear(x: Array, layer: torch.nn.Linear) -> Array:
+    bias = 0.0 if layer.bias is None else layer.bias.detach().numpy()
+    return x @ layer.weight.detach().numpy().T + bias
+
+
+def normalised(x: Array, norm: torch.nn.Module) -> Array:
+    if isinstance(norm, torch.nn.Identity):
+        return x
+    standard = (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + norm.eps)
+    return standard * norm.weight.detach().numpy() + norm.bias.detach().numpy()
+
+
+def attention(x: Array, layer: torch.nn.MultiheadAttention) -> Array:
+    inside = x @ layer.in_proj_weight.detach().numpy().T + layer.in_proj_bias.detach().numpy()
+    heads = []
+    for head in range(HEADS):
+        columns = slice(head * WIDTH // HEADS, (head + 1) * WIDTH // HEADS)
+        query, key, value = (part[:, columns] for part in np.split(inside, 3, axis=1))
+        shares = np.exp(query @ key.T / math.sqrt(WIDTH / HEADS))
+        heads.append(shares / shares.sum(axis=1, keepdims=True) @ value)
+    return linear(np.concatenate(heads, axis=1), layer.out_proj)
+
+
+def encode_by_hand(network: SGNNTransformer, projections: Array, hidden: list[int]) -> list[Array]:
+    """Give the output after each layer, beginning with what the first one reads, of one sentence without padding."""
+    x = linear(projections, network.linear)
+    x[hidden] = 0
+    if network.position_gain is not None:
+        for t in range(len(x)):
+            for column in range(WIDTH):
+                wave = t / 10000 ** (column // 2 * 2 / WIDTH)
+                x[t, column] += network.position_gain.item() * (math.cos(wave) if column % 2 else math.sin(wave))
+    outputs = [x]
+    for layer in network.layers:
+        x = x + attention(normalised(x, layer.norm1), layer.self_attn)
+        x = x + linear(np.maximum(linear(normalised(x, layer.norm2), layer.linear1), 0), layer.linear2)
+        outputs.append(x)
+    return outputs
+
+
+def vector_by_hand(network: SGNNTransformer, projections: Array, weights: Array) -> Array:
+    outputs = encode_by_hand(network, projections, [])
+    kept = [outputs[-1]] if len(network.norms) == 1 else [outputs[len(outputs) // 2], outputs[-1]]
+    x = np.concatenate([normalised(part, norm) for part, norm in zip(kept, network.norms, strict=True)], axis=1)
+    if isinstance(network.widen, torch.nn.Linear):
+        x = linear(x, network.widen)
+    if network.pooling.score is not None:
+        weights = weights * np.exp(linear(x, network.pooling.score)[:, 0])
+    if network.pooling.pooling == "mean":
+        weights = np.ones(len(x))
+    pooled = x.max(axis=0) if network.pooling.pooling == "max" else weights @ x
+    return pooled / np.linalg.norm(pooled)
+
+
+SENTENCES = [[0, 3, 5, 3], [2], [5, 5, 1, 4, 0, 2]]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"pooling": pooling} for pooling in POOLINGS),
+        {"pooling": "attention", "depths": 2, "pooling_width": 30},
+        {"pooling": "max", "depths": 2, "n_layers": 3},
+        {"pooling": "weighted", "pooling_width": 5, "positions": False, "n_layers": 1},
+        {"pooling": "mean", "n_layers": 0},
+        {"pooling": "max", "start": "identity", "depths": 2},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("training", [True, False])
+def test_vectors_are_those_of_the_formulas(options: dict[str, Any], training: bool) -> None:
+    network, batch = make(**options).train(training), batch_of(SENTENCES)
+    with torch.set_grad_enabled(training):  # torch's layers have another path where nothing is learned
+        vectors, encoded = network(batch), network.encode_words(batch)
+    assert vectors.shape == (3, network.dim)
+    for number, words in enumerate(SENTENCES):
+        projections, weights = batch.projections[words].numpy(), batch.weights[number, : len(words)].numpy()
+        expected = torch.tensor(vector_by_hand(network, projections, weights))
+        torch.testing.assert_close(vectors[number].detach(), expected)
+        last = normalised(encode_by_hand(network, projections, [])[-1], network.norms[-1])
+        torch.testing.assert_close(encoded[number, : len(words)].detach(), torch.tensor(last))
+
+
+def test_hidden_words_are_zeros() -> None:
+    network, batch = make(), batch_of(SENTENCES)
+    hidden = torch.zeros(3, 6, dtype=torch.bool)
+    hidden[0, 1] = hidden[2, 5] = hidden[1, 3] = True  # the last of them is padding
+    encoded = network.encode_words(batch, hidden=hidden)
+    for number, places in enumerate([[1], [], [5]]):
+        projections = batch.projections[SENTENCES[number]].numpy()
+        expected = normalised(encode_by_hand(network, projections, places)[-1], network.norms[-1])
+        found = encoded[number, : len(projections)].detach()
+        torch.testing.assert_close(found, torch.tensor(expected), rtol=1e-5, atol=1e-5)  # sinusoids are float32
+
+
+sentences = st.lists(st.lists(st.integers(0, 5), max_size=5), min_size=1, max_size=5)
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+@given(drawn=sentences, more=st.integers(0, 9), learning=st.booleans())
+def test_neither_padding_nor_neighbours_change_a_vector(
+    pooling: str, drawn: list[list[int]], more: int, learning: bool
+) -> None:
+    network = make(pooling=pooling, depths=2).float().train(learning)
+    with torch.set_grad_enabled(learning):
+        together = network(single(batch_of(drawn, columns=more)))
+        alone = torch.cat([network(single(batch_of([sentence]))) for sentence in drawn])
+    torch.testing.assert_close(together, alone, rtol=0, atol=1e-5)
+    lengths = torch.tensor([float(bool(sentence)) for sentence in drawn])
+    torch.testing.assert_close(together.norm(dim=1), lengths)
+
+
+def single(batch: WordBatch) -> WordBatch:
+    return WordBatch(batch.projections.float(), batch.words, batch.weights.float())
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_gradients_come_neither_from_padding_nor_from_empty_sentences(pooling: str) -> None:
+    gradients = []
+    for given_sentences, columns in (SENTENCES, 0), ([*SENTENCES, []], 9):
+        network = make(pooling=pooling)
+        network(batch_of(given_sentences, columns=columns))[:3].square().cumsum(dim=1).sum().backward()
+        gradients.append([parameter.grad for parameter in network.parameters()])
+    torch.testing.assert_close(gradients[0], gradients[1])
+    assert all(gradient.any() for gradient in gradients[0])
+
+
+@pytest.mark.parametrize("n_layers", [0, 2])
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_nothing_at_all_is_defined(pooling: str, n_layers: int) -> None:
+    network = make(pooling=pooling, n_layers=n_layers)
+    for empty, columns in ([], 0), ([], 3), ([[], []], 0), ([[], []], 2):
+        batch = batch_of(empty, n_different=0, columns=columns)
+        vectors = network(batch)
+        assert vectors.tolist() == [[0.0] * WIDTH] * len(empty)
+        assert network.encode_words(batch).shape == (len(empty), columns, WIDTH)
+        vectors.sum().backward()
+    assert all(parameter.grad is None or not parameter.grad.any() for parameter in network.parameters())
+
+
+@pytest.mark.parametrize("depths", [1, 2])
+@pytest.mark.parametrize("pooling_width", [None, 20])
+@pytest.mark.parametrize("pooling", ["weighted", "attention", "mean"])
+def test_identity_starts_as_a_bag_of_linear_word_vectors(pooling: str, pooling_width: int | None, depths: int) -> None:
+    options = {"pooling": pooling, "pooling_width": pooling_width, "depths": depths, "n_layers": 3}
+    network, batch = make(shaken=False, start="identity", **options), batch_of(SENTENCES)
+    vectors = network(batch).detach().numpy()
+    bags = []
+    for words, weights in zip(SENTENCES, batch.weights.numpy(), strict=True):
+        parts = network.word_vectors(batch.projections[words]).detach().numpy()
+        shares = np.ones(len(words)) if pooling == "mean" else weights[: len(words)]
+        bag = sum(share * part for share, part in zip(shares, parts, strict=True))
+        bags.append(bag / np.linalg.norm(bag))
+    np.testing.assert_allclose(vectors @ vectors.T, np.array(bags) @ np.array(bags).T, atol=1e-6)
+
+
+def test_identity_takes_the_largest_value_of_linear_word_vectors() -> None:
+    network, batch = make(shaken=False, start="identity"), batch_of(SENTENCES)
+    largest = network.word_vectors(batch.projections[SENTENCES[0]]).amax(dim=0)
+    torch.testing.assert_close(network(batch)[0], largest / largest.norm())
+
+
+def test_a_fresh_matrix_keeps_cosines_and_gives_elements_of_about_one() -> None:
+    torch.manual_seed(0)
+    projections = torch.nn.functional.normalize(torch.randn(300, 1120), dim=1)
+    wide = SGNNTransformer(1120, 1200, 0, 8).word_vectors(projections)
+    torch.testing.assert_close(wide @ wide.T / 1200, projections @ projections.T, rtol=0, atol=1e-5)
+    narrow = SGNNTransformer(1120, 512, 0, 8).word_vectors(projections)
+    assert narrow.std().item() == pytest.approx(1, rel=0.02)
+    # A cosine of d random columns is off by 1 / sqrt(d) or less.
+    narrow = torch.nn.functional.normalize(narrow, dim=1)
+    assert (narrow @ narrow.T - projections @ projections.T).std().item() < 1 / math.sqrt(512)
+
+
+def test_bits_are_signs() -> None:
+    network, batch = make(), batch_of(SENTENCES)
+    bits = (batch.projections > 0).to(torch.uint8)
+    signs = torch.where(batch.projections > 0, 1.0, -1.0).double() / math.sqrt(N_FEATURES)
+    torch.testing.assert_close(network(batch._replace(projections=bits)), network(batch._replace(projections=signs)))
+    assert not torch.allclose(
+        network(batch._replace(projections=bits.double())), network(batch._replace(projections=signs))
+    )
+
+
+def test_each_word_is_multiplied_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = make()
+    rows: list[int] = []
+    monkeypatch.setattr(network.linear, "forward", lambda x: rows.append(len(x)) or x[:, :WIDTH])
+    network(batch_of([[0, 1, 1, 0], [1, 1, 0]], n_different=2))
+    assert rows == [2]
+
+
+@pytest.mark.parametrize("start", ["random", "identity"])
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_it_learns_which_sentences_belong_together(pooling: str, start: str) -> None:
+    network = make(shaken=False, pooling=pooling, start=start)
+    batch = batch_of([[0, 1], [2, 3], [4, 5, 1], [3, 0]])
+    optimiser = torch.optim.Adam(network.parameters(), lr=0.01)
+    losses = []
+    for _ in range(60):
+        optimiser.zero_grad()
+        loss = SimilarityBXENT()(network(batch), torch.tensor([0, 0, 1, 1]))
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[0] > 0.5
+    assert losses[-1] < 0.15
+
+
+def test_dropout_is_off_unless_asked_for() -> None:
+    batch = batch_of(SENTENCES)
+    network = make()
+    assert torch.equal(network(batch), network(batch))
+    network = make(dropout=0.5)
+    assert not torch.equal(network(batch), network(batch))
+    torch.testing.assert_close(network.eval()(batch), make()(batch))
+
+
+def test_it_works_under_autocast() -> None:
+    for pooling in POOLINGS:
+        network, batch = make(pooling=pooling).float(), single(batch_of([*SENTENCES, []]))
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            vectors = network(batch)
+        assert vectors.dtype == torch.float32
+        torch.testing.assert_close(vectors.norm(dim=1), torch.tensor([1.0, 1.0, 1.0, 0.0]))
+        torch.testing.assert_close(vectors, network(batch), rtol=0, atol=0.05)
+        vectors.sum().backward()
+
+
+def test_the_reports_configuration_is_the_default() -> None:
+    with torch.device("meta"):
+        network = SGNNTransformer()
+    assert (network.n_features, network.width, network.dim, len(network.layers)) == (1120, 512, 512, 6)
+    assert network.pooling.pooling == "max"
+    assert all(layer.norm_first and layer.dropout.p == 0 for layer in network.layers)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_layers": -1}, "n_layers must be 0 or more, got -1"),
+        ({"feedforward_size": 0}, "feedforward_size must be 1 or more, got 0"),
+        ({"pooling_width": 0}, "pooling_width must be 1 or more, got 0"),
+        ({"n_heads": 3}, "width must be a multiple of n_heads=3, got 8"),
+        ({"depths": 3}, "depths must be 1 or 2, got 3"),
+        ({"depths": 2, "n_layers": 1}, "depths=2 needs n_layers of 2 or more, got 1"),
+        ({"start": "zero"}, "start must be one of .* got 'zero'"),
+        ({"pooling": "sum"}, "pooling must be one of .* got 'sum'"),
+    ],
+)
+def test_parameters_that_will_not_do_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make(**options)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"projections": torch.zeros(6, 11)}, r"projections must have shape \(n_different, 12\), got \(6, 11\)"),
+        ({"projections": torch.zeros(5, 12)}, "words must be rows of the 5 projections, or -1 for padding, got 5"),
+        ({"words": torch.zeros(3, dtype=torch.int64)}, r"words and weights must have .* got \(3,\) and \(3, 6\)"),
+        ({"weights": torch.zeros(3, 5)}, r"words and weights must have .* got \(3, 6\) and \(3, 5\)"),
+    ],
+)
+def test_batches_that_will_not_do_are_named(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"SGNNTransformer: {message}"):
+        make()(batch_of(SENTENCES)._replace(**changes))
+
+
+def test_repr_says_what_it_is() -> None:
+    assert "depths=2, start='random', dim=16" in repr(make(depths=2))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_cuda_agrees_with_the_cpu(pooling: str) -> None:
+    network, batch = make(pooling=pooling, depths=2), batch_of([*SENTENCES, []], columns=9)
+    expected = network(batch)
+    torch.testing.assert_close(network.cuda()(batch.to("cuda")).cpu(), expected)
