@@ -168,14 +168,17 @@ _kept_words: dict[str, Any] = {}
 
 
 def _rows_of(columns: Any) -> Any:
-    """Look up the coefficients of columns, and compute those that are not there."""
-    missing = np.array([column for column in columns.tolist() if column not in _kept_columns], dtype=np.int64)
-    if len(_kept_columns) + len(missing) > _KEPT:
-        _kept_columns.clear()
-        missing = columns
-    if len(missing) > 0:
-        _kept_columns.update(zip(missing.tolist(), _coefficients(missing), strict=True))
-    return np.stack([_kept_columns[column] for column in columns.tolist()])
+    """Look up the coefficients of different columns, and compute those that are not there."""
+    # What was found is held on to: another thread may clear what is kept at any time.
+    rows: dict[int, Any] = {column: _kept_columns.get(column) for column in columns.tolist()}
+    missing = [column for column, row in rows.items() if row is None]
+    if missing:
+        computed = dict(zip(missing, _coefficients(np.array(missing, dtype=np.int64)), strict=True))
+        if len(_kept_columns) + len(missing) > _KEPT:
+            _kept_columns.clear()
+        _kept_columns.update(computed)
+        rows |= computed
+    return np.stack(list(rows.values()))
 
 
 @cache
@@ -204,11 +207,13 @@ def _project(text: str) -> Any:
     words = _words(text)
     total = np.zeros(_model()["projector"]["n"])
     for word, count in Counter(words).items():
-        if word not in _kept_words:
+        bits = _kept_words.get(word)
+        if bits is None:
+            bits = _bits(word)
             if len(_kept_words) >= _KEPT:
                 _kept_words.clear()
-            _kept_words[word] = _bits(word)
-        total += count * _kept_words[word]
+            _kept_words[word] = bits
+        total += count * bits
     return (total / max(len(words), 1)).astype(np.float32).astype(np.float64)
 
 

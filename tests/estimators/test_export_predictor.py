@@ -6,6 +6,7 @@ import csv
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib import util
 from pathlib import Path
 from typing import Any
@@ -351,3 +352,30 @@ def test_questions_of_trec(level, tmp_path):
     assert np.array_equal(exported.predict(texts[:1000]), quantised.predict(texts[:1000]))
     assert (quantised.predict(unseen) == pipeline.predict(unseen)).mean() >= 0.98
     assert abs(quantised.score(unseen, expected) - pipeline.score(unseen, expected)) <= 0.01
+
+
+class Forgetful(dict):
+    """Keeps nothing, as a cache that another thread clears at any time."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        pass
+
+    def update(self, *args: Any) -> None:
+        pass
+
+
+def test_what_another_thread_forgets_is_computed_anew(both, monkeypatch):
+    for pipeline, exported in both:
+        expected = pipeline[-1]._scores(pipeline[:-1].transform(HARD))
+        for name in ("_kept_columns", "_kept_words"):
+            monkeypatch.setattr(exported, name, Forgetful(getattr(exported, name)))
+        assert np.array_equal(exported._scores(HARD), expected)
+
+
+def test_threads_that_predict_together_get_what_they_would_alone(both, monkeypatch):
+    for pipeline, exported in both:
+        monkeypatch.setattr(exported, "_KEPT", 20)  # cleared again and again
+        texts = [" ".join(np.random.default_rng(seed).permutation(" ".join(HARD).split())) for seed in range(8)]
+        expected = pipeline.predict(texts).tolist()
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(lambda text: exported.predict([text])[0], texts)) == expected  # noqa: B023
