@@ -211,6 +211,7 @@ class HashEmbeddingClassifier(LearningClassifier):
 
     net_: RaggedNet
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = OF_HASH_EMBEDDINGS
+    _of_texts: ClassVar[str] = "make_text_classifier()"
     _if_not_diverged: ClassVar[str] = "values in X are too large for normalize=None: scale them down"
     _idf_divisor: float | None
     _tree_name: str | None = None
@@ -374,12 +375,14 @@ class HashEmbeddingClassifier(LearningClassifier):
         check_parameters(self)
 
     def _read_rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
+        self._refuse_texts(X)
         return validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, reset=reset)
 
     def _labelled_rows(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> RaggedRows:
         return RaggedRows(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
 
     def _rows(self, X: Any) -> RaggedRows:
+        self._refuse_texts(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
         return RaggedRows(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
 

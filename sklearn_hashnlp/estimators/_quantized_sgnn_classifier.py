@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -14,7 +14,7 @@ from torch import nn
 
 from sklearn_hashnlp._sklearn import fit_context
 from sklearn_hashnlp.estimators._integer_layers import IntegerLayer, integer_layers, integer_scores
-from sklearn_hashnlp.estimators._probabilities import Probabilities
+from sklearn_hashnlp.estimators._scoring_classifier import ScoringClassifier
 from sklearn_hashnlp.estimators._sgnn_classifier import SGNNClassifier
 
 _ROWS = 4096  # scored at once
@@ -39,7 +39,7 @@ class PartSize(NamedTuple):
     after: int
 
 
-class QuantizedSGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class QuantizedSGNNClassifier(ScoringClassifier):
     """Classify projected rows by a trained network whose weights were rounded to eight bits.
 
     Each output of each layer has a scale of its own; the standardising of columns is folded into the first layer. What
@@ -104,6 +104,7 @@ class QuantizedSGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": [SGNNClassifier, None]}
+    _of_texts: ClassVar[str] = "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), QuantizedSGNNClassifier())"
 
     def __init__(self, estimator: SGNNClassifier | None = None) -> None:
         self.estimator = estimator
@@ -131,77 +132,12 @@ class QuantizedSGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         TypeError, ValueError, RuntimeError
             As :meth:`SGNNClassifier.fit`; ValueError also for rows beyond -1 and 1.
         """
+        self._refuse_texts(X)
         estimator = SGNNClassifier() if self.estimator is None else clone(self.estimator)
         if not estimator.packed:
             self._check_range(validate_data(self, X, dtype=_NARROW))  # told before the training
         self._round(estimator.fit(X, y, sample_weight=sample_weight))
         return self
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Score rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, from -1 to 1; of a packed classifier an array of uint8.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            Scores; for two classes, of which a row has one, the logarithm of the second's odds.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is not as described, or has another number of columns than in training.
-        """
-        scores = self._scores(X)
-        if len(self.classes_) == 2 and not self._probabilities.multilabel:
-            return self._probabilities.log_odds(scores)
-        return scores
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Estimate class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, as for ``decision_function``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities, columns in the order of ``classes_``.
-
-        Raises
-        ------
-        ValueError
-            As in ``decision_function``.
-        """
-        return self._probabilities(self._scores(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Tell the most probable label of each row, or all labels that are more probable than not.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, as for ``decision_function``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or of shape (n_samples, n_classes), dtype int64
-            Labels; of a model of an indicator matrix an indicator matrix.
-
-        Raises
-        ------
-        ValueError
-            As in ``decision_function``.
-        """
-        scores = self._scores(X)
-        if self._probabilities.multilabel:
-            return (scores > 0).astype(np.int64)
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
 
     def size_report(self) -> list[PartSize]:
         """Tell what each part took before and takes now.
@@ -237,10 +173,11 @@ class QuantizedSGNNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.n_features_in_ = estimator.n_features_in_
         if hasattr(estimator, "feature_names_in_"):
             self.feature_names_in_ = estimator.feature_names_in_
-        self._probabilities: Probabilities = estimator._probabilities
+        self._probabilities = estimator._probabilities
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
+        self._refuse_texts(X)
         X = validate_data(self, X, dtype=None if self.packed_ else _NARROW, reset=False)
         if not self.packed_:
             self._check_range(X)

@@ -180,6 +180,7 @@ class SGNNClassifier(LearningClassifier):
 
     net_: DenseNet
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = OF_DENSE_LAYERS
+    _of_texts: ClassVar[str] = "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier())"
 
     def __init__(
         self,
@@ -324,6 +325,7 @@ class SGNNClassifier(LearningClassifier):
         check_schedule_and_callbacks(self)
 
     def _read_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+        self._refuse_texts(X)
         # What is not bytes yet is to be refused, and so not to be made floating-point before that is seen.
         dtype = None if self.packed else _NARROW
         X, y = validate_data(self, X, y, dtype=dtype, multi_output=True, reset=reset)
@@ -332,6 +334,7 @@ class SGNNClassifier(LearningClassifier):
         return X, y
 
     def _rows(self, X: Any) -> DenseRows:
+        self._refuse_texts(X)
         packed = self.net_.module_.packed
         X = validate_data(self, X, dtype=None if packed else _NARROW, reset=False)
         if packed:
