@@ -12,15 +12,13 @@ import numpy as np
 import torch
 from joblib import cpu_count
 from numpy.typing import NDArray
-from skorch.history import History
 from torch import Tensor
 
 from sklearn_hashnlp.estimators._dense_layers import DenseLayers
 from sklearn_hashnlp.estimators._dense_rows import DenseBatch, DenseBatches, DenseRows
 from sklearn_hashnlp.estimators._in_threads import in_threads
-from sklearn_hashnlp.estimators._row_losses import SoftmaxLoss
 from sklearn_hashnlp.estimators._row_net import PREDICT_ROWS, RowNet
-from sklearn_hashnlp.estimators._training import one_torch_thread, plain_torch, torch_seed
+from sklearn_hashnlp.estimators._training import one_torch_thread
 from sklearn_hashnlp.estimators._training_plan import TrainingPlan
 from sklearn_hashnlp.nn import RowwiseAdam
 
@@ -134,20 +132,7 @@ def make_dense_net(architecture: dict[str, Any], device: str) -> DenseNet:
     DenseNet
         The net, silent and without anything that only training needs.
     """
-    return DenseNet(
-        DenseLayers,
-        classes=list(range(architecture["num_classes"])),
-        **{f"module__{name}": value for name, value in architecture.items()},
-        criterion=SoftmaxLoss,
-        predict_nonlinearity=partial(torch.softmax, dim=-1),
-        optimizer=RowwiseAdam,
-        iterator_train=DenseBatches,
-        iterator_valid=DenseBatches,
-        iterator_valid__batch_size=PREDICT_ROWS,
-        train_split=None,
-        verbose=0,
-        device=device,
-    )
+    return DenseNet.untrained(DenseLayers, architecture, batches=DenseBatches, optimizer=RowwiseAdam, device=device)
 
 
 def dense_net_from_state(
@@ -167,13 +152,6 @@ def dense_net_from_state(
     DenseNet
         The net; on the CPU if it was trained on CUDA and there is none.
     """
-    with plain_torch():
-        net = make_dense_net(values["architecture"], "cpu")
-        with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
-            net.initialize()
-        net.module_.load_arrays(arrays)
-        if values["device"] == "cuda" and torch.cuda.is_available():
-            net.set_params(device="cuda")
-            net.module_.to("cuda")
-    net.history = History({"batches": []} | entry for entry in history)
+    net = make_dense_net(values["architecture"], "cpu")
+    net.restore(arrays, values["device"], history)
     return net

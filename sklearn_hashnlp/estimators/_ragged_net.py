@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from joblib import cpu_count
 from numpy.typing import NDArray
-from skorch.history import History
 from torch import Tensor
 
 from sklearn_hashnlp.estimators._batches import RaggedBatches, RaggedRows
@@ -21,7 +20,7 @@ from sklearn_hashnlp.estimators._in_threads import in_threads
 from sklearn_hashnlp.estimators._ragged_batch import RaggedBatch
 from sklearn_hashnlp.estimators._row_losses import SoftmaxLoss, make_row_loss
 from sklearn_hashnlp.estimators._row_net import PREDICT_ROWS, RowNet
-from sklearn_hashnlp.estimators._training import one_torch_thread, plain_torch, torch_seed
+from sklearn_hashnlp.estimators._training import one_torch_thread
 from sklearn_hashnlp.estimators._training_plan import TrainingPlan
 from sklearn_hashnlp.nn import RowwiseAdagrad
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -216,21 +215,14 @@ def make_net(architecture: dict[str, Any], device: str, tree: SoftmaxTree | None
     RaggedNet
         The net, silent and without anything that only training needs.
     """
-    return RaggedNet(
+    return RaggedNet.untrained(
         BagOfHashEmbeddings,
-        classes=list(range(architecture["num_classes"])),
-        **{f"module__{name}": value for name, value in architecture.items()},
-        module__tree=tree,
-        criterion=SoftmaxLoss,
-        predict_nonlinearity=partial(torch.softmax, dim=-1),
+        architecture,
+        batches=RaggedBatches,
         optimizer=RowwiseAdagrad,
-        iterator_train=RaggedBatches,
-        iterator_valid=RaggedBatches,
-        iterator_valid__batch_size=PREDICT_ROWS,
-        iterator_valid__most_values=PREDICT_VALUES,
-        train_split=None,
-        verbose=0,
         device=device,
+        module__tree=tree,
+        iterator_valid__most_values=PREDICT_VALUES,
     )
 
 
@@ -250,15 +242,8 @@ def net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], hist
         The net; on the CPU if it was trained on CUDA and there is none.
     """
     stored = {name.removeprefix(_TREE): array for name, array in arrays.items() if name.startswith(_TREE)}
-    with plain_torch():
-        net = make_net(values["architecture"], "cpu", SoftmaxTree.from_arrays(stored) if stored else None)
-        with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
-            net.initialize()
-        net.module_.load_arrays(arrays)
-        if stored:
-            net.predict_nonlinearity = make_row_loss("hsigmoid", net.module_.head).probabilities
-        if values["device"] == "cuda" and torch.cuda.is_available():
-            net.set_params(device="cuda")
-            net.module_.to("cuda")
-    net.history = History({"batches": []} | entry for entry in history)
+    net = make_net(values["architecture"], "cpu", SoftmaxTree.from_arrays(stored) if stored else None)
+    net.restore(arrays, values["device"], history)
+    if stored:
+        net.predict_nonlinearity = make_row_loss("hsigmoid", net.module_.head).probabilities
     return net

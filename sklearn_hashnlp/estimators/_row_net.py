@@ -5,19 +5,25 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch import NeuralNetClassifier
 from skorch.callbacks import EpochTimer, PassthroughScoring, PrintLog
+from skorch.history import History
 from skorch.utils import TeeGenerator
 from torch import Tensor, nn
 
 from sklearn_hashnlp.estimators._labelled_rows import LabelledRows
 from sklearn_hashnlp.estimators._lean_net import LeanNet
 from sklearn_hashnlp.estimators._net_optimizer import pack_optimizer, unpack_optimizer
+from sklearn_hashnlp.estimators._row_batches import RowBatches
+from sklearn_hashnlp.estimators._row_losses import SoftmaxLoss
+from sklearn_hashnlp.estimators._row_module import RowModule
+from sklearn_hashnlp.estimators._training import plain_torch, torch_seed
 from sklearn_hashnlp.estimators._training_plan import TrainingPlan
 
 PREDICT_ROWS = 1024
@@ -38,6 +44,76 @@ class RowNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]  # skorch has 
     multilabel = False
     measures: ClassVar[tuple[str, ...]] = ("loss", "acc")
     last_measure: ClassVar[str] = "valid_acc"
+
+    @classmethod
+    def untrained(
+        cls,
+        module: type[RowModule],
+        architecture: dict[str, Any],
+        *,
+        batches: type[RowBatches],
+        optimizer: type[torch.optim.Optimizer],
+        device: str,
+        **options: Any,
+    ) -> Self:
+        """Make a net that is not initialised yet, silent and without anything that only training needs.
+
+        Parameters
+        ----------
+        module : type
+            Of the module.
+        architecture : dict
+            Its keyword arguments.
+        batches : type
+            Of the batches.
+        optimizer : type
+            Of the optimiser, until a training takes another.
+        device : {"cpu", "cuda"}
+            Where it computes.
+        **options : dict
+            More of skorch's.
+
+        Returns
+        -------
+        RowNet
+            The net.
+        """
+        return cls(
+            module,
+            classes=list(range(architecture["num_classes"])),
+            **{f"module__{name}": value for name, value in architecture.items()},
+            criterion=SoftmaxLoss,
+            predict_nonlinearity=partial(torch.softmax, dim=-1),
+            optimizer=optimizer,
+            iterator_train=batches,
+            iterator_valid=batches,
+            iterator_valid__batch_size=PREDICT_ROWS,
+            train_split=None,
+            verbose=0,
+            device=device,
+            **options,
+        )
+
+    def restore(self, arrays: dict[str, NDArray[Any]], device: str, history: list[dict[str, Any]]) -> None:
+        """Take back what was learned, as a net on the CPU that is not initialised yet.
+
+        Parameters
+        ----------
+        arrays : dict of str to ndarray
+            The weights.
+        device : {"cpu", "cuda"}
+            Where the net was trained: it goes there, if that is still there.
+        history : list of dict
+            Measures an epoch.
+        """
+        with plain_torch():
+            with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
+                self.initialize()
+            self.module_.load_arrays(arrays)
+            if device == "cuda" and torch.cuda.is_available():
+                self.set_params(device="cuda")
+                self.module_.to("cuda")
+        self.history = History({"batches": []} | entry for entry in history)
 
     @abstractmethod
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
