@@ -197,6 +197,8 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ValueError
             If a value is not finite, if ``X`` has another number of columns than at ``fit``, or if a parameter has a
             value that it cannot have.
+        RuntimeError
+            If torch finds no such ``device``.
         """
         self._validate_params()
         self._check_density()
@@ -229,8 +231,17 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return out
 
     def _torch_module(self) -> Any:
-        from sklearn_hashnlp.nn import SGNNProjection  # torch is loaded only where it computes
+        import torch  # loaded only where it computes
 
+        from sklearn_hashnlp.nn import SGNNProjection
+
+        try:
+            torch.empty(0, device=self.device)
+        except (RuntimeError, AssertionError) as error:  # the latter where torch was built without CUDA
+            raise RuntimeError(
+                f"{type(self).__name__}(device={self.device!r}) needs a device that torch {torch.__version__} does not "
+                f"find here: {error} Set device='cpu': the bits are the same."
+            ) from error
         return SGNNProjection(
             int(self.n_projections),
             int(self.n_bits),

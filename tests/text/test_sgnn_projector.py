@@ -234,6 +234,13 @@ def test_another_device_gives_the_same(X, hyperplanes, output):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("device", ["gpu", "cuda:99"])
+def test_a_device_that_is_not_there_is_told_with_what_to_do(X, device):
+    message = rf"SGNNProjector\(device='{device}'\) needs a device that torch .* does not find here: .*device='cpu'"
+    with pytest.raises(RuntimeError, match=message):
+        SGNNProjector(device=device).transform(X)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("hyperplanes", KINDS)
 @pytest.mark.parametrize("output", ["binary", "sign", "packed", "float"])
