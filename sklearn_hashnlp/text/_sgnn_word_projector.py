@@ -114,9 +114,11 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         self._validate_params()
         self._check()
-        documents = as_documents(X, caller=type(self).__name__)
-        parts = [self._means(first, chunk) for first, chunk in in_chunks(documents, n_characters=_CHARACTERS)]
-        return np.concatenate(parts) if parts else np.empty((0, self._n_features_out), dtype=np.float32)
+        documents = list(as_documents(X, caller=type(self).__name__))
+        means = np.empty((len(documents), self._n_features_out), dtype=np.float32)
+        for first, chunk in in_chunks(documents, n_characters=_CHARACTERS):
+            means[first : first + len(chunk)] = self._means(first, chunk)
+        return means
 
     def _means(self, first: int, chunk: list[Any]) -> NDArray[np.float32]:
         words, rows = number_words(chunk, first=first, featurizer=self.featurizer, caller=type(self).__name__)

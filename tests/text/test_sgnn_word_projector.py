@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -88,3 +90,17 @@ def test_wrong_parameters_are_refused():
         word_projector().set_params(featurizer__analyzer="skipgram").transform(["a"])
     with pytest.raises(ValueError, match="SGNNWordProjector: document 1 holds the lone surrogate"):
         word_projector().transform(["a", "\ud801"])
+
+
+def test_the_means_are_never_there_twice(monkeypatch):
+    monkeypatch.setattr(_sgnn_word_projector, "_CHARACTERS", 10_000)
+    words = SGNNWordProjector(CharNgramFeaturizer(), SGNNProjector())
+    texts = [f"text number {number % 100}" for number in range(10_000)]
+    words.transform(texts[:10])  # loads what is compiled
+    tracemalloc.start()
+    try:
+        result = words.transform(texts)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.5 * result.nbytes
