@@ -90,13 +90,13 @@ def distort_texts(
         {"rate": rate, "random_state": random_state},
         caller_name=caller,
     )
-    unknown = [edit for edit in edits if edit not in _KINDS]
-    if unknown or not edits:
+    chosen = list(edits)
+    if not chosen or not set(chosen) <= set(_KINDS):
         raise ValueError(
             f"{caller}: edits must name one or more of {', '.join(map(repr, _KINDS))}, each by a string in a list. "
             f"Got {edits!r}."
         )
-    kinds = np.array([_KINDS[edit] for edit in edits], dtype=np.int64)
+    kinds = np.array([_KINDS[edit] for edit in chosen], dtype=np.int64)
     (key,) = splitmix64(int(random_state), 1)
     found: list[str] = []
     for first, chunk in in_chunks(as_documents(texts, caller=caller), n_characters=CHARACTER_CHUNK):

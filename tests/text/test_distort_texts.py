@@ -59,6 +59,8 @@ def test_columns_of_all_kinds_are_read():
     assert distort_texts(tuple(SOME), 0.3) == distort_texts(np.array(SOME, dtype=object), 0.3) == expected
     assert distort_texts(pd.Series(SOME[:3], index=[5, 4, 3]), 0.3) == expected[:3]
     assert distort_texts([], 0.3) == []
+    kinds = ["swap", "deletion"]
+    assert distort_texts(SOME, 0.3, edits=np.array(kinds)) == distort_texts(SOME, 0.3, edits=kinds)
 
 
 def test_a_hundred_thousand_short_texts_take_no_time():
