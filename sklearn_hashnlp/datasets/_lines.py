@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 # What the decompressors raise over a damaged or truncated file. OSError is what gzip and bz2 use.
-_DAMAGED = (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
+DAMAGED = (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 
 _LINES_BETWEEN_REPORTS = 1000
 
@@ -50,11 +50,11 @@ def read_lines(path: Path, progress: Callable[[int, int], None] | None = None) -
         if not stored.seekable():
             progress = None
         size = path.stat().st_size
-        stream = stack.enter_context(_decompress(stored, path))
+        stream = stack.enter_context(decompress(stored, path))
         for number in count(1):
             try:
                 line = stream.readline()
-            except _DAMAGED as error:
+            except DAMAGED as error:
                 raise ValueError(f"{path}, line {number}: the file is damaged or cut off ({error}).") from error
             if not line:
                 break
@@ -86,7 +86,8 @@ def name_inside(path: Path) -> str:
     return path.name
 
 
-def _decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
+def decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
+    """Give the stream of a file's content, whose bytes may raise ``DAMAGED`` as they are read; zip: of its member."""
     suffix = path.suffix.lower()
     if suffix == ".gz":
         return cast(IO[bytes], gzip.GzipFile(fileobj=stored))

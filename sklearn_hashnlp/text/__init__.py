@@ -1,10 +1,11 @@
-"""Transformers from strings to sparse rows and to bits; they load no torch."""
+"""Transformers from strings to sparse rows and to bits, and a splitter of sentences; they load no torch."""
 
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
 from sklearn_hashnlp.text._distort_texts import distort_texts
 from sklearn_hashnlp.text._hashing_ngram_vectorizer import HashingNgramVectorizer
 from sklearn_hashnlp.text._sgnn_projector import SGNNProjector
 from sklearn_hashnlp.text._sgnn_word_projector import SGNNWordProjector
+from sklearn_hashnlp.text._split_sentences import split_sentences
 from sklearn_hashnlp.text._word_projections import WordProjections, project_words
 
 __all__ = [
@@ -15,4 +16,5 @@ __all__ = [
     "WordProjections",
     "distort_texts",
     "project_words",
+    "split_sentences",
 ]

@@ -1,0 +1,90 @@
+"""Paragraphs of text files, one after the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from sklearn_hashnlp.datasets._lines import read_lines
+
+PARAGRAPHS = ("line", "block")
+
+
+def stream_paragraphs(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, paragraph: str = "line"
+) -> Iterator[str]:
+    r"""Yield the paragraphs of text files, one at a time.
+
+    Files are UTF-8; those that end in ``.gz``, ``.bz2``, ``.xz`` or ``.zip`` are decompressed on the way. No more than
+    one paragraph is held in memory.
+
+    Parameters
+    ----------
+    paths : str, path-like, or iterable of them
+        The files, read in this order.
+    paragraph : {"line", "block"}, default="line"
+        What a paragraph is: a line, where blank lines may part documents; or a block of lines without a blank one
+        between, as where each sentence has a line.
+
+    Yields
+    ------
+    str
+        The next paragraph, without the blanks around it; never an empty one. The lines of a block, without the blanks
+        around them, are joined by ``"\n"``.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError
+        If a path names no file; before anything is read.
+    ValueError
+        If there are no paths, ``paragraph`` is unknown, or, while reading, a file is damaged or no UTF-8.
+
+    See Also
+    --------
+    stream_wikipedia : Paragraphs of a dump of Wikipedia.
+    sklearn_hashnlp.text.split_sentences : Sentences of a paragraph.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn_hashnlp.datasets import stream_paragraphs
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "articles.txt"
+    >>> _ = path.write_text("Cats purr.\nThey sleep.\n\nDogs bark.\n", encoding="utf-8")
+    >>> list(stream_paragraphs(path))
+    ['Cats purr.', 'They sleep.', 'Dogs bark.']
+    >>> list(stream_paragraphs([path], paragraph="block"))
+    ['Cats purr.\nThey sleep.', 'Dogs bark.']
+    >>> folder.cleanup()
+    """
+    if paragraph not in PARAGRAPHS:
+        raise ValueError(
+            f"stream_paragraphs: paragraph must be one of {', '.join(map(repr, PARAGRAPHS))}. Got {paragraph!r}."
+        )
+    files = [Path(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    if not files:
+        raise ValueError("stream_paragraphs expected one or more files, got none. Did a pattern match nothing?")
+    for path in files:
+        if path.is_dir():
+            raise IsADirectoryError(f"{path} is a folder; expected a text file. List its files, for example by glob.")
+        if not path.exists():
+            raise FileNotFoundError(f"{path} does not exist.")
+    read = _lines_with_text if paragraph == "line" else _blocks
+    return (found for path in files for found in read(path))
+
+
+def _lines_with_text(path: Path) -> Iterator[str]:
+    return filter(None, map(str.strip, read_lines(path)))
+
+
+def _blocks(path: Path) -> Iterator[str]:
+    block: list[str] = []
+    for line in map(str.strip, read_lines(path)):
+        if line:
+            block.append(line)
+        elif block:
+            yield "\n".join(block)
+            block = []
+    if block:
+        yield "\n".join(block)

@@ -1,0 +1,159 @@
+"""Paragraphs of the articles in a dump of Wikipedia."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from contextlib import ExitStack
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from sklearn_hashnlp.datasets._lines import DAMAGED, decompress
+
+# Links to these show no text of their own. The dump adds their names in its language, by the numbers that they have in
+# every one.
+_HIDDEN_NAMESPACES = frozenset({"file", "image", "category"})
+_HIDDEN_NUMBERS = frozenset({"6", "14"})
+
+# Old dumps have no mark of a redirect but its text, in any language: #REDIRECT [[Cat]].
+_REDIRECT = re.compile(r"\s*#\w+\s*:?\s*\[\[")
+
+
+class _Article(NamedTuple):
+    title: str
+    wikitext: str
+    hidden: frozenset[str]  # names of namespaces, in small letters
+
+
+def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
+    """Yield the paragraphs of the articles in a dump of Wikipedia, without their markup.
+
+    For the ``pages-articles`` dumps of Wikipedia in any language, and those of other MediaWiki sites. What remains is
+    the running text, words of links and in bold among it. Left out are redirects and pages that are no articles, and
+    of articles the templates, tables, lists, headings, references, formulas, pictures with their captions, categories,
+    comments, bare web addresses, all tags, and a bracket that this leaves empty. No more than one page is held in
+    memory.
+
+    Needs mwparserfromhell: ``pip install 'sklearn-hashnlp[wikipedia]'``.
+
+    Parameters
+    ----------
+    dump : str or path-like
+        The dump: ``.xml``, or compressed as ``.xml.bz2``, ``.xml.gz``, ``.xml.xz`` or ``.xml.zip``.
+
+    Yields
+    ------
+    str
+        The next paragraph, in the order of the dump: one line, single blanks between its words, never empty.
+
+    Raises
+    ------
+    ImportError
+        If mwparserfromhell is not installed.
+    FileNotFoundError, IsADirectoryError
+        If ``dump`` names no file.
+    ValueError
+        While reading, if the file is damaged or is no dump.
+
+    Warns
+    -----
+    UserWarning
+        If the markup of an article cannot be parsed. The article is left out.
+
+    See Also
+    --------
+    stream_paragraphs : Paragraphs of text files.
+    sklearn_hashnlp.text.split_sentences : Sentences of a paragraph.
+
+    References
+    ----------
+    .. [1] https://dumps.wikimedia.org
+    .. [2] https://www.mediawiki.org/wiki/Help:Export
+    .. [3] https://mwparserfromhell.readthedocs.io
+
+    Examples
+    --------
+    >>> import bz2, pathlib, tempfile
+    >>> from sklearn_hashnlp.datasets import stream_wikipedia
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> dump = pathlib.Path(folder.name) / "pages-articles.xml.bz2"
+    >>> _ = dump.write_bytes(bz2.compress(b'''<mediawiki>
+    ...   <page><title>Cat</title><ns>0</ns><revision><text>A ''cat'' is a [[pet]].{{citation needed}}
+    ...
+    ... == Life ==
+    ... It [[sleep]]s.</text></revision></page>
+    ...   <page><title>Talk:Cat</title><ns>1</ns><revision><text>Is it?</text></revision></page>
+    ... </mediawiki>'''))
+    >>> list(stream_wikipedia(dump))
+    ['A cat is a pet.', 'It sleeps.']
+    >>> folder.cleanup()
+    """
+    if find_spec("mwparserfromhell") is None:
+        raise ImportError(
+            "stream_wikipedia needs mwparserfromhell. Install it with: pip install 'sklearn-hashnlp[wikipedia]'"
+        )
+    path = Path(dump)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; expected a dump, such as enwiki-latest-pages-articles.xml.bz2.")
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist.")
+    return _paragraphs(path)
+
+
+def _paragraphs(path: Path) -> Iterator[str]:
+    from sklearn_hashnlp.datasets._plain_wikitext import plain_paragraphs
+
+    for article in _articles(path):
+        try:
+            found = plain_paragraphs(article.wikitext, article.hidden)
+        except ValueError as error:
+            warnings.warn(f"{path}: the article {article.title!r} is left out: {error}.", UserWarning, stacklevel=2)
+        else:
+            yield from found
+
+
+def _articles(path: Path) -> Iterator[_Article]:
+    hidden = _HIDDEN_NAMESPACES
+    root: ET.Element | None = None
+    with ExitStack() as stack:
+        stored = stack.enter_context(path.open("rb"))
+        stream = stack.enter_context(decompress(stored, path))
+        for event, element in _events(stream, path):
+            name = element.tag.rpartition("}")[2]
+            if root is None:
+                root = element
+                if name != "mediawiki":
+                    raise ValueError(
+                        f"{path}: expected a dump of MediaWiki, which begins with <mediawiki>, got <{name}>."
+                    )
+            elif event == "end" and name == "namespace" and element.get("key") in _HIDDEN_NUMBERS and element.text:
+                hidden = hidden | {element.text.lower()}
+            elif event == "end" and name == "page":
+                wikitext = element.findtext("{*}revision/{*}text") or ""
+                if _is_article(element, wikitext):
+                    yield _Article(element.findtext("{*}title") or "", wikitext, hidden)
+                root.clear()  # or the tree would grow to the size of the dump
+
+
+def _is_article(page: ET.Element, wikitext: str) -> bool:
+    return (
+        page.findtext("{*}ns", "0") == "0"
+        and page.find("{*}redirect") is None
+        and page.findtext("{*}revision/{*}model", "wikitext") == "wikitext"
+        and not _REDIRECT.match(wikitext)
+    )
+
+
+def _events(stream: IO[bytes], path: Path) -> Iterator[tuple[str, ET.Element]]:
+    try:
+        yield from ET.iterparse(stream, events=("start", "end"))
+    except ET.ParseError as error:
+        raise ValueError(
+            f"{path}: expected the XML of a dump of MediaWiki, and this is none or is cut off ({error})."
+        ) from error
+    except DAMAGED as error:
+        raise ValueError(f"{path}: the file is damaged or cut off ({error}).") from error
