@@ -26,6 +26,7 @@ from sklearn_hashnlp.kernels import (
 # Rows of a matrix are projected in blocks of at most so many rows and values: what a block needs beside its results is
 # 16 bytes a value, and equal rows are found within a block.
 _MOST_ROWS, _MOST_VALUES = 2**15, 2**22
+_LARGEST = 1e30  # sums of such values with any coefficients are finite, in float32 as well
 
 
 class _Form(NamedTuple):
@@ -195,8 +196,8 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Raises
         ------
         ValueError
-            If a value is not finite, if ``X`` has another number of columns than at ``fit``, or if a parameter has a
-            value that it cannot have.
+            If a value is not finite or beyond 1e30, if ``X`` has another number of columns than at ``fit``, or if a
+            parameter has a value that it cannot have.
         RuntimeError
             If torch finds no such ``device``.
         """
@@ -207,6 +208,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         else:  # there is nothing to compare with yet; the above would warn of names that it had not seen
             X = check_array(X, accept_sparse="csr", estimator=self, input_name="X")
         rows = _canonical(X)
+        self._check_sizes(rows.data if issparse(rows) else rows)
         form = _FORMS[self.output]
         out = np.empty((rows.shape[0], self._n_features_out), dtype=form.dtype)
         if self.device == "cpu":
@@ -261,6 +263,14 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise ValueError(
                 f"{type(self).__name__}: hyperplanes='google' is the projection of the released code, which is dense. "
                 f"Got density={self.density!r}; set density=1.0, or hyperplanes='normal' or 'sign'."
+            )
+
+    def _check_sizes(self, values: NDArray[Any]) -> None:
+        largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+        if largest > _LARGEST:
+            raise ValueError(
+                f"{type(self).__name__} takes values up to {_LARGEST:g}, got one of size {largest:g}. Scale X down: on "
+                "which side of a hyperplane a row lies does not depend on its length."
             )
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

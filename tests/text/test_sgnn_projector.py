@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import subprocess
 import sys
 import warnings
@@ -167,6 +168,19 @@ def test_names_of_columns():
 def test_values_that_are_not_finite_are_refused(value, make, method):
     with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
         getattr(SGNNProjector(), method)(make([[1.0, value]]))
+
+
+@pytest.mark.parametrize("make", [np.array, sparse.csr_matrix])
+@pytest.mark.parametrize("hyperplanes", KINDS)
+def test_no_sum_of_finite_values_leaves_the_numbers(make, hyperplanes):
+    projector = SGNNProjector(output="float", hyperplanes=hyperplanes)
+    rows = np.array([[1e30, -1e30, 1e30], [-1e30, -1e30, 0.0]])
+    assert np.isfinite(projector.transform(make(rows))).all()
+    for size in (1e31, -1e308):
+        with pytest.raises(
+            ValueError, match=rf"takes values up to 1e\+30, got one of size {re.escape(f'{abs(size):g}')}.*Scale X down"
+        ):
+            projector.transform(make(size / 1e30 * rows))
 
 
 @pytest.mark.parametrize(
