@@ -16,7 +16,7 @@ _FORMS = {"bits": _BITS, "signs": _SIGNS, "packed": _PACKED, "sums": _SUMS}
 ProjectionForm: TypeAlias = Literal["bits", "signs", "packed", "sums"]
 
 # Columns whose coefficients are kept until there are more. Frequent n-grams come again and again: a few thousand texts
-# have some 16,000 of up to three characters. At 1120 hyperplanes so many take 18 MB, whatever the columns of the matrix.
+# have some 16,000 of up to three characters. At 1120 hyperplanes so many take 18 MB, whatever the width of the matrix.
 _MOST_KEPT = 16384
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
 _PART = 256  # columns that are found, then added: a call for each would cost more than to add it
