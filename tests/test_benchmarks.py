@@ -352,3 +352,49 @@ def test_the_page_on_projections_quotes_what_was_measured():
         for variant, cell in cells.items():
             assert f"| {variant} |" in page
             assert f"| {cell['accuracy']:.1f} ± {cell['spread']:.1f} |" in page
+
+
+def test_what_is_exported_is_measured_at_each_level_and_size(data, capsys):
+    module, path = importlib.import_module("bench_on_device"), data / "found.json"
+    module.main(["--data", str(data), "--output", str(path)])
+    models = json.loads(path.read_text(encoding="utf-8"))["models"]
+    assert [(one["level"], one["hidden layers"][0]) for one in models] == [
+        ("documents", 128),
+        ("words", 128),
+        ("documents", 256),
+        ("words", 256),
+    ]
+    assert all(one["bytes after"] < one["bytes before"] / 3 for one in models)
+    assert all(one["agreement, test"] > 90 for one in models)
+    assert [one["file bytes"] < 300_000 for one in models] == [True, True, False, False]
+    assert "words" in capsys.readouterr().out
+
+
+def test_the_page_on_exporting_quotes_what_was_measured():
+    found = json.loads((FOLDER / "results" / "on_device.json").read_text(encoding="utf-8"))
+    page = (FOLDER.parent / "docs" / "on_device.md").read_text(encoding="utf-8")
+    for one in found["models"]:
+        cells = [one["level"], "({}, {})".format(*one["hidden layers"])]
+        cells += [f"{one[name]:,}" for name in ("bytes before", "bytes after", "file bytes")]
+        cells += [f"{one[name]:.1f}" for name in ("accuracy before", "accuracy after", "agreement, test")]
+        assert " | ".join([*cells, f"{one['agreement, all']:.2f}"]) in page
+
+
+def test_the_page_on_what_projections_cost_quotes_what_was_measured():
+    cases = json.loads((FOLDER / "results" / "sgnn_projection.json").read_text(encoding="utf-8"))["cases"]
+    page = (FOLDER.parent / "docs" / "sgnn.md").read_text(encoding="utf-8")
+    assert f"| | {' | '.join(cases)} |" in page
+    for side in cases["800 words"]["seconds"]:
+        measured = [case for case in cases.values() if side in case["seconds"]]
+        times = [f"{1000 * case['seconds'][side]['median']:,.1f}" for case in measured]
+        growth = [f"{case['memory'][side]['growth MiB']:.1f}" for case in measured]
+        assert f"| {' | '.join(times)} |" in page
+        assert f"| {' | '.join(growth)} |" in page
+    for peer, least, most in (("80 projections", "16", "120"), ("one projection", "11", "89")):
+        ratios = [
+            ratio
+            for name, case in cases.items()
+            for side, ratio in case["times as long"]["ours, words of texts once" if "words" in name else "ours"].items()
+            if side.startswith(peer)
+        ]
+        assert (f"{min(ratios):.0f}", f"{max(ratios):.0f}") == (least, most)

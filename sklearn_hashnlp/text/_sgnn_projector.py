@@ -67,7 +67,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         kept where a row has so many values that some of them remain (1/sqrt(values) is the usual choice) and none of
         them outweighs the others; so not for single words, nor for the counts of n-grams that each word has.
     hyperplanes : {'normal', 'sign', 'google'}, default='normal'
-        What r is. 'normal' is one of 256 integers that stand for normal quantiles. 'sign' is -1 or 1: about a quarter
+        What r is. 'normal' is one of 256 integers that stand for normal quantiles. 'sign' is -1 or 1: about a tenth
         faster, but sums over the few n-grams of a word are often zero then, and a tie tells nothing of the word.
         'google' is the projection of the code that the paper's authors released, for comparison: r = (j s mod p),
         re-centred to between -p/2 and p/2, with p = 2**31 - 1 and a seed s for each hyperplane; 'float' is then
