@@ -8,7 +8,7 @@ from collections.abc import Iterator, Set
 from typing import Any
 
 import mwparserfromhell
-from mwparserfromhell.nodes import ExternalLink, Heading, HTMLEntity, Tag, Text, Wikilink
+from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Tag, Text, Wikilink
 from mwparserfromhell.parser import ParserError
 
 # Tags whose content is no running text; that of all others is. A table or a list in wiki markup has the tag of HTML's.
@@ -98,7 +98,7 @@ def plain_paragraphs(wikitext: str, hidden: Set[str]) -> list[str]:
 
 
 def _visible(code: Any, hidden: Set[str]) -> Iterator[str]:
-    """Yield the text that a reader sees, with line breaks where paragraphs end. Templates and comments have none."""
+    """Yield the text to read, with line breaks where paragraphs end; templates, headings and comments have none."""
     for node in code.nodes:
         if isinstance(node, Text):
             yield node.value
@@ -107,10 +107,8 @@ def _visible(code: Any, hidden: Set[str]) -> Iterator[str]:
         elif isinstance(node, Wikilink):
             yield _link_text(node, hidden)
         elif isinstance(node, ExternalLink):
-            if node.brackets and node.title is not None:
+            if node.title is not None:
                 yield from _visible(node.title, hidden)
-        elif isinstance(node, Heading):
-            yield "\n\n"
         elif isinstance(node, Tag):
             yield from _tag_text(node, hidden)
 

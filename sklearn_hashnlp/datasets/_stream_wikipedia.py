@@ -133,9 +133,9 @@ def _articles(path: Path) -> Iterator[_Article]:
             elif event == "end" and name == "namespace" and element.get("key") in _HIDDEN_NUMBERS and element.text:
                 hidden = hidden | {element.text.lower()}
             elif event == "end" and name == "page":
-                wikitext = element.findtext("{*}revision/{*}text") or ""
+                wikitext = element.findtext("{*}revision/{*}text", "")
                 if _is_article(element, wikitext):
-                    yield _Article(element.findtext("{*}title") or "", wikitext, hidden)
+                    yield _Article(element.findtext("{*}title", ""), wikitext, hidden)
                 root.clear()  # or the tree would grow to the size of the dump
 
 

@@ -149,7 +149,7 @@ def _ends_sentence(line: str, start: int, candidate: re.Match[str], has_case: bo
     before = line[max(start, candidate.start() - _LONGEST_TOKEN) : candidate.start()]
     often_first = word.capitalize() in _OFTEN_FIRST and after not in {".", "-", "‐", "–"}
     if not gap:  # a decimal point, a web address; or a blank that was forgotten
-        return often_first and first.isupper() and before[-2:].isalpha() and before[-2:].islower()
+        return often_first and first.isupper() and before[-2:].isalpha()
     if has_case and _is_small(word):
         return False
     if opening.endswith(("(", "[")) and first.isdigit() and (after != ")" or len(word) > 2):

@@ -42,13 +42,15 @@ DUMP = (
     HEAD
     + page(
         "Katze",
-        "{{Box\n|a=b}}\n'''Katzen''' & [[Hund]]e.<ref>Q</ref>\n== K ==\n[[Datei:K.x|Bild]]Zwei <3.\n[[Kategorie:Tier]]",
+        "{{Box\n|a=b}}\n'''Katzen''' & [[Diskussion:Hund|Hund]]e.<ref>Q</ref>\n"
+        "== K ==\n[[Datei:K.x|Bild]]Zwei <3.\n[[Kategorie:Tier]]",
     )
     + page("Diskussion:Katze", "Nein.", ns=1)
     + page("Katzen", "Umleitung.", redirect=True)
     + page("Kater", "  #WEITERLEITUNG [[Katze]]")
-    + page("Daten", "{}", model="json")
+    + page("Daten", '{"a": 1}', model="json")
     + page("Fort", None)
+    + "<page><title>Leer</title><ns>0</ns></page>"
     + page("Hund", "#1 ist er.\n\nHunde.", ns=None)
     + page("Ende", "Ende.")
     + "</mediawiki>\n"
