@@ -42,11 +42,12 @@ def test_order_and_names_of_blocks_do_not_matter(loss, drawn, random):
 
 
 @every_loss
-@given(drawn=BLOCKS_OF_VECTORS)
-def test_single_precision_is_near_double(loss, drawn):
-    torch.testing.assert_close(
-        loss(*tensors(*drawn, torch.float32)).double(), loss(*tensors(*drawn)), rtol=1e-4, atol=1e-5
-    )
+@given(BLOCKS_OF_VECTORS, st.integers(0, 99))
+def test_single_precision_is_near_double(loss, drawn, seed):
+    _, blocks = drawn
+    rows = unit_rows(len(blocks), 40, seed)  # of few columns some are opposite, and log(1 + cosine) is steep there
+    expected = loss(*tensors(rows, blocks))
+    torch.testing.assert_close(loss(*tensors(rows, blocks, torch.float32)).double(), expected, rtol=1e-4, atol=1e-5)
 
 
 @every_loss

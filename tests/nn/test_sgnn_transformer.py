@@ -167,6 +167,23 @@ def test_gradients_come_neither_from_padding_nor_from_empty_sentences(pooling: s
     assert all(gradient.any() for gradient in gradients[0])
 
 
+@pytest.mark.parametrize("positions", [True, False])
+def test_only_positions_tell_the_order_of_words(positions: bool) -> None:
+    one, other = make(pooling="mean", positions=positions)(batch_of([[0, 1, 2], [2, 1, 0]]))
+    assert torch.allclose(one, other) != positions
+
+
+def test_no_sentence_attends_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of which some versions of torch make a vector that is not a number."""
+    network = make(n_layers=1)
+    masks: list[torch.Tensor] = []
+    monkeypatch.setattr(
+        network.layers[0], "forward", lambda x, src_key_padding_mask: masks.append(src_key_padding_mask) or x
+    )
+    network(batch_of([[1, 2], [], [3]]))
+    assert masks[0].tolist() == [[False, False], [False, True], [False, True]]
+
+
 @pytest.mark.parametrize("n_layers", [0, 2])
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_nothing_at_all_is_defined(pooling: str, n_layers: int) -> None:
@@ -274,6 +291,8 @@ def test_the_reports_configuration_is_the_default() -> None:
         network = SGNNTransformer()
     assert (network.n_features, network.width, network.dim, len(network.layers)) == (1120, 512, 512, 6)
     assert network.pooling.pooling == "max"
+    assert [type(norm) for norm in network.norms] == [torch.nn.LayerNorm]
+    assert network.position_gain is not None
     assert all(layer.norm_first and layer.dropout.p == 0 for layer in network.layers)
 
 

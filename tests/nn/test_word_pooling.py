@@ -69,6 +69,11 @@ def test_the_scale_of_weights_does_not_matter(scale):
         torch.testing.assert_close(layer(vectors, there, weights * scale), layer(vectors, there, weights))
 
 
+def test_fresh_attention_is_the_weighted_mean():
+    words = torch.randn(2, 4, 3), torch.ones(2, 4, dtype=torch.bool), torch.rand(2, 4)
+    torch.testing.assert_close(WordPooling(3, "attention")(*words), WordPooling(3, "weighted")(*words))
+
+
 def test_scores_of_any_size_leave_a_unit_vector():
     layer = WordPooling(3, "attention")
     layer.score.weight.data.fill_(1e3)
