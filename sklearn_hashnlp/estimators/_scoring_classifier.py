@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.estimators._probabilities import Probabilities
-
-_SHOWN = 40  # characters of a text in a message
+from sklearn_hashnlp.text._refuse_texts import refuse_texts
 
 
 class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -151,16 +148,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     def _refuse_texts(self, X: Any) -> None:
         """Tell what is missing where texts come in the place of rows."""
-        shape = getattr(X, "shape", None)
-        if not isinstance(X, Collection) or issparse(X) or (isinstance(shape, tuple) and len(shape) != 1):
-            return
-        first = next(iter(X), None)
-        if isinstance(first, str):
-            shown = repr(first) if len(first) <= _SHOWN else f"{first[:_SHOWN]!r}..."
-            raise ValueError(
-                f"{type(self).__name__} takes rows of numbers, got texts, the first of them {shown}. Put what makes "
-                f"rows of them before it, as {self._of_texts} does."
-            )
+        refuse_texts(X, caller=type(self).__name__, makes_rows=self._of_texts)
 
     def _most_probable(self, X: Any) -> NDArray[np.int64]:
         """Find the class number of each row, of which a row has one."""

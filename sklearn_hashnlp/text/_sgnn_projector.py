@@ -22,6 +22,7 @@ from sklearn_hashnlp.kernels import (
     ProjectionForm,
     project_rows,
 )
+from sklearn_hashnlp.text._refuse_texts import refuse_texts
 
 # Rows of a matrix are projected in blocks of at most so many rows and values: what a block needs beside its results is
 # 16 bytes a value, and equal rows are found within a block.
@@ -176,6 +177,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             If a value is not finite, or a parameter has a value that it cannot have.
         """
         self._check_density()
+        self._refuse_texts(X)
         validate_data(self, X, accept_sparse="csr")
         return self
 
@@ -203,6 +205,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         self._validate_params()
         self._check_density()
+        self._refuse_texts(X)
         if hasattr(self, "n_features_in_"):
             X = validate_data(self, X, reset=False, accept_sparse="csr")
         else:  # there is nothing to compare with yet; the above would warn of names that it had not seen
@@ -264,6 +267,9 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 f"{type(self).__name__}: hyperplanes='google' is the projection of the released code, which is dense. "
                 f"Got density={self.density!r}; set density=1.0, or hyperplanes='normal' or 'sign'."
             )
+
+    def _refuse_texts(self, X: Any) -> None:
+        refuse_texts(X, caller=type(self).__name__, makes_rows="make_pipeline(CharNgramFeaturizer(), SGNNProjector())")
 
     def _check_sizes(self, values: NDArray[Any]) -> None:
         largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))

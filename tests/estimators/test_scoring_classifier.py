@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
 
 from sklearn_hashnlp.estimators import HashEmbeddingClassifier, QuantizedSGNNClassifier, SGNNClassifier, quantize
 from sklearn_hashnlp.estimators._probabilities import Probabilities
@@ -13,9 +12,9 @@ from sklearn_hashnlp.estimators._scoring_classifier import ScoringClassifier
 
 TEXTS = ["a fine, funny film, and longer than forty letters", "dull"]
 WHAT_TO_DO = {
-    HashEmbeddingClassifier: r"as make_text_classifier\(\) does",
-    SGNNClassifier: r"as make_pipeline\(CharNgramFeaturizer\(\), SGNNProjector\(\), SGNNClassifier\(\)\) does",
-    QuantizedSGNNClassifier: r"as make_pipeline\(CharNgramFeaturizer\(\), SGNNProjector\(\), Quantized.*\) does",
+    HashEmbeddingClassifier: r"as in make_text_classifier\(\)\.",
+    SGNNClassifier: r"as in make_pipeline\(CharNgramFeaturizer\(\), SGNNProjector\(\), SGNNClassifier\(\)\)\.",
+    QuantizedSGNNClassifier: r"as in make_pipeline\(CharNgramFeaturizer\(\), SGNNProjector\(\), QuantizedSGNNClassifier",
 }
 
 
@@ -67,25 +66,6 @@ def test_texts_in_the_place_of_rows_are_told_what_makes_rows_of_them(classifier,
     for act in (lambda: classifier().fit(kind(TEXTS), [0, 1]), lambda: model.predict(kind(TEXTS))):
         with pytest.raises(ValueError, match=message + WHAT_TO_DO[classifier]):
             act()
-
-
-@pytest.mark.parametrize(
-    ("rows", "error", "message"),
-    [
-        (np.array(3.0), ValueError, "Expected 2D array, got scalar array"),
-        ([], ValueError, "Expected 2D array"),
-        ([1.0, 2.0], ValueError, "Expected 2D array, got 1D array"),
-        ([["1", "x"]], ValueError, "could not convert string to float"),
-        (pd.DataFrame({"text": TEXTS}), ValueError, "could not convert string to float"),
-        (csr_array(np.ones(4)), (ValueError, TypeError), "."),
-        (iter([[1.0, 2.0]]), (ValueError, TypeError), "."),
-    ],
-    ids=["number", "nothing", "one row", "cells", "frame", "sparse vector", "iterator"],
-)
-def test_what_is_no_list_of_texts_is_left_to_scikit_learn(rows, error, message):
-    with pytest.raises(error, match=message) as found:
-        SGNNClassifier().fit(rows, [0, 1])
-    assert "got texts" not in str(found.value)
 
 
 def test_the_quantised_classifier_tells_the_most_probable_labels_as_well():

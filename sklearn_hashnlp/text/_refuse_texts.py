@@ -1,0 +1,43 @@
+"""Texts where rows of numbers are wanted: said so, before anything says that they cannot become numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from scipy.sparse import issparse
+
+_SHOWN = 40  # characters of a text in the message
+
+
+def refuse_texts(X: Any, *, caller: str, makes_rows: str) -> None:
+    """Refuse a column of texts; whatever else ``X`` is, is left to scikit-learn's checks.
+
+    Parameters
+    ----------
+    X : object
+        What a user handed in for rows.
+    caller : str
+        The name of the estimator, for the message.
+    makes_rows : str
+        What makes rows of texts, for the message.
+
+    Raises
+    ------
+    ValueError
+        If ``X`` is a list, tuple or column whose first value is a text, or a single text.
+
+    Examples
+    --------
+    >>> refuse_texts([[1.0, 2.0]], caller="SGNNProjector", makes_rows="CharNgramFeaturizer()")
+    """
+    shape = getattr(X, "shape", None)
+    if not isinstance(X, Collection) or issparse(X) or (isinstance(shape, tuple) and len(shape) != 1):
+        return
+    first = next(iter(X), None)
+    if isinstance(first, str):
+        shown = repr(first) if len(first) <= _SHOWN else f"{first[:_SHOWN]!r}..."
+        raise ValueError(
+            f"{caller} takes rows of numbers, got texts, the first of them {shown}. Put what makes rows of them before "
+            f"it, as in {makes_rows}."
+        )

@@ -1,0 +1,67 @@
+from collections import deque
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import coo_array, csr_array
+
+from sklearn_hashnlp.text import SGNNProjector
+from sklearn_hashnlp.text._refuse_texts import refuse_texts
+
+TEXTS = ["a fine, funny film, and longer than forty letters", "dull"]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        TEXTS,
+        tuple(TEXTS),
+        deque(TEXTS),
+        np.array(TEXTS),
+        np.array(TEXTS, dtype=object),
+        pd.Series(TEXTS, index=[5, 4]),
+        pl.Series(TEXTS),
+    ],
+    ids=lambda column: type(column).__name__,
+)
+def test_texts_are_refused(column):
+    message = (
+        r"^X takes rows of numbers, got texts, the first of them 'a fine, funny film, and longer than fort'\.\.\.\. "
+    )
+    with pytest.raises(ValueError, match=message + r"Put what makes rows of them before it, as in Y\(\)\.$"):
+        refuse_texts(column, caller="X", makes_rows="Y()")
+
+
+def test_a_short_text_is_shown_whole():
+    with pytest.raises(ValueError, match=r"the first of them 'dull'\. Put"):
+        refuse_texts(TEXTS[1:], caller="X", makes_rows="Y()")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        3.0,
+        None,
+        np.array(3.0),
+        np.array("text"),
+        [],
+        [1.0, 2.0],
+        [["1", "x"]],
+        np.array([TEXTS]),
+        pd.DataFrame({"text": TEXTS}),
+        pl.DataFrame({"text": TEXTS}),
+        csr_array(np.ones((2, 4))),
+        coo_array(np.ones(4)),
+        iter(TEXTS),
+    ],
+    ids=lambda rows: type(rows).__name__,
+)
+def test_whatever_else_comes_is_left_to_others(rows):
+    refuse_texts(rows, caller="X", makes_rows="Y()")
+
+
+@pytest.mark.parametrize("method", ["fit", "transform", "fit_transform"])
+def test_a_projector_of_texts_says_what_makes_rows_of_them(method):
+    with pytest.raises(ValueError, match=r"SGNNProjector takes rows .* make_pipeline\(CharNgramFeaturizer\(\), SGNNP"):
+        getattr(SGNNProjector(), method)(TEXTS)
