@@ -14,7 +14,7 @@ TEXTS = ["a fine, funny film, and longer than forty letters", "dull"]
 WHAT_TO_DO = {
     HashEmbeddingClassifier: r"as in make_text_classifier\(\)\.",
     SGNNClassifier: r"as in make_pipeline\(CharNgramFeaturizer\(\), SGNNProjector\(\), SGNNClassifier\(\)\)\.",
-    QuantizedSGNNClassifier: r"as in make_pipeline\(CharNgramFeaturizer\(\), SGNNProjector\(\), QuantizedSGNNClassifier",
+    QuantizedSGNNClassifier: r"as in make_pipeline\(CharNgramFeaturizer\(\), SGNNProjector\(\), Quantized",
 }
 
 
