@@ -1,0 +1,211 @@
+"""Whatever a user hands in as paragraphs, read once into numbers."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.datasets import stream_paragraphs
+from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.text import CharNgramFeaturizer
+from sklearn_hashnlp.text._documents import as_documents
+from sklearn_hashnlp.text._word_projections import number_words
+
+Splitter = Callable[[str], list[str]]
+
+_CHARACTERS = 2**22
+
+
+@dataclass(frozen=True)
+class Paragraphs:
+    """Paragraphs of sentences of words, which are numbered as they come.
+
+    Parameters
+    ----------
+    words : list of str
+        The different words, in the order in which they come first.
+    sentences : Ragged of int32
+        Each sentence's words as places in ``words``; no sentence is empty.
+    offsets : ndarray of int64 of shape (n_paragraphs + 1,)
+        Which sentences make up each paragraph; no paragraph is empty.
+    """
+
+    words: list[str]
+    sentences: Ragged
+    offsets: NDArray[np.int64]
+
+    @property
+    def n_sentences(self) -> int:
+        """How many sentences there are."""
+        return len(self.sentences.offsets) - 1
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def digest(self) -> int:
+        """Give a number that tells other paragraphs, or their order, from these.
+
+        Returns
+        -------
+        int
+            A CRC-32.
+        """
+        found = zlib.crc32("\n".join(self.words).encode("utf-8", "surrogatepass"))
+        for array in (*self.sentences, self.offsets):
+            found = zlib.crc32(np.ascontiguousarray(array).data, found)
+        return found
+
+
+def read_paragraphs(
+    X: Any, *, split: Splitter, featurizer: CharNgramFeaturizer, max_sentences: int, max_words: int, caller: str
+) -> Paragraphs:
+    """Read paragraphs.
+
+    Parameters
+    ----------
+    X : iterable of (str, list of str or path-like), path-like or callable
+        Paragraphs: texts, which are split, or lists of sentences. A path-like object names a text file with a paragraph
+        a line. A callable without arguments gives an iterator of paragraphs.
+    split : callable
+        Makes a list of sentences of a text.
+    featurizer : CharNgramFeaturizer
+        Its ``split`` and ``lowercase`` say what words are.
+    max_sentences : int
+        Longer paragraphs are cut into parts as equal as may be.
+    max_words : int
+        Of longer sentences the beginning is kept, and a warning is given.
+    caller : str
+        Class that asks, for the messages.
+
+    Returns
+    -------
+    Paragraphs
+        What was read; sentences without words and paragraphs without sentences are passed over.
+
+    Raises
+    ------
+    TypeError, ValueError, OSError
+        If ``X`` is not as described, or a file cannot be read.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.text import CharNgramFeaturizer, split_sentences
+    >>> texts = ["One is here. Two are there.", ["three"], ""]
+    >>> read = read_paragraphs(
+    ...     texts, split=split_sentences, featurizer=CharNgramFeaturizer(), max_sentences=8, max_words=99, caller="Me"
+    ... )
+    >>> read.offsets.tolist(), np.diff(read.sentences.offsets).tolist()
+    ([0, 2, 3], [4, 4, 1])
+    """
+    numbers: dict[str, int] = {}
+    values, lengths, n_sentences = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)], []
+    longest = 0
+    first = 0
+    for paragraphs in _chunks(_sentences_of(X, split, caller)):
+        texts = [sentence for paragraph in paragraphs for sentence in paragraph]
+        words, rows = number_words(texts, first=first, featurizer=featurizer, caller=caller)
+        first += len(texts)
+        # A word that is not there yet gets the next number.
+        places = np.fromiter((numbers.setdefault(word, len(numbers)) for word in words), np.int32, len(words))
+        kept, kept_lengths = _cut(rows, max_words)
+        longest = max(longest, int(np.diff(rows.offsets).max(initial=0)))
+        values.append(places[kept])
+        lengths.append(kept_lengths)
+        n_sentences += [len(paragraph) for paragraph in paragraphs]
+    if longest > max_words:
+        warnings.warn(
+            f"{caller}: the longest sentence has {longest:,} words; of each only the first {max_words:,} are read. Set "
+            "max_words, or a sentence_splitter that cuts them.",
+            stacklevel=4,
+        )
+    return _assemble(list(numbers), np.concatenate(values), np.concatenate(lengths), n_sentences, max_sentences)
+
+
+def cut_words(rows: Ragged, max_words: int) -> Ragged:
+    """Keep the beginnings of rows.
+
+    Parameters
+    ----------
+    rows : Ragged
+        Rows of words.
+    max_words : int
+        How many to keep of each.
+
+    Returns
+    -------
+    Ragged
+        The beginnings.
+
+    Examples
+    --------
+    >>> cut_words(Ragged(np.arange(5), np.array([0, 3, 5])), 2).values.tolist()
+    [0, 1, 3, 4]
+    """
+    kept, lengths = _cut(rows, max_words)
+    return Ragged(kept, np.concatenate(([0], np.cumsum(lengths))))
+
+
+def _cut(rows: Ragged, max_words: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    lengths = np.diff(rows.offsets)
+    if lengths.max(initial=0) <= max_words:
+        return rows.values, lengths
+    within = np.arange(len(rows.values)) - np.repeat(rows.offsets[:-1], lengths)
+    return rows.values[within < max_words], np.minimum(lengths, max_words)
+
+
+def _assemble(
+    words: list[str], values: NDArray[np.int32], lengths: NDArray[np.int64], n_sentences: list[int], max_sentences: int
+) -> Paragraphs:
+    """Leave out empty sentences, and cut long paragraphs."""
+    paragraph_of = np.repeat(np.arange(len(n_sentences)), n_sentences)[lengths > 0]
+    lengths = lengths[lengths > 0]
+    _, counts = np.unique(paragraph_of, return_counts=True)
+    parts = -(-counts // max_sentences)
+    short, longer = np.divmod(np.repeat(counts, parts), np.repeat(parts, parts))
+    place = np.arange(len(short)) - np.repeat(np.cumsum(parts) - parts, parts)
+    sizes = short + (place < longer)
+    return Paragraphs(
+        words, Ragged(values, np.concatenate(([0], np.cumsum(lengths)))), np.concatenate(([0], np.cumsum(sizes)))
+    )
+
+
+def _sentences_of(X: Any, split: Splitter, caller: str) -> Iterator[list[str]]:
+    if callable(X):
+        items = X()
+    elif isinstance(X, PathLike):
+        items = [X]
+    else:
+        items = as_documents(X, caller=caller)
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        raise TypeError(f"{caller}: a reader must give an iterable of paragraphs, got {items!r:.60}.")
+    for place, item in enumerate(items):
+        if isinstance(item, str):
+            yield split(item)
+        elif isinstance(item, PathLike):
+            yield from map(split, stream_paragraphs(item))
+        elif isinstance(item, list | tuple) and all(isinstance(sentence, str) for sentence in item):
+            yield list(item)
+        else:
+            raise TypeError(
+                f"{caller}: a paragraph must be a string, a list of sentences or the pathlib.Path of a file with a "
+                f"paragraph a line; number {place} is {item!r:.60} ({type(item).__name__})."
+            )
+
+
+def _chunks(paragraphs: Iterable[list[str]]) -> Iterator[list[list[str]]]:
+    chunk, size = [], 0
+    for paragraph in paragraphs:
+        chunk.append(paragraph)
+        size += sum(map(len, paragraph))
+        if size >= _CHARACTERS:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
