@@ -7,10 +7,12 @@ from sklearn_hashnlp.nn._hash_embedding import HashEmbedding
 from sklearn_hashnlp.nn._hash_embedding_bag import HashEmbeddingBag
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
 from sklearn_hashnlp.nn._info_nce_loss import InfoNCELoss
+from sklearn_hashnlp.nn._lsh_embedding import LSHEmbedding
 from sklearn_hashnlp.nn._masked_word_head import MaskedWordHead
 from sklearn_hashnlp.nn._nplm import NPLM
 from sklearn_hashnlp.nn._rowwise_adagrad import RowwiseAdagrad
 from sklearn_hashnlp.nn._rowwise_adam import RowwiseAdam
+from sklearn_hashnlp.nn._sentence_network import SentenceNetwork
 from sklearn_hashnlp.nn._sgnn_projection import SGNNProjection
 from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer
 from sklearn_hashnlp.nn._similarity_bxent import SimilarityBXENT
@@ -28,11 +30,13 @@ __all__ = [
     "HashEmbeddingBag",
     "HierarchicalSoftmax",
     "InfoNCELoss",
+    "LSHEmbedding",
     "MaskedWordHead",
     "RowwiseAdagrad",
     "RowwiseAdam",
     "SGNNProjection",
     "SGNNTransformer",
+    "SentenceNetwork",
     "SimilarityBXENT",
     "VonMisesFisherLoss",
     "WordBatch",

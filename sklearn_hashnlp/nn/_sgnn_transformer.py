@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sklearn_hashnlp.nn._lsh_embedding import LSHEmbedding
 from sklearn_hashnlp.nn._sinusoids import sinusoids
 from sklearn_hashnlp.nn._word_batch import WordBatch
 from sklearn_hashnlp.nn._word_pooling import WordPooling
@@ -19,7 +20,7 @@ class SGNNTransformer(nn.Module):
     """Turn sentences into unit vectors, from projections of their words' characters.
 
     1. A word's projection p is multiplied by a matrix, x = W p, once for each different word of the batch. Bits are
-       taken as signs, p = (2 b - 1) / sqrt(n_features).
+       taken as signs, p = (2 b - 1) / sqrt(n_features). Tables may add to it.
     2. Sinusoids of the word's position [2]_, times a learned gain, are added.
     3. Layers of a Transformer's encoder read the words of a sentence. They normalise what they read, not what they add
        ("pre-norm").
@@ -49,6 +50,9 @@ class SGNNTransformer(nn.Module):
         2: what is pooled is the output of the middle layer beside that of the last, ``2 * width`` columns.
     positions : bool, default=True
         Whether the network is told where words stand.
+    n_tables, table_bits : int, default=0, 13
+        Of an :class:`LSHEmbedding`, whose vector of a word is added to W p; 0 tables are none. They let words that are
+        spelled alike differ, where W alone cannot.
     dropout : float, default=0.0
         Share of the values in the encoder's layers that are dropped in training.
     start : {"random", "identity"}, default="random"
@@ -61,6 +65,8 @@ class SGNNTransformer(nn.Module):
     linear : torch.nn.Linear
         W, of shape (width, n_features). It starts semi-orthogonal, at a scale that gives a projection of length one
         an x of elements around one, as normalised layers expect.
+    tables : LSHEmbedding or None
+        Start as zeros.
     position_gain : torch.nn.Parameter or None
         A single number.
     layers : torch.nn.ModuleList
@@ -102,6 +108,8 @@ class SGNNTransformer(nn.Module):
         pooling_width: int | None = None,
         depths: int = 1,
         positions: bool = True,
+        n_tables: int = 0,
+        table_bits: int = 13,
         dropout: float = 0.0,
         start: str = "random",
     ) -> None:
@@ -113,6 +121,7 @@ class SGNNTransformer(nn.Module):
             ("n_heads", n_heads, 1),
             ("feedforward_size", feedforward_size, 1),
             ("pooling_width", 1 if pooling_width is None else pooling_width, 1),
+            ("n_tables", n_tables, 0),
         ):
             if value < least:
                 raise ValueError(f"SGNNTransformer: {name} must be {least} or more, got {value}.")
@@ -126,6 +135,7 @@ class SGNNTransformer(nn.Module):
             raise ValueError(f"SGNNTransformer: start must be one of {_STARTS}, got {start!r}.")
         self.n_features, self.width, self.depths, self.start = n_features, width, depths, start
         self.linear = nn.Linear(n_features, width, bias=False)
+        self.tables = LSHEmbedding(n_tables, table_bits, width) if n_tables else None
         self.position_gain = nn.Parameter(torch.ones(())) if positions else None
         layers = [
             nn.TransformerEncoderLayer(width, n_heads, feedforward_size, dropout, batch_first=True, norm_first=True)
@@ -171,13 +181,14 @@ class SGNNTransformer(nn.Module):
         Returns
         -------
         Tensor of shape (n_words, width)
-            x = W p of each.
+            x = W p of each, and the vector of the tables.
         """
+        from_tables = None if self.tables is None else self.tables(projections)
         if projections.dtype == torch.uint8:
             signs = 2 * projections.to(self.linear.weight.dtype) - 1
             projections = signs / math.sqrt(self.n_features)
         vectors: Tensor = self.linear(projections.to(self.linear.weight.dtype))
-        return vectors
+        return vectors if from_tables is None else vectors + from_tables
 
     def encode_words(self, batch: WordBatch, *, hidden: Tensor | None = None) -> Tensor:
         """Make the vectors of words in their sentences: what the last layer gives, before it is widened and pooled.

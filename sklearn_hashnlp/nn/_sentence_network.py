@@ -1,0 +1,168 @@
+"""Sentences by their words' spelling and by their words' use, side by side."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer
+from sklearn_hashnlp.nn._word_batch import WordBatch
+from sklearn_hashnlp.nn._word_pooling import WordPooling
+
+
+class SentenceNetwork(nn.Module):
+    """Make unit vectors of sentences of two parts: what the words look like, and what a Transformer makes of them.
+
+    With p_i the projections of a sentence's words and w_i their weights, the first part is s = S sum_i w_i p_i, scaled
+    to length one, where S is semi-orthogonal: the cosine of two such parts is about that of weighted counts of
+    character n-grams. The second is the unit vector of an :class:`SGNNTransformer`. A sentence's vector is
+
+        (sqrt(1 - c) s', sqrt(c) t)
+
+    so that the cosine of two sentences is 1 - c parts spelling and c parts use. s' is s without its components along
+    ``common``, some directions that all sentences share [1]_, and scaled to length one again.
+
+    Parameters
+    ----------
+    transformer : SGNNTransformer
+        Makes the second part.
+    spelling_width : int
+        Columns of the first part.
+    context_share : float
+        c, from 0 to 1. With 1 there is no first part, with 0 no second.
+
+    Attributes
+    ----------
+    transformer : SGNNTransformer or None
+        None with a ``context_share`` of 0.
+    spelling : torch.nn.Linear or None
+        S, of shape (spelling_width, n_features); it is not trained. None with a ``context_share`` of 1.
+    common : Tensor of shape (n_common, spelling_width)
+        Orthonormal rows; none at the start.
+    dim : int
+        Columns of a sentence's vector.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not as described.
+
+    References
+    ----------
+    .. [1] Mu & Viswanath (2018). All-but-the-top: simple and effective postprocessing for word representations. ICLR,
+           arXiv:1702.01417; of sentences: Arora, Liang & Ma (2017). A simple but tough-to-beat baseline for sentence
+           embeddings. ICLR.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer, WordBatch
+    >>> network = SentenceNetwork(SGNNTransformer(40, 16, 1, 2, 32), spelling_width=8, context_share=0.2)
+    >>> words = torch.tensor([[0, 1, 2], [2, -1, -1]])
+    >>> network(WordBatch(torch.randn(3, 40), words, (words >= 0).float())).shape
+    torch.Size([2, 24])
+    """
+
+    common: Tensor
+
+    def __init__(self, transformer: SGNNTransformer, spelling_width: int, context_share: float) -> None:
+        super().__init__()
+        if not 0 <= context_share <= 1:
+            raise ValueError(f"SentenceNetwork: context_share must be between 0 and 1, got {context_share}.")
+        if context_share < 1 and spelling_width < 1:
+            raise ValueError(f"SentenceNetwork: spelling_width must be 1 or more, got {spelling_width}.")
+        self.context_share = context_share
+        self.transformer = transformer if context_share > 0 else None
+        self.spelling: nn.Linear | None = None
+        if context_share < 1:
+            self.spelling = nn.Linear(transformer.n_features, spelling_width, bias=False).requires_grad_(False)
+            nn.init.orthogonal_(self.spelling.weight)
+        n_spelling = spelling_width if context_share < 1 else 0
+        self.register_buffer("common", torch.zeros(0, n_spelling))
+        self.dim = n_spelling + (transformer.dim if context_share > 0 else 0)
+        self.pooling = WordPooling(n_spelling, "weighted")
+
+    def forward(self, batch: WordBatch) -> Tensor:
+        """Make the vectors of sentences.
+
+        Parameters
+        ----------
+        batch : WordBatch
+            The sentences.
+
+        Returns
+        -------
+        Tensor of shape (n_sentences, dim), dtype float32
+            Unit rows; zero for a sentence without words.
+
+        Raises
+        ------
+        ValueError
+            If the batch is not as :class:`SGNNTransformer` wants it.
+        """
+        parts = []
+        if self.spelling is not None:
+            parts.append(self.remove_common(self.spell(batch)) * math.sqrt(1 - self.context_share))
+        if self.transformer is not None:
+            parts.append(self.transformer(batch) * math.sqrt(self.context_share))
+        # A part may be zero where the other is not: projections of all zeros, or nothing but common directions.
+        return functional.normalize(torch.cat(parts, dim=1), dim=1)
+
+    def spell(self, batch: WordBatch) -> Tensor:
+        """Make the first parts with all that they have in common.
+
+        Parameters
+        ----------
+        batch : WordBatch
+            The sentences.
+
+        Returns
+        -------
+        Tensor of shape (n_sentences, spelling_width)
+            s, unit rows; zero for a sentence without words.
+
+        Raises
+        ------
+        RuntimeError
+            If there is no first part.
+        """
+        if self.spelling is None:
+            raise RuntimeError("SentenceNetwork.spell: with context_share=1 there is no such part.")
+        projections = batch.projections
+        if projections.dtype == torch.uint8:
+            projections = 2 * projections.to(self.spelling.weight.dtype) - 1
+        vectors = functional.pad(self.spelling(projections.to(self.spelling.weight.dtype)), (0, 0, 0, 1))
+        there = batch.words >= 0
+        words = functional.embedding(batch.words.masked_fill(~there, len(projections)), vectors)
+        pooled: Tensor = self.pooling(words, there, batch.weights)
+        return pooled
+
+    def remove_common(self, spelled: Tensor) -> Tensor:
+        """Take off what sentences share.
+
+        Parameters
+        ----------
+        spelled : Tensor of shape (n_sentences, spelling_width)
+            s.
+
+        Returns
+        -------
+        Tensor of that shape
+            s', unit rows or zero.
+        """
+        if not len(self.common):
+            return spelled
+        return functional.normalize(spelled - spelled @ self.common.T @ self.common, dim=1)
+
+    def extra_repr(self) -> str:
+        """Describe the module in ``repr``.
+
+        Returns
+        -------
+        str
+            What its parts do not say.
+        """
+        return f"context_share={self.context_share}, n_common={len(self.common)}, dim={self.dim}"
