@@ -1,8 +1,8 @@
 """Text classifiers that see projections only: the recipe of each set, and the variants of the ablations.
 
-A recipe has up to three views of a text, n-grams of its words, character n-grams of its marked words and runs of the
-words it begins with, counted and projected each by itself; sums, unlike bits, are brought to length one. No step before
-the classifier learns anything.
+A recipe has up to four views of a text, n-grams of its words, character n-grams of its marked words, longer ones, and
+runs of the words it begins with, counted and projected each by itself; sums, unlike bits, are brought to length one. No
+step before the classifier learns anything.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ class Recipe:
     beginning : tuple (n_words, n_projections) or None
         Of a third view: all runs of words within the first n_words of a text.
     lowercase : bool
-        Whether the characters' view loses capitals; that of words does.
+        Whether the characters' views lose capitals; that of words does.
+    longer : tuple (min_n, max_n, n_projections) or None
+        Of a second view of characters.
     """
 
     words: tuple[int, int, int] | None
@@ -48,6 +50,7 @@ class Recipe:
     dropout: float = 0.5
     beginning: tuple[int, int] | None = None
     lowercase: bool = True
+    longer: tuple[int, int, int] | None = None
 
     def pipeline(self, seed: int) -> Pipeline:
         """Make the classifier; the seed is of hyperplanes and training alike."""
@@ -55,12 +58,13 @@ class Recipe:
         if self.words is not None:
             min_n, max_n, n_projections = self.words
             views.append(("words", self._view(_count_words(min_n, max_n), n_projections, seed)))
-        if self.characters is not None:
-            min_n, max_n, n_projections = self.characters
-            counts = CharNgramFeaturizer(
-                ngram_range=(min_n, max_n), split="punctuation", lowercase=self.lowercase, binary=True
-            )
-            views.append(("characters", self._view(counts, n_projections, seed)))
+        for name, view in (("characters", self.characters), ("longer", self.longer)):
+            if view is not None:
+                min_n, max_n, n_projections = view
+                counts = CharNgramFeaturizer(
+                    ngram_range=(min_n, max_n), split="punctuation", lowercase=self.lowercase, binary=True
+                )
+                views.append((name, self._view(counts, n_projections, seed)))
         if self.beginning is not None:
             n_words, n_projections = self.beginning
             cut = FunctionTransformer(first_words, kw_args={"n_words": n_words})
@@ -114,7 +118,16 @@ RECIPES = {
     ),
     "atis": Recipe((1, 2, 160), (1, 3, 160), (128,), max_epochs=15, output="float"),
     "swda": Recipe((1, 2, 80), (1, 3, 80), (256,), max_epochs=3, batch_size=128, output="float", dropout=0.2),
-    "languages79": Recipe(None, (1, 4, 640), (256,), max_epochs=6, batch_size=128, output="float", lowercase=False),
+    "languages79": Recipe(
+        (1, 1, 320),
+        (1, 3, 320),
+        (256,),
+        max_epochs=6,
+        batch_size=128,
+        output="float",
+        lowercase=False,
+        longer=(4, 4, 320),
+    ),
 }
 
 
