@@ -1,0 +1,235 @@
+"""One epoch of whole paragraphs, batch by batch, prepared ahead on other threads."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sklearn_hashnlp._submit import submit
+from sklearn_hashnlp.estimators._cached_projections import CachedProjections
+from sklearn_hashnlp.estimators._make_word_batch import make_word_batch
+from sklearn_hashnlp.estimators._paragraphs import Paragraphs
+from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.nn import WordBatch
+
+_WINDOW = 64  # batches among whose paragraphs those of like length are brought together
+
+
+class ParagraphBatch(NamedTuple):
+    """The sentences of some whole paragraphs.
+
+    Parameters
+    ----------
+    batch : WordBatch
+        The sentences, paragraph after paragraph.
+    blocks : Tensor of shape (n_sentences,), dtype int64
+        Which of the batch's paragraphs each sentence is from: 0, 1 and so on.
+    hidden : Tensor of shape (n_sentences, longest), dtype bool, or None
+        Places whose words are to be guessed; None if no words are.
+    number : int
+        Its place in the epoch, from 0.
+    """
+
+    batch: WordBatch
+    blocks: Tensor
+    hidden: Tensor | None
+    number: int
+
+    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> ParagraphBatch:
+        """Move all tensors.
+
+        Parameters
+        ----------
+        device : torch.device or str
+            Where to.
+        non_blocking : bool, default=False
+            Whether not to wait for the copy, where the tensors are in pinned memory.
+
+        Returns
+        -------
+        ParagraphBatch
+            The batch there.
+        """
+        hidden = None if self.hidden is None else self.hidden.to(device, non_blocking=non_blocking)
+        blocks = self.blocks.to(device, non_blocking=non_blocking)
+        return ParagraphBatch(self.batch.to(device, non_blocking=non_blocking), blocks, hidden, self.number)
+
+
+class ParagraphBatches:
+    """Go once through paragraphs in an order of the epoch's own, batch by batch.
+
+    Paragraphs of like length share a batch, so that there is little padding: of neighbours in a random order, enough
+    for 64 batches, those with short longest sentences come first and those with long ones last, or the other way about
+    in every second neighbourhood. Whole paragraphs are taken from this order as long as they fit into a batch, and the
+    batches are put in a random order. The last two share their paragraphs evenly, so that there is no batch with too
+    few of them to tell apart.
+
+    What batch k of an epoch holds hangs on nothing but the paragraphs, ``batch_size``, ``seed`` and ``epoch``: not on
+    ``n_jobs``, on ``first`` or on which projections are kept.
+
+    Parameters
+    ----------
+    paragraphs : Paragraphs
+        The paragraphs.
+    weights : ndarray of float32 of shape (n_words,)
+        What each of their words counts in a sentence.
+    projections : CachedProjections
+        Of their words.
+    batch_size : int
+        Sentences a batch, at most; but a single paragraph may have more.
+    seed : int
+        Of the orders and the hidden words, not negative.
+    epoch : int
+        Which epoch, not negative.
+    first : int, default=0
+        The first batch that is wanted: so many are passed over, which takes no time.
+    hidden_share : float, default=0.0
+        The share of the places that are hidden, chosen at random; 0 for none at all.
+    n_jobs : int or None, default=1
+        How many threads prepare batches, as joblib counts them, besides the thread that uses them. Twice as many
+        batches wait at most.
+
+    Attributes
+    ----------
+    waited : float
+        For how many seconds the user of the batches has waited for them so far.
+    total : float
+        How many seconds have passed meanwhile, from the first batch asked for to the last one used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
+    >>> words, sentences = ["the", "cat", "dog"], Ragged(np.array([0, 1, 0, 2, 2]), np.array([0, 2, 4, 5]))
+    >>> paragraphs = Paragraphs(words, sentences, np.array([0, 2, 3]))
+    >>> projector = SGNNProjector(output="float")
+    >>> projections = CachedProjections(words, np.array([2, 1, 2]), CharNgramFeaturizer(), projector)
+    >>> weights = np.ones(3, dtype=np.float32)
+    >>> batches = ParagraphBatches(paragraphs, weights, projections, batch_size=4, seed=0, epoch=0)
+    >>> [(batch.number, sorted(batch.batch.words.tolist())) for batch in batches]
+    [(0, [[0, 1], [0, 2], [2, -1]])]
+    """
+
+    def __init__(
+        self,
+        paragraphs: Paragraphs,
+        weights: NDArray[np.float32],
+        projections: CachedProjections,
+        *,
+        batch_size: int,
+        seed: int,
+        epoch: int,
+        first: int = 0,
+        hidden_share: float = 0.0,
+        n_jobs: int | None = 1,
+    ) -> None:
+        self.paragraphs = paragraphs
+        self.weights = weights
+        self.projections = projections
+        self.seed = seed
+        self.epoch = epoch
+        self.first = first
+        self.hidden_share = hidden_share
+        self.n_jobs = n_jobs
+        self.waited = self.total = 0.0
+        generator = np.random.default_rng((seed, epoch))
+        self._order, self._ends = _pack(paragraphs, batch_size, generator)
+        self._batches = generator.permutation(len(self._ends) - 1)
+
+    def __len__(self) -> int:
+        return max(len(self._batches) - self.first, 0)
+
+    def __iter__(self) -> Iterator[ParagraphBatch]:
+        begin, before = perf_counter(), self.total
+        n_threads = effective_n_jobs(self.n_jobs)
+        numbers = iter(range(self.first, len(self._batches)))
+        waiting: deque[Future[ParagraphBatch]] = deque()
+        with ThreadPoolExecutor(n_threads, thread_name_prefix="hashnlp-batches") as pool:
+            try:
+                while True:
+                    while len(waiting) < 2 * n_threads and (number := next(numbers, None)) is not None:
+                        waiting.append(submit(pool, self.make, number))
+                    if not waiting:
+                        return
+                    asked = perf_counter()
+                    made = waiting.popleft().result()
+                    came = perf_counter()
+                    self.waited += came - asked
+                    yield made
+                    del made  # the next one is waited for, and this one may be gone
+                    self.total = before + perf_counter() - begin
+            finally:
+                for future in waiting:
+                    future.cancel()
+                self.total = before + perf_counter() - begin
+
+    def make(self, number: int) -> ParagraphBatch:
+        """Make one batch.
+
+        Parameters
+        ----------
+        number : int
+            Its place in the epoch.
+
+        Returns
+        -------
+        ParagraphBatch
+            The batch, the same whenever it is made.
+        """
+        place = self._batches[number]
+        chosen = self._order[self._ends[place] : self._ends[place + 1]]
+        sentences = np.diff(self.paragraphs.offsets)[chosen]
+        blocks = np.repeat(np.arange(len(chosen)), sentences)
+        batch = make_word_batch(
+            _take(self.paragraphs.sentences, _spans(self.paragraphs.offsets[chosen], sentences)),
+            self.weights,
+            self.projections,
+        )
+        hidden = None
+        if self.hidden_share > 0:
+            # To a generator, numbers that end with zero are what they are without it: the order's own would come twice.
+            generator = np.random.default_rng((self.seed, self.epoch, number + 1))
+            drawn = torch.from_numpy(generator.random(batch.words.shape, dtype=np.float32))
+            hidden = (drawn < self.hidden_share) & (batch.words >= 0)
+        return ParagraphBatch(batch, torch.from_numpy(blocks), hidden, number)
+
+
+def _pack(
+    paragraphs: Paragraphs, batch_size: int, generator: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give an order of the paragraphs, and where in it each batch begins, and the last one ends."""
+    order = generator.permutation(len(paragraphs))
+    sentences = np.diff(paragraphs.offsets)
+    window = (np.cumsum(sentences[order]) - sentences[order]) // (_WINDOW * batch_size)
+    longest = np.maximum.reduceat(np.diff(paragraphs.sentences.offsets), paragraphs.offsets[:-1])[order]
+    # Up and down in turn: a batch with paragraphs of two windows has the longest of both or the shortest of both.
+    order = order[np.lexsort((np.where(window % 2, -longest, longest), window))]
+    ends = np.concatenate(([0], np.cumsum(sentences[order])))
+    cuts = [0]
+    while cuts[-1] < len(order):
+        fitting = int(np.searchsorted(ends, ends[cuts[-1]] + batch_size, side="right")) - 1
+        cuts.append(max(fitting, cuts[-1] + 1))
+    if len(cuts) > 2 and ends[cuts[-2]] - ends[cuts[-3]] > ends[cuts[-1]] - ends[cuts[-2]]:
+        cuts[-2] = int(np.searchsorted(ends, (ends[cuts[-3]] + ends[cuts[-1]]) / 2))
+    return order, np.array(cuts)
+
+
+def _take(rows: Ragged, chosen: NDArray[np.int64]) -> Ragged:
+    lengths = rows.offsets[chosen + 1] - rows.offsets[chosen]
+    return Ragged(rows.values[_spans(rows.offsets[chosen], lengths)], np.concatenate(([0], np.cumsum(lengths))))
+
+
+def _spans(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give the numbers of spans, one after the other: starts[0], starts[0] + 1 and so on."""
+    places: NDArray[np.int64] = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    places += np.arange(len(places))
+    return places
