@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.datasets import stream_paragraphs
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.text import CharNgramFeaturizer
-from sklearn_hashnlp.text._documents import as_documents
+from sklearn_hashnlp.text._documents import as_documents, check_encodable
 from sklearn_hashnlp.text._word_projections import number_words
 
 Splitter = Callable[[str], list[str]]
@@ -30,7 +31,8 @@ class Paragraphs:
     Parameters
     ----------
     words : list of str
-        The different words, in the order in which they come first.
+        The different words, in the order in which they come first; those of the ends of sentences that were too long
+        are among them.
     sentences : Ragged of int32
         Each sentence's words as places in ``words``; no sentence is empty.
     offsets : ndarray of int64 of shape (n_paragraphs + 1,)
@@ -91,8 +93,12 @@ def read_paragraphs(
 
     Raises
     ------
-    TypeError, ValueError, OSError
-        If ``X`` is not as described, or a file cannot be read.
+    TypeError
+        If ``X``, a paragraph or what ``split`` makes of one is not as described.
+    ValueError
+        If ``X`` is a single string or a table, a sentence holds a lone surrogate, or a file is damaged or no UTF-8.
+    FileNotFoundError, IsADirectoryError
+        If a path names no file.
 
     Examples
     --------
@@ -102,10 +108,11 @@ def read_paragraphs(
     ...     texts, split=split_sentences, featurizer=CharNgramFeaturizer(), max_sentences=8, max_words=99, caller="Me"
     ... )
     >>> read.offsets.tolist(), np.diff(read.sentences.offsets).tolist()
-    ([0, 2, 3], [4, 4, 1])
+    ([0, 2, 3], [3, 3, 1])
     """
     numbers: dict[str, int] = {}
-    values, lengths, n_sentences = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)], []
+    values, lengths = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
+    n_sentences: list[int] = []
     longest = 0
     first = 0
     for paragraphs in _chunks(_sentences_of(X, split, caller)):
@@ -123,9 +130,10 @@ def read_paragraphs(
         warnings.warn(
             f"{caller}: the longest sentence has {longest:,} words; of each only the first {max_words:,} are read. Set "
             "max_words, or a sentence_splitter that cuts them.",
-            stacklevel=4,
+            stacklevel=_level_of_user(),
         )
-    return _assemble(list(numbers), np.concatenate(values), np.concatenate(lengths), n_sentences, max_sentences)
+    counts = np.array(n_sentences, dtype=np.int64)
+    return _assemble(list(numbers), np.concatenate(values), np.concatenate(lengths), counts, max_sentences)
 
 
 def cut_words(rows: Ragged, max_words: int) -> Ragged:
@@ -161,7 +169,11 @@ def _cut(rows: Ragged, max_words: int) -> tuple[NDArray[Any], NDArray[np.int64]]
 
 
 def _assemble(
-    words: list[str], values: NDArray[np.int32], lengths: NDArray[np.int64], n_sentences: list[int], max_sentences: int
+    words: list[str],
+    values: NDArray[np.int32],
+    lengths: NDArray[np.int64],
+    n_sentences: NDArray[np.int64],
+    max_sentences: int,
 ) -> Paragraphs:
     """Leave out empty sentences, and cut long paragraphs."""
     paragraph_of = np.repeat(np.arange(len(n_sentences)), n_sentences)[lengths > 0]
@@ -177,21 +189,14 @@ def _assemble(
 
 
 def _sentences_of(X: Any, split: Splitter, caller: str) -> Iterator[list[str]]:
-    if callable(X):
-        items = X()
-    elif isinstance(X, PathLike):
-        items = [X]
-    else:
-        items = as_documents(X, caller=caller)
-    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
-        raise TypeError(f"{caller}: a reader must give an iterable of paragraphs, got {items!r:.60}.")
-    for place, item in enumerate(items):
+    for place, item in enumerate(_items(X, caller)):
         if isinstance(item, str):
-            yield split(item)
+            yield _checked(split(item), place, caller)
         elif isinstance(item, PathLike):
-            yield from map(split, stream_paragraphs(item))
+            for text in stream_paragraphs(item):
+                yield _checked(split(text), place, caller)
         elif isinstance(item, list | tuple) and all(isinstance(sentence, str) for sentence in item):
-            yield list(item)
+            yield _checked(list(item), place, caller)
         else:
             raise TypeError(
                 f"{caller}: a paragraph must be a string, a list of sentences or the pathlib.Path of a file with a "
@@ -199,8 +204,39 @@ def _sentences_of(X: Any, split: Splitter, caller: str) -> Iterator[list[str]]:
             )
 
 
+def _items(X: Any, caller: str) -> Iterable[Any]:
+    if isinstance(X, PathLike):
+        return [X]
+    if isinstance(X, str | bytes):
+        raise ValueError(
+            f"{caller}: expected an iterable of paragraphs, got a single {type(X).__name__}. Wrap a paragraph in a "
+            f"list, [{X[:20]!r}], and the name of a file in pathlib.Path."
+        )
+    if not callable(X):
+        return as_documents(X, caller=caller)
+    items = X()
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        raise TypeError(
+            f"{caller}: a callable must give an iterable of paragraphs, got {items!r:.60} ({type(items).__name__})."
+        )
+    return items
+
+
+def _checked(sentences: Any, place: int, caller: str) -> list[str]:
+    if not isinstance(sentences, list) or not all(isinstance(sentence, str) for sentence in sentences):
+        raise TypeError(
+            f"{caller}: sentence_splitter must make a list of strings of a text; of number {place} it made "
+            f"{sentences!r:.60} ({type(sentences).__name__})."
+        )
+    for text in sentences:
+        if not text.isascii():  # looked at here, where it is known from which paragraph it is
+            check_encodable(text.split(), position=place, caller=caller)
+    return sentences
+
+
 def _chunks(paragraphs: Iterable[list[str]]) -> Iterator[list[list[str]]]:
-    chunk, size = [], 0
+    chunk: list[list[str]] = []
+    size = 0
     for paragraph in paragraphs:
         chunk.append(paragraph)
         size += sum(map(len, paragraph))
@@ -209,3 +245,11 @@ def _chunks(paragraphs: Iterable[list[str]]) -> Iterator[list[list[str]]]:
             chunk, size = [], 0
     if chunk:
         yield chunk
+
+
+def _level_of_user() -> int:
+    """Tell how far up from the caller of this the nearest call is that is not this package's or scikit-learn's."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in {"sklearn_hashnlp", "sklearn"}:
+        frame, level = frame.f_back, level + 1
+    return level
