@@ -6,6 +6,7 @@ from sklearn_hashnlp.estimators._hash_embedding_classifier import HashEmbeddingC
 from sklearn_hashnlp.estimators._hsigmoid_language_model import HsigmoidLanguageModel
 from sklearn_hashnlp.estimators._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize
 from sklearn_hashnlp.estimators._sgnn_classifier import SGNNClassifier
+from sklearn_hashnlp.estimators._sgnn_sentence_encoder import SGNNSentenceEncoder
 from sklearn_hashnlp.estimators._text_classifier import make_text_classifier
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "HsigmoidLanguageModel",
     "QuantizedSGNNClassifier",
     "SGNNClassifier",
+    "SGNNSentenceEncoder",
     "export_predictor",
     "make_text_classifier",
     "quantize",

@@ -190,7 +190,7 @@ class ParagraphBatches:
         sentences = np.diff(self.paragraphs.offsets)[chosen]
         blocks = np.repeat(np.arange(len(chosen)), sentences)
         batch = make_word_batch(
-            _take(self.paragraphs.sentences, _spans(self.paragraphs.offsets[chosen], sentences)),
+            take_rows(self.paragraphs.sentences, _spans(self.paragraphs.offsets[chosen], sentences)),
             self.weights,
             self.projections,
         )
@@ -223,7 +223,7 @@ def _pack(
     return order, np.array(cuts)
 
 
-def _take(rows: Ragged, chosen: NDArray[np.int64]) -> Ragged:
+def take_rows(rows: Ragged, chosen: NDArray[np.int64]) -> Ragged:
     lengths = rows.offsets[chosen + 1] - rows.offsets[chosen]
     return Ragged(rows.values[_spans(rows.offsets[chosen], lengths)], np.concatenate(([0], np.cumsum(lengths))))
 

@@ -85,11 +85,27 @@ def check_schedule_and_callbacks(estimator: Any) -> None:
             f"The 'lr_plateau' parameter of {name} must be None or (patience, factor), an integer of at least 1 and a "
             f"number between 0 and 1. Got {pair!r} instead."
         )
+    check_callbacks(estimator)
+
+
+def check_callbacks(estimator: Any) -> None:
+    """Check callbacks.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Has ``callbacks``, of the declared type.
+
+    Raises
+    ------
+    ValueError
+        If one of them is none.
+    """
     for place, item in enumerate(estimator.callbacks or []):
         if not _is_callback(item):
             raise ValueError(
-                f"The 'callbacks' parameter of {name} must hold skorch callbacks, or pairs of a name and a callback. "
-                f"Got {item!r} at position {place} instead."
+                f"The 'callbacks' parameter of {type(estimator).__name__} must hold skorch callbacks, or pairs of a "
+                f"name and a callback. Got {item!r} at position {place} instead."
             )
 
 

@@ -42,6 +42,7 @@ ALLOWED_CLASSES: dict[str, str] = {
     "SGNNProjector": "sklearn_hashnlp.text",
     "SGNNWordProjector": "sklearn_hashnlp.text",
     "SGNNClassifier": "sklearn_hashnlp.estimators",
+    "SGNNSentenceEncoder": "sklearn_hashnlp.estimators",
 }
 
 # Calls of encode within one another and Python's frames grow together; what is saved must load with a deeper stack.

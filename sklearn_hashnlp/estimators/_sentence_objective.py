@@ -1,0 +1,156 @@
+"""What a sentence encoder learns by: losses of several heads that fade one into another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from sklearn_hashnlp.estimators._paragraph_batches import ParagraphBatch
+from sklearn_hashnlp.estimators._sentence_architecture import SentenceModule
+from sklearn_hashnlp.nn import CosineProximityLoss, InfoNCELoss, SimilarityBXENT, VonMisesFisherLoss
+from sklearn_hashnlp.nn._block_loss import BlockLoss
+from sklearn_hashnlp.nn._word_blocks import word_blocks
+
+LOSSES: Final[tuple[str, ...]] = ("bxent", "infonce", "proximity", "vmf")
+"""Their names as a parameter."""
+
+_WORDS_OF_HEAD = 512  # a batch has thousands, and the loss compares each with each
+
+
+@dataclass(frozen=True)
+class Fade:
+    """A weight that changes linearly over a training.
+
+    Parameters
+    ----------
+    start, end : float
+        The weight at the first step and after the last.
+
+    Examples
+    --------
+    >>> Fade(1.0, 0.0).at(0.25)
+    0.75
+    """
+
+    start: float
+    end: float
+
+    def at(self, progress: float) -> float:
+        """Give the weight.
+
+        Parameters
+        ----------
+        progress : float
+            The share of the training that is done, from 0 to 1.
+
+        Returns
+        -------
+        float
+            The weight then.
+        """
+        return self.start + (self.end - self.start) * progress
+
+
+@dataclass(frozen=True)
+class SentenceObjective:
+    """A weighted sum of losses.
+
+    Parameters
+    ----------
+    loss : {"bxent", "infonce", "proximity", "vmf"}
+        What draws sentences of a paragraph together, and words of a sentence.
+    temperature : float
+        Of "infonce".
+    sentence, word, masked : Fade
+        The weights of the loss over sentences, of the same over words, and of the guesses at hidden words.
+    seed : int
+        Of the choice of words.
+    """
+
+    loss: str
+    temperature: float
+    sentence: Fade
+    word: Fade
+    masked: Fade
+    seed: int
+
+    def measure(self, module: SentenceModule, batch: ParagraphBatch, *, epoch: int, progress: float) -> Tensor:
+        """Compute the loss of a batch.
+
+        Parameters
+        ----------
+        module : SentenceModule
+            What learns.
+        batch : ParagraphBatch
+            The batch.
+        epoch : int
+            Its epoch.
+        progress : float
+            The share of the training that is done.
+
+        Returns
+        -------
+        Tensor of shape ()
+            The sum.
+        """
+        criterion, parts = self._criterion(), []
+        transformer = module.network.transformer
+        if weight := self.sentence.at(progress):
+            parts.append(weight * criterion(module(batch.batch), batch.blocks))
+        if transformer is not None and (weight := self.word.at(progress)):
+            words, blocks = self._some_words(batch, epoch)
+            if len(words):
+                vectors = functional.normalize(transformer.word_vectors(batch.batch.projections[words]), dim=1)
+                parts.append(weight * criterion(vectors, blocks))
+        if transformer is not None and module.masked_head is not None and (weight := self.masked.at(progress)):
+            encoded = transformer.encode_words(batch.batch, hidden=batch.hidden)
+            own = transformer.word_vectors(batch.batch.projections)
+            parts.append(weight * module.masked_head(encoded, own, batch.batch.words, batch.hidden))
+        if not parts:  # a weight may pass through zero
+            parts = [parameter.sum() * 0.0 for parameter in module.parameters() if parameter.requires_grad]
+        return torch.stack(parts).sum()
+
+    def _criterion(self) -> BlockLoss:
+        if self.loss == "infonce":
+            return InfoNCELoss(self.temperature)
+        others: dict[str, type[BlockLoss]] = {
+            "bxent": SimilarityBXENT,
+            "proximity": CosineProximityLoss,
+            "vmf": VonMisesFisherLoss,
+        }
+        return others[self.loss]()
+
+    def _some_words(self, batch: ParagraphBatch, epoch: int) -> tuple[Tensor, Tensor]:
+        """Choose words, each in one of its sentences: a word that is in two would be told to be unlike itself."""
+        words, blocks = (part.cpu().numpy() for part in word_blocks(batch.batch.words))
+        order = np.random.default_rng((self.seed, epoch, batch.number)).permutation(len(words))
+        _, first = np.unique(words[order], return_index=True)
+        chosen = order[np.sort(first)[:_WORDS_OF_HEAD]]
+        device = batch.batch.words.device
+        return torch.from_numpy(words[chosen]).to(device), torch.from_numpy(blocks[chosen]).to(device)
+
+
+def sentence_objective(estimator: Any, seed: int) -> SentenceObjective:
+    """Say what ``fit`` learns by.
+
+    Parameters
+    ----------
+    estimator : SGNNSentenceEncoder
+        Its parameters count.
+    seed : int
+        Of the choice of words.
+
+    Returns
+    -------
+    SentenceObjective
+        The objective.
+    """
+    weights = (estimator.sentence_weight, estimator.word_weight, estimator.masked_weight)
+    pairs = (weight if isinstance(weight, tuple | list) else (weight, weight) for weight in weights)
+    sentence, word, masked = (Fade(float(start), float(end)) for start, end in pairs)
+    return SentenceObjective(estimator.loss, float(estimator.temperature), sentence, word, masked, seed)

@@ -1,0 +1,237 @@
+"""Training a sentence encoder's net, with scores, checkpoints and a way back to the best weights."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from skorch.callbacks import Callback
+from torch import Tensor
+
+from sklearn_hashnlp.estimators._sentence_net import EpochsOfParagraphs, SentenceNet
+from sklearn_hashnlp.estimators._sentence_objective import SentenceObjective
+
+
+@dataclass
+class Course:
+    """Where a training is: what a checkpoint holds beside weights and optimiser.
+
+    Parameters
+    ----------
+    epoch, batch : int
+        The next batch: its epoch, counted from 0 within this training, and its place.
+    losses, sizes : list of float, list of int
+        Of the batches of this epoch that are done.
+    best_score : float or None
+        Of what ``monitor`` said so far.
+    best_weights : dict of str to Tensor
+        With it.
+    """
+
+    epoch: int = 0
+    batch: int = 0
+    losses: list[float] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    best_score: float | None = None
+    best_weights: dict[str, Tensor] = field(default_factory=dict)
+
+    def note(self, score: float, net: SentenceNet) -> None:
+        """Keep the weights if no score was better.
+
+        Parameters
+        ----------
+        score : float
+            Of the weights as they are.
+        net : SentenceNet
+            Has them.
+        """
+        if self.best_score is None or score > self.best_score:
+            self.best_score, self.best_weights = score, trained_weights(net)
+
+
+@dataclass(frozen=True)
+class SentencePlan:
+    """How to train.
+
+    Parameters
+    ----------
+    objective : SentenceObjective
+        What to learn by.
+    learning_rate : float
+        Step size.
+    decays : bool
+        Whether it falls linearly to zero.
+    max_epochs : int
+        Passes, those before an interruption among them.
+    max_time : float or None
+        Seconds after which to end.
+    log_every : int or None
+        Steps after which the loss, and the monitor's score, are noted.
+    monitor : callable or None
+        Gives the score of the model as it is.
+    checkpoint : callable or None
+        Saves the model as it is.
+    checkpoint_every : float
+        Seconds between checkpoints.
+    callbacks : tuple
+        More skorch callbacks.
+    verbose : int
+        0 is silent.
+    """
+
+    objective: SentenceObjective
+    learning_rate: float
+    decays: bool
+    max_epochs: int
+    max_time: float | None
+    log_every: int | None
+    monitor: Callable[[], float] | None
+    checkpoint: Callable[[], None] | None
+    checkpoint_every: float
+    callbacks: tuple[Any, ...]
+    verbose: int
+
+
+def train_sentences(
+    net: SentenceNet, paragraphs: EpochsOfParagraphs, plan: SentencePlan, course: Course, log: list[dict[str, Any]]
+) -> None:
+    """Train a net, and leave nothing on it that only training needs but the optimiser and the callbacks.
+
+    Parameters
+    ----------
+    net : SentenceNet
+        An initialised net; its optimiser goes on with what it has gathered.
+    paragraphs : EpochsOfParagraphs
+        What to learn from, beginning where ``course`` is.
+    plan : SentencePlan
+        How.
+    course : Course
+        Where the training is; kept up to date.
+    log : list of dict
+        What is noted is added to it.
+
+    Raises
+    ------
+    ValueError
+        If training diverges.
+    """
+    started = time.perf_counter()
+    net.lr, net.verbose, net.decays = plan.learning_rate, plan.verbose, plan.decays
+    net.max_epochs, net.n_epochs = plan.max_epochs - course.epoch, plan.max_epochs
+    net.objective, net.paragraphs = plan.objective, paragraphs
+    net.callbacks = [("course", KeepCourse(course, plan, log)), *plan.callbacks]
+    net.initialize_callbacks()
+    net.deadline = None if plan.max_time is None else started + plan.max_time
+    try:
+        net.partial_fit(paragraphs)
+    finally:
+        net.deadline = None
+        del net.objective, net.paragraphs  # the text is not to outlive its training
+    if course.best_weights:
+        load_trained_weights(net, course.best_weights)
+    net.module_.eval()
+
+
+class KeepCourse(Callback):  # type: ignore[misc]  # skorch has no types
+    """Note where the training is, score it, and save it from time to time.
+
+    Parameters
+    ----------
+    course : Course
+        Kept up to date.
+    plan : SentencePlan
+        When to do what.
+    log : list of dict
+        Added to.
+    """
+
+    def __init__(self, course: Course, plan: SentencePlan, log: list[dict[str, Any]]) -> None:
+        self.course = course
+        self.plan = plan
+        self.log = log
+
+    def on_train_begin(self, _net: Any, **_: Any) -> None:
+        """Begin to count the seconds."""
+        self._saved = time.perf_counter()
+
+    def on_epoch_begin(self, net: Any, **_: Any) -> None:
+        """Remember the batches before an interruption."""
+        for loss, size in zip(self.course.losses, self.course.sizes, strict=True):
+            net.history[-1]["batches"].append({"train_loss": loss, "train_batch_size": size})
+
+    def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **_: Any) -> None:
+        """Note a step."""
+        course, done = self.course, net.history[-1]["batches"][-1]
+        course.losses.append(done["train_loss"])
+        course.sizes.append(done["train_batch_size"])
+        course.batch = batch.number + 1
+        if self.plan.log_every is not None and course.batch % self.plan.log_every == 0:
+            self._note(net)
+        if self.plan.checkpoint is not None and time.perf_counter() - self._saved >= self.plan.checkpoint_every:
+            self._save()
+
+    def on_epoch_end(self, net: Any, **_: Any) -> None:
+        """Turn to the next epoch."""
+        course = self.course
+        if course.batch < net.paragraphs.n_batches:
+            return  # the time was over
+        if self.plan.log_every is None or course.batch % self.plan.log_every:
+            self._note(net)
+        course.epoch, course.batch, course.losses, course.sizes = course.epoch + 1, 0, [], []
+        if self.plan.checkpoint is not None:
+            self._save()
+
+    def _save(self) -> None:
+        assert self.plan.checkpoint is not None
+        self.plan.checkpoint()
+        self._saved = time.perf_counter()
+
+    def _note(self, net: SentenceNet) -> None:
+        course, every = self.course, self.plan.log_every or len(self.course.losses)
+        recent = slice(-((course.batch - 1) % every + 1), None)
+        losses, sizes = course.losses[recent], course.sizes[recent]
+        mean = sum(loss * size for loss, size in zip(losses, sizes, strict=True)) / sum(sizes)
+        entry: dict[str, Any] = {"stage": "sentences", "epoch": course.epoch + 1, "step": course.batch}
+        entry["train_loss"] = mean
+        if self.plan.monitor is not None:
+            net.module_.eval()
+            entry["score"] = float(self.plan.monitor())
+            course.note(entry["score"], net)
+        self.log.append(entry)
+        if self.plan.verbose > 1:
+            print(", ".join(f"{key} {value:.5g}" if key != "stage" else value for key, value in entry.items()))
+
+
+def trained_weights(net: SentenceNet) -> dict[str, Tensor]:
+    """Copy what training changes.
+
+    Parameters
+    ----------
+    net : SentenceNet
+        The net.
+
+    Returns
+    -------
+    dict of str to Tensor
+        The parameters that have gradients, by name.
+    """
+    return {name: value.detach().clone() for name, value in net.module_.named_parameters() if value.requires_grad}
+
+
+def load_trained_weights(net: SentenceNet, weights: dict[str, Tensor]) -> None:
+    """Put back what :func:`trained_weights` gave.
+
+    Parameters
+    ----------
+    net : SentenceNet
+        The same net, or one of the same kind.
+    weights : dict of str to Tensor
+        Them.
+    """
+    parameters = dict(net.module_.named_parameters())
+    with torch.no_grad():
+        for name, value in weights.items():
+            parameters[name].copy_(value)
