@@ -65,7 +65,7 @@ class CachedProjections:
         self._projector = clone(projector).set_params(n_jobs=1)
         self.n_features = int(projector.n_projections) * int(projector.n_bits)
         self.n_kept = min(len(words), max_bytes // (4 * self.n_features))
-        kept = np.sort(np.argsort(-np.asarray(counts), kind="stable")[: self.n_kept])
+        kept = np.argsort(-np.asarray(counts), kind="stable")[: self.n_kept]
         self._places = np.full(len(words), -1, dtype=np.int32)
         self._places[kept] = np.arange(self.n_kept, dtype=np.int32)
         self._kept = np.empty((self.n_kept, self.n_features), dtype=np.float32)

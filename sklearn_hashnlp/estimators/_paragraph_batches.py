@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from time import perf_counter
 from typing import NamedTuple
 
@@ -155,17 +156,14 @@ class ParagraphBatches:
         waiting: deque[Future[ParagraphBatch]] = deque()
         with ThreadPoolExecutor(n_threads, thread_name_prefix="hashnlp-batches") as pool:
             try:
-                while True:
-                    while len(waiting) < 2 * n_threads and (number := next(numbers, None)) is not None:
-                        waiting.append(submit(pool, self.make, number))
-                    if not waiting:
-                        return
+                waiting += [submit(pool, self.make, number) for number in islice(numbers, 2 * n_threads)]
+                while waiting:
                     asked = perf_counter()
                     made = waiting.popleft().result()
-                    came = perf_counter()
-                    self.waited += came - asked
+                    self.waited += perf_counter() - asked
+                    waiting += [submit(pool, self.make, number) for number in islice(numbers, 1)]
                     yield made
-                    del made  # the next one is waited for, and this one may be gone
+                    del made  # while the next one is waited for, this one may be gone
                     self.total = before + perf_counter() - begin
             finally:
                 for future in waiting:

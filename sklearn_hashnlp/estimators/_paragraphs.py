@@ -114,11 +114,9 @@ def read_paragraphs(
     values, lengths = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
     n_sentences: list[int] = []
     longest = 0
-    first = 0
     for paragraphs in _chunks(_sentences_of(X, split, caller)):
         texts = [sentence for paragraph in paragraphs for sentence in paragraph]
-        words, rows = number_words(texts, first=first, featurizer=featurizer, caller=caller)
-        first += len(texts)
+        words, rows = number_words(texts, first=0, featurizer=featurizer, caller=caller)
         # A word that is not there yet gets the next number.
         places = np.fromiter((numbers.setdefault(word, len(numbers)) for word in words), np.int32, len(words))
         kept, kept_lengths = _cut(rows, max_words)

@@ -165,6 +165,18 @@ def test_sentences_of_like_length_share_a_batch():
     assert n_words < least < sum(sizes) < 1.1 * least
 
 
+def test_batches_of_two_neighbourhoods_have_like_lengths_too(monkeypatch):
+    monkeypatch.setattr(_paragraph_batches, "_WINDOW", 2.5)  # every other batch is of two neighbourhoods
+    lengths = np.tile([1, 9], 800)
+    sentences = Ragged(np.zeros(lengths.sum(), dtype=np.int32), np.cumsum([0, *lengths]))
+    batches = list(batches_of(Paragraphs(WORDS, sentences, np.arange(1601)), batch_size=16))
+    there = [(made.batch.words >= 0).sum(dim=1).unique() for made in batches]
+    n_neighbourhoods = 1600 // 40
+    assert len(batches) == 100
+    # In each of them there is one place at most where short ones end and long ones begin, or the other way about.
+    assert sum(len(found) > 1 for found in there) <= n_neighbourhoods
+
+
 def test_batches_come_in_no_order_of_length():
     paragraphs = random_paragraphs(4000)
     longest = np.array([made.batch.words.shape[1] for made in batches_of(paragraphs, batch_size=64)], dtype=float)
@@ -226,10 +238,10 @@ def test_batches_are_prepared_ahead_but_not_too_far(n_jobs):
     batches = iter(batches_of(projections=counting, n_jobs=n_jobs))
     next(batches)
     deadline = time.monotonic() + 20
-    while counting.n_asked < 2 * n_jobs and time.monotonic() < deadline:
+    while counting.n_asked < 1 + 2 * n_jobs and time.monotonic() < deadline:
         time.sleep(0.005)
     time.sleep(0.05)
-    assert counting.n_asked == 2 * n_jobs
+    assert counting.n_asked == 1 + 2 * n_jobs
     batches.close()
     assert threading.current_thread() not in counting.threads
     assert len(counting.threads) <= n_jobs
@@ -253,8 +265,32 @@ def test_threads_end_when_the_batches_are_abandoned(n_jobs):
     for made in batches_of(projections=counting, n_jobs=n_jobs):
         if made.number == 3:
             break
-    assert counting.n_asked <= 4 + 2 * n_jobs
+    assert 4 <= counting.n_asked <= 4 + 2 * n_jobs
     assert not any(thread.is_alive() for thread in counting.threads)
+
+
+class Held(Counting):
+    """The second and later ones are held up until they are let go."""
+
+    def __init__(self):
+        super().__init__()
+        self.let_go = threading.Event()
+
+    def rows(self, numbers):
+        rows = super().rows(numbers)
+        if self.n_asked > 1:
+            self.let_go.wait(20)
+        return rows
+
+
+def test_batches_that_nobody_began_are_not_made_any_more():
+    held = Held()
+    batches = iter(batches_of(projections=held))
+    next(batches)
+    threading.Timer(0.2, held.let_go.set).start()
+    batches.close()
+    assert held.n_asked == 2
+    assert not any(thread.is_alive() for thread in held.threads)
 
 
 class Slow(Counting):
@@ -276,7 +312,7 @@ def test_waiting_is_measured():
     assert 0.007 * len(EPOCH) < batches.waited <= batches.total
     waited, total = batches.waited, batches.total
     for made in batches:  # each batch is there before it is asked for, but for the first
-        while slow.n_made < len(EPOCH) + min(made.number + 2, len(EPOCH)):
+        while slow.n_made < len(EPOCH) + min(made.number + 3, len(EPOCH)):
             time.sleep(0.001)
     assert 0.009 < batches.waited - waited < 0.5 * waited
     assert batches.total - total > 0.009 * len(EPOCH)
