@@ -59,7 +59,7 @@ class EpochsOfParagraphs(Dataset):  # type: ignore[misc]  # skorch has no types
 
     def __iter__(self) -> Iterator[ParagraphBatch]:
         batches = self.make_batches(self.epoch, self.first)
-        self.n_batches = len(batches)
+        self.n_batches = self.first + len(batches)
         started = time.perf_counter()
         try:
             yield from batches
