@@ -21,11 +21,11 @@ def context_targets(
     paragraphs: Paragraphs,
     *,
     n_components: int,
-    window: int = 2,
+    window: int = 5,
     min_count: int = 3,
     n_contexts: int = 20_000,
     smoothing: float = 0.75,
-    power: float = 0.5,
+    power: float = 0.25,
     seed: int = 0,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
     r"""Give words that stand among the same words similar vectors.
@@ -44,7 +44,7 @@ def context_targets(
         The text.
     n_components : int
         Length of a vector. Where the text gives fewer dimensions, the others are zero.
-    window : int, default=2
+    window : int, default=5
         How far a context reaches to each side, in words.
     min_count : int, default=3
         Rarer words get no vector, and are no contexts.
@@ -52,8 +52,8 @@ def context_targets(
         So many of the most frequent words are contexts.
     smoothing : float, default=0.75
         Context distribution smoothing, alpha: below 1, rare contexts count for less.
-    power : float, default=0.5
-        Exponent p of the singular values.
+    power : float, default=0.25
+        Exponent p of the singular values: below 1, the rarer directions count for more.
     seed : int, default=0
         Of the decomposition.
 

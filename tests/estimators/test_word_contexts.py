@@ -105,7 +105,7 @@ def test_fewer_components_are_the_greatest():
     topics = np.random.default_rng(0).permutation(60).reshape(6, 10)
     rng = np.random.default_rng(1)
     sentences = [rng.choice(topics[number % 6], 8).tolist() for number in range(600)]
-    numbers, targets, _ = context_targets(paragraphs_of(sentences, 60), n_components=6)
+    numbers, targets, _ = context_targets(paragraphs_of(sentences, 60), n_components=6, window=2, power=0.5)
     _, information = slow_information(sentences, window=2, min_count=3, n_contexts=20_000, smoothing=0.75)
     rows = np.zeros((60, 60))
     for (word, context), value in information.items():
