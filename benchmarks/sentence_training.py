@@ -1,0 +1,60 @@
+"""Sentence encoders that are trained once and kept, and what their training was like."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import sentence_tasks
+from sentence_tasks import Pairs
+
+from sklearn_hashnlp.estimators import SGNNSentenceEncoder
+
+
+def train_encoder(
+    paragraphs: Sequence[str], settings: dict[str, Any], *, seed: int, folder: Path, watched: Pairs | None
+) -> tuple[SGNNSentenceEncoder, dict[str, Any] | None]:
+    """Train an encoder, or go on with the one in the folder.
+
+    Parameters
+    ----------
+    paragraphs : sequence of str
+        What to learn from.
+    settings : dict
+        Of the encoder.
+    seed : int
+        Of everything.
+    folder : Path
+        Where it is kept.
+    watched : Pairs or None
+        The pairs by whose rank correlation the best weights are chosen; None takes the last ones.
+
+    Returns
+    -------
+    encoder : SGNNSentenceEncoder
+        Trained.
+    training : dict or None
+        Seconds, the share of them in which a step waited for its batch, parameters, and the curve; None if the folder
+        held something, so that the seconds would be of a part only.
+    """
+    is_new = not folder.exists()
+    # Without a second stage there is no training to take up, and an encoder is soon made again.
+    kept = {} if settings.get("max_epochs") == 0 else {"checkpoint_dir": folder, "resume": True}
+    start = time.perf_counter()
+    encoder = SGNNSentenceEncoder(
+        **settings,
+        monitor=None if watched is None else lambda model: sentence_tasks.correlation(model, watched),
+        **kept,
+        random_state=seed,
+        verbose=2,
+    ).fit(paragraphs)
+    if not is_new:
+        return encoder, None
+    return encoder, {
+        "seconds": time.perf_counter() - start,
+        "waiting share": encoder.waiting_share_,
+        "parameters": encoder.n_parameters_,
+        "log": encoder.log_,
+    }
