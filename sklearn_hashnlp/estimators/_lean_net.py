@@ -134,7 +134,7 @@ class LeanNet(NeuralNet):  # type: ignore[misc]  # skorch has no types
         records: list[dict[str, Any]] = self.history[-1]["batches"]
         n_batches, waiting = 0, []
         for batch, take_step in self.steps(iterator, training, partial(step_fn, **fit_params)):
-            records.append({f"{prefix}_batch_size": len(batch[0])})
+            records.append({f"{prefix}_batch_size": self.n_rows(batch)})
             for hook in before:
                 hook(self, batch=batch, training=training)
             step = take_step()
@@ -149,6 +149,21 @@ class LeanNet(NeuralNet):  # type: ignore[misc]  # skorch has no types
                 break
         self._record(records, waiting, training)
         self.history.record(f"{prefix}_batch_count", n_batches)
+
+    def n_rows(self, batch: Any) -> int:
+        """Tell how much a batch counts in the means of an epoch.
+
+        Parameters
+        ----------
+        batch : tuple
+            A batch.
+
+        Returns
+        -------
+        int
+            Rows of its first part.
+        """
+        return len(batch[0])
 
     def steps(
         self, iterator: Any, training: bool, step_fn: Callable[[Any], dict[str, Any]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.datasets import stream_paragraphs
+from sklearn_hashnlp.estimators._level_of_user import level_of_user
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.text import CharNgramFeaturizer
 from sklearn_hashnlp.text._documents import as_documents, check_encodable
@@ -128,7 +128,7 @@ def read_paragraphs(
         warnings.warn(
             f"{caller}: the longest sentence has {longest:,} words; of each only the first {max_words:,} are read. Set "
             "max_words, or a sentence_splitter that cuts them.",
-            stacklevel=_level_of_user(),
+            stacklevel=level_of_user(),
         )
     counts = np.array(n_sentences, dtype=np.int64)
     return _assemble(list(numbers), np.concatenate(values), np.concatenate(lengths), counts, max_sentences)
@@ -243,11 +243,3 @@ def _chunks(paragraphs: Iterable[list[str]]) -> Iterator[list[list[str]]]:
             chunk, size = [], 0
     if chunk:
         yield chunk
-
-
-def _level_of_user() -> int:
-    """Tell how far up from the caller of this the nearest call is that is not this package's or scikit-learn's."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in {"sklearn_hashnlp", "sklearn"}:
-        frame, level = frame.f_back, level + 1
-    return level

@@ -105,5 +105,5 @@ def sentence_architecture(estimator: Any) -> dict[str, Any]:
         },
         "spelling_width": int(estimator.spelling_width),
         "context_share": share,
-        "masked_words": bool(share > 0 and (masked if isinstance(masked, int | float) else any(masked))),
+        "masked_words": bool(share > 0 and (any(masked) if isinstance(masked, tuple | list) else masked)),
     }

@@ -133,6 +133,21 @@ class SentenceNet(LeanNet):
         """
         return dataset
 
+    def n_rows(self, batch: ParagraphBatch) -> int:
+        """Tell how much a batch counts in the mean loss of an epoch.
+
+        Parameters
+        ----------
+        batch : ParagraphBatch
+            A batch.
+
+        Returns
+        -------
+        int
+            Its sentences.
+        """
+        return len(batch.blocks)
+
     def progress(self, batch: ParagraphBatch) -> float:
         """Tell how much of the training is done before a batch.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, Final
@@ -71,15 +72,27 @@ def check_sentence_parameters(estimator: Any) -> None:
     """
     name = type(estimator).__name__
     check_callbacks(estimator)
+    weighs_anything = False
     for parameter in _WEIGHTS:
         weight = getattr(estimator, parameter)
-        if isinstance(weight, tuple | list) and not (
-            len(weight) == 2 and all(isinstance(part, Real) and float(part) >= 0 for part in weight)
-        ):
+        parts = weight if isinstance(weight, tuple | list) else (weight, weight)
+        if len(parts) != 2 or not all(isinstance(part, Real) and 0 <= float(part) < math.inf for part in parts):
             raise ValueError(
                 f"The {parameter!r} parameter of {name} must be a number, or (first, last), two numbers of at least 0. "
                 f"Got {weight!r} instead."
             )
+        weighs_anything |= any(parts)
+    if not weighs_anything:
+        raise ValueError(
+            f"{name} needs a head: one of {', '.join(_WEIGHTS)} must be more than 0. To leave the second stage "
+            "out, set max_epochs=0."
+        )
+    pair = estimator.ngram_range
+    if len(pair) != 2 or not all(isinstance(n, Integral) for n in pair) or not 1 <= pair[0] <= pair[1]:
+        raise ValueError(
+            f"The 'ngram_range' parameter of {name} must be a pair (min_n, max_n) of integers with "
+            f"1 <= min_n <= max_n. Got {pair!r} instead."
+        )
     if estimator.width % estimator.n_heads:
         raise ValueError(
             f"The 'width' parameter of {name} must be a multiple of n_heads={estimator.n_heads}. Got "

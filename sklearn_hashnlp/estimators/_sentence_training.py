@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -39,7 +40,7 @@ class Course:
     best_weights: dict[str, Tensor] = field(default_factory=dict)
 
     def note(self, score: float, net: SentenceNet) -> None:
-        """Keep the weights if no score was better.
+        """Keep the weights if no score was as good; one that is not a number is none.
 
         Parameters
         ----------
@@ -48,7 +49,7 @@ class Course:
         net : SentenceNet
             Has them.
         """
-        if self.best_score is None or score > self.best_score:
+        if not math.isnan(score) and (self.best_score is None or score > self.best_score):
             self.best_score, self.best_weights = score, trained_weights(net)
 
 
@@ -176,10 +177,10 @@ class KeepCourse(Callback):  # type: ignore[misc]  # skorch has no types
     def on_epoch_end(self, net: Any, **_: Any) -> None:
         """Turn to the next epoch."""
         course = self.course
-        if course.batch < net.paragraphs.n_batches:
-            return  # the time was over
         if self.plan.log_every is None or course.batch % self.plan.log_every:
             self._note(net)
+        if course.batch < net.paragraphs.n_batches:
+            return  # the time was over
         course.epoch, course.batch, course.losses, course.sizes = course.epoch + 1, 0, [], []
         if self.plan.checkpoint is not None:
             self._save()

@@ -15,7 +15,7 @@ import torch
 
 from sklearn_hashnlp._sklearn import fit_context
 from sklearn_hashnlp.estimators._cached_projections import CachedProjections
-from sklearn_hashnlp.estimators._common_directions import common_directions
+from sklearn_hashnlp.estimators._first_stage import first_stage
 from sklearn_hashnlp.estimators._paragraph_batches import ParagraphBatches
 from sklearn_hashnlp.estimators._paragraphs import Paragraphs, read_paragraphs
 from sklearn_hashnlp.estimators._sentence_architecture import sentence_architecture
@@ -28,14 +28,11 @@ from sklearn_hashnlp.estimators._sentence_training import Course, SentencePlan, 
 from sklearn_hashnlp.estimators._trained_sentence_encoder import TrainedSentenceEncoder
 from sklearn_hashnlp.estimators._training import plain_torch, resolve_device, torch_seed
 from sklearn_hashnlp.estimators._training_settings import draw_seeds
-from sklearn_hashnlp.estimators._word_contexts import context_targets
 from sklearn_hashnlp.estimators._word_frequencies import WordFrequencies
-from sklearn_hashnlp.estimators._word_stage import learn_words
 from sklearn_hashnlp.persistence import save_model
 from sklearn_hashnlp.text import split_sentences
 
 _HIDDEN_SHARE = 0.15  # of the places whose words are guessed
-_MOST_WORDS = 100_000  # whose projections are held at once
 
 
 class SGNNSentenceEncoder(TrainedSentenceEncoder):
@@ -158,7 +155,8 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
     In ``fit`` the words of the text are counted and their vectors computed; none of it stays. What stays of single
     words is how rare they are, as counts by hash.
 
-    An interrupt (Ctrl-C) ends ``fit`` early but in good order, with a warning: the encoder is the one reached so far.
+    An interrupt (Ctrl-C) in the second stage ends ``fit`` early but in good order, with a warning: the encoder is the
+    one reached so far.
 
     References
     ----------
@@ -306,24 +304,10 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         paragraphs = self._read(X)
         if interrupted is not None:
             return self._take_up(interrupted, paragraphs)
-        seeds = draw_seeds(self.random_state)
-        reader = SentenceReader(
-            int(self.n_projections),
-            int(self.n_bits),
-            (int(self.ngram_range[0]), int(self.ngram_range[1])),
-            seeds.hash,
-            WordFrequencies.count(paragraphs),
-        )
-        with plain_torch(device):
-            net = make_sentence_net(sentence_architecture(self), device)
-            with torch_seed(seeds.module, device):
-                net.initialize()
-        self.log_, self.waiting_share_, self._seeds = [], 0.0, seeds
-        self._trained_on, self._course = paragraphs.digest(), Course()
-        self._hold(net, reader, [])
-        projections = self._projections(paragraphs)
-        self._score("untrained")
-        self._learn_words(paragraphs, projections)
+        projections = self._begin(paragraphs, device)
+        self._course = Course()
+        if self.checkpoint_dir is not None:
+            self._save()
         return self._train(paragraphs, projections, self._course)
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
@@ -351,13 +335,11 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         TypeError, ValueError, RuntimeError, OSError
             As in ``fit``.
         """
-        if not hasattr(self, "net_"):
-            parameters = self.get_params(deep=False) | {"max_epochs": 0, "checkpoint_dir": None, "resume": False}
-            first = type(self)(**parameters).fit(X)
-            self.__dict__.update({name: value for name, value in vars(first).items() if name not in parameters})
         check_sentence_parameters(self)
+        device = resolve_device(self.device, caller=type(self).__name__)
         paragraphs = self._read(X)
-        return self._train(paragraphs, self._projections(paragraphs), None)
+        projections = self._projections(paragraphs) if hasattr(self, "net_") else self._begin(paragraphs, device)
+        return self._train(paragraphs, projections, None)
 
     def _read(self, X: Any) -> Paragraphs:
         name = type(self).__name__
@@ -373,38 +355,42 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
             raise ValueError(f"{name}: there is no word in X to learn from.")
         return paragraphs
 
+    def _begin(self, paragraphs: Paragraphs, device: str) -> CachedProjections:
+        """Make a fresh net, and learn what does not need the order of words."""
+        seeds = draw_seeds(self.random_state)
+        reader = SentenceReader(
+            int(self.n_projections),
+            int(self.n_bits),
+            (int(self.ngram_range[0]), int(self.ngram_range[1])),
+            seeds.hash,
+            WordFrequencies.count(paragraphs),
+        )
+        with plain_torch(device):
+            net = make_sentence_net(sentence_architecture(self), device)
+            with torch_seed(seeds.module, device):
+                net.initialize()
+        self.log_, self.waiting_share_, self._seeds = [], 0.0, seeds
+        self._trained_on, self._course = paragraphs.digest(), None
+        self._hold(net, reader, [])
+        projections = self._projections(paragraphs)
+        self._score("untrained")
+        with plain_torch(device):
+            first_stage(
+                net.module_.network,
+                paragraphs,
+                reader,
+                projections,
+                word_epochs=int(self.word_epochs),
+                n_common=int(self.n_common),
+                seed=seeds.split,
+                verbose=int(self.verbose),
+            )
+        self._score("words")
+        return projections
+
     def _projections(self, paragraphs: Paragraphs) -> CachedProjections:
         counts = np.bincount(paragraphs.sentences.values, minlength=len(paragraphs.words))
         return CachedProjections(paragraphs.words, counts, self._reader.featurizer, self._reader.projector)
-
-    def _learn_words(self, paragraphs: Paragraphs, projections: CachedProjections) -> None:
-        """Learn what does not need the order of words: their vectors, and what all sentences share."""
-        network, seed = self.net_.module_.network, self._seeds.split
-        with plain_torch(torch.device(self.net_.device).type):
-            if network.transformer is not None and self.word_epochs:
-                numbers, targets, counts = context_targets(
-                    paragraphs, n_components=network.transformer.width, seed=seed
-                )
-                most = np.sort(np.argsort(-counts, kind="stable")[:_MOST_WORDS])
-                if len(most):
-                    learn_words(
-                        network.transformer,
-                        projections.rows(numbers[most]),
-                        targets[most],
-                        counts[most],
-                        n_epochs=int(self.word_epochs),
-                        seed=seed,
-                        verbose=int(self.verbose),
-                    )
-            if network.spelling is not None and self.n_common:
-                network.common = common_directions(
-                    network,
-                    paragraphs.sentences,
-                    self._reader.weights(paragraphs.words),
-                    projections,
-                    int(self.n_common),
-                )
-        self._score("words")
 
     def _score(self, stage: str) -> None:
         if self.monitor is not None:
@@ -423,7 +409,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         self.log_, self.waiting_share_, self._seeds = model.log_, model.waiting_share_, model._seeds
         self._trained_on, self._course = model._trained_on, model._course
         self._hold(model.net_, model._reader, model.history_)
-        if self._course is None or self._course.epoch >= self.max_epochs:
+        if self._course is None:
             return self
         return self._train(paragraphs, self._projections(paragraphs), self._course)
 
@@ -432,8 +418,10 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
     ) -> SGNNSentenceEncoder:
         net, streams = self.net_, course is None
         course = Course() if course is None else course
-        if not streams and self.max_epochs == 0:
-            return self._finished()
+        learns = any(parameter.requires_grad for parameter in net.module_.network.parameters())
+        if not learns or (not streams and self.max_epochs == 0):
+            self._course = None
+            return self if streams else self._finished()
         n_before = len(net.history)
         seed = self._seeds.of_order(n_before) if streams else self._seeds.order
         weights = self._reader.weights(paragraphs.words)
@@ -467,6 +455,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         )
         with plain_torch(torch.device(net.device).type):
             train_sentences(net, epochs, plan, course, self.log_)
+        self._course = None  # there is nothing left to be taken up
         self.waiting_share_ = epochs.waited / epochs.total if epochs.total else 0.0
         self._hold(net, self._reader, self.history_)
         # Whoever has put a handler of their own in the place of Python's knows of the interrupt already.
@@ -476,8 +465,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         return self if streams else self._finished()
 
     def _finished(self) -> SGNNSentenceEncoder:
-        """End a training: there is nothing left to be taken up."""
-        self._course = None
+        """Save what the last checkpoint has not."""
         if self.checkpoint_dir is not None:
             self._save()
         return self
@@ -492,7 +480,8 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         model._trained_on, model._course = self._trained_on, self._course
         was_training = self.net_.module_.training
         model._hold(self.net_, self._reader, list(self.history_))
-        save_model(model, self.checkpoint_dir, training_state=True)
+        trains_on = self._course is not None or bool(self.net_.optimizer_.state)
+        save_model(model, self.checkpoint_dir, training_state=trains_on)
         self.net_.module_.train(was_training)
 
     def __sklearn_tags__(self) -> Any:

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.estimators._encode_sentences import encode_sentences
+from sklearn_hashnlp.estimators._level_of_user import level_of_user
 from sklearn_hashnlp.estimators._sentence_net import SentenceNet
 from sklearn_hashnlp.estimators._sentence_reader import SentenceReader
 from sklearn_hashnlp.estimators._sentence_state import (
@@ -79,7 +80,7 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             warnings.warn(
                 f"{name}: the longest text has {longest:,} words; of each only the first {self.max_words:,} are read. "
                 "Set max_words, or split texts into sentences and take the mean of their vectors.",
-                stacklevel=2,
+                stacklevel=level_of_user(),
             )
         return np.concatenate(parts) if parts else np.empty((0, self._n_features_out), dtype=np.float32)
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sklearn_hashnlp.estimators._cached_projections import CachedProjections
 from sklearn_hashnlp.nn import RowwiseAdagrad, SGNNTransformer
 
 _BATCH = 512
@@ -18,7 +19,8 @@ _POWER = 0.5  # of a word's count, for how often it is drawn
 
 def learn_words(
     transformer: SGNNTransformer,
-    projections: NDArray[np.float32],
+    projections: CachedProjections,
+    numbers: NDArray[np.int64],
     targets: NDArray[np.float32],
     counts: NDArray[np.int64],
     *,
@@ -35,8 +37,10 @@ def learn_words(
     ----------
     transformer : SGNNTransformer
         Its linear layer and its tables learn.
-    projections : ndarray of float32 of shape (n_words, n_features)
-        The words.
+    projections : CachedProjections
+        Of all words.
+    numbers : ndarray of int64 of shape (n_words,)
+        Which of them are to be learned.
     targets : ndarray of float32 of shape (n_words, width)
         Unit vectors, which are learned at the length sqrt(width).
     counts : ndarray of int64 of shape (n_words,)
@@ -64,7 +68,7 @@ def learn_words(
         transformer.tables.requires_grad_(True)
         optimizers.append(RowwiseAdagrad(transformer.tables.parameters(), lr=_STEP_OF_TABLES * scale))
     steps = [optimizer.param_groups[0]["lr"] for optimizer in optimizers]
-    inputs, outputs = torch.from_numpy(projections), torch.from_numpy(targets)
+    outputs = torch.from_numpy(targets)
     device = transformer.linear.weight.device
     distances = []
     for epoch in range(n_epochs):
@@ -73,7 +77,8 @@ def learn_words(
             optimizer.param_groups[0]["lr"] = step * (1 - epoch / n_epochs)
         drawn = torch.from_numpy(generator.choice(len(share), size=len(share), p=share))
         for words in torch.split(drawn, _BATCH):
-            vectors = transformer.word_vectors(inputs[words].to(device))
+            rows = projections.rows(numbers[words.numpy()])
+            vectors = transformer.word_vectors(torch.from_numpy(rows).to(device))
             loss = (vectors / scale - outputs[words].to(device)).square().sum(dim=1).mean()
             for optimizer in optimizers:
                 optimizer.zero_grad()
