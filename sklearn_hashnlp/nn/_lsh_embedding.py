@@ -102,7 +102,7 @@ class LSHEmbedding(nn.Module):
                 f"LSHEmbedding: {self.n_tables} tables of {self.table_bits} bits need projections of {n_bits} columns "
                 f"or more, got {projections.shape[1]}. Take fewer or smaller tables."
             )
-        bits = (projections[:, :n_bits] > 0).view(-1, self.n_tables, self.table_bits)
+        bits = (projections[:, :n_bits] > 0).reshape(-1, self.n_tables, self.table_bits)
         places = torch.arange(self.table_bits - 1, -1, -1, device=bits.device)
         first = torch.arange(self.n_tables, device=bits.device) << self.table_bits
         return (bits << places).sum(dim=2) + first

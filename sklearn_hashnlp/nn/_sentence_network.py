@@ -12,6 +12,8 @@ from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer
 from sklearn_hashnlp.nn._word_batch import WordBatch
 from sklearn_hashnlp.nn._word_pooling import WordPooling
 
+_NOTHING = 1e-5  # length, beside that of one, up to which a vector may be rounding
+
 
 class SentenceNetwork(nn.Module):
     """Make unit vectors of sentences of two parts: what the words look like, and what a Transformer makes of them.
@@ -155,7 +157,9 @@ class SentenceNetwork(nn.Module):
         """
         if not len(self.common):
             return spelled
-        return functional.normalize(spelled - spelled @ self.common.T @ self.common, dim=1)
+        rest = spelled - spelled @ self.common.T @ self.common
+        # What rounding leaves of nothing is nothing, and has no direction.
+        return functional.normalize(rest, dim=1) * (rest.norm(dim=1, keepdim=True) > _NOTHING)
 
     def extra_repr(self) -> str:
         """Describe the module in ``repr``.
