@@ -106,7 +106,8 @@ class Bench:
         return encoder
 
     def note(self, part: str, name: str, seed: int, found: dict[str, Any]) -> None:
-        """Write a figure at once."""
+        """Write a figure at once, beside what another run may have written meanwhile."""
+        self.result = read_result(self.path) or self.result
         group = self.result.setdefault(part, {})
         group.update(surroundings(*PACKAGES))
         run = group.setdefault("models", {}).setdefault(name, {}).setdefault(str(seed), {})

@@ -1,11 +1,23 @@
-"""The tables of the page on sentence vectors, made from the JSON."""
+"""The tables of the page on sentence vectors, made from the JSON.
+
+python benchmarks/sentence_tables.py            (writes them into docs/sentence_encoder.md)
+"""
 
 from __future__ import annotations
 
+import re
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
+from results_file import FOLDER, read_result
+from sentence_baselines import BASELINES
+from sentence_settings import ABLATIONS, ENCODERS
+
+PAGE = Path(__file__).parent.parent / "docs" / "sentence_encoder.md"
+PLACE = re.compile(r"(<!-- table: ([a-z]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+ORDER = (*BASELINES, *ENCODERS, *ABLATIONS)
 HALVES = ("first half", "second half", "whole")
 SETS = ("trec", "sst2", "imdb")
 CS = ("C of the report", "C chosen")
@@ -27,12 +39,23 @@ def tables(result: dict[str, Any]) -> dict[str, str]:
     return {name: make(result) for name, make in TABLES.items() if name in result}
 
 
+def fill(page: str, result: dict[str, Any]) -> str:
+    """Put the tables in their places on the page; a place whose table has not been measured is left empty."""
+    made = tables(result)
+    return PLACE.sub(lambda place: place[1] + (f"\n{made[place[2]]}\n\n" if place[2] in made else "") + place[3], page)
+
+
+def in_order(models: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give models in the order of the settings, whichever was measured first."""
+    return ((name, models[name]) for name in ORDER if name in models)
+
+
 def similarity(result: dict[str, Any]) -> str:
     return table(
         ("", "columns", *HALVES),
         (
             (name, f"{next(iter(runs.values()))['columns']:,}", *(number(runs, half, 2) for half in HALVES))
-            for name, runs in result["similarity"]["models"].items()
+            for name, runs in in_order(result["similarity"]["models"])
         ),
     )
 
@@ -42,7 +65,7 @@ def classification(result: dict[str, Any]) -> str:
         ("", *(f"{one}, {C}" for one in SETS for C in ("C = 1000", "C chosen"))),
         (
             (name, *(cell(runs, lambda run, one=one, C=C: run[one][C], 1) for one in SETS for C in CS))
-            for name, runs in result["classification"]["models"].items()
+            for name, runs in in_order(result["classification"]["models"])
         ),
     )
 
@@ -58,7 +81,7 @@ def training(result: dict[str, Any]) -> str:
                 f"{next(iter(runs.values()))['parameters']:,}",
                 *(cell(runs, lambda run, stage=stage: reached(run, stage), 2) for stage in STAGES),
             )
-            for name, runs in result["training"]["models"].items()
+            for name, runs in in_order(result["training"]["models"])
         ),
     )
 
@@ -85,7 +108,7 @@ def ablation(result: dict[str, Any]) -> str:
         ("", "seeds", *HALVES, "sst2, held out"),
         (
             (name, str(len(runs)), *(number(runs, half, 2) for half in HALVES), number(runs, "sst2", 1))
-            for name, runs in result["ablation"]["models"].items()
+            for name, runs in in_order(result["ablation"]["models"])
         ),
     )
 
@@ -128,5 +151,12 @@ def cell(runs: dict[str, Any], value: Callable[[dict[str, Any]], float], digits:
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     heads = list(heads)
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |".replace("|  |", "| |") for line in lines)
+    lines = [heads, *rows]
+    shown = [f"|{'|'.join(f' {part} ' if part else ' ' for part in line)}|" for line in lines]
+    return "\n".join([shown[0], "|---" * len(heads) + "|", *shown[1:]])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(
+        fill(PAGE.read_text(encoding="utf-8"), read_result(FOLDER / "sentence_encoder.json")), encoding="utf-8"
+    )

@@ -1,0 +1,119 @@
+"""The benchmark of sentence vectors judges each model once, as it says, and the page shows what it found."""
+
+import importlib
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parent.parent / "benchmarks"
+FILMS = {"good": ["a fine funny film", "funny and fine acting"], "bad": ["dull and far too long", "too dull to see"]}
+
+TINY = {"n_projections": 8, "spelling_width": 32, "n_common": 2, "width": 16, "n_heads": 2, "feedforward_size": 16}
+TINY |= {"n_tables": 0, "word_epochs": 1, "batch_size": 16}
+
+
+@pytest.fixture(autouse=True)
+def _modules_of_the_benchmarks(monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+
+
+@pytest.fixture
+def sentence_bench(tmp_path, monkeypatch):
+    """Give the benchmark of sentence vectors with tiny encoders, and write a folder that it can read."""
+    module, generator = importlib.import_module("bench_sentence_encoder"), np.random.default_rng(0)
+    texts = [text for one in FILMS.values() for text in one]
+
+    def sentence():
+        return " ".join(generator.choice(" ".join(texts).split(), 6)) + "."
+
+    rows = [f"{label},{text} {i}" for i in range(10) for label, texts in FILMS.items() for text in texts]
+    for name in ("trec", "sst2", "imdb"):
+        (tmp_path / name).mkdir()
+        for file in ("train.csv", "dev.csv", "test.csv"):
+            (tmp_path / name / file).write_text("label,text\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    pairs = [f"{score % 6},{sentence()},{sentence()}" for score in range(24)]
+    paragraphs = [f"{sentence()} {sentence().title()}" for _ in range(40)]
+    for path, lines in (
+        ("stsb/dev.csv", ["score,sentence1,sentence2", *pairs]),
+        ("wikipedia/paragraphs.txt", paragraphs),
+    ):
+        (tmp_path / path).parent.mkdir()
+        (tmp_path / path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    encoders = {name: TINY | settings for name, settings in module.ENCODERS.items()}
+    for name, settings in (("SMALL", TINY), ("ENCODERS", encoders), ("ABLATIONS", {"no layer": {"n_layers": 0}})):
+        monkeypatch.setattr(module, name, settings)
+    return module
+
+
+def test_models_are_judged_once_and_watched_by_the_first_half(sentence_bench, tmp_path, monkeypatch):
+    arguments = ["--data", str(tmp_path), "--work", str(tmp_path / "work"), "--output", str(tmp_path / "found.json")]
+    arguments += ["--seeds", "2", "--ablation-seeds", "1", "--ablations", "no layer", "--turns", "1"]
+    sentence_bench.main(arguments)
+    found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+    assert list(found) == ["similarity", "classification", "training", "speed", "ablation"]
+    models = found["similarity"]["models"]
+    assert list(models) == list(found["classification"]["models"]) == list(sentence_bench.MODELS)
+    assert [len(runs) for runs in models.values()] == [1] * len(sentence_bench.BASELINES) + [2] * 3
+    for name in sentence_bench.ENCODERS:
+        run = found["training"]["models"][name]["1"]
+        stages = {entry["stage"]: entry["score"] for entry in run["log"]}
+        assert list(stages) == ["untrained", "words", *["sentences"] * (name == "trained encoder")]
+        # What the encoder was watched by is what it is judged by on the first half alone.
+        last = max(stages["sentences"], -100) if "sentences" in stages else stages["words"]
+        assert models[name]["1"]["first half"] == pytest.approx(last, abs=1e-3)
+    assert found["classification"]["models"]["TF-IDF, words"]["0"]["trec"]["C chosen"] == 100
+    speed = found["speed"]["models"]["trained encoder"]["0"]
+    assert speed["words"] == 80 * 7
+    assert speed["different words"] < 20
+    assert speed["largest difference"] < 1e-5
+    ablated = found["ablation"]["models"]["no layer"]["0"]
+    assert (ablated["settings"]["n_layers"], ablated["sst2"] > 50) == (0, True)
+
+    def stop(*_arguments):
+        raise AssertionError("measured twice")
+
+    for module, name in ((sentence_bench, "train_encoder"), (sentence_bench.sentence_tasks, "cosines")):
+        monkeypatch.setattr(module, name, stop)
+    sentence_bench.main(arguments)
+    with pytest.raises(AssertionError, match="measured twice"):
+        sentence_bench.main([*arguments, "--again"])
+
+
+def test_a_trial_writes_no_json(sentence_bench, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(importlib.import_module("results_file"), "FOLDER", tmp_path / "results")
+    settings = {"max_epochs": 1, "n_layers": 2, "feedforward_size": 16, "width": 16}
+    monkeypatch.setattr(sentence_bench, "REPORT", sentence_bench.REPORT | settings)
+    arguments = ["--data", str(tmp_path), "--rows", "30", "--part", "similarity", "report", "--sets", "sst2"]
+    sentence_bench.main([*arguments, "--models", "hashed words"])
+    assert not (tmp_path / "results").exists()
+    assert "| hashed words | 1,024 |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("n_grams", ["words", "characters"])
+def test_folded_columns_are_those_of_hashing_into_few(n_grams):
+    module = importlib.import_module("sentence_baselines")
+    vectorizer = importlib.import_module("sklearn_hashnlp").HashingNgramVectorizer
+    texts = [f"fine films {i} and {i} dull ones, {'too' * i}" for i in range(50)]
+    wide, narrow = (
+        vectorizer(**module.N_GRAMS[n_grams], n_features=n_features, norm=None).transform(texts)
+        for n_features in (2**20, module.DIM)
+    )
+    assert (module.fold(wide) == narrow.toarray()).all()
+
+
+def test_a_reviews_vector_is_the_mean_of_those_of_its_sentences():
+    tasks = importlib.import_module("sentence_tasks")
+    lengths = SimpleNamespace(transform=lambda texts: np.array([[len(text), 1.0] for text in texts]))
+    found = tasks.text_vectors(lengths, ["One.<br /><br />Three and more. Two!", "", "Four"], averaged=True)
+    assert found == pytest.approx(np.array([[(4 + 15 + 4) / 3, 1], [0, 1], [4, 1]]))
+
+
+def test_the_page_on_sentence_vectors_quotes_what_was_measured():
+    module = importlib.import_module("sentence_tables")
+    found = json.loads((FOLDER / "results" / "sentence_encoder.json").read_text(encoding="utf-8"))
+    page = module.PAGE.read_text(encoding="utf-8")
+    assert {place[1] for place in module.PLACE.findall(page)} == set(module.TABLES)
+    assert module.fill(page, found) == page  # else: python benchmarks/sentence_tables.py
