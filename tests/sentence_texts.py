@@ -1,0 +1,64 @@
+"""A small text for sentence encoders, and an encoder as small."""
+
+import numpy as np
+
+from sklearn_hashnlp.estimators import SGNNSentenceEncoder
+from sklearn_hashnlp.estimators._paragraphs import Paragraphs, read_paragraphs
+from sklearn_hashnlp.text import CharNgramFeaturizer, split_sentences
+
+TOPICS = [
+    [f"{begin}{end}" for begin in "bcdfg" for end in ends]
+    for ends in (("ar", "arn"), ("el", "elm"), ("im", "ime"), ("op", "opu"))
+]
+_RNG = np.random.default_rng(0)
+
+
+def paragraph(topic: int, n_sentences: int) -> list[str]:
+    """Make sentences of the words of one topic."""
+    return [
+        " ".join(_RNG.choice(TOPICS[topic], size=_RNG.integers(2, 6)).tolist()).capitalize() + "."
+        for _ in range(n_sentences)
+    ]
+
+
+LISTS = [paragraph(number % 4, 1 + number % 4) for number in range(40)]
+PARAGRAPHS = [" ".join(sentences) for sentences in LISTS]
+QUERIES = ["bar carn", "belm fel", "time flies", "", "🙂", "Bar, carn!"]
+SMALL = {
+    "n_projections": 6,
+    "n_bits": 8,
+    "spelling_width": 16,
+    "n_common": 2,
+    "width": 8,
+    "n_heads": 2,
+    "feedforward_size": 16,
+    "n_tables": 3,
+    "table_bits": 4,
+    "word_epochs": 2,
+    "batch_size": 16,
+    "max_epochs": 2,
+    "learning_rate": 0.01,
+    "random_state": 0,
+}
+
+
+def make(**options: object) -> SGNNSentenceEncoder:
+    """Make an encoder that trains in some hundredths of a second."""
+    return SGNNSentenceEncoder(**SMALL | options)
+
+
+def bytes_of(encoder: SGNNSentenceEncoder) -> bytes:
+    """Give what the encoder makes of some sentences, to the last bit."""
+    return encoder.transform([*QUERIES, *PARAGRAPHS]).tobytes()
+
+
+def read(texts: list[str] | list[list[str]]) -> Paragraphs:
+    """Read paragraphs as an encoder does."""
+    return read_paragraphs(
+        texts,
+        split=split_sentences,
+        featurizer=CharNgramFeaturizer(split="punctuation", lowercase=True),
+        max_sentences=8,
+        max_words=99,
+        caller="Me",
+    )
