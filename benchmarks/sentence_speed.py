@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -48,8 +49,15 @@ def run_side(side: str, encoder: SGNNSentenceEncoder, sentences: Sequence[str]) 
     words, rows = reader.number(list(sentences), first=0, caller="The benchmark")
     every = [words[number] for number in rows.values.tolist()]
     numbered = Ragged(np.arange(len(every)), rows.offsets)
+    # A word that stands several times in a sentence shares its weight out, as it does where it has one number.
+    places = np.repeat(np.arange(len(rows.offsets) - 1), np.diff(rows.offsets)) * len(words) + rows.values
+    _, which, counts = np.unique(places, return_inverse=True, return_counts=True)
+    shares = (reader.weights(every) / counts[which]).astype(np.float32)
+    stand_in: Any = SimpleNamespace(
+        featurizer=reader.featurizer, projector=reader.projector, weights=lambda _words: shares
+    )
     # The projector finds equal rows as well.
     with patch.object(_project_rows, "first_equal_rows", lambda indptr, *_values: np.arange(len(indptr) - 1)):
         return encode_sentences(
-            encoder.net_, reader, every, numbered, max_words=encoder.max_words, n_jobs=encoder.n_jobs
+            encoder.net_, stand_in, every, numbered, max_words=encoder.max_words, n_jobs=encoder.n_jobs
         )
