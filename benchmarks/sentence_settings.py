@@ -7,7 +7,7 @@ from typing import Any
 SMALL: dict[str, Any] = {}  # the estimator's defaults: within an hour on two cores
 
 # Where the small encoder stands before its first step, and before the first sentence.
-UNTRAINED: dict[str, Any] = {"word_epochs": 0, "n_common": 0, "max_epochs": 0}
+UNTRAINED: dict[str, Any] = {"word_steps": 0, "n_common": 0, "max_epochs": 0}
 ENCODERS: dict[str, dict[str, Any]] = {
     "untrained encoder": SMALL | UNTRAINED,
     "encoder after its words": SMALL | {"max_epochs": 0},
@@ -24,7 +24,7 @@ REPORT: dict[str, Any] = {
     "pooling": "max",
     "n_tables": 0,
     "start": "random",
-    "word_epochs": 0,
+    "word_steps": 0,
     "loss": "bxent",
 }
 
@@ -53,7 +53,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "40 projections": {"n_projections": 40},
     "160 projections": {"n_projections": 160},
     "no tables": {"n_tables": 0},
-    "no word stage": {"word_epochs": 0},
+    "no word stage": {"word_steps": 0},
     "nothing common taken off": {"n_common": 0},
     "context counts 0.1": {"context_share": 0.1},
     "context counts 0.5": {"context_share": 0.5},

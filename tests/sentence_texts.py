@@ -34,7 +34,7 @@ SMALL = {
     "feedforward_size": 16,
     "n_tables": 3,
     "table_bits": 4,
-    "word_epochs": 2,
+    "word_steps": 2,
     "batch_size": 16,
     "max_epochs": 2,
     "learning_rate": 0.01,

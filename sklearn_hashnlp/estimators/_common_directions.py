@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # scikit-learn depends on it
+from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp.estimators._cached_projections import CachedProjections
 from sklearn_hashnlp.estimators._make_word_batch import make_word_batch

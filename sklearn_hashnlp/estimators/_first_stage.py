@@ -21,7 +21,7 @@ def first_stage(
     reader: SentenceReader,
     projections: CachedProjections,
     *,
-    word_epochs: int,
+    word_steps: int,
     n_common: int,
     seed: int,
     verbose: int = 0,
@@ -40,16 +40,16 @@ def first_stage(
         Says what words count.
     projections : CachedProjections
         Of their words.
-    word_epochs : int
-        Passes over the words; 0 leaves their vectors as they are.
+    word_steps : int
+        Of conjugate gradients; 0 leaves the vectors of words as they are.
     n_common : int
         Directions to find; 0 for none.
     seed : int
-        Of what is drawn.
+        Of the decomposition that gives words vectors.
     verbose : int, default=0
-        With 1 or more, a line an epoch is printed.
+        With 1 or more, a line a step is printed.
     """
-    if network.transformer is not None and word_epochs:
+    if network.transformer is not None and word_steps:
         numbers, targets, counts = context_targets(paragraphs, n_components=network.transformer.width, seed=seed)
         most = np.sort(np.argsort(-counts, kind="stable")[:_MOST_WORDS])
         if len(most):
@@ -59,8 +59,7 @@ def first_stage(
                 numbers[most],
                 targets[most],
                 counts[most],
-                n_epochs=word_epochs,
-                seed=seed,
+                n_steps=word_steps,
                 verbose=verbose,
             )
     if network.spelling is not None and n_common:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -185,7 +186,7 @@ class SentenceNet(LeanNet):
         epoch, progress = self.paragraphs.epoch, self.progress(batch)
         factor = min(1.0, progress / _WARM_UP + 0.05) * (1 - progress) if self.decays else 1.0
         for group in self.optimizer_.param_groups:
-            group["lr"] = self.lr * factor
+            group["lr"] = self.lr * factor * group.get("gain", 1.0)
         batch = batch.to(self.device)
         self.optimizer_.zero_grad()
         with self._dropout_seed(epoch, batch.number):
@@ -219,11 +220,14 @@ def make_sentence_net(architecture: dict[str, Any], device: str) -> SentenceNet:
     SentenceNet
         The net, silent and without anything that only training needs.
     """
+    # A projection has length one, and its elements are so much smaller than what layers read.
+    gain = math.sqrt(architecture["transformer"]["n_features"])
     return SentenceNet(
         make_sentence_module,
         module__architecture=architecture,
         criterion=nn.Identity,
         optimizer=torch.optim.Adam,
+        optimizer__param_groups=[("network.transformer.linear.weight", {"gain": gain})],
         train_split=None,
         verbose=0,
         device=device,

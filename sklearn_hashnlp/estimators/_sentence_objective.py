@@ -100,8 +100,9 @@ class SentenceObjective:
         """
         criterion, parts = self._criterion(), []
         transformer = module.network.transformer
-        if weight := self.sentence.at(progress):
-            parts.append(weight * criterion(module(batch.batch), batch.blocks))
+        if transformer is not None and (weight := self.sentence.at(progress)):
+            # The part that does not learn would hide from this one what it is to learn.
+            parts.append(weight * criterion(transformer(batch.batch), batch.blocks))
         if transformer is not None and (weight := self.word.at(progress)):
             words, blocks = self._some_words(batch, epoch)
             if len(words):
@@ -113,7 +114,7 @@ class SentenceObjective:
             parts.append(weight * module.masked_head(encoded, own, batch.batch.words, batch.hidden))
         if not parts:  # a weight may pass through zero
             parts = [parameter.sum() * 0.0 for parameter in module.parameters() if parameter.requires_grad]
-        return torch.stack(parts).sum()
+        return torch.stack(parts).sum() if parts else torch.zeros(())
 
     def _criterion(self) -> BlockLoss:
         if self.loss == "infonce":

@@ -32,7 +32,7 @@ OF_SENTENCE_ENCODERS: Final[dict[str, list[Any]]] = {
     "table_bits": [Interval(Integral, 1, 24, closed="both")],
     "dropout": [Interval(Real, 0, 1, closed="left")],
     "start": [StrOptions({"identity", "random"})],
-    "word_epochs": [Interval(Integral, 0, None, closed="left")],
+    "word_steps": [Interval(Integral, 0, None, closed="left")],
     "loss": [StrOptions(set(LOSSES))],
     "temperature": [Interval(Real, 0, None, closed="neither")],
     **{name: [Interval(Real, 0, None, closed="left"), tuple, list] for name in _WEIGHTS},

@@ -52,7 +52,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         Shortest and longest character n-grams of a word.
     spelling_width : int, default=512
         Columns of the first part.
-    context_share : float, default=0.2
+    context_share : float, default=0.1
         What the second part counts in a cosine, from 0 to 1; the first counts the rest. The report's network is the
         second part alone, 1.
     n_common : int, default=30
@@ -78,8 +78,9 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         Within the Transformer's layers.
     start : {"identity", "random"}, default="identity"
         How it starts: as layers that change nothing, or as Transformers usually do.
-    word_epochs : int, default=10
-        Passes over the words of the text in the first stage; 0 leaves it out.
+    word_steps : int, default=5
+        Steps of conjugate gradients by which the tables learn in the first stage; more learn words by heart. 0 leaves
+        the stage out.
     loss : {"infonce", "bxent", "proximity", "vmf"}, default="infonce"
         What draws sentences of a paragraph together in the second stage: :class:`~sklearn_hashnlp.nn.InfoNCELoss`,
         :class:`~sklearn_hashnlp.nn.SimilarityBXENT`, :class:`~sklearn_hashnlp.nn.CosineProximityLoss` or
@@ -186,7 +187,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         n_bits: int = 14,
         ngram_range: tuple[int, int] = (2, 5),
         spelling_width: int = 512,
-        context_share: float = 0.2,
+        context_share: float = 0.1,
         n_common: int = 30,
         width: int = 512,
         n_layers: int = 1,
@@ -200,7 +201,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         table_bits: int = 13,
         dropout: float = 0.0,
         start: str = "identity",
-        word_epochs: int = 10,
+        word_steps: int = 5,
         loss: str = "infonce",
         temperature: float = 0.05,
         sentence_weight: float | tuple[float, float] = 1.0,
@@ -242,7 +243,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         self.table_bits = table_bits
         self.dropout = dropout
         self.start = start
-        self.word_epochs = word_epochs
+        self.word_steps = word_steps
         self.loss = loss
         self.temperature = temperature
         self.sentence_weight = sentence_weight
@@ -380,7 +381,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
                 paragraphs,
                 reader,
                 projections,
-                word_epochs=int(self.word_epochs),
+                word_steps=int(self.word_steps),
                 n_common=int(self.n_common),
                 seed=seeds.split,
                 verbose=int(self.verbose),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.extmath import randomized_svd
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # scikit-learn depends on it
+from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp.estimators._paragraphs import Paragraphs
 from sklearn_hashnlp.kernels import Ragged

@@ -62,7 +62,7 @@ def test_weights_fade_in_a_straight_line():
 def test_each_head_computes_its_loss(loss):
     module = module_of()
     transformer, words = module.network.transformer, BATCH.batch.words
-    sentences = CRITERIA[loss](module.network(BATCH.batch), BATCH.blocks)
+    sentences = CRITERIA[loss](transformer(BATCH.batch), BATCH.blocks)  # of the part that learns
     torch.testing.assert_close(measure(module, sentence=1.0, loss=loss), sentences)
     vectors = functional.normalize(transformer.word_vectors(BATCH.batch.projections), dim=1)
     chosen, blocks = objective()._some_words(BATCH, 0)
@@ -96,11 +96,10 @@ def test_where_all_weights_pass_through_zero_nothing_is_learned():
     assert measure(module, 0.1, masked=(0.0, 1.0)).item() > 0
 
 
-def test_without_a_transformer_there_are_sentences_alone():
+def test_without_a_transformer_there_is_nothing_to_learn():
     module = module_of(0.0)
     assert module.masked_head is None
-    with_all = measure(module, sentence=1.0, word=1.0, masked=1.0)
-    torch.testing.assert_close(with_all, measure(module, sentence=1.0))
+    assert measure(module, sentence=1.0, word=1.0, masked=1.0).item() == 0
 
 
 def test_a_word_is_in_one_of_its_sentences_alone():
