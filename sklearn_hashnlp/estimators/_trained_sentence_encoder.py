@@ -65,6 +65,10 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         TypeError
             If a text is no ``str``.
         """
+        return self._encode(X)
+
+    def _encode(self, X: Any) -> NDArray[np.float32]:
+        """Make vectors that are an array, whatever ``set_output`` asks of :meth:`transform`."""
         check_is_fitted(self)
         name = type(self).__name__
         longest, parts = 0, []
@@ -102,7 +106,7 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         ValueError, TypeError
             As :meth:`transform`; or if there are more texts in one than in the other.
         """
-        left, right = self.transform(A), self.transform(B)
+        left, right = self._encode(A), self._encode(B)
         if len(left) != len(right):
             raise ValueError(
                 f"{type(self).__name__}.similarity compares the texts of pairs, and got {len(left)} and {len(right)} "
@@ -137,8 +141,8 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         if k < 1:
             raise ValueError(f"{type(self).__name__}.most_similar: k must be 1 or more, got {k}.")
-        found = self.transform(queries)
-        among = texts if isinstance(texts, np.ndarray) and texts.ndim == 2 else self.transform(texts)
+        found = self._encode(queries)
+        among = texts if isinstance(texts, np.ndarray) and texts.ndim == 2 else self._encode(texts)
         if among.shape[1] != found.shape[1]:
             raise ValueError(
                 f"{type(self).__name__}.most_similar: the vectors have {among.shape[1]} columns and this encoder's "
