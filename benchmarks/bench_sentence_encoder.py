@@ -101,8 +101,7 @@ class Bench:
         watched = sentence_tasks.first_half(self.pairs)
         folder = self.work / f"{group} {name} {seed}".replace(" ", "-").replace(",", "").replace(":", "")
         encoder, training = train_encoder(self.paragraphs, settings, seed=seed, folder=folder, watched=watched)
-        if training is not None:
-            self.note(group, name, seed, {"settings": settings} | training)
+        self.note(group, name, seed, {"settings": settings} | training)
         return encoder
 
     def note(self, part: str, name: str, seed: int, found: dict[str, Any]) -> None:

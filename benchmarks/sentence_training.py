@@ -15,7 +15,7 @@ from sklearn_hashnlp.estimators import SGNNSentenceEncoder
 
 def train_encoder(
     paragraphs: Sequence[str], settings: dict[str, Any], *, seed: int, folder: Path, watched: Pairs | None
-) -> tuple[SGNNSentenceEncoder, dict[str, Any] | None]:
+) -> tuple[SGNNSentenceEncoder, dict[str, Any]]:
     """Train an encoder, or go on with the one in the folder.
 
     Parameters
@@ -35,9 +35,9 @@ def train_encoder(
     -------
     encoder : SGNNSentenceEncoder
         Trained.
-    training : dict or None
-        Seconds, the share of them in which a step waited for its batch, parameters, and the curve; None if the folder
-        held something, so that the seconds would be of a part only.
+    training : dict
+        The share of the time in which a step waited for its batch, parameters, the curve, and seconds; no seconds if
+        the folder held something, since they would be those of a part only.
     """
     is_new = not folder.exists()
     # Without a second stage there is no training to take up, and an encoder is soon made again.
@@ -50,11 +50,5 @@ def train_encoder(
         random_state=seed,
         verbose=2,
     ).fit(paragraphs)
-    if not is_new:
-        return encoder, None
-    return encoder, {
-        "seconds": time.perf_counter() - start,
-        "waiting share": encoder.waiting_share_,
-        "parameters": encoder.n_parameters_,
-        "log": encoder.log_,
-    }
+    training = {"waiting share": encoder.waiting_share_, "parameters": encoder.n_parameters_, "log": encoder.log_}
+    return encoder, training | ({"seconds": time.perf_counter() - start} if is_new else {})
