@@ -159,7 +159,10 @@ class SentenceNetwork(nn.Module):
             return spelled
         rest = spelled - spelled @ self.common.T @ self.common
         # What rounding leaves of nothing is nothing, and has no direction.
-        return functional.normalize(rest, dim=1) * (rest.norm(dim=1, keepdim=True) > _NOTHING)
+        kept: Tensor = functional.normalize(rest, dim=1) * (
+            torch.linalg.vector_norm(rest, dim=1, keepdim=True) > _NOTHING
+        )
+        return kept
 
     def extra_repr(self) -> str:
         """Describe the module in ``repr``.
