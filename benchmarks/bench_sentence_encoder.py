@@ -101,7 +101,7 @@ class Bench:
         watched = sentence_tasks.first_half(self.pairs)
         folder = self.work / f"{group} {name} {seed}".replace(" ", "-").replace(",", "").replace(":", "")
         encoder, training = train_encoder(self.paragraphs, settings, seed=seed, folder=folder, watched=watched)
-        self.note(group, name, seed, {"settings": settings} | training)
+        self.note(group, name, seed, training)
         return encoder
 
     def note(self, part: str, name: str, seed: int, found: dict[str, Any]) -> None:
@@ -162,6 +162,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--sets", nargs="+", choices=sentence_tasks.SETS, default=list(sentence_tasks.SETS))
     parser.add_argument("--ablations", nargs="+", choices=list(ABLATIONS), default=list(ABLATIONS), help="default: all")
     parser.add_argument("--seeds", type=int, default=3, help="of encoders (default: %(default)s)")
+    parser.add_argument("--imdb-seeds", type=int, default=1, help="of its 600,000 sentences (default: %(default)s)")
     parser.add_argument("--ablation-seeds", type=int, default=3, help="default: %(default)s")
     parser.add_argument("--ablation-time", type=float, default=150.0, help="seconds (default: %(default)s)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of the source's network")
@@ -194,7 +195,8 @@ def judge_similarity(bench: Bench, model: Any, part: str, name: str, seed: int) 
 
 def classification(bench: Bench, name: str, seed: int) -> None:
     for one in bench.options.sets:
-        if not bench.is_known("classification", name, seed, one):
+        is_wanted = one != "imdb" or seed < bench.options.imdb_seeds
+        if is_wanted and not bench.is_known("classification", name, seed, one):
             judge_classification(bench, bench.model(name, seed), "classification", name, seed, one)
 
 

@@ -12,6 +12,8 @@ from sentence_tasks import Pairs
 
 from sklearn_hashnlp.estimators import SGNNSentenceEncoder
 
+OTHERS = ("callbacks", "checkpoint_dir", "checkpoint_every", "monitor", "resume", "sentence_splitter", "verbose")
+
 
 def train_encoder(
     paragraphs: Sequence[str], settings: dict[str, Any], *, seed: int, folder: Path, watched: Pairs | None
@@ -36,8 +38,8 @@ def train_encoder(
     encoder : SGNNSentenceEncoder
         Trained.
     training : dict
-        The share of the time in which a step waited for its batch, parameters, the curve, and seconds; no seconds if
-        the folder held something, since they would be those of a part only.
+        All settings, the share of the time in which a step waited for its batch, parameters, the curve, and seconds;
+        no seconds if the folder held something, since they would be those of a part only.
     """
     is_new = not folder.exists()
     # Without a second stage there is no training to take up, and an encoder is soon made again.
@@ -50,5 +52,15 @@ def train_encoder(
         random_state=seed,
         verbose=2,
     ).fit(paragraphs)
-    training = {"waiting share": encoder.waiting_share_, "parameters": encoder.n_parameters_, "log": encoder.log_}
+    training = {
+        "settings": decisive(encoder),
+        "waiting share": encoder.waiting_share_,
+        "parameters": encoder.n_parameters_,
+        "log": encoder.log_,
+    }
     return encoder, training | ({"seconds": time.perf_counter() - start} if is_new else {})
+
+
+def decisive(encoder: SGNNSentenceEncoder) -> dict[str, Any]:
+    """Give the parameters that decide what is learned."""
+    return {name: value for name, value in encoder.get_params(deep=False).items() if name not in OTHERS}
