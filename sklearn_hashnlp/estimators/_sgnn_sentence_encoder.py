@@ -479,11 +479,9 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         model = type(self)(**parameters | {"random_state": seed, "checkpoint_dir": os.fspath(self.checkpoint_dir)})
         model.log_, model.waiting_share_, model._seeds = self.log_, self.waiting_share_, self._seeds
         model._trained_on, model._course = self._trained_on, self._course
-        was_training = self.net_.module_.training
         model._hold(self.net_, self._reader, list(self.history_))
         trains_on = self._course is not None or bool(self.net_.optimizer_.state)
         save_model(model, self.checkpoint_dir, training_state=trains_on)
-        self.net_.module_.train(was_training)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

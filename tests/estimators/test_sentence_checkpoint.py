@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from skorch.callbacks import Callback
 
+from sklearn_hashnlp.estimators._sentence_checkpoint import read_checkpoint
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.text import SGNNProjector
 from tests.sentence_texts import PARAGRAPHS, make
@@ -110,17 +111,17 @@ def test_a_training_that_was_killed_gives_the_same_weights_when_taken_up(tmp_pat
         course = load_model(folder)._course
         assert (course.epoch > 0) == (n_steps > 7), "both epochs are to be tried"
         assert len(course.losses) == course.batch == (n_steps - N_FIRST * course.epoch)
-        kept = {"checkpoint_dir": folder, "resume": True, "n_jobs": 2, "checkpoint_every": 0}
+        kept = {"checkpoint_dir": folder, "resume": True, "n_jobs": 2}
         resumed = make(**VARIED[name], **kept).fit(PARAGRAPHS)
         assert state_of(resumed) == whole[name], (name, n_steps)
 
 
 @pytest.mark.parametrize("name", VARIED)
 def test_a_training_that_stops_again_and_again(tmp_path, name, whole):
-    kept = {"checkpoint_dir": tmp_path, "resume": True, "checkpoint_every": 0}
+    kept = {"checkpoint_dir": tmp_path, "resume": True}
     for n_steps in (3, 6, 1, 3):
         with pytest.raises(InterruptionError):
-            make(**VARIED[name], **kept, callbacks=[StopAt(n_steps)]).fit(PARAGRAPHS)
+            make(**VARIED[name], **kept, checkpoint_every=0, callbacks=[StopAt(n_steps)]).fit(PARAGRAPHS)
     assert state_of(make(**VARIED[name], **kept).fit(PARAGRAPHS)) == whole[name]
     # Taken up once more there is nothing left to do.
     assert state_of(make(**VARIED[name], **kept, callbacks=[StopAt(1)]).fit(PARAGRAPHS)) == whole[name]
@@ -201,6 +202,11 @@ def test_another_training_is_not_taken_up(folder, wrong):
     with pytest.raises(ValueError, match=rf"cannot go on with the training in checkpoint_dir=.*: its {name} is .* Set"):
         make(**wrong, checkpoint_dir=folder, resume=True).fit(PARAGRAPHS)
     assert (folder / "weights.safetensors").read_bytes() == before
+
+
+def test_a_training_on_another_device_is_not_taken_up(folder):
+    with pytest.raises(ValueError, match=r"\(device='cuda'\) cannot go on with a training that is on 'cpu'\. Set"):
+        read_checkpoint(make(checkpoint_dir=folder, resume=True, device="cuda"))
 
 
 def test_other_paragraphs_are_not_taken_up(folder):

@@ -121,10 +121,14 @@ def test_a_single_word():
 
 def test_the_same_bytes_at_any_number_of_threads():
     found = set()
+    words = [f"word{number}" for number in range(700)]
+    projector = SGNNProjector(n_projections=60, n_bits=8, output="float")
+    projections = CachedProjections(words, np.ones(700), CharNgramFeaturizer(), projector)
+    targets = np.random.default_rng(0).normal(size=(700, 64)).astype(np.float32)
     for n_threads in (1, 2):
-        made = transformer()
+        made = SGNNTransformer(480, 64, 0, 2, 16, n_tables=2, table_bits=4, positions=False)
         with threadpool_limits(n_threads):
-            learn(made)
+            learn_words(made, projections, np.arange(700), targets, np.arange(1, 701), n_steps=2)
         found.add(frozenset(weights_of(made).items()))
     assert len(found) == 1
 
