@@ -30,6 +30,7 @@ SMALL = {
     "spelling_width": 16,
     "n_common": 2,
     "width": 8,
+    "n_layers": 1,
     "n_heads": 2,
     "feedforward_size": 16,
     "n_tables": 3,
