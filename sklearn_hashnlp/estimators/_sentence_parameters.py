@@ -100,6 +100,12 @@ def check_sentence_parameters(estimator: Any) -> None:
         )
     if estimator.depths == 2 and estimator.n_layers < 2:
         raise ValueError(f"{name}(depths=2) needs n_layers of at least 2. Got n_layers={estimator.n_layers!r}.")
+    masked = estimator.masked_weight
+    if estimator.n_layers == 0 and (any(masked) if isinstance(masked, tuple | list) else masked):
+        raise ValueError(
+            f"{name}(masked_weight={masked!r}) guesses hidden words from those around them, which nobody reads without "
+            "layers. Set n_layers to 1 or more."
+        )
     n_features, n_pointing = estimator.n_projections * estimator.n_bits, estimator.n_tables * estimator.table_bits
     if n_pointing > n_features:
         raise ValueError(
