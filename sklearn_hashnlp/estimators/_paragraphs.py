@@ -134,6 +134,25 @@ def read_paragraphs(
     return _assemble(list(numbers), np.concatenate(values), np.concatenate(lengths), counts, max_sentences)
 
 
+def warn_of_single_sentences(paragraphs: Paragraphs, *, caller: str) -> None:
+    """Warn where no two sentences belong together, as if somebody had handed in sentences and not paragraphs.
+
+    Parameters
+    ----------
+    paragraphs : Paragraphs
+        What was read.
+    caller : str
+        Class that asks, for the message.
+    """
+    if len(paragraphs) == paragraphs.n_sentences:
+        warnings.warn(
+            f"{caller}: no paragraph has more than one sentence with words, and nothing is learned of which sentences "
+            "belong together. Hand in paragraphs, texts or lists of several sentences, and set max_sentences to 2 or "
+            "more; or set max_epochs=0.",
+            stacklevel=level_of_user(),
+        )
+
+
 def cut_words(rows: Ragged, max_words: int) -> Ragged:
     """Keep the beginnings of rows.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 from sklearn_hashnlp.persistence import load_model
 
-# What may be another after an interruption: nothing of it decides what is learned.
+# What may be another after an interruption: nothing of it decides what is learned, since seeds have been drawn.
 _FREE = {
     *("callbacks", "checkpoint_dir", "checkpoint_every", "device", "log_every", "max_time", "monitor", "n_jobs"),
     *("random_state", "resume", "sentence_splitter", "verbose"),
@@ -27,8 +28,14 @@ def check_free(estimator: Any) -> None:
     ------
     ValueError
         If the folder holds something.
+    FileExistsError
+        If it is a file.
     """
     folder = Path(estimator.checkpoint_dir)
+    if folder.is_file():
+        raise FileExistsError(
+            f"{type(estimator).__name__}: checkpoint_dir={os.fspath(folder)!r} is a file. Give a folder."
+        )
     if folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
         raise ValueError(
             f"{type(estimator).__name__}: checkpoint_dir={os.fspath(folder)!r} is not empty. Set resume=True to go on "
@@ -63,9 +70,11 @@ def read_checkpoint(estimator: Any) -> Any:
         return None
     if type(model) is not type(estimator):
         raise ValueError(f"{name}: checkpoint_dir={os.fspath(folder)!r} holds a {type(model).__name__}.")
-    wanted = estimator.get_params(deep=False)
+    wanted, free = estimator.get_params(deep=False), _FREE
+    if isinstance(wanted["random_state"], Integral) and model.random_state is not None:
+        free = _FREE - {"random_state"}  # who asks for another seed does not want the encoder of this one
     for parameter, value in model.get_params(deep=False).items():
-        if parameter not in _FREE and _plain(value) != _plain(wanted[parameter]):
+        if parameter not in free and _plain(value) != _plain(wanted[parameter]):
             raise ValueError(
                 f"{name} cannot go on with the training in checkpoint_dir={os.fspath(folder)!r}: its {parameter} is "
                 f"{value!r} and not {wanted[parameter]!r}. Set it back, or give another folder."

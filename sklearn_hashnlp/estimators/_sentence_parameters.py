@@ -112,7 +112,7 @@ def check_sentence_parameters(estimator: Any) -> None:
             f"{name}(n_tables={estimator.n_tables}, table_bits={estimator.table_bits}) needs projections of "
             f"{n_pointing} columns or more, and n_projections * n_bits is {n_features}. Take fewer or smaller tables."
         )
-    if estimator.n_common >= estimator.spelling_width:
+    if estimator.context_share < 1 and estimator.n_common >= estimator.spelling_width:
         raise ValueError(
             f"The 'n_common' parameter of {name} must be less than spelling_width={estimator.spelling_width}. Got "
             f"{estimator.n_common!r} instead."

@@ -199,11 +199,39 @@ class KeepCourse(Callback):  # type: ignore[misc]  # skorch has no types
         entry["train_loss"] = mean
         if self.plan.monitor is not None:
             net.module_.eval()
-            entry["score"] = float(self.plan.monitor())
+            entry["score"] = self.plan.monitor()
             course.note(entry["score"], net)
         self.log.append(entry)
         if self.plan.verbose > 1:
             print(", ".join(f"{key} {value:.5g}" if key != "stage" else value for key, value in entry.items()))
+
+
+def score_of(estimator: Any) -> float:
+    """Ask an encoder's monitor for the encoder's score.
+
+    Parameters
+    ----------
+    estimator : SGNNSentenceEncoder
+        Has a ``monitor``.
+
+    Returns
+    -------
+    float
+        What it said.
+
+    Raises
+    ------
+    TypeError
+        If that is no number.
+    """
+    score = estimator.monitor(estimator)
+    try:
+        return float(score)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{type(estimator).__name__}: monitor must return a number, higher is better; got {score!r:.60} "
+            f"({type(score).__name__})."
+        ) from error
 
 
 def trained_weights(net: SentenceNet) -> dict[str, Tensor]:

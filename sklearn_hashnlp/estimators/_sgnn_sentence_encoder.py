@@ -17,14 +17,14 @@ from sklearn_hashnlp._sklearn import fit_context
 from sklearn_hashnlp.estimators._cached_projections import CachedProjections
 from sklearn_hashnlp.estimators._first_stage import first_stage
 from sklearn_hashnlp.estimators._paragraph_batches import ParagraphBatches
-from sklearn_hashnlp.estimators._paragraphs import Paragraphs, read_paragraphs
+from sklearn_hashnlp.estimators._paragraphs import Paragraphs, read_paragraphs, warn_of_single_sentences
 from sklearn_hashnlp.estimators._sentence_architecture import sentence_architecture
 from sklearn_hashnlp.estimators._sentence_checkpoint import check_free, read_checkpoint
 from sklearn_hashnlp.estimators._sentence_net import EpochsOfParagraphs, make_sentence_net
 from sklearn_hashnlp.estimators._sentence_objective import sentence_objective
 from sklearn_hashnlp.estimators._sentence_parameters import OF_SENTENCE_ENCODERS, check_sentence_parameters
 from sklearn_hashnlp.estimators._sentence_reader import SentenceReader
-from sklearn_hashnlp.estimators._sentence_training import Course, SentencePlan, train_sentences
+from sklearn_hashnlp.estimators._sentence_training import Course, SentencePlan, score_of, train_sentences
 from sklearn_hashnlp.estimators._trained_sentence_encoder import TrainedSentenceEncoder
 from sklearn_hashnlp.estimators._training import plain_torch, resolve_device, torch_seed
 from sklearn_hashnlp.estimators._training_settings import draw_seeds
@@ -398,7 +398,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
     def _score(self, stage: str) -> None:
         if self.monitor is not None:
             self.net_.module_.eval()
-            self.log_.append({"stage": stage, "epoch": 0, "step": 0, "score": float(self.monitor(self))})
+            self.log_.append({"stage": stage, "epoch": 0, "step": 0, "score": score_of(self)})
             if self.verbose > 1:
                 print(f"{stage}: score {self.log_[-1]['score']:.4f}")
 
@@ -450,12 +450,14 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
             max_epochs=1 if streams else int(self.max_epochs),
             max_time=None if streams or self.max_time is None else float(self.max_time),
             log_every=None if self.log_every is None else int(self.log_every),
-            monitor=None if self.monitor is None else lambda: self.monitor(self),  # type: ignore[misc]
+            monitor=None if self.monitor is None else lambda: score_of(self),
             checkpoint=None if streams or self.checkpoint_dir is None else self._save,
             checkpoint_every=float(self.checkpoint_every),
             callbacks=tuple(self.callbacks or ()),
             verbose=int(self.verbose),
         )
+        if not streams and (plan.objective.sentence.start or plan.objective.sentence.end):
+            warn_of_single_sentences(paragraphs, caller=type(self).__name__)
         with plain_torch(torch.device(net.device).type):
             train_sentences(net, epochs, plan, course, self.log_)
         self._course = None  # there is nothing left to be taken up

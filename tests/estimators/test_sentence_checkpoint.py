@@ -177,13 +177,23 @@ def test_what_decides_nothing_may_be_another(tmp_path, whole):
     assert resumed.random_state is None
 
 
+def test_a_file_is_no_folder_for_a_training(tmp_path):
+    file = tmp_path / "model"
+    file.write_text("x")
+    for resume in (False, True):
+        encoder = make(checkpoint_dir=file, resume=resume)
+        with pytest.raises(FileExistsError, match="is a file"):
+            encoder.fit(PARAGRAPHS)
+        assert not hasattr(encoder, "net_")  # it is said before anything is learned
+
+
 WRONG = [
     *({"n_projections": 7}, {"n_bits": 9}, {"ngram_range": (1, 5)}, {"spelling_width": 8}, {"context_share": 0.5}),
     *({"n_common": 1}, {"width": 4}, {"n_layers": 2}, {"n_heads": 1}, {"feedforward_size": 8}, {"pooling": "max"}),
     *({"pooling_width": 3}, {"positions": False}, {"n_tables": 1}, {"table_bits": 5}, {"dropout": 0.1}),
     *({"start": "random"}, {"word_steps": 1}, {"loss": "bxent"}, {"temperature": 0.1}, {"sentence_weight": 2.0}),
     *({"word_weight": 1.0}, {"masked_weight": (0, 1)}, {"max_sentences": 3}, {"max_words": 4}, {"max_epochs": 3}),
-    *({"batch_size": 8}, {"learning_rate": 0.1}),
+    *({"batch_size": 8}, {"learning_rate": 0.1}, {"random_state": 1}),
 ]
 
 

@@ -224,3 +224,11 @@ def test_max_time(monkeypatch):
 def test_a_training_that_diverges():
     with pytest.raises(ValueError, match=r"The training diverged.*smaller learning_rate"):
         make(learning_rate=1e30, max_epochs=9).fit(PARAGRAPHS)
+
+
+@pytest.mark.parametrize("score", [None, "high", [1.0, 2.0]])
+def test_a_monitor_that_gives_no_number_is_told_so_at_once(score):
+    encoder = make(monitor=lambda encoder: score)
+    with pytest.raises(TypeError, match="SGNNSentenceEncoder: monitor must return a number, higher is better; got"):
+        encoder.fit(PARAGRAPHS)
+    assert encoder.log_ == []

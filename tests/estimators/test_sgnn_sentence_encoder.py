@@ -190,7 +190,7 @@ def test_paragraphs_come_in_many_ways(tmp_path):
         [*PARAGRAPHS[:5], *split[5:]],
     ):
         assert bytes_of(make().fit(X)) == expected
-    assert bytes_of(make(sentence_splitter=lambda text: [text]).fit(PARAGRAPHS)) != expected
+    assert bytes_of(make(sentence_splitter=str.split).fit(PARAGRAPHS)) != expected
     for wrong in (3, None, {"a": 1}.items(), b"bytes"):
         with pytest.raises((TypeError, ValueError), match="SGNNSentenceEncoder"):
             make().fit(wrong)
@@ -198,6 +198,7 @@ def test_paragraphs_come_in_many_ways(tmp_path):
         make().fit(tmp_path / "none.txt")
 
 
+@pytest.mark.filterwarnings("ignore:.* no paragraph has more than one sentence:UserWarning")
 @pytest.mark.parametrize("masked", [0.0, 1.0])
 @pytest.mark.parametrize("X", [["bar"], ["bar", "carn"], [["bar", "carn"]], ["🙂", "a"], ["bar carn."] * 3], ids=str)
 def test_the_smallest_texts(X, masked):
@@ -209,9 +210,13 @@ def test_the_smallest_texts(X, masked):
 
 def test_paragraphs_of_one_sentence_teach_what_words_are_alone():
     singles = [[sentence] for paragraph in LISTS for sentence in paragraph]
-    encoder = make().fit(singles)
+    with pytest.warns(UserWarning, match="no paragraph has more than one sentence with words") as warned:
+        encoder = make().fit(singles)
+    assert [one.filename for one in warned] == [__file__]
     assert [entry["train_loss"] for entry in encoder.history_] == [0.0, 0.0]
     assert bytes_of(encoder) == bytes_of(make(max_epochs=0).fit(singles))
+    make(sentence_weight=(0, 0), word_weight=1.0).fit(singles)  # asks for nothing of the kind, and is not warned
+    make().fit(["bar", "bar carn. carn."])
 
 
 def test_without_a_part(tmp_path):
@@ -264,8 +269,10 @@ def test_most_similar():
     assert [part.shape for part in ENCODER.most_similar(queries, PARAGRAPHS[:2])] == [(3, 2)] * 2
     assert [part.shape for part in ENCODER.most_similar([], PARAGRAPHS[:2])] == [(0, 2)] * 2
     assert [part.shape for part in ENCODER.most_similar(queries, [])] == [(3, 0)] * 2
-    with pytest.raises(ValueError, match="k must be 1 or more, got 0"):
+    with pytest.raises(ValueError, match="k must be an integer of 1 or more, got 0"):
         ENCODER.most_similar(queries, PARAGRAPHS, k=0)
+    with pytest.raises(ValueError, match="k must be an integer of 1 or more, got '5'"):
+        ENCODER.most_similar(queries, PARAGRAPHS, k="5")
     with pytest.raises(ValueError, match="the vectors have 7 columns and this encoder's have 24"):
         ENCODER.most_similar(queries, np.zeros((3, 7), dtype=np.float32))
 
