@@ -40,9 +40,10 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
 
     Trained on plain paragraphs. A vector has two parts. The first is what the words look like: their self-governing
     projections [1]_ [2]_, weighted by how rare the words are, without what all sentences share. The second is how the
-    words are used: a Transformer [3]_ reads vectors that the words' projections give, and pools them. ``fit`` learns it
-    in two stages. The vectors of words learn to say in which company the words stand in the text. Then all learns
-    that sentences of a paragraph resemble each other and not those of other paragraphs [2]_.
+    words are used: the projections give vectors, which are pooled, after a Transformer [3]_ has read them if there are
+    layers. ``fit`` learns it in two stages. The vectors of words learn, by least squares, to say in which company the
+    words stand in the text. Then the second part alone, but for its tables, which stay, learns that sentences of a
+    paragraph resemble each other and not those of other paragraphs [2]_: the loss is of its vectors, not of the whole.
 
     Parameters
     ----------
@@ -58,12 +59,12 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
     n_common : int, default=30
         How many directions that all sentences share are taken off the first part.
     width : int, default=384
-        Columns of the vectors within the Transformer; a multiple of ``n_heads``.
+        Columns of the words' vectors, and so of the second part; a multiple of ``n_heads``.
     n_layers : int, default=0
         Of the Transformer; 0 pools the words' vectors as they are, which is some ten times as fast. On as little text
         as two cores read in an hour, layers have not been seen to help.
     n_heads, feedforward_size : int, default=8, 1024
-        Of its layers.
+        Of the Transformer's layers.
     pooling : {"weighted", "max", "mean", "attention"}, default="weighted"
         How the vectors of a sentence's words become one; see :class:`~sklearn_hashnlp.nn.SGNNTransformer`.
     pooling_width : int or None, default=None
@@ -78,14 +79,14 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
     dropout : float, default=0.0
         Within the Transformer's layers.
     start : {"identity", "random"}, default="identity"
-        How it starts: as layers that change nothing, or as Transformers usually do.
+        How the Transformer starts: as layers that change nothing, or as Transformers usually do.
     word_steps : int, default=5
-        Steps of conjugate gradients by which the tables learn in the first stage; more learn words by heart. 0 leaves
-        the stage out.
+        Steps of conjugate gradients by which the tables learn in the first stage, what the linear layer's ridge
+        regression leaves; more learn words by heart. With 0 neither learns.
     loss : {"infonce", "bxent", "proximity", "vmf"}, default="infonce"
-        What draws sentences of a paragraph together in the second stage: :class:`~sklearn_hashnlp.nn.InfoNCELoss`,
-        :class:`~sklearn_hashnlp.nn.SimilarityBXENT`, :class:`~sklearn_hashnlp.nn.CosineProximityLoss` or
-        :class:`~sklearn_hashnlp.nn.VonMisesFisherLoss`.
+        What draws the second parts of a paragraph's sentences together in the second stage:
+        :class:`~sklearn_hashnlp.nn.InfoNCELoss`, :class:`~sklearn_hashnlp.nn.SimilarityBXENT`,
+        :class:`~sklearn_hashnlp.nn.CosineProximityLoss` or :class:`~sklearn_hashnlp.nn.VonMisesFisherLoss`.
     temperature : float, default=0.05
         Of "infonce".
     sentence_weight, word_weight, masked_weight : float or (float, float), default=1.0, 0.0, 0.0
@@ -98,15 +99,16 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         Longer paragraphs are cut into parts.
     max_words : int, default=256
         Of longer sentences the beginning is read, with a warning.
-    max_epochs : int, default=2
-        Passes over the paragraphs in the second stage; 0 leaves it out.
+    max_epochs : int, default=1
+        Passes over the paragraphs in the second stage; 0 leaves it out. Longer training serves similarity and costs
+        accuracy of classifiers on the vectors.
     max_time : float or None, default=None
         Seconds after which the second stage ends.
     batch_size : int, default=256
         Sentences a step, in whole paragraphs.
-    learning_rate : float, default=3e-3
+    learning_rate : float, default=1e-3
         Of Adam; layers want less, such as 5e-4. It rises in the first fiftieth of a training and falls linearly to
-        zero.
+        zero. The linear layer's is sqrt(n_projections * n_bits) times as large, as what it reads is smaller.
     monitor : callable or None, default=None
         Takes the encoder as it is and gives a score, higher is better, such as the rank correlation with people's
         judgements. It is called before and after the first stage, every ``log_every`` steps and after every epoch, and
@@ -132,7 +134,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         Of hyperplanes, initial weights and order. The same int gives the same encoder to the last bit, whatever the
         number of threads (on a CPU).
     verbose : int, default=0
-        0 is silent, 1 prints a line an epoch, 2 also what is noted.
+        0 is silent, 1 prints a line a step of the first stage and a line an epoch, 2 also what is noted.
 
     Attributes
     ----------
@@ -212,10 +214,10 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         sentence_splitter: Callable[[str], list[str]] | None = None,
         max_sentences: int = 8,
         max_words: int = 256,
-        max_epochs: int = 2,
+        max_epochs: int = 1,
         max_time: float | None = None,
         batch_size: int = 256,
-        learning_rate: float = 3e-3,
+        learning_rate: float = 1e-3,
         monitor: Callable[[Any], float] | None = None,
         log_every: int | None = None,
         checkpoint_dir: str | PathLike[str] | None = None,
