@@ -45,9 +45,7 @@ queries = options.queries or queries
 # %%
 # The encoder. Both parts of its vectors are left smaller than they are by default, so that it is trained soon.
 if options.model is None:
-    encoder = SGNNSentenceEncoder(
-        width=128, spelling_width=256, feedforward_size=256, table_bits=11, max_words=1000, random_state=0
-    )
+    encoder = SGNNSentenceEncoder(width=128, spelling_width=256, table_bits=11, max_words=1000, random_state=0)
     encoder.fit(paragraphs)
 else:
     encoder = load_model(options.model)
