@@ -216,6 +216,7 @@ def test_paragraphs_of_one_sentence_teach_what_words_are_alone():
     assert [entry["train_loss"] for entry in encoder.history_] == [0.0, 0.0]
     assert bytes_of(encoder) == bytes_of(make(max_epochs=0).fit(singles))
     make(sentence_weight=(0, 0), word_weight=1.0).fit(singles)  # asks for nothing of the kind, and is not warned
+    make().partial_fit(singles)  # a piece of a stream may be anything
     make().fit(["bar", "bar carn. carn."])
 
 
