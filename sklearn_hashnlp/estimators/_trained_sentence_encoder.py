@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from itertools import islice
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -140,7 +139,7 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         ValueError, TypeError
             As :meth:`transform`; or if ``k`` is no positive integer or the vectors are not those of this encoder.
         """
-        if not isinstance(k, Integral) or k < 1:
+        if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"{type(self).__name__}.most_similar: k must be an integer of 1 or more, got {k!r}.")
         found = self._encode(queries)
         among = texts if isinstance(texts, np.ndarray) and texts.ndim == 2 else self._encode(texts)
