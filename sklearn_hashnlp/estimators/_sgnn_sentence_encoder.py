@@ -61,8 +61,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
     width : int, default=384
         Columns of the words' vectors, and so of the second part; a multiple of ``n_heads``.
     n_layers : int, default=0
-        Of the Transformer; 0 pools the words' vectors as they are, which is some ten times as fast. On as little text
-        as two cores read in an hour, layers have not been seen to help.
+        Of the Transformer; 0 pools the words' vectors as they are, which is many times as fast.
     n_heads, feedforward_size : int, default=8, 1024
         Of the Transformer's layers.
     pooling : {"weighted", "max", "mean", "attention"}, default="weighted"
