@@ -99,8 +99,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
     max_words : int, default=256
         Of longer sentences the beginning is read, with a warning.
     max_epochs : int, default=1
-        Passes over the paragraphs in the second stage; 0 leaves it out. Longer training serves similarity and costs
-        accuracy of classifiers on the vectors.
+        Passes over the paragraphs in the second stage; 0 leaves it out.
     max_time : float or None, default=None
         Seconds after which the second stage ends.
     batch_size : int, default=256
