@@ -19,7 +19,6 @@ from sklearn_hashnlp.kernels import (
     character_units,
     hash_ngrams,
     word_character_units,
-    word_units,
 )
 from sklearn_hashnlp.text._documents import (
     CHARACTER_CHUNK,
@@ -31,19 +30,7 @@ from sklearn_hashnlp.text._documents import (
     surrogate_error,
 )
 from sklearn_hashnlp.text._hashed_counts import NORMS, hashed_counts
-
-# Token patterns that a kernel knows: the least length of a word, and whether punctuation is kept.
-_COMPILED_PATTERNS = {
-    flag + pattern: rule
-    for flag in ("", "(?u)")
-    for pattern, rule in {
-        r"\b\w\w+\b": (2, False),
-        r"\w\w+": (2, False),
-        r"\b\w+\b": (1, False),
-        r"\w+": (1, False),
-        r"\w+|[^\w\s]": (1, True),
-    }.items()
-}
+from sklearn_hashnlp.text._word_patterns import WORD_PATTERNS
 
 # Methods that a subclass may replace to change what scikit-learn does, and then the kernels do not know of it.
 _STEPS = (
@@ -111,9 +98,9 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
     Notes
     -----
     Compiled are the three named analyzers with any ``ngram_range``, ``lowercase``, ``strip_accents``, ``stop_words``,
-    ``binary``, ``norm`` and ``alternate_sign``, the token patterns ``\b\w\w+\b``, ``\b\w+\b`` and ``\w+|[^\w\s]``, and
-    both floating types. Whatever else is asked for, such as a callable or another pattern, is left to scikit-learn,
-    on one thread.
+    ``binary``, ``norm`` and ``alternate_sign``, the token patterns ``\b\w\w+\b``, ``\b\w+\b``, ``\w+|[^\w\s]``,
+    ``\S+`` and ``\S\S+``, and both floating types. Whatever else is asked for, such as a callable or another pattern,
+    is left to scikit-learn, on one thread.
 
     Three things differ from scikit-learn: ``n_features`` may be 2**31 - 1, no documents make a matrix of no rows, and
     counts in float32 go on beyond 2**24, where adding ones stops.
@@ -294,13 +281,10 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
             return lambda texts: hash_ngrams(
                 word_character_units(texts, before=" ", after=" "), ngram_range, short_segments_whole=True
             )
-        if self.analyzer == "word" and self.tokenizer is None and self.token_pattern in _COMPILED_PATTERNS:
-            min_length, keep_punctuation = _COMPILED_PATTERNS[self.token_pattern]
+        if self.analyzer == "word" and self.tokenizer is None and self.token_pattern in WORD_PATTERNS:
+            pattern = WORD_PATTERNS[self.token_pattern]
             stop_words = WordSet.of(frozenset(self.get_stop_words() or ()))
-            return lambda texts: hash_ngrams(
-                word_units(texts, min_length=min_length, keep_punctuation=keep_punctuation, stop_words=stop_words),
-                ngram_range,
-            )
+            return lambda texts: hash_ngrams(pattern.cut(texts, stop_words), ngram_range)
         return None
 
     def _transform_uncompiled(self, documents: Iterable[Any]) -> Any:

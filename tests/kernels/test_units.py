@@ -43,9 +43,11 @@ def test_words_are_those_of_the_regular_expression(pattern, min_length, keep_pun
     assert strings(units) == [[re.findall(pattern, text)] for text in texts]
 
 
+@pytest.mark.parametrize("min_length", [1, 2, 3])
 @given(texts=TEXTS)
-def test_words_between_white_space(texts):
-    assert strings(word_units(pack(texts), split_punctuation=False)) == [[text.split()] for text in texts]
+def test_words_between_white_space(min_length, texts):
+    units = word_units(pack(texts), min_length=min_length, split_punctuation=False)
+    assert strings(units) == [[[word for word in text.split() if len(word) >= min_length]] for text in texts]
 
 
 @given(texts=TEXTS, stop_words=st.frozensets(st.sampled_from(["a", "aa", ".", "é", "ab", "", "日本", "nowhere"])))

@@ -62,8 +62,10 @@ FLAGS = st.fixed_dictionaries(
 )
 WORDS = st.fixed_dictionaries(
     {
-        "token_pattern": st.sampled_from([r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"\w+|[^\w\s]", r"\w\w+", r"[a-z]+"]),
-        "stop_words": st.sampled_from([None, ["the", "of", ".", "é", "word"]]),
+        "token_pattern": st.sampled_from(
+            [r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"\w+|[^\w\s]", r"\w\w+", r"\S+", r"\S\S+", r"(?u)\S+", r"[a-z]+"]
+        ),
+        "stop_words": st.sampled_from([None, ["the", "of", ".", "é", "word", "a.", "ab,"]]),
     }
 )
 
@@ -88,6 +90,7 @@ def test_characters_of_any_text(analyzer, texts, flags):
         {},
         {"ngram_range": (1, 2), "stop_words": "english"},
         {"ngram_range": (1, 3), "token_pattern": r"\w+|[^\w\s]", "n_features": 2**31 - 2, "norm": None},
+        {"ngram_range": (1, 9), "token_pattern": r"\S\S+", "stop_words": "english", "alternate_sign": False},
         {"analyzer": "char", "ngram_range": (1, 4), "dtype": np.float32, "norm": "l1"},
         {"analyzer": "char", "ngram_range": (6, 6), "strip_accents": "unicode", "lowercase": False},
         {"analyzer": "char_wb", "ngram_range": (3, 5), "alternate_sign": False, "binary": True},
@@ -142,6 +145,24 @@ def test_awkward_texts_alone_and_in_company(analyzer, text):
                 texts, analyzer=analyzer, ngram_range=(1, 3), strip_accents=strip_accents, lowercase=lowercase
             )
             assert_same_matrix(ours, theirs)
+
+
+@pytest.mark.parametrize("token_pattern", [r"\S+", r"\S\S+", r"(?u)\S+", r"(?u)\S\S+"])
+def test_every_blank_of_python_parts_words(token_pattern):
+    blanks = [character for character in map(chr, range(0x110000)) if character.isspace()]
+    assert {"\xa0", "\u2003", "\x1c", "\x1d", "\x1e", "\x1f", "\x85"} <= set(blanks)
+    no_blanks = ["\x00", "\x1b", "\u200b", "\ufeff", "\u180e", "´"]  # the last is a blank and an accent, taken apart
+    pairs = itertools.pairwise([*blanks, *no_blanks, "\n", "x"])
+    texts = [f"{a}Ab{b}{a}c.{b}-{a}{e}!,{b}D{e}" for a, b in pairs for e in "eÉ"]
+    for strip_accents, lowercase in itertools.product([None, "unicode", "ascii"], [True, False]):
+        options = {"strip_accents": strip_accents, "lowercase": lowercase, "ngram_range": (1, 3)}
+        for documents in (texts, [text for text in texts if text.isascii()]):
+            assert_same_matrix(*both(documents, token_pattern=token_pattern, **options))
+
+
+def test_patterns_of_words_between_blanks_are_compiled():
+    for token_pattern in (r"\S+", r"\S\S+", r"(?u)\S+", r"(?u)\S\S+"):
+        assert HashingNgramVectorizer(token_pattern=token_pattern)._compiled_analyzer() is not None
 
 
 def test_one_huge_document_among_small_ones():
@@ -328,7 +349,8 @@ def test_what_cannot_be_iterated_is_refused():
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"analyzer": "char"}, {"analyzer": "char_wb"}, {"token_pattern": r"\w+|[^\w\s]"}]
+    "parameters",
+    [{"analyzer": "char"}, {"analyzer": "char_wb"}, {"token_pattern": r"\w+|[^\w\s]"}, {"token_pattern": r"\S+"}],
 )
 def test_a_lone_surrogate_inside_an_ngram_is_refused_by_position(parameters):
     texts = ["é"] * 700 + ["a \ud800 b"]
@@ -338,12 +360,17 @@ def test_a_lone_surrogate_inside_an_ngram_is_refused_by_position(parameters):
         with pytest.raises(ValueError, match=r"document 700 holds the lone surrogate '\\ud800'"):
             HashingNgramVectorizer(n_jobs=n_jobs, **parameters).transform(texts)
     with pytest.raises(ValueError, match="document 700 holds"):
-        HashingNgramVectorizer(token_pattern=r"\S+").transform(texts)
+        HashingNgramVectorizer(token_pattern="[^ ]+").transform(texts)
 
 
 @pytest.mark.parametrize(
     ("parameters", "text"),
-    [({}, "a \ud800b"), ({}, "ab\udfffcd ef"), ({"analyzer": "char", "ngram_range": (9, 9)}, "a \ud800 b")],
+    [
+        ({}, "a \ud800b"),
+        ({"token_pattern": r"\S\S+"}, "ab \ud800 cd"),
+        ({}, "ab\udfffcd ef"),
+        ({"analyzer": "char", "ngram_range": (9, 9)}, "a \ud800 b"),
+    ],
 )
 def test_a_lone_surrogate_outside_all_ngrams_does_no_harm(parameters, text):
     assert_same_matrix(*both(["before", text, "bé hind"], **parameters))

@@ -1,0 +1,45 @@
+"""The token patterns that kernels know."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sklearn_hashnlp.kernels import Texts, Units, WordSet, word_units
+
+
+class WordPattern(NamedTuple):
+    r"""What a word is, as the kernels are told.
+
+    Parameters
+    ----------
+    min_length : int
+        The least number of characters of a word.
+    keep_punctuation : bool, default=False
+        Whether a character that is neither ``\w`` nor ``\s`` is a word.
+    split_punctuation : bool, default=True
+        If False, words end at ``\s`` alone.
+    """
+
+    min_length: int
+    keep_punctuation: bool = False
+    split_punctuation: bool = True
+
+    def cut(self, texts: Texts, stop_words: WordSet | None = None) -> Units:
+        """Cut texts into words, less the stop words."""
+        return word_units(texts, **self._asdict(), stop_words=stop_words)
+
+
+WORD_PATTERNS = {
+    flag + pattern: rule
+    for flag in ("", "(?u)")
+    for pattern, rule in {
+        r"\b\w\w+\b": WordPattern(2),
+        r"\w\w+": WordPattern(2),
+        r"\b\w+\b": WordPattern(1),
+        r"\w+": WordPattern(1),
+        r"\w+|[^\w\s]": WordPattern(1, keep_punctuation=True),
+        r"\S+": WordPattern(1, split_punctuation=False),
+        r"\S\S+": WordPattern(2, split_punctuation=False),
+    }.items()
+}
+"""The rule of each regular expression that a kernel can stand in for."""
