@@ -7,7 +7,7 @@ import gzip
 import lzma
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path, PurePosixPath
@@ -19,7 +19,7 @@ DAMAGED = (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 _LINES_BETWEEN_REPORTS = 1000
 
 
-def read_lines(path: Path, progress: Callable[[int, int], None] | None = None) -> Iterator[str]:
+def read_lines(path: Path, progress: Callable[[int, int], None] | None = None) -> Generator[str, None, None]:
     r"""Yield the lines of a UTF-8 file, each with its line feed.
 
     Lines end at ``\n`` alone, so that every editor's line numbers agree with the errors. A byte order mark at the

@@ -1,4 +1,4 @@
-"""The three shapes of labelled text files, each a generator of rows with their line numbers."""
+"""The shapes of labelled text files, each a generator of rows with their line numbers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -78,35 +79,66 @@ def delimited_rows(
         For a missing column, a row with too few or too many fields, wrong quotes, a carriage return that stands
         alone, or a label that is empty or cannot be one.
     """
-    # A document of any length is legal. The limit is one for the whole process: whoever put it back at the end of a
-    # file would break a file that is being read beside it, so it is raised and stays.
-    if csv.field_size_limit() < _LARGEST_FIELD:
-        csv.field_size_limit(_LARGEST_FIELD)
-    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    # Strict: a quote that is never closed would otherwise swallow the rest of the file without a word.
-    reader = csv.reader(iter(lines), delimiter=delimiter, quoting=quoting, strict=True)
     header: list[str] | None = None
-    start = 1
-    try:
-        for fields in reader:
-            if not fields:
-                pass
-            elif header is None:
-                header = fields
-                if any("\0" in name for name in header):
-                    raise ValueError(
-                        f"{path}, line {start}: NUL bytes in the first line. Is the file UTF-16, or no text?"
-                    )
-                text_at, label_at = _choose(header, columns, f"{path}, line {start}")
-            elif len(fields) != len(header):
-                raise ValueError(
-                    f"{path}, line {start}: expected {len(header)} fields ({', '.join(header)}), found {len(fields)}."
-                )
-            else:
-                yield Row(start, fields[text_at], _checked_label(fields[label_at], path, start))
-            start = reader.line_num + 1
-    except csv.Error as error:
-        raise ValueError(f"{path}, line {start}: the row that begins here {_fault(error)}") from error
+    for start, fields in _records(lines, path, delimiter=delimiter, quoted=quoted):
+        if header is None:
+            header = fields
+            if any("\0" in name for name in header):
+                raise ValueError(f"{path}, line {start}: NUL bytes in the first line. Is the file UTF-16, or no text?")
+            text_at, label_at = _choose(header, columns, f"{path}, line {start}")
+        elif len(fields) != len(header):
+            raise ValueError(
+                f"{path}, line {start}: expected {len(header)} fields ({', '.join(header)}), found {len(fields)}."
+            )
+        else:
+            yield Row(start, fields[text_at], _checked_label(fields[label_at], path, start))
+
+
+def numbered_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
+    """Read CSV without a header, as Zhang, Zhao and LeCun wrote it: a class number, then one or more columns of text.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        The lines of the file with their line feeds.
+    path : Path
+        The file, for the errors.
+
+    Yields
+    ------
+    Row
+        The next row, its columns of text joined by a blank; blank lines are passed over.
+
+    Raises
+    ------
+    ValueError
+        For a row without a text, with another number of fields than the first, or whose first is no number; for wrong
+        quotes or a carriage return that stands alone.
+    """
+    n_fields = 0
+    for start, fields in _records(lines, path, delimiter=",", quoted=True):
+        n_fields = n_fields or len(fields)
+        if len(fields) == 1:
+            raise ValueError(f"{path}, line {start}: expected a class number and a text, found one field only.")
+        if len(fields) != n_fields:
+            raise ValueError(
+                f"{path}, line {start}: expected {n_fields} fields as in the first row, found {len(fields)}."
+            )
+        if not is_class_number(fields[0]):
+            raise ValueError(
+                f"{path}, line {start}: expected a class number first, as in the first row, found {fields[0][:40]!r}."
+            )
+        yield Row(start, " ".join(fields[1:]), fields[0].strip())
+
+
+def has_header(lines: Iterable[str], path: Path) -> bool:
+    """Tell whether the first row of a CSV file names its columns, rather than to begin with a class number."""
+    return not any(is_class_number(fields[0]) for _, fields in islice(_records(lines, path, ",", True), 1))
+
+
+def is_class_number(field: str) -> bool:
+    """Tell whether a label is a class number of Zhang's: ``"1"``, ``"2"``, ..."""
+    return field.strip().isdecimal() and field.isascii()
 
 
 def json_rows(lines: Iterable[str], path: Path, columns: Columns) -> Iterator[Row]:
@@ -203,6 +235,25 @@ def fasttext_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
                 f"{FASTTEXT_PREFIX}, or use another format."
             )
         yield Row(number, text, _checked_label(first.removeprefix(FASTTEXT_PREFIX), path, number))
+
+
+def _records(lines: Iterable[str], path: Path, delimiter: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of CSV or TSV that are not blank, each with the line that it begins on."""
+    # A document of any length is legal. The limit is one for the whole process: whoever put it back at the end of a
+    # file would break a file that is being read beside it, so it is raised and stays.
+    if csv.field_size_limit() < _LARGEST_FIELD:
+        csv.field_size_limit(_LARGEST_FIELD)
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    # Strict: a quote that is never closed would otherwise swallow the rest of the file without a word.
+    reader = csv.reader(iter(lines), delimiter=delimiter, quoting=quoting, strict=True)
+    start = 1
+    try:
+        for fields in reader:
+            if fields:
+                yield start, fields
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {start}: the row that begins here {_fault(error)}") from error
 
 
 def _choose(names: Sequence[str], columns: Columns, where: str) -> tuple[int, int]:

@@ -1,0 +1,119 @@
+"""Folders with train.csv and test.csv: the sets of Zhang, Zhao and LeCun, and those of one's own."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.datasets._data_home import DATA_VARIABLE, USUAL_FOLDER, data_home
+from sklearn_hashnlp.datasets._labelled import load_labelled
+from sklearn_hashnlp.datasets._lines import read_lines
+from sklearn_hashnlp.datasets._row_formats import has_header, numbered_rows
+from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS
+
+PARTS = ("train", "test")
+
+
+class TextSet(NamedTuple):
+    """Labelled texts to train with and to test with: a str label for each text."""
+
+    train_texts: list[str]
+    train_labels: NDArray[np.str_]
+    test_texts: list[str]
+    test_labels: NDArray[np.str_]
+
+
+def read_text_set(folder: str | os.PathLike[str]) -> TextSet:
+    r"""Read both parts of a set, each from a CSV file in one of two forms.
+
+    Either the first row names the columns, which :func:`load_labelled` then finds; or each row is what Zhang, Zhao and
+    LeCun (2015) wrote: a class number and one to three columns of text, which are joined by a blank. Texts are those
+    of the file: where the authors wrote a line feed as ``\n``, these two characters stay.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        A folder with ``train.csv`` and ``test.csv``.
+
+    Returns
+    -------
+    TextSet
+        The texts and their labels, in the order of the files. Class numbers are strings, too.
+
+    Raises
+    ------
+    FileNotFoundError
+        If one of the files is not there.
+    ValueError
+        If a file is in neither form: the message names the file, the line, what was expected and what came.
+    """
+    return TextSet(*read_part(folder, "train"), *read_part(folder, "test"))
+
+
+def read_part(folder: str | os.PathLike[str], part: str) -> tuple[list[str], NDArray[np.str_]]:
+    """Read ``"train"`` or ``"test"`` alone: see :func:`read_text_set`."""
+    path = Path(folder) / f"{part}.csv"
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist; expected a folder with train.csv and test.csv.")
+    with closing(read_lines(path)) as lines:
+        if has_header(lines, path):
+            return load_labelled(path)
+    texts: list[str] = []
+    labels: list[str] = []
+    for row in numbered_rows(read_lines(path), path):
+        texts.append(row.text)
+        labels.append(row.label)
+    return texts, np.array(labels)
+
+
+def find_text_set(name: str, folder: str | os.PathLike[str] = "") -> Path:
+    """Find the folder of a set on the disk; nothing is downloaded.
+
+    Parameters
+    ----------
+    name : str
+        One of ``ag``, ``amazon``, ``amazon-polarity``, ``dbpedia``, ``sogou``, ``yahoo``, ``yelp``,
+        ``yelp-polarity``, whose folder may have any of the usual names, such as ``ag_news_csv`` or ``ag_news``; or the
+        name of a folder.
+    folder : str or path-like, default=""
+        Where to look. By default the folder that the environment variable ``HASHNLP_DATA`` names, then
+        ``~/sklearn_hashnlp_data``, where ``fetch_ag_news`` and the like put what they download.
+
+    Returns
+    -------
+    Path
+        A folder with ``train.csv`` and ``test.csv``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none: the message tells where was looked and what to do.
+    """
+    places = [data_home(folder)] if folder else [data_home(), data_home(USUAL_FOLDER)]
+    looked_at = list(dict.fromkeys(place / form for place in places for form in _names_of_folder(name)))
+    for found in looked_at:
+        if has_both_parts(found):
+            return found
+    some = ", ".join(map(str, looked_at))
+    fetch = f" Or download it by sklearn_hashnlp.datasets.{ZHANG_SETS[name].fetch}()." if name in ZHANG_SETS else ""
+    raise FileNotFoundError(
+        f"The text set {name!r} was not found: none of these is a folder with train.csv and test.csv: {some}. "
+        f"Put it there, or name the folder that it is in, for example by the variable {DATA_VARIABLE}.{fetch}"
+    )
+
+
+def has_both_parts(folder: Path) -> bool:
+    """Tell whether a folder has ``train.csv`` and ``test.csv``."""
+    return all((folder / f"{part}.csv").is_file() for part in PARTS)
+
+
+def _names_of_folder(name: str) -> list[str]:
+    if name not in ZHANG_SETS:
+        return [name]
+    archive = ZHANG_SETS[name].archive
+    return list(dict.fromkeys([f"{archive}_csv", archive, name, name.replace("-", "_")]))

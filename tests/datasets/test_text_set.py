@@ -1,0 +1,118 @@
+"""Folders with train.csv and test.csv: how they are read and how they are found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp.datasets._text_set import find_text_set, read_part, read_text_set
+from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS
+
+
+def write_set(folder: Path, train: str, test: str) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "train.csv").write_text(train, encoding="utf-8")
+    (folder / "test.csv").write_text(test, encoding="utf-8")
+    return folder
+
+
+def test_three_columns_without_a_header(tmp_path: Path) -> None:
+    folder = write_set(
+        tmp_path / "ag",
+        '"3","Wall St. ""Bears""","Short-sellers, \\band of cynics\\nare green."\n\n"1","",""\n',
+        "4,naïve,a\tb\n",  # as DBpedia writes its numbers
+    )
+    found = read_text_set(folder)
+    assert found.train_texts == ['Wall St. "Bears" Short-sellers, \\band of cynics\\nare green.', " "]
+    assert found.train_labels.tolist() == ["3", "1"]
+    assert found.train_labels.dtype.kind == "U"
+    assert found.test_texts == ["naïve a\tb"]
+    assert found.test_labels.tolist() == ["4"]
+
+
+@pytest.mark.parametrize("n_columns", [2, 3, 4])
+def test_any_number_of_text_columns_is_joined_by_a_blank(tmp_path: Path, n_columns: int) -> None:
+    words = ["one", "two, too", "three"][: n_columns - 1]
+    row = ",".join(['"10"', *(f'"{word}"' for word in words)]) + "\n"
+    found = read_text_set(write_set(tmp_path / "set", row * 3, row))
+    assert found.train_texts == [" ".join(words)] * 3
+    assert found.test_labels.tolist() == ["10"]
+
+
+def test_a_header_names_the_columns(tmp_path: Path) -> None:
+    folder = write_set(tmp_path / "imdb", "text,label\nBad!,neg\n", 'label,text\npos,"1,2"\n')
+    found = read_text_set(str(folder))
+    assert (found.train_texts, found.train_labels.tolist()) == (["Bad!"], ["neg"])
+    assert (found.test_texts, found.test_labels.tolist()) == (["1,2"], ["pos"])
+
+
+def test_a_quoted_line_feed_stays_in_its_row(tmp_path: Path) -> None:
+    folder = write_set(tmp_path / "set", '"1","a\nb","c"\n"2","d","e"\n', '"2","x"\n')
+    texts, labels = read_part(folder, "train")
+    assert texts == ["a\nb c", "d e"]
+    assert np.array_equal(labels, ["1", "2"])
+
+
+@pytest.mark.parametrize(
+    ("train", "message"),
+    [
+        ('"1","a","b"\n"2","a"\n', r"train\.csv, line 2: expected 3 fields as in the first row, found 2\."),
+        ('"1","a\nb"\n"World","a"\n', r"line 3: expected a class number first, .*found 'World'"),
+        ('"1"\n', "line 1: expected a class number and a text, found one field only"),
+        ('"1","a"\n"2","b', r"line 2: the row that begins here breaks the rules of quotes"),
+        ("a,b\n1,c\n", "no column is known to be the text"),
+        ("", "expected labelled texts, found none"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, train: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_text_set(write_set(tmp_path / "set", train, '"1","a"\n'))
+
+
+def test_a_missing_part_is_named(tmp_path: Path) -> None:
+    folder = write_set(tmp_path / "set", '"1","a"\n', "")
+    (folder / "test.csv").unlink()
+    with pytest.raises(FileNotFoundError, match=r"test\.csv does not exist; expected a folder with train\.csv and"):
+        read_text_set(folder)
+
+
+@pytest.mark.parametrize("name", sorted(ZHANG_SETS))
+def test_the_names_that_archives_have_are_known(tmp_path: Path, name: str) -> None:
+    archive = ZHANG_SETS[name].archive
+    for form in (name.replace("-", "_"), name, archive, f"{archive}_csv"):  # the later, the more it is preferred
+        expected = write_set(tmp_path / form, "", "") if not (tmp_path / form).exists() else tmp_path / form
+        assert find_text_set(name, tmp_path) == expected
+
+
+def test_any_folder_is_found_by_its_name(tmp_path: Path) -> None:
+    expected = write_set(tmp_path / "languages79", "", "")
+    assert find_text_set("languages79", str(tmp_path)) == expected
+
+
+def test_places_are_looked_at_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    monkeypatch.setenv("HASHNLP_DATA", str(tmp_path / "variable"))
+    at_home = write_set(tmp_path / "home" / "sklearn_hashnlp_data" / "ag_news_csv", "", "")
+    assert find_text_set("ag") == at_home
+    by_variable = write_set(tmp_path / "variable" / "ag_news", "", "")
+    assert find_text_set("ag") == by_variable
+    monkeypatch.delenv("HASHNLP_DATA")
+    assert find_text_set("ag") == at_home
+    with pytest.raises(FileNotFoundError):  # a folder that is named is the only one
+        find_text_set("ag", tmp_path / "elsewhere")
+
+
+def test_a_set_that_is_not_there_tells_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "yelp").mkdir()  # without its files
+    with pytest.raises(FileNotFoundError) as caught:
+        find_text_set("yelp", tmp_path)
+    message = str(caught.value)
+    assert str(tmp_path / "yelp_review_full_csv") in message
+    assert "HASHNLP_DATA" in message
+    assert "fetch_yelp_review_full()" in message
+    with pytest.raises(FileNotFoundError, match="'imdb' was not found") as caught:
+        find_text_set("imdb", tmp_path)
+    assert "fetch" not in str(caught.value)
