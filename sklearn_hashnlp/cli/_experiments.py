@@ -130,6 +130,7 @@ def run_experiment(
     """Run a recipe; the parameters are the command's options."""
     from sklearn_hashnlp.experiments import get_recipe, run_recipe
     from sklearn_hashnlp.experiments._settings import change_settings
+    from sklearn_hashnlp.experiments._table import as_text
 
     screen = Screen(as_json=as_json, quiet=quiet)
     recipe = get_recipe(name)
@@ -146,7 +147,9 @@ def run_experiment(
             if output is not None:
                 with output.open("a", encoding="utf-8") as file:
                     file.write(f"{json.dumps(result)}\n")
-    for line in recipe.report(results):
-        screen.show(line)
+    for table in recipe.report(results):
+        screen.show("")
+        for line in as_text(table):
+            screen.show(line)
     if output is not None:
         screen.note(f"\nAdded {len(results)} results to {output}", style="dim")

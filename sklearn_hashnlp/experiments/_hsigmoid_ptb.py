@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sklearn_hashnlp.experiments._recipe import Move, Recipe, Result, Tell
+from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
+from sklearn_hashnlp.experiments._settings import split_by_settings
+from sklearn_hashnlp.experiments._table import Table
 
 if TYPE_CHECKING:
     from sklearn_hashnlp import HsigmoidLanguageModel
@@ -38,16 +39,18 @@ It needs the Penn Treebank as Tomas Mikolov prepared it, train.txt and valid.txt
 --set data=FOLDER, or put it as ptb/ into the folder that the variable HASHNLP_DATA names."""
 
 
-def _setting(default: Any, help: str) -> Any:  # noqa: A002
-    return field(default=default, metadata={"help": help})
+def _setting(default: Any, help: str, *, place: bool = False) -> Any:  # noqa: A002
+    return field(default=default, metadata={"help": help, "place": place})
 
 
 @dataclass(frozen=True)
 class HsigmoidPtbSettings:
     """What can be changed about the experiment; the metadata of each field say what it is."""
 
-    data: str = _setting("", "folder with train.txt and valid.txt; empty: ptb in the folder of HASHNLP_DATA")
-    checkpoint_dir: str = _setting("", "new folder for a model a pass; empty: a temporary one")
+    data: str = _setting(
+        "", "folder with train.txt and valid.txt; empty: ptb in the folder of HASHNLP_DATA", place=True
+    )
+    checkpoint_dir: str = _setting("", "folder that keeps a model a pass; empty: none is kept", place=True)
     order: int = _setting(5, "words of an n-gram: the context and the word after it")
     embedding_dim: int = _setting(32, "length of a word's vector")
     hidden_size: int = _setting(256, "width of the hidden layer")
@@ -69,56 +72,54 @@ _QUICK = HsigmoidPtbSettings(
 )
 
 
-def _run(settings: HsigmoidPtbSettings, seed: int, tell: Tell, move: Move) -> Iterator[Result]:
+def _run(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
+    # Training goes on with the passes in its folder; what is known is decoded once more, which takes a second a pass.
+    return islice(_run_whole(settings, run), len(run.known), None)
+
+
+def _run_whole(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
     from sklearn_hashnlp.estimators._sentence_windows import sentence_windows
     from sklearn_hashnlp.persistence import load_model
 
     folder = _folder(settings)
     train = _read(folder / "train.txt", settings.n_train)
     valid = _read(folder / "valid.txt", settings.n_valid)
-    with ExitStack() as stack:
-        passes = settings.checkpoint_dir or stack.enter_context(tempfile.TemporaryDirectory())
-        model = _train(settings, seed, passes, train, valid, tell, move)
-        known = model.vocabulary_
-        windows = [
-            window
-            for sentence in valid
-            for window in sentence_windows(sentence, order=settings.order, padding="reference")
-        ]
-        contexts = [context for context, _ in windows]
-        expected = [word if word in known else "<unk>" for _, word in windows]
-        for entry in model.history_:
-            number = entry["epoch"]
-            saved = load_model(Path(passes) / f"pass-{number:05d}")
-            hits = {
-                search: _share(saved.predict(contexts, search).tolist(), expected) for search in ("greedy", "exact")
-            }
-            tell(f"pass {number}: hit rate {hits['greedy']:.2%} greedy, {hits['exact']:.2%} exact")
-            yield {
-                "part": "pass",
-                "pass": number,
-                "seconds": round(entry["dur"], 3),
-                **{name: entry[name] for name in ("train_loss", "valid_loss", "train_perplexity", "valid_perplexity")},
-                "n_words": len(expected),
-                "n_vocabulary": len(known) - 1,
-                "hit_rate_greedy": hits["greedy"],
-                "hit_rate_exact": hits["exact"],
-                "log": [
-                    [line["step"], round(line["train_loss"], 5), round(line["valid_loss"], 5)]
-                    for line in model.log_
-                    if line["epoch"] == number
-                ],
-            }
+    passes = Path(settings.checkpoint_dir) if settings.checkpoint_dir else run.folder / "passes"
+    model = _train(settings, run, passes, train, valid)
+    vocabulary = model.vocabulary_
+    windows = [
+        window for sentence in valid for window in sentence_windows(sentence, order=settings.order, padding="reference")
+    ]
+    contexts = [context for context, _ in windows]
+    expected = [word if word in vocabulary else "<unk>" for _, word in windows]
+    for entry in model.history_:
+        number = entry["epoch"]
+        saved = load_model(passes / f"pass-{number:05d}")
+        hits = {search: _share(saved.predict(contexts, search).tolist(), expected) for search in ("greedy", "exact")}
+        run.tell(f"pass {number}: hit rate {hits['greedy']:.2%} greedy, {hits['exact']:.2%} exact")
+        yield {
+            "part": "pass",
+            "pass": number,
+            "seconds": round(entry["dur"], 3),
+            **{name: entry[name] for name in ("train_loss", "valid_loss", "train_perplexity", "valid_perplexity")},
+            "n_words": len(expected),
+            "n_vocabulary": len(vocabulary) - 1,
+            "hit_rate_greedy": hits["greedy"],
+            "hit_rate_exact": hits["exact"],
+            "log": [
+                [line["step"], round(line["train_loss"], 5), round(line["valid_loss"], 5)]
+                for line in model.log_
+                if line["epoch"] == number
+            ],
+        }
+
+
+def _n_results(settings: HsigmoidPtbSettings) -> int:
+    return settings.passes
 
 
 def _train(
-    settings: HsigmoidPtbSettings,
-    seed: int,
-    passes: str,
-    train: list[str],
-    valid: list[str],
-    tell: Tell,
-    move: Move,
+    settings: HsigmoidPtbSettings, run: Run, passes: Path, train: list[str], valid: list[str]
 ) -> HsigmoidLanguageModel:
     from sklearn_hashnlp import HsigmoidLanguageModel
     from sklearn_hashnlp.estimators._language_progress import LanguageProgress
@@ -142,8 +143,9 @@ def _train(
         log_every=settings.log_every,
         checkpoint_dir=passes,
         keep="all",
-        callbacks=[LanguageProgress(tell, lambda done, total, _text: move(done, total))],
-        random_state=seed,
+        resume=True,
+        callbacks=[LanguageProgress(run.tell, lambda done, total, _text: run.move(done, total))],
+        random_state=run.seed,
     )
     return model.fit(train, X_valid=valid)
 
@@ -174,17 +176,27 @@ def _share(found: list[str], expected: list[str]) -> float:
     return sum(one == other for one, other in zip(found, expected, strict=True)) / len(expected)
 
 
-def _report(results: Sequence[Result]) -> list[str]:
-    lines = ["", "pass  seconds   perplexity on train  on valid    words hit: greedy    exact"]
-    lines += [
-        f"{result['pass']:>4}  {result['seconds']:>7.1f}  {result['train_perplexity']:>20.1f}"
-        f"  {result['valid_perplexity']:>8.1f}  {result['hit_rate_greedy']:>19.2%}  {result['hit_rate_exact']:>7.2%}"
-        for result in results
-    ]
-    if results:
-        best = min(results, key=lambda result: result["valid_loss"])
-        lines += ["", f"best on valid.txt: pass {best['pass']}, {best['n_words']:,} words predicted"]
-    return lines
+def _report(results: Sequence[Result]) -> list[Table]:
+    header = ["pass", "seed", "seconds", "perplexity on train", "on valid", "words hit: greedy", "exact"]
+    tables = []
+    for what, found in split_by_settings(results):
+        rows = [
+            [
+                str(result["pass"]),
+                str(result["seed"]),
+                f"{result['seconds']:.1f}",
+                f"{result['train_perplexity']:.1f}",
+                f"{result['valid_perplexity']:.1f}",
+                f"{result['hit_rate_greedy']:.2%}",
+                f"{result['hit_rate_exact']:.2%}",
+            ]
+            for result in found
+        ]
+        best = min(found, key=lambda result: result["valid_loss"])
+        note = f"Best on valid.txt: pass {best['pass']} of seed {best['seed']}, {best['n_words']:,} words predicted"
+        title = "5-gram network on the Penn Treebank"
+        tables.append(Table(f"{title} ({what})" if what else title, header, rows, [note]))
+    return tables
 
 
 HSIGMOID_PTB = Recipe(
@@ -194,5 +206,6 @@ HSIGMOID_PTB = Recipe(
     settings=HsigmoidPtbSettings(),
     quick=_QUICK,
     run=_run,
+    n_results=_n_results,
     report=_report,
 )

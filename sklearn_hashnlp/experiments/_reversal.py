@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
-from sklearn_hashnlp.experiments._recipe import Move, Recipe, Result, Tell
+from sklearn_hashnlp.experiments._recipe import Move, Recipe, Result, Run, Tell
+from sklearn_hashnlp.experiments._settings import split_by_settings
+from sklearn_hashnlp.experiments._table import Table
 
 _DESCRIPTION = """\
 A network with an encoder, additive attention and a decoder reads strings of 1 to 4 symbols out of 1,000 backwards, once
@@ -65,10 +68,19 @@ _QUICK = ReversalSettings(
 )
 
 
-def _run(settings: ReversalSettings, seed: int, tell: Tell, move: Move) -> Iterator[Result]:
-    yield from _run_fixed(settings, seed, tell, move)
-    yield from _run_fresh(settings, seed, tell, move)
-    yield _run_layers(settings, seed)
+def _run(settings: ReversalSettings, run: Run) -> Iterator[Result]:
+    # The networks learn in turns, so a run that was interrupted begins anew; what is known is the same again.
+    return islice(_run_whole(settings, run), len(run.known), None)
+
+
+def _run_whole(settings: ReversalSettings, run: Run) -> Iterator[Result]:
+    yield from _run_fixed(settings, run.seed, run.tell, run.move)
+    yield from _run_fresh(settings, run.seed, run.tell, run.move)
+    yield _run_layers(settings, run.seed)
+
+
+def _n_results(settings: ReversalSettings) -> int:
+    return 2 * len(settings.outputs) + 1
 
 
 def _run_fixed(settings: ReversalSettings, seed: int, tell: Tell, move: Move) -> Iterator[Result]:
@@ -155,26 +167,55 @@ def _tell_pass(tell: Tell, who: str, number: int, total: int, what: str) -> None
         tell(f"{who}: pass {number} of {total}, {what}")
 
 
-def _report(results: Sequence[Result]) -> list[str]:
-    lines = ["", "fixed strings          passes   seconds   validation loss    the source's"]
-    for result in _of_part(results, "fixed strings"):
-        source = _SOURCE[result["output"]]
-        lines.append(
-            f"  {result['output']:<19}  {result['passes']:>6}  {result['seconds']:>8.1f}  {result['valid_loss']:>16.2f}"
-            f"    {source['seconds']:.0f} s, {source['valid_loss']:.2f}"
-        )
-    lines += ["", "fresh strings          passes   seconds   exact match    generating"]
-    lines += [
-        f"  {result['output']:<19}  {result['passes']:>6}  {result['seconds']:>8.1f}  {result['exact_match']:>11.1%}"
-        f"  {result['seconds_generating']:>10.3f} s"
+def _report(results: Sequence[Result]) -> list[Table]:
+    return [
+        table._replace(title=f"{table.title} ({what})" if what else table.title)
+        for what, found in split_by_settings(results)
+        for table in _tables(found)
+    ]
+
+
+def _tables(results: Sequence[Result]) -> list[Table]:
+    fixed = [
+        [
+            result["output"],
+            str(result["seed"]),
+            str(result["passes"]),
+            f"{result['seconds']:.1f}",
+            f"{result['valid_loss']:.2f}",
+            f"{_SOURCE[result['output']]['seconds']:.0f} s, {_SOURCE[result['output']]['valid_loss']:.2f}",
+        ]
+        for result in _of_part(results, "fixed strings")
+    ]
+    fresh = [
+        [
+            result["output"],
+            str(result["seed"]),
+            str(result["passes"]),
+            f"{result['seconds']:.1f}",
+            f"{result['exact_match']:.1%}",
+            f"{result['seconds_generating']:.3f} s",
+        ]
         for result in _of_part(results, "fresh strings")
     ]
-    ratios = _speed_ratios(results)
-    if ratios:
-        lines += ["", "speed ratio, full softmax / tree"]
-        lines += [f"  {what:<29}  {ratio:.2f}" for what, ratio in ratios.items()]
-        lines.append(f"  {'the source, training':<29}  {513.3 / 448.2:.2f}")
-    return lines
+    ratios = [
+        [what, str(seed), f"{ratio:.2f}"]
+        for seed in dict.fromkeys(result["seed"] for result in results)
+        for what, ratio in _speed_ratios([result for result in results if result["seed"] == seed]).items()
+    ]
+    source = _SOURCE["softmax"]["seconds"] / _SOURCE["hsigmoid"]["seconds"]
+    head = ["output", "seed", "passes", "seconds"]
+    tables = [
+        Table("Fixed strings", [*head, "validation loss", "the source's"], fixed),
+        Table("Fresh strings", [*head, "exact match", "generating"], fresh),
+        Table(
+            "Speed ratio, full softmax / tree",
+            ["what", "seed", "ratio"],
+            ratios,
+            [f"The source, training: {source:.2f}"],
+        ),
+    ]
+    return [table for table in tables if table.rows]
 
 
 def _speed_ratios(results: Sequence[Result]) -> dict[str, float]:
@@ -200,5 +241,6 @@ REVERSAL = Recipe(
     settings=ReversalSettings(),
     quick=_QUICK,
     run=_run,
+    n_results=_n_results,
     report=_report,
 )

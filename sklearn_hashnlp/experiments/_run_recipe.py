@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict
-from typing import Any
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
-from sklearn_hashnlp.experiments._recipe import Move, Recipe, Result, Tell
+from sklearn_hashnlp.experiments._recipe import Move, Recipe, Result, Run, Settings, Tell, say_nothing, stay
+from sklearn_hashnlp.experiments._settings import settings_as_json
 from sklearn_hashnlp.experiments._surroundings import surroundings
 
 
 def run_recipe(
-    recipe: Recipe, *, settings: Any = None, seed: int = 0, tell: Tell | None = None, move: Move | None = None
+    recipe: Recipe,
+    *,
+    settings: Settings = None,
+    seed: int = 0,
+    known: Sequence[Result] = (),
+    folder: Path | None = None,
+    tell: Tell = say_nothing,
+    move: Move = stay,
 ) -> Iterator[Result]:
     """Run an experiment.
 
@@ -23,16 +32,28 @@ def run_recipe(
         None are those of the experiment.
     seed : int, default=0
         Of everything random: the same seed gives the same results, times apart.
-    tell : callable, default=None
+    known : sequence of dict, default=()
+        The first results of an interrupted run of the same settings and seed, in order; only those after them are
+        yielded.
+    folder : Path, default=None
+        For what the run keeps between its steps; it is there, and may hold what the interrupted run has left. None is a
+        temporary one.
+    tell : callable, default says nothing
         Takes a line about what is going on.
-    move : callable, default=None
-        Takes what is done and what there is in all.
+    move : callable, default does nothing
+        Takes how much of the whole run is done, and how much there is in all.
 
     Yields
     ------
     dict
-        A result as soon as it is there, with all that says where it comes from: ``recipe``, ``seed``, ``settings``,
-        ``date``, ``machine`` and ``versions``. JSON can hold it.
+        A result as soon as it is there, with all that says where it comes from: ``recipe``, ``seed``, ``settings``
+        (those that say what and not where), ``step`` (its place in the run, from 0), ``date``, ``machine`` and
+        ``versions``. JSON can hold it.
+
+    Raises
+    ------
+    RuntimeError
+        If the recipe has not as many results as it says.
 
     Examples
     --------
@@ -43,15 +64,16 @@ def run_recipe(
     ('reversal', 'fixed strings', 'softmax')
     """
     settings = recipe.settings if settings is None else settings
+    source = {"recipe": recipe.name, "seed": seed, "settings": settings_as_json(settings)}
     place = surroundings(*recipe.packages)
-    results = recipe.run(settings, seed, tell or _say_nothing, move or _stay)
-    for result in results:
-        yield {"recipe": recipe.name, "seed": seed, "settings": asdict(settings), **result, **place}
-
-
-def _say_nothing(_line: str) -> None:
-    pass
-
-
-def _stay(_done: int, _total: int) -> None:
-    pass
+    step = len(known)
+    with ExitStack() as stack:
+        kept = Path(stack.enter_context(tempfile.TemporaryDirectory())) if folder is None else folder
+        for result in recipe.run(settings, Run(seed=seed, folder=kept, known=known, tell=tell, move=move)):
+            yield {**source, "step": step, **result, **place}
+            step += 1
+    if step != recipe.n_results(settings):
+        raise RuntimeError(
+            f"The experiment {recipe.name!r} says that a run with these settings has {recipe.n_results(settings)} "
+            f"results, and gave {step}."
+        )

@@ -42,7 +42,7 @@ def test_a_run_prints_a_table_and_adds_lines(hashnlp: Any, tmp_path: Path) -> No
     path.write_text('{"an": "older line"}\n')
     result = hashnlp("experiments", "run", "reversal", *TINY, "--seed", "3", "--output", path)
     assert result.code == 0, result.err
-    assert "speed ratio, full softmax / tree" in result.out
+    assert "Speed ratio, full softmax / tree" in result.out
     assert "fresh strings, hsigmoid: pass 1 of 1, exact match" in result.err
     assert f"Added 5 results to {path}" in result.err
     lines = [json.loads(line) for line in path.read_text().splitlines()]

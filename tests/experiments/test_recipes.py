@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from dataclasses import fields
@@ -20,7 +21,18 @@ def test_a_recipe_says_what_it_is(name: str) -> None:
     assert type(recipe.quick) is type(recipe.settings)
     for field in fields(recipe.settings):
         assert field.metadata["help"]
-        assert type(getattr(recipe.settings, field.name)) in (int, float, str, tuple)
+        assert type(getattr(recipe.settings, field.name)) in (int, float, bool, str, tuple)
+
+
+@pytest.mark.parametrize("name", list(RECIPES))
+def test_a_recipe_can_be_sent_to_another_process(name: str) -> None:
+    assert pickle.loads(pickle.dumps(get_recipe(name))) == get_recipe(name)
+
+
+@pytest.mark.parametrize("name", list(RECIPES))
+def test_nothing_has_an_empty_report(name: str) -> None:
+    assert get_recipe(name).report([]) == []
+    assert get_recipe(name).n_results(get_recipe(name).quick) > 0
 
 
 def test_an_unknown_recipe_is_named_with_those_that_there_are() -> None:

@@ -65,8 +65,32 @@ def test_the_table_comes_from_the_lines_alone() -> None:
     for result, seconds in zip(results[:2], (30.0, 20.0), strict=True):
         result["seconds"] = seconds
     results[4]["seconds_a_step"] = {"softmax": 0.008, "hsigmoid": 0.002}
-    text = "\n".join(get_recipe("reversal").report(results))
-    assert "training, fixed strings        1.50" in text
-    assert "output layer alone, training   4.00" in text
-    assert "the source, training           1.15" in text
-    assert get_recipe("reversal").report([result for result in results if result.get("output") == "softmax"])
+    tables = {table.title: table for table in get_recipe("reversal").report(results)}
+    ratios = tables["Speed ratio, full softmax / tree"]
+    assert ["training, fixed strings", "0", "1.50"] in ratios.rows
+    assert ["output layer alone, training", "0", "4.00"] in ratios.rows
+    assert ratios.notes == ["The source, training: 1.15"]
+    assert tables["Fixed strings"].rows[0][-1] == "513 s, 3.18"
+    assert len(tables["Fresh strings"].rows) == 2
+    alone = [result for result in results if result.get("output") == "softmax"]
+    assert [table.title for table in get_recipe("reversal").report(alone)] == ["Fixed strings", "Fresh strings"]
+
+
+def test_results_of_other_seeds_and_settings_stand_apart() -> None:
+    results = run(outputs=("softmax",), passes=1, max_passes=1)
+    other_seed = [result | {"seed": 1} for result in results]
+    longer = [result | {"settings": result["settings"] | {"passes": 9}} for result in results]
+    tables = get_recipe("reversal").report([*results, *other_seed, *longer])
+    assert [(table.title, [row[1] for row in table.rows]) for table in tables] == [
+        ("Fixed strings (passes=1)", ["0", "1"]),
+        ("Fresh strings (passes=1)", ["0", "1"]),
+        ("Fixed strings (passes=9)", ["0"]),
+        ("Fresh strings (passes=9)", ["0"]),
+    ]
+
+
+def test_a_run_goes_on_after_what_is_known() -> None:
+    whole = run()
+    rest = list(run_recipe(get_recipe("reversal"), settings=TINY, known=whole[:3]))
+    assert [result["step"] for result in rest] == [3, 4]
+    assert without_times(rest) == without_times(whole[3:])

@@ -6,23 +6,28 @@ import importlib.metadata
 import json
 import platform
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from sklearn_hashnlp.experiments import Recipe, run_recipe
+import pytest
+
+from sklearn_hashnlp.experiments import Recipe, Run, run_recipe
 
 
 @dataclass(frozen=True)
 class Some:
     size: int = 3
     names: tuple[str, ...] = ("a",)
+    data: str = field(default="", metadata={"place": True})
 
 
-def count(settings: Some, seed: int, tell: Any, move: Any) -> Iterator[dict[str, Any]]:
-    for number in range(settings.size):
-        tell(f"now {number}")
-        move(number + 1, settings.size)
-        yield {"part": number, "value": seed + number}
+def count(settings: Some, run: Run) -> Iterator[dict[str, Any]]:
+    for number in range(len(run.known), settings.size):
+        run.tell(f"now {number}")
+        run.move(number + 1, settings.size)
+        (run.folder / f"{number}").touch()
+        yield {"part": number, "value": run.seed + number, "kept": sorted(path.name for path in run.folder.iterdir())}
 
 
 RECIPE = Recipe(
@@ -32,7 +37,8 @@ RECIPE = Recipe(
     settings=Some(),
     quick=Some(size=1),
     run=count,
-    report=lambda results: [str(len(results))],
+    n_results=lambda settings: settings.size,
+    report=lambda results: [],
     packages=("numpy",),
 )
 
@@ -40,10 +46,11 @@ RECIPE = Recipe(
 def test_each_result_says_where_it_comes_from() -> None:
     results = list(run_recipe(RECIPE, seed=40))
     assert [result["value"] for result in results] == [40, 41, 42]
+    assert [result["step"] for result in results] == [0, 1, 2]
     for result in results:
         assert result["recipe"] == "counting"
         assert result["seed"] == 40
-        assert result["settings"] == {"size": 3, "names": ("a",)}
+        assert result["settings"] == {"size": 3, "names": ["a"]}
         assert result["versions"] == {
             "python": platform.python_version(),
             "numpy": importlib.metadata.version("numpy"),
@@ -51,7 +58,7 @@ def test_each_result_says_where_it_comes_from() -> None:
         assert result["machine"]["cores"] > 0
         assert result["machine"]["processor"]
         assert len(result["date"]) == len("2026-01-01")
-        assert json.loads(json.dumps(result))["part"] == result["part"]
+        assert json.loads(json.dumps(result)) == result
 
 
 def test_results_come_one_by_one_and_are_told_about() -> None:
@@ -62,3 +69,27 @@ def test_results_come_one_by_one_and_are_told_about() -> None:
     assert (lines, moves) == (["now 0"], [(1, 2)])
     assert len(list(results)) == 1
     assert (lines, moves) == (["now 0", "now 1"], [(1, 2), (2, 2)])
+
+
+def test_a_run_goes_on_after_what_is_known(tmp_path: Path) -> None:
+    first, *_ = run_recipe(RECIPE, seed=7, folder=tmp_path)
+    rest = list(run_recipe(RECIPE, seed=7, known=[first], folder=tmp_path))
+    assert [(result["step"], result["value"]) for result in rest] == [(1, 8), (2, 9)]
+
+
+def test_a_run_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    assert [result["kept"] for result in run_recipe(RECIPE)] == [["0"], ["0", "1"], ["0", "1", "2"]]
+    assert next(run_recipe(RECIPE))["kept"] == ["0"]
+    list(run_recipe(RECIPE, folder=tmp_path))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "2"]
+
+
+def test_where_a_run_was_is_no_part_of_its_results() -> None:
+    here, there = (list(run_recipe(RECIPE, settings=Some(data=data))) for data in ("here", "there"))
+    assert here == there
+
+
+def test_a_recipe_that_miscounts_is_told() -> None:
+    wrong = replace(RECIPE, n_results=lambda settings: 4)
+    with pytest.raises(RuntimeError, match="'counting' says that a run with these settings has 4 results, and gave 3"):
+        list(run_recipe(wrong))

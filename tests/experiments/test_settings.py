@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 
 import pytest
 
-from sklearn_hashnlp.experiments._settings import change_settings
+from sklearn_hashnlp.experiments._settings import (
+    change_settings,
+    setting_as_text,
+    settings_as_json,
+    split_by_settings,
+)
 
 
 @dataclass(frozen=True)
@@ -15,22 +20,67 @@ class Some:
     rate: float = 0.5
     kind: str = "plain"
     names: tuple[str, ...] = ("a", "b")
+    sizes: tuple[int, ...] = ()
+    fast: bool = False
+    data: str = field(default="here", metadata={"place": True})
 
 
 def test_each_value_is_of_its_own_type() -> None:
     changed = change_settings(Some(), ["size=12", "rate=1e-3", "kind=a=b", "names=x"])
     assert changed == Some(12, 0.001, "a=b", ("x",))
     assert change_settings(Some(), ["rate=2", "names=b,a"]) == Some(rate=2.0, names=("b", "a"))
+    assert change_settings(Some(), ["sizes=3,20"]) == Some(sizes=(3, 20))
+    assert change_settings(Some(sizes=(1,)), ["sizes="]) == Some()
     assert change_settings(Some(), []) == Some()
+
+
+@pytest.mark.parametrize(("text", "value"), [("yes", True), ("True", True), ("no", False), ("false", False)])
+def test_yes_and_no(text: str, value: bool) -> None:
+    assert change_settings(Some(fast=not value), [f"fast={text}"]) == Some(fast=value)
+
+
+def test_a_value_is_written_as_it_is_read() -> None:
+    one = Some(12, 1e-4, "b=c", ("x", "y"), (1, 2), True, "there")
+    changes = [f"{field.name}={setting_as_text(getattr(one, field.name))}" for field in fields(one)]
+    assert change_settings(Some(), changes) == one
+    assert "sizes=1,2" in changes
+
+
+def test_results_hold_what_and_not_where() -> None:
+    assert settings_as_json(Some(sizes=(1,))) == {
+        "size": 3,
+        "rate": 0.5,
+        "kind": "plain",
+        "names": ["a", "b"],
+        "sizes": [1],
+        "fast": False,
+    }
+
+
+def test_results_are_taken_apart_by_what_differs() -> None:
+    results = [
+        {"settings": settings_as_json(settings), "seed": seed}
+        for seed in (0, 1)
+        for settings in (Some(), Some(size=4, names=("c",)))
+    ]
+    (what, first), (other, second) = split_by_settings(results)
+    assert (what, other) == ("size=3, names=a,b", "size=4, names=c")
+    assert [result["seed"] for result in first + second] == [0, 1, 0, 1]
+    assert split_by_settings(first) == [("", first)]
+    assert split_by_settings([]) == []
+    old = {"settings": {"size": 3}, "seed": 0}  # of a version that had one setting
+    assert [part for _, part in split_by_settings([old, results[0]])] == [[old], [results[0]]]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ("size", "must be given as NAME=VALUE, got 'size'"),
-        ("sice=3", "no setting 'sice'; there are: size, rate, kind, names"),
+        ("sice=3", "no setting 'sice'; there are: size, rate, kind, names, sizes, fast, data"),
         ("size=3.5", "'size' must be a whole number, got '3.5'"),
         ("rate=fast", "'rate' must be a number, got 'fast'"),
+        ("fast=maybe", r"'fast' must be yes or no \(or true or false\), got 'maybe'"),
+        ("sizes=1,b", "'sizes' must be whole numbers with commas between, got '1,b'"),
     ],
 )
 def test_what_will_not_do_is_named(change: str, message: str) -> None:
