@@ -43,6 +43,7 @@ OF_HASH_EMBEDDINGS: Final[dict[str, list[Any]]] = _OF_ALL | {
     "embedding_dim": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     "aggregation": [StrOptions({"sum", "concat", "median"})],
     "append_weight": ["boolean"],
+    "hash_rows": ["boolean"],
     "importance_init": [StrOptions({"idf", "ones"})],
     "train_pool": ["boolean"],
     "train_importance": ["boolean"],

@@ -61,10 +61,15 @@ class HashEmbeddingClassifier(LearningClassifier):
         How the components are joined. Ignored by ``variant="standard"``.
     append_weight : bool, default=True
         Whether a document also holds the sum of its columns' importance. Ignored by ``variant="standard"``.
+    hash_rows : bool, default=True
+        Whether a column is hashed to its row of the importance table, or of the table of ``variant="standard"``. False
+        takes the column itself, so that no two share a row: for a dictionary's columns, of which there must be at most
+        ``n_embeddings`` then.
     importance_init : {"idf", "ones"}, default="idf"
         What importance starts at. ``"idf"``: the inverse document frequency among the training rows, divided by its
-        mean, and zero for columns that no training row has, which then change nothing. ``"ones"``: one, as in the
-        source. Ignored by ``variant="standard"``.
+        mean, and zero for columns that no training row has, which then change nothing. ``"ones"``: one. (The source
+        draws importance near zero and the pool at random; here the pool starts at zero.) Ignored by
+        ``variant="standard"``.
     train_pool : bool, default=True
         Whether training changes the pool (the table, for ``variant="standard"``). False keeps it as it is: as a fit
         before left it, with ``warm_start``, or at zero.
@@ -226,6 +231,7 @@ class HashEmbeddingClassifier(LearningClassifier):
         embedding_dim: int | str = 20,
         aggregation: str = "sum",
         append_weight: bool = True,
+        hash_rows: bool = True,
         importance_init: str = "idf",
         train_pool: bool = True,
         train_importance: bool = True,
@@ -263,6 +269,7 @@ class HashEmbeddingClassifier(LearningClassifier):
         self.embedding_dim = embedding_dim
         self.aggregation = aggregation
         self.append_weight = append_weight
+        self.hash_rows = hash_rows
         self.importance_init = importance_init
         self.train_pool = train_pool
         self.train_importance = train_importance
@@ -394,7 +401,7 @@ class HashEmbeddingClassifier(LearningClassifier):
         return make_net(architecture(self, len(labels.classes), seeds.hash), device, tree)
 
     def _check_unchanged(self) -> None:
-        made_of = self.net_.get_params_for("module") | {"loss": self._probabilities.loss}
+        made_of = {"hash_rows": True} | self.net_.get_params_for("module") | {"loss": self._probabilities.loss}
         if self._tree_name is not None:
             made_of["tree"] = self._tree_name
         wanted = architecture(self, made_of["num_classes"], made_of["hash_seed"]) | {
@@ -419,6 +426,12 @@ class HashEmbeddingClassifier(LearningClassifier):
         known_rows: int = 0,
     ) -> None:
         assert isinstance(rows, RaggedRows)
+        if not self.hash_rows and self.n_features_in_ > self.n_embeddings:
+            raise ValueError(
+                f"{type(self).__name__}(hash_rows=False) has a row for each of n_embeddings={self.n_embeddings} "
+                f"columns, but X has {self.n_features_in_}. Raise n_embeddings, keep fewer columns, or set "
+                "hash_rows=True."
+            )
         bag, fresh = net.module_.bag, self._is_fresh(net)
         tree_name, divisor = (None, None) if fresh else (self._tree_name, self._idf_divisor)
         if fresh and self.loss == "hsigmoid" and isinstance(self.tree, str):

@@ -41,6 +41,8 @@ class BagOfHashEmbeddings(RowModule):
         See :class:`HashEmbeddingBag`.
     append_weight : bool
         See :class:`HashEmbeddingBag`.
+    hash_rows : bool, default=True
+        See :class:`HashEmbeddingBag`.
     normalize : {None, "l1", "l2"}
         See :class:`HashEmbeddingBag`.
     importance_init : float
@@ -75,6 +77,7 @@ class BagOfHashEmbeddings(RowModule):
         hash_seed: int,
         hidden_sizes: Sequence[int],
         num_classes: int,
+        hash_rows: bool = True,
         tree: SoftmaxTree | None = None,
     ) -> None:
         super().__init__()
@@ -86,6 +89,7 @@ class BagOfHashEmbeddings(RowModule):
             variant=variant,
             aggregation=aggregation,
             append_weight=append_weight,
+            hash_rows=hash_rows,
             normalize=normalize,
             seed=hash_seed,
             pool_std=0.0,

@@ -90,6 +90,7 @@ def architecture(estimator: Any, n_classes: int, hash_seed: int) -> dict[str, An
         "variant": estimator.variant,
         "aggregation": estimator.aggregation,
         "append_weight": bool(estimator.append_weight),
+        "hash_rows": bool(estimator.hash_rows),
         "normalize": estimator.normalize,
         "importance_init": 0.0 if estimator.importance_init == "idf" else 1.0,
         "hash_seed": hash_seed,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
-from sklearn_hashnlp.kernels._hash_ids import mix_id, slot_of
+from sklearn_hashnlp.kernels._hash_ids import mix_id, row_of
 from sklearn_hashnlp.kernels._prefetch import prefetch_row
 
 _AHEAD = 32  # ids between asking for a counter and raising it: long enough for memory to answer
@@ -20,7 +20,7 @@ def _count(
 ) -> int:
     rows = np.empty(len(ids), dtype=np.int32)
     for place in range(len(ids)):
-        rows[place] = slot_of(mix_id(ids[place]), a, b, n_rows)
+        rows[place] = row_of(ids[place], mix_id(ids[place]), a, b, n_rows)
     n_found, lines = 0, counts.reshape(-1, 1)
     for place in range(len(ids)):
         prefetch_row(lines, rows[min(place + _AHEAD, len(ids) - 1)])
@@ -43,7 +43,7 @@ def count_rows(
     ids : ndarray of int of shape (n,)
         At most 2**31 - 1; only the low 32 bits of each count.
     constants : (int, int)
-        Of the hash function.
+        Of the hash function; zeros where an id, below ``n_rows``, is its own row.
     n_rows : int
         Rows of the table.
 

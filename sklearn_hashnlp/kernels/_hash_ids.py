@@ -29,6 +29,14 @@ def slot_of(mixed: Number, a: Number, b: Number, size: Number) -> Number:
     return np.int32((np.uint64((mixed * a + b) >> _SHIFT) * size) >> _SHIFT)
 
 
+@inlined
+def row_of(key: Number, mixed: Number, a: Number, b: Number, n_rows: Number) -> Number:
+    """Give the row of an id in the first table: its slot, or the id itself where both constants are zero."""
+    if a == 0 and b == 0:
+        return np.int32(key)
+    return slot_of(mixed, a, b, n_rows)
+
+
 @compiled
 def _locate(
     ids: NDArray[np.int64],
@@ -41,7 +49,7 @@ def _locate(
 ) -> None:
     for j in range(len(ids)):
         mixed = mix_id(ids[j])
-        row = slot_of(mixed, constants[0, 0], constants[0, 1], n_rows)
+        row = row_of(ids[j], mixed, constants[0, 0], constants[0, 1], n_rows)
         rows[j] = row
         if variant == STANDARD:
             slots[j, 0] = row
@@ -62,7 +70,7 @@ def locate_ids(
     ids : ndarray of int64 of shape (n_values,)
         Only the low 32 bits count.
     constants : ndarray of uint64 of shape (k + 1, 2)
-        Of the hash functions h, u_1 .. u_k.
+        Of the hash functions h, u_1 .. u_k. Zeros for h: an id is its own row, and below ``n_rows``.
     n_rows, n_slots : int
         Sizes of the importance table and of the pool.
     variant : int

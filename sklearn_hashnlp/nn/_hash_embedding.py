@@ -42,6 +42,8 @@ class HashEmbedding(HashTables):
         ``"standard"``.
     append_weight : bool, default=True
         Whether the k importance weights are appended to the vector. Ignored by ``"standard"``.
+    hash_rows : bool, default=True
+        Whether h hashes an id; False makes it its own row of the first table, as a dictionary's numbers are.
     seed : int, default=0
         Of the hash functions.
     pool_std : float, default=0.1
@@ -100,6 +102,8 @@ class HashEmbedding(HashTables):
         ------
         TypeError
             If the ids are no integers.
+        ValueError
+            If without ``hash_rows`` an id is no row of the first table.
         """
         rows, slots = self.locate(ids)  # (...), (..., k)
         parts = functional.embedding(slots, self.pool, sparse=self.sparse)  # (..., k, d)

@@ -46,6 +46,8 @@ class HashEmbeddingBag(HashTables):
         See :class:`HashEmbedding`. Ignored by ``"standard"``.
     append_weight : bool, default=True
         Whether the k importance weights are appended to the vector. Ignored by ``"standard"``.
+    hash_rows : bool, default=True
+        Whether h hashes an id; False makes it its own row of the first table, as a dictionary's numbers are.
     normalize : {None, "l1", "l2"}, default=None
         By which norm of its weighted features a document is divided.
     seed : int, default=0
@@ -103,6 +105,7 @@ class HashEmbeddingBag(HashTables):
         variant: str = "improved",
         aggregation: str = "sum",
         append_weight: bool = True,
+        hash_rows: bool = True,
         normalize: str | None = None,
         seed: int = 0,
         pool_std: float = 0.1,
@@ -121,6 +124,7 @@ class HashEmbeddingBag(HashTables):
             variant=variant,
             aggregation=aggregation,
             append_weight=append_weight,
+            hash_rows=hash_rows,
             seed=seed,
             pool_std=pool_std,
             importance_init=importance_init,
@@ -152,7 +156,8 @@ class HashEmbeddingBag(HashTables):
         ------
         ValueError
             If ids, offsets or weights have a wrong shape, or the offsets do not rise from 0 to ``n_values``. On a CUDA
-            device and in compiled programs wrong values of offsets fail an assertion instead, which comes later.
+            device and in compiled programs wrong values of offsets fail an assertion instead, which comes later. If
+            without ``hash_rows`` an id is no row of the first table.
         TypeError
             If ids or offsets are no integers.
         """
@@ -165,6 +170,7 @@ class HashEmbeddingBag(HashTables):
             and (self.aggregation != "median" or self.importance is None)
             and runs_compiled(self.pool, ids, per_sample_weights)
         ):
+            self.check_rows(ids)
             return self._embed_compiled(ids, offsets, per_sample_weights)
         rows, slots = self.locate(ids)  # (values,), (values, k)
         importance = self.weights_of(rows)  # (values, k)

@@ -14,6 +14,8 @@ from sklearn_hashnlp.nn._universal_hash import HASH_SPECIFICATION, hash_constant
 
 VARIANTS = ("improved", "paper", "standard")  # their order is part of saved states: append only
 _LARGEST = 2**31 - 1
+_ITSELF = (0, 0)  # what the kernels know as no hash function
+_UNHASHED = 2**8  # added to the number of the variant in saved states
 
 
 class HashTables(nn.Module):
@@ -35,6 +37,8 @@ class HashTables(nn.Module):
         See :class:`HashEmbedding`. Ignored by ``"standard"``.
     append_weight : bool, default=True
         Whether the k importance weights are appended. Ignored by ``"standard"``.
+    hash_rows : bool, default=True
+        Whether h hashes an id; False makes it its own row of the first table, as a dictionary's numbers are.
     seed : int, default=0
         Of the hash functions.
     pool_std : float, default=0.1
@@ -70,6 +74,7 @@ class HashTables(nn.Module):
         variant: str = "improved",
         aggregation: str = "sum",
         append_weight: bool = True,
+        hash_rows: bool = True,
         seed: int = 0,
         pool_std: float = 0.1,
         importance_init: float = 1.0,
@@ -93,11 +98,14 @@ class HashTables(nn.Module):
         self.variant = variant
         self.aggregation = aggregation
         self.append_weight = append_weight
+        self.hash_rows = hash_rows
         self.seed = seed
         self.pool_std = pool_std
         self.importance_init = importance_init
         self.sparse = sparse
         self._constants = hash_constants(seed, num_hashes + 1)
+        if not hash_rows:
+            self._constants = (_ITSELF, *self._constants[1:])
         standard = variant == "standard"
         rows = num_embeddings if standard else num_buckets
         self.pool = nn.Parameter(lazy_zeros((rows, embedding_dim), dtype=dtype, device=device))
@@ -140,18 +148,44 @@ class HashTables(nn.Module):
         Returns
         -------
         rows : Tensor of int64, shape (...)
-            Rows of ``importance``: h(w); D1(w) for ``"paper"``.
+            Rows of ``importance``: h(w); D1(w) for ``"paper"``; w itself without ``hash_rows``.
         slots : Tensor of int64, shape (..., num_hashes)
             Rows of ``pool``: u_1(w) .. u_k(w); of D1(w) for ``"paper"``. For ``"standard"`` ``rows``, one column.
         """
         mixed = mix_tensor(ids)
-        rows = slot_tensor(mixed, self._constants[0], self.num_embeddings)
+        if self.hash_rows:
+            rows = slot_tensor(mixed, self._constants[0], self.num_embeddings)
+        else:
+            rows = ids.to(torch.int64)
+            self.check_rows(rows)
         if self.importance is None:
             return rows, rows.unsqueeze(-1)
         if self.variant == "paper":
             mixed = mix_tensor(rows)
         slots = [slot_tensor(mixed, constants, self.num_buckets) for constants in self._constants[1:]]
         return rows, torch.stack(slots, dim=-1)
+
+    def check_rows(self, ids: Tensor) -> None:
+        """Make sure that ids may be rows, where they are not hashed.
+
+        Parameters
+        ----------
+        ids : Tensor of any integer dtype and any shape
+            Feature ids.
+
+        Raises
+        ------
+        ValueError
+            If one is no row of the first table. Not looked for on a CUDA device, where lookups fail an assertion.
+        """
+        if self.hash_rows or ids.device.type != "cpu" or not ids.numel():
+            return
+        least, most = (int(end) for end in torch.aminmax(ids))
+        if least < 0 or most >= self.num_embeddings:
+            raise ValueError(
+                f"Without hash_rows ids must be from 0 to {self.num_embeddings - 1}, got {least} to {most}. "
+                "Raise num_embeddings, or hash."
+            )
 
     def weights_of(self, rows: Tensor) -> Tensor:
         """Look up importance weights.
@@ -176,11 +210,12 @@ class HashTables(nn.Module):
         Returns
         -------
         Tensor of int64, shape (3,)
-            The hash specification, the seed modulo ``2**64`` in two's complement, and the number of the variant. A
-            tensor, so that whatever stores tensors can store the state.
+            The hash specification, the seed modulo ``2**64`` in two's complement, and the number of the variant, plus
+            256 without ``hash_rows``. A tensor, so that whatever stores tensors can store the state.
         """
         seed = (self.seed + 2**63) % 2**64 - 2**63
-        return torch.tensor([HASH_SPECIFICATION, seed, VARIANTS.index(self.variant)], dtype=torch.int64, device="cpu")
+        variant = VARIANTS.index(self.variant) + (0 if self.hash_rows else _UNHASHED)
+        return torch.tensor([HASH_SPECIFICATION, seed, variant], dtype=torch.int64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
         """Check that tables from elsewhere belong to the hash functions of this module.

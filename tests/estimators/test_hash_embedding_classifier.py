@@ -250,6 +250,16 @@ def test_rows_that_are_empty_or_all_unseen_get_finite_probabilities(fitted):
     assert np.array_equal(probabilities[0], probabilities[1])
 
 
+def test_a_dictionary_has_a_row_for_each_column():
+    y, eye = np.arange(40) % 2, csr_array(np.eye(40))
+    options = {"variant": "standard", "n_embeddings": 40, "max_epochs": 20, "learning_rate": 0.5, "random_state": 0}
+    hashed = HashEmbeddingClassifier(**options).fit(eye, y)
+    unhashed = HashEmbeddingClassifier(**options, hash_rows=False).fit(eye, y)
+    assert hashed.score(eye, y) < 1 == unhashed.score(eye, y)
+    with pytest.raises(ValueError, match=r"n_embeddings=39 columns, but X has 40\. Raise n_embeddings"):
+        unhashed.set_params(n_embeddings=39).fit(eye, y)
+
+
 def test_columns_that_share_d1_are_one_column_in_the_paper_variant_only():
     n = 50
     y = np.arange(200) % 2

@@ -66,6 +66,7 @@ CHANGES = {
     "embedding_dim": 5,
     "aggregation": "median",
     "append_weight": False,
+    "hash_rows": False,
     "importance_init": "ones",
     "train_pool": False,
     "train_importance": False,

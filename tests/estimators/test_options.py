@@ -71,6 +71,8 @@ def train(rows=X, labels=Y, **options):
         ("aggregation", "median", "aggregation", "median"),
         ("append_weight", True, "append_weight", True),
         ("append_weight", False, "append_weight", False),
+        ("hash_rows", True, "hash_rows", True),
+        ("hash_rows", False, "hash_rows", False),
         ("importance_init", "idf", "importance_init", 0.0),
         ("importance_init", "ones", "importance_init", 1.0),
         ("normalize", None, "normalize", None),
@@ -96,6 +98,7 @@ def test_options_of_the_embedding_reach_it(option, value, attribute, reached):
         ("aggregation", "sum", "concat"),
         ("aggregation", "sum", "median"),
         ("append_weight", True, False),
+        ("hash_rows", True, False),
         ("importance_init", "idf", "ones"),
         ("normalize", "l2", "l1"),
         ("normalize", "l2", None),
@@ -127,6 +130,7 @@ def test_every_option_changes_the_model(option, one, other):
     more = {"early_stopping": True} if option == "validation_fraction" else {}
     more |= {"validation_fraction": 0.1} if option == "early_stopping" else {}
     options = {"n_hashes": 3} if option == "aggregation" else {}  # of two the median is half the sum
+    options |= {"n_embeddings": 80} if option == "hash_rows" else {}  # so few that columns collide
     first, second = (train(**options | more | {option: value})[0] for value in (one, other))
     assert first.predict_proba(X).tobytes() != second.predict_proba(X).tobytes()
 

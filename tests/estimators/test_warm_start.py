@@ -77,6 +77,7 @@ def test_what_governs_training_may_change():
         ("variant", "paper"),
         ("aggregation", "concat"),
         ("append_weight", False),
+        ("hash_rows", False),
         ("importance_init", "ones"),
         ("normalize", "l1"),
         ("hidden_layer_sizes", (4,)),

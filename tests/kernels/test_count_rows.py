@@ -23,6 +23,11 @@ def test_rows_are_counted_as_a_dictionary_does(dtype, ids, n_rows):
     assert list(zip(rows.tolist(), counts.tolist(), strict=True)) == expected
 
 
+def test_zeros_for_constants_leave_ids_as_they_are():
+    rows, counts = count_rows(np.array([4, 0, 9, 4]), (0, 0), 10)
+    assert (rows.tolist(), counts.tolist()) == ([0, 4, 9], [1, 2, 1])
+
+
 def test_more_ids_than_rows():
     rows, counts = count_rows(np.arange(100_000), CONSTANTS, 300)
     assert rows.tolist() == list(range(300))

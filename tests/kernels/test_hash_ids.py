@@ -51,6 +51,17 @@ def plain_places(ids, variant, n_hashes, n_rows, n_slots, seed=0):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
+def test_zeros_for_the_first_constants_leave_ids_as_they_are(variant):
+    constants = constants_of(2)
+    constants[0] = 0
+    ids = np.array([0, 5, 999, 5])
+    rows, slots = locate_ids(ids, constants, 1000, 10**6, variant)
+    assert rows.tolist() == ids.tolist()
+    expected = ids[:, None] if variant == STANDARD else plain_places(ids, IMPROVED, 2, 1000, 10**6)[1]
+    assert slots.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_recorded_places(variant):
     keys = np.array([*KEYS, *(key - 2**32 for key in KEYS), *(key + 5 * 2**32 for key in KEYS)])
     rows, slots = locate_ids(keys, constants_of(2), 10**7, 10**6, variant)

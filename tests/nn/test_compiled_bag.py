@@ -87,6 +87,16 @@ def test_documents_and_gradients_are_those_of_plain_torch(variant, num_hashes, a
     assert_the_same(*bags, *INPUTS)
 
 
+@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
+def test_ids_that_are_their_own_rows(variant):
+    compiled, plain = make_both(variant=variant, hash_rows=False, num_embeddings=1000)
+    ids, offsets, counts = INPUTS
+    assert_the_same(compiled, plain, ids % 1000, offsets, counts)
+    for bag in (compiled, plain):
+        with pytest.raises(ValueError, match="Without hash_rows ids must be from 0 to 999"):
+            bag(torch.full_like(ids, 1000), offsets, counts)
+
+
 @pytest.mark.parametrize("aggregation", ["sum", "concat"])
 @pytest.mark.parametrize("embedding_dim", [1, 2, 4, 5, 7, 8, 9, 16, 20, 33])
 def test_vectors_of_any_width(embedding_dim, aggregation):

@@ -27,7 +27,7 @@ def plain_vector(key, module):
     """e_w of one feature, by the book."""
     constants = hash_constants(module.seed, module.num_hashes + 1)
     pool = module.pool.detach().tolist()
-    row = plain_slot(key, constants[0], module.num_embeddings)
+    row = plain_slot(key, constants[0], module.num_embeddings) if module.hash_rows else key
     if module.variant == "standard":
         return pool[row]
     base = row if module.variant == "paper" else key
@@ -62,6 +62,20 @@ def test_vectors_follow_the_formula(variant, aggregation, num_hashes, append_wei
     expected = torch.tensor([plain_vector(key, module) for key in IDS], dtype=torch.float64)
     torch.testing.assert_close(module(torch.tensor(IDS)), expected)
     assert expected.shape[1] == module.output_dim
+
+
+@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
+def test_without_a_hash_an_id_is_its_own_row(variant):
+    module = make(variant=variant, hash_rows=False)
+    ids = [0, 7, 39, 7]
+    assert module.locate(torch.tensor(ids))[0].tolist() == ids
+    expected = torch.tensor([plain_vector(key, module) for key in ids], dtype=torch.float64)
+    torch.testing.assert_close(module(torch.tensor(ids)), expected)
+    for outside in (-1, 40):
+        with pytest.raises(ValueError, match=rf"ids must be from 0 to 39, got .*{outside}.*Raise num_embeddings"):
+            module(torch.tensor([3, outside]))
+    with pytest.raises(ValueError, match="trained with variant number"):
+        make(variant=variant).load_state_dict(module.state_dict())
 
 
 def test_the_shape_of_the_ids_is_kept():
