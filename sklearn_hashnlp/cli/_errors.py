@@ -58,7 +58,7 @@ def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
         except Exception as error:
             if debug:
                 raise
-            typer.echo(f"hashnlp: {_one_line(error)}", err=True)
+            typer.echo(f"hashnlp: {one_line(error)}", err=True)
             raise typer.Exit(FAILURE) from error
 
     signature = inspect.signature(command, eval_str=True)
@@ -104,7 +104,24 @@ def noticing_interrupts() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
+    r"""Write an error as one line for the user.
+
+    Parameters
+    ----------
+    error : Exception
+        What was raised.
+
+    Returns
+    -------
+    str
+        Its message; one that nobody expects says so and how to see where it arose.
+
+    Examples
+    --------
+    >>> one_line(ValueError("The device\n must be there."))
+    'The device must be there.'
+    """
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         message = f"{error.filename}: {error.strerror}"
     elif isinstance(error, MemoryError):

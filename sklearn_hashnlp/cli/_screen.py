@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 
 class Screen:
@@ -68,8 +68,13 @@ class Screen:
         """
         sys.stdout.write(f"{json.dumps(value)}\n")
 
-    def progress(self) -> Progress:
+    def progress(self, time_left: ProgressColumn | None = None) -> Progress:
         """Make a progress display on stderr; without a terminal there or when quiet it shows nothing.
+
+        Parameters
+        ----------
+        time_left : ProgressColumn, default=None
+            The column that tells the time left. None is rich's, which goes by the last half minute.
 
         Returns
         -------
@@ -80,7 +85,7 @@ class Screen:
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             TaskProgressColumn(),
-            TimeRemainingColumn(),
+            TimeRemainingColumn() if time_left is None else time_left,
         )
         hidden = self.quiet or not self._notes.is_terminal
         # Left alone, rich would send what is printed on stdout to the console of the bar, which is stderr.

@@ -1,0 +1,74 @@
+"""``hashnlp experiments list``: which experiments there are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._options import Json, Quiet
+from sklearn_hashnlp.cli._screen import Screen, command_name
+
+HELP = """\
+List the experiments, or tell all about one.
+
+\b
+  hashnlp experiments list
+  hashnlp experiments list reversal
+  hashnlp experiments list --json
+
+For one experiment it prints what it does, after whom, how long it takes, and its settings with their values.
+"""
+
+
+@reporting_errors
+def list_experiments(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them.", show_default=False)] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """List the recipes; the parameters are the command's options."""
+    from sklearn_hashnlp.experiments import RECIPES, get_recipe
+
+    screen = Screen(as_json=as_json, quiet=False)  # what was asked for is no hint
+    recipes = list(RECIPES.values()) if name is None else [get_recipe(name)]
+    if as_json:
+        screen.put_json([_describe(recipe) for recipe in recipes])
+        return
+    if name is not None:
+        _show_recipe(screen, recipes[0])
+        return
+    width = max(len(recipe.name) for recipe in recipes)
+    for recipe in recipes:
+        screen.show(f"{recipe.name:<{width}}  {recipe.summary}")
+    if not quiet:
+        screen.note(f"\nMore about one: {command_name()} experiments list {recipes[0].name}", style="dim")
+
+
+def _describe(recipe: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "name": recipe.name,
+        "summary": recipe.summary,
+        "description": recipe.description,
+        "settings": asdict(recipe.settings),
+    }
+
+
+def _show_recipe(screen: Screen, recipe: Any) -> None:
+    """Print what a recipe does, and its settings."""
+    from dataclasses import fields
+
+    from sklearn_hashnlp.experiments._settings import setting_as_text
+
+    screen.show(f"{recipe.name}: {recipe.summary}\n", style="bold")
+    screen.show(f"{recipe.description}\n")
+    table = Table("setting", "value", "what it is", box=None, pad_edge=False, header_style="dim")
+    for field in fields(recipe.settings):
+        value = setting_as_text(getattr(recipe.settings, field.name))
+        table.add_row(field.name, value, field.metadata.get("help", ""))
+    screen.show(table)
+    screen.note(f"\nRun it: {command_name()} experiments run {recipe.name}", style="dim")

@@ -1,0 +1,228 @@
+"""Results in a file of JSON lines, which a kill at any moment leaves in order."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any, BinaryIO, Self, TypeGuard
+
+from sklearn_hashnlp.experiments._recipe import Result
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows has none; there the user alone sees to it that one program writes at a time
+    fcntl = None
+
+
+def read_results(path: str | os.PathLike[str]) -> list[Result]:
+    r"""Read the results that a file holds.
+
+    Other lines of JSON are passed over, and so is a last line that was torn by a kill.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file of JSON lines.
+
+    Returns
+    -------
+    list of dict
+        The results in the order of the file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If a line is no JSON.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "found.jsonl")
+    ...     _ = path.write_text('{"recipe": "reversal", "seed": 3, "settings": {}, "step": 0}\n{"recipe": "rev')
+    ...     [result["seed"] for result in read_results(path)]
+    [3]
+    """
+    path = Path(path)
+    with path.open("rb") as file:
+        return _read(path, file)[0]
+
+
+def run_identity(recipe: str, settings: Mapping[str, Any], seed: int) -> str:
+    """Name a run: what is the same for all its results, and for no result of another.
+
+    Parameters
+    ----------
+    recipe : str
+        Name of the recipe.
+    settings : mapping
+        The settings as results hold them.
+    seed : int
+        Its seed.
+
+    Returns
+    -------
+    str
+        Text that is equal for equal runs.
+
+    Examples
+    --------
+    >>> run_identity("reversal", {"passes": 2}, 0)
+    '["reversal", {"passes": 2}, 0]'
+    """
+    return json.dumps([recipe, settings, seed], sort_keys=True)
+
+
+def identity_of(result: Result) -> str:
+    """Name the run that a result belongs to.
+
+    Parameters
+    ----------
+    result : dict
+        As ``run_recipe`` yields it.
+
+    Returns
+    -------
+    str
+        As ``run_identity`` gives it.
+    """
+    return run_identity(result["recipe"], result["settings"], result["seed"])
+
+
+def first_steps(results: Sequence[Result], identity: str) -> list[Result]:
+    """Give the first results of a run, up to the first that is not there.
+
+    Parameters
+    ----------
+    results : sequence of dict
+        Results of any runs. Of those with the same place in the same run the last counts.
+    identity : str
+        Of the run.
+
+    Returns
+    -------
+    list of dict
+        The results whose steps are 0, 1, 2, ...
+    """
+    steps = {result.get("step"): result for result in results if identity_of(result) == identity}
+    found: list[Result] = []
+    while len(found) in steps:
+        found.append(steps[len(found)])
+    return found
+
+
+class ResultsFile:
+    """A file of results that is added to; only one program at a time has it open.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file of JSON lines, or where there is none yet. A last line that was torn by a kill is cut off.
+
+    Attributes
+    ----------
+    results : list of dict
+        What the file held when it was opened.
+
+    Raises
+    ------
+    BlockingIOError
+        If another program has it open.
+    ValueError
+        If it is no file of JSON lines; then it is left as it is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder, ResultsFile(Path(folder, "found.jsonl")) as file:
+    ...     file.add({"recipe": "reversal", "seed": 3, "settings": {}, "step": 0})
+    ...     len(read_results(file.path))
+    1
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if self.path.exists() and not self.path.is_file():
+            raise ValueError(f"{self.path} must be a file, to add results to and to go on with; it is none.")
+        self._file = self.path.open("a+b")
+        try:
+            self._lock()
+            self._file.seek(0)
+            self.results, whole = _read(self.path, self._file)
+            self._file.truncate(whole)
+            self._file.seek(max(whole - 1, 0))
+            if self._file.read() not in (b"", b"\n"):
+                self._file.write(b"\n")
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _lock(self) -> None:
+        """Keep other programs out; the system lets go of the lock however this program ends."""
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BlockingIOError(
+                f"{self.path} is being added to by another run; wait for its end, or give another file."
+            ) from None
+        except OSError:  # some network drives know no locks
+            pass
+
+    def add(self, result: Result) -> None:
+        """Write a result, so that it is there even if the machine stops.
+
+        Parameters
+        ----------
+        result : dict
+            As ``run_recipe`` yields it.
+        """
+        self._file.write(f"{json.dumps(result)}\n".encode())
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Let another program add to the file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _read(path: Path, file: BinaryIO) -> tuple[list[Result], int]:
+    """Read results, and tell how many bytes are whole lines."""
+    found, whole = [], 0
+    for number, line in enumerate(file, 1):
+        try:
+            value = json.loads(line) if line.strip() else None
+        except ValueError:  # no JSON, or no UTF-8
+            # Results begin so; anything else that is no JSON is somebody's text, and nothing to cut off.
+            if line[:2] in (b"{", b'{"') and not line.endswith(b"\n"):
+                break
+            raise ValueError(
+                f"{path}, line {number} is no JSON. The file must hold JSON lines, as they are written by "
+                "`hashnlp experiments run --output FILE`."
+            ) from None
+        whole += len(line)
+        if _is_result(value):
+            found.append(value)
+    return found, whole
+
+
+def _is_result(value: object) -> TypeGuard[Result]:
+    kinds = {"recipe": str, "seed": int, "settings": dict}
+    return isinstance(value, dict) and all(isinstance(value.get(name), kind) for name, kind in kinds.items())

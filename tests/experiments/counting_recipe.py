@@ -1,0 +1,97 @@
+"""A recipe of milliseconds, to run for other tests; as a program, the ``hashnlp`` command with this recipe in it.
+
+Tests put its folder on the search path, so that the processes of runs find it, too.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sklearn_hashnlp.experiments import Recipe, Run, Table
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Settings of the recipe."""
+
+    size: int = field(default=4, metadata={"help": "results of a run"})
+    dataset: str = field(default="ag", metadata={"help": "some name"})
+    fails: tuple[int, ...] = field(default=(), metadata={"help": "seeds whose runs fail at their third result"})
+    dies: tuple[int, ...] = field(default=(), metadata={"help": "seeds whose process ends there"})
+    seconds: float = field(default=0.0, metadata={"help": "time a result takes", "place": True})
+    here: str = field(default="", metadata={"help": "folder for notes of what was done", "place": True})
+
+
+def count(settings: Counting, run: Run) -> Iterator[dict[str, Any]]:
+    """Yield numbers, each made of the one before it, which is in the run's folder."""
+    kept = run.folder / "value"
+    value = int(kept.read_text()) if run.known else run.seed + len(settings.dataset)
+    assert not run.known or value == run.known[-1]["value"]
+    for step in range(len(run.known), settings.size):
+        if step == 2 and run.seed in settings.fails:
+            raise ValueError(f"seed {run.seed} is not wanted")
+        if step == 2 and run.seed in settings.dies:
+            os._exit(7)
+        started = time.perf_counter()
+        work(settings, run.seed)
+        value = value * 31 % 1009
+        kept.write_text(str(value))
+        run.tell(f"counted to {step + 1}")
+        run.move(step + 1, settings.size)
+        yield {
+            "value": value,
+            "seconds": time.perf_counter() - started,
+            "threads": os.environ.get("OMP_NUM_THREADS"),
+            "process": os.getpid(),
+        }
+
+
+def work(settings: Counting, seed: int) -> None:
+    """Take time, and leave a trace of it."""
+    until = time.monotonic() + settings.seconds
+    while settings.here and time.monotonic() < until:
+        with Path(settings.here, f"heartbeat-{seed}").open("a") as file:
+            file.write(".")
+        time.sleep(0.01)
+
+
+def size(settings: Counting) -> int:
+    """Tell how many results there are."""
+    return settings.size
+
+
+def report(results: Sequence[dict[str, Any]]) -> list[Table]:
+    """List all values."""
+    rows = [[result["settings"]["dataset"], str(result["seed"]), str(result["value"])] for result in results]
+    return [Table("Numbers", ["data", "seed", "value"], rows)] if rows else []
+
+
+def plot(results: Sequence[dict[str, Any]], figure: Any) -> None:
+    """Draw all values."""
+    figure.subplots().plot([result["value"] for result in results])
+
+
+COUNTING = Recipe(
+    name="counting",
+    summary="Numbers",
+    description="Numbers, each made of the one before it.",
+    settings=Counting(),
+    quick=Counting(size=2),
+    run=count,
+    n_results=size,
+    report=report,
+    plot=plot,
+    packages=("numpy",),
+)
+
+if __name__ == "__main__":
+    from sklearn_hashnlp.cli import main
+    from sklearn_hashnlp.experiments import RECIPES
+
+    RECIPES["counting"] = COUNTING
+    main()

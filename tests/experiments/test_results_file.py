@@ -1,0 +1,100 @@
+"""Results in a file, whole and torn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sklearn_hashnlp.experiments._results_file import (
+    ResultsFile,
+    first_steps,
+    identity_of,
+    read_results,
+    run_identity,
+)
+
+
+def made(step: int, seed: int = 0, **settings: Any) -> dict[str, Any]:
+    return {"recipe": "counting", "seed": seed, "settings": settings, "step": step, "value": "é\n"}
+
+
+def write(path: Path, *lines: object) -> str:
+    text = "".join(f"{json.dumps(line)}\n" for line in lines)
+    path.write_text(text)
+    return text
+
+
+def test_results_are_added_and_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "found.jsonl"
+    with ResultsFile(path) as file:
+        assert file.results == []
+        for step in range(3):
+            file.add(made(step))
+            assert len(read_results(path)) == step + 1  # at once, not when it is closed
+    with ResultsFile(path) as file:
+        assert file.results == [made(0), made(1), made(2)]
+        file.add(made(3))
+    assert read_results(path) == [made(step) for step in range(4)]
+
+
+def test_a_line_torn_anywhere_is_passed_over_and_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "found.jsonl"
+    whole = write(path, made(0))
+    torn = json.dumps(made(1))
+    for length in range(len(torn) + 1):
+        path.write_text(whole + torn[:length])
+        n_results = 2 if length == len(torn) else 1
+        assert len(read_results(path)) == n_results
+        with ResultsFile(path) as file:
+            assert len(file.results) == n_results
+            file.add(made(2))
+        assert [result["step"] for result in read_results(path)] == ([0, 1, 2] if n_results == 2 else [0, 2])
+
+
+def test_lines_that_are_no_results_are_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "found.jsonl"
+    text = write(path, {"an": "older line"}, [1], made(0) | {"seed": "0"}, made(0))
+    with ResultsFile(path) as file:
+        assert file.results == [made(0)]
+        file.add(made(1))
+    assert path.read_text() == f"{text}{json.dumps(made(1))}\n"
+
+
+@pytest.mark.parametrize("text", [b"a,b\n1,2\n", b"a word", b'{"recipe": \n', b"\xff\xfe", b'{"a": 1}\n{torn', b"\0\0"])
+def test_what_holds_no_json_lines_is_refused_and_left_alone(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(text)
+    for read in (read_results, ResultsFile):
+        with pytest.raises(ValueError, match=r"notes\.txt, line \d is no JSON. The file must hold JSON lines"):
+            read(path)
+    assert path.read_bytes() == text
+
+
+def test_only_one_at_a_time_adds_to_a_file(tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+    path = tmp_path / "found.jsonl"
+    with ResultsFile(path), pytest.raises(BlockingIOError, match=r"found\.jsonl is being added to by another run"):
+        ResultsFile(path)
+    ResultsFile(path).close()
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="must be a file"):
+        ResultsFile(tmp_path)
+
+
+def test_first_steps_end_where_one_is_missing() -> None:
+    newer = made(0) | {"value": 5}
+    results = [made(1), made(0), made(3), made(0, seed=1), made(0, size=2), newer, {**made(2, size=2)}]
+    identity = run_identity("counting", {}, 0)
+    assert first_steps(results, identity) == [newer, made(1)]
+    assert first_steps(results, identity_of(made(0, size=2))) == [made(0, size=2)]
+    assert first_steps(results, run_identity("counting", {}, 2)) == []
+
+
+def test_the_order_of_settings_tells_no_runs_apart() -> None:
+    assert run_identity("a", {"x": 1, "y": 2}, 0) == run_identity("a", {"y": 2, "x": 1}, 0)
+    assert len({run_identity("a", {"x": 1}, 0), run_identity("a", {"x": 2}, 0), run_identity("b", {"x": 1}, 0)}) == 3
