@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AugmentedTextClassifier": "estimators",
     "CharNgramFeaturizer": "text",
+    "FrequentNgramVectorizer": "text",
     "HashEmbeddingClassifier": "estimators",
     "HashingNgramVectorizer": "text",
     "HsigmoidLanguageModel": "estimators",
@@ -31,6 +32,7 @@ _HOMES = {
 __all__ = [
     "AugmentedTextClassifier",
     "CharNgramFeaturizer",
+    "FrequentNgramVectorizer",
     "HashEmbeddingClassifier",
     "HashingNgramVectorizer",
     "HsigmoidLanguageModel",

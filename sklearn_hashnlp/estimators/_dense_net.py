@@ -16,11 +16,11 @@ from torch import Tensor
 
 from sklearn_hashnlp.estimators._dense_layers import DenseLayers
 from sklearn_hashnlp.estimators._dense_rows import DenseBatch, DenseBatches, DenseRows
-from sklearn_hashnlp.estimators._in_threads import in_threads
 from sklearn_hashnlp.estimators._row_net import PREDICT_ROWS, RowNet
 from sklearn_hashnlp.estimators._training import one_torch_thread
 from sklearn_hashnlp.estimators._training_plan import TrainingPlan
 from sklearn_hashnlp.nn import RowwiseAdam
+from sklearn_hashnlp.text._in_threads import in_threads
 
 
 class DenseNet(RowNet):

@@ -10,7 +10,6 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.estimators._cached_projections import CachedProjections
-from sklearn_hashnlp.estimators._in_threads import in_threads
 from sklearn_hashnlp.estimators._make_word_batch import make_word_batch
 from sklearn_hashnlp.estimators._paragraph_batches import take_rows
 from sklearn_hashnlp.estimators._paragraphs import cut_words
@@ -18,6 +17,7 @@ from sklearn_hashnlp.estimators._sentence_net import SentenceNet
 from sklearn_hashnlp.estimators._sentence_reader import SentenceReader
 from sklearn_hashnlp.estimators._training import plain_torch
 from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.text._in_threads import in_threads
 
 _PLACES = 2**14  # words of a batch, with the padding: enough that many are the same, few enough for the memory
 

@@ -16,13 +16,13 @@ from torch import Tensor
 from sklearn_hashnlp.estimators._batches import RaggedBatches, RaggedRows
 from sklearn_hashnlp.estimators._compiled_training import CompiledTraining, trains_compiled
 from sklearn_hashnlp.estimators._hash_embedding_net import BagOfHashEmbeddings
-from sklearn_hashnlp.estimators._in_threads import in_threads
 from sklearn_hashnlp.estimators._ragged_batch import RaggedBatch
 from sklearn_hashnlp.estimators._row_losses import SoftmaxLoss, make_row_loss
 from sklearn_hashnlp.estimators._row_net import PREDICT_ROWS, RowNet
 from sklearn_hashnlp.estimators._training import one_torch_thread
 from sklearn_hashnlp.estimators._training_plan import TrainingPlan
 from sklearn_hashnlp.nn import RowwiseAdagrad
+from sklearn_hashnlp.text._in_threads import in_threads
 from sklearn_hashnlp.trees import SoftmaxTree
 
 PREDICT_VALUES = 2**18  # long rows: some 40 MB of component vectors at the default sizes

@@ -1,6 +1,9 @@
 """Arrays in, arrays out: the compiled loops, with no policy of their own."""
 
 from sklearn_hashnlp.kernels._counting import L1, L2, NO_NORM, Room, count_hashes
+from sklearn_hashnlp.kernels._find_fingerprints import find_fingerprints, fingerprint_slots
+from sklearn_hashnlp.kernels._fingerprint_ngrams import fingerprint_ngrams
+from sklearn_hashnlp.kernels._fingerprint_ranges import N_RANGES, count_runs, range_sizes, scatter_ranges
 from sklearn_hashnlp.kernels._hyperplanes import PROJECTION_SPECIFICATION, Hyperplanes
 from sklearn_hashnlp.kernels._mean_rows import mean_rows
 from sklearn_hashnlp.kernels._murmur3 import murmur3
@@ -15,6 +18,7 @@ __all__ = [
     "L1",
     "L2",
     "NO_NORM",
+    "N_RANGES",
     "PROJECTION_SPECIFICATION",
     "Hyperplanes",
     "ProjectionForm",
@@ -25,11 +29,17 @@ __all__ = [
     "WordSet",
     "character_units",
     "count_hashes",
+    "count_runs",
+    "find_fingerprints",
+    "fingerprint_ngrams",
+    "fingerprint_slots",
     "hash_ngrams",
     "hash_skipgrams",
     "mean_rows",
     "murmur3",
     "project_rows",
+    "range_sizes",
+    "scatter_ranges",
     "word_character_units",
     "word_units",
 ]

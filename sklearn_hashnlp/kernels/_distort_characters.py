@@ -5,23 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
+from sklearn_hashnlp.kernels._compile import Number, compiled
 from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels._splitmix64 import GAMMA, mix_word
 
 DELETION, SWAP, INSERTION = 0, 1, 2
 """The kinds of edits."""
 
-_GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _LOW = np.uint64(2**32 - 1)
 _HALF = np.uint64(32)
-
-
-@inlined
-def _mix(word: Number) -> Number:
-    """Mix the bits of a 64-bit word: the output function of SplitMix64."""
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
 
 
 @compiled
@@ -43,15 +35,15 @@ def _distort(
         # The text's own stream of random words begins where a hash of its characters ends.
         state = key
         for at in range(start, stop):
-            state = _mix((state + _GAMMA) ^ np.uint64(characters[at]))
-        state += _GAMMA
-        share = np.float64(_mix(state) >> _HALF) / 2.0**32
+            state = mix_word((state + GAMMA) ^ np.uint64(characters[at]))
+        state += GAMMA
+        share = np.float64(mix_word(state) >> _HALF) / 2.0**32
         left = np.uint64(min(np.int64(rate * length + share), length))
         begin, at = to, start
         while at < stop:
             if left > np.uint64(0):
-                state += _GAMMA
-                word = _mix(state)
+                state += GAMMA
+                word = mix_word(state)
                 # Knuth's algorithm S: as many of the characters that follow as edits are left, all alike.
                 if (word >> _HALF) * np.uint64(stop - at) >> _HALF < left:
                     left -= np.uint64(1)
@@ -60,8 +52,8 @@ def _distort(
                         at += 1
                         continue
                     if kind == INSERTION:
-                        state += _GAMMA
-                        word = _mix(state)
+                        state += GAMMA
+                        word = mix_word(state)
                         drawn = characters[start + np.int64((word >> _HALF) * np.uint64(length) >> _HALF)]
                         after = np.int64(word & np.uint64(1))
                         out[to + after] = characters[at]

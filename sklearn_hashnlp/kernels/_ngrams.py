@@ -43,16 +43,10 @@ def hash_ngrams(units: Units, ngram_range: tuple[int, int], *, short_segments_wh
 
 
 @compiled
-def _hash_ngrams(
-    text: NDArray[np.uint8],
-    posts: NDArray[np.int64],
-    segments: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    gap: Number,
-    min_n: Number,
-    max_n: Number,
-    short_segments_whole: bool,
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def ngram_offsets(
+    segments: NDArray[np.int64], rows: NDArray[np.int64], min_n: Number, max_n: Number, short_segments_whole: bool
+) -> NDArray[np.int64]:
+    """Give where the n-grams of each row begin if all of them stand end to end; see :class:`Units` for the layout."""
     offsets = np.empty(len(rows), dtype=np.int64)
     size = 0
     for row in range(len(rows) - 1):
@@ -65,8 +59,22 @@ def _hash_ngrams(
             elif short_segments_whole and n_units > 0:
                 size += 1
     offsets[len(rows) - 1] = size
+    return offsets
 
-    hashes = np.empty(size, dtype=np.int32)
+
+@compiled
+def _hash_ngrams(
+    text: NDArray[np.uint8],
+    posts: NDArray[np.int64],
+    segments: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    gap: Number,
+    min_n: Number,
+    max_n: Number,
+    short_segments_whole: bool,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    offsets = ngram_offsets(segments, rows, min_n, max_n, short_segments_whole)
+    hashes = np.empty(offsets[len(rows) - 1], dtype=np.int32)
     blocks = np.empty(_STRIDE + max_n, dtype=np.uint32)
     states = np.empty(_STRIDE, dtype=np.uint32)
     at = 0

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from sklearn_hashnlp.kernels._compile import Number, inlined
+
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
+"""What the generator's state grows by at each step."""
+
 _WORD = 2**64 - 1
+
+
+@inlined
+def mix_word(word: Number) -> Number:
+    """Mix the bits of a 64-bit word, inside a kernel: the output function of SplitMix64. No two words become one."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
 
 
 def splitmix64(seed: int, n_values: int) -> list[int]:

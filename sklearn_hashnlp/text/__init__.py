@@ -2,6 +2,7 @@
 
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
 from sklearn_hashnlp.text._distort_texts import distort_texts
+from sklearn_hashnlp.text._frequent_ngram_vectorizer import FrequentNgramVectorizer
 from sklearn_hashnlp.text._hashing_ngram_vectorizer import HashingNgramVectorizer
 from sklearn_hashnlp.text._sgnn_projector import SGNNProjector
 from sklearn_hashnlp.text._sgnn_word_projector import SGNNWordProjector
@@ -10,6 +11,7 @@ from sklearn_hashnlp.text._word_projections import WordProjections, project_word
 
 __all__ = [
     "CharNgramFeaturizer",
+    "FrequentNgramVectorizer",
     "HashingNgramVectorizer",
     "SGNNProjector",
     "SGNNWordProjector",

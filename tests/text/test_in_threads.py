@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from sklearn_hashnlp.estimators._in_threads import in_threads
+from sklearn_hashnlp.text._in_threads import in_threads
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])

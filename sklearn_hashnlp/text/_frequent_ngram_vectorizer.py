@@ -1,0 +1,264 @@
+"""A dictionary of the most frequent n-grams, counted within bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_hashnlp._sklearn import Interval, Options, StrOptions, fit_context
+from sklearn_hashnlp.kernels import Ragged, Texts, find_fingerprints, fingerprint_ngrams, fingerprint_slots
+from sklearn_hashnlp.text._documents import WORD_CHUNK, as_documents, in_chunks, pack, plain_texts
+from sklearn_hashnlp.text._hashed_counts import hashed_counts
+from sklearn_hashnlp.text._most_frequent import most_frequent
+from sklearn_hashnlp.text._word_patterns import WORD_PATTERNS
+
+_SMALLEST_CHUNK = 2**14
+_BYTES_A_THREAD = 2**24  # for the texts that it has at hand, cut, and their fingerprints
+
+
+class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
+    r"""Count the n-grams of words that are most frequent in the training texts.
+
+    It does what ``CountVectorizer(max_features=n)`` of scikit-learn does, and finds the same n-grams, but holds
+    neither the strings nor the counts of all the others: n-grams are told apart by a 64-bit hash and counted in several
+    passes over the texts, as many as the memory asks for.
+
+    Parameters
+    ----------
+    max_features : int, default=10**6
+        How many n-grams the dictionary has at the most.
+    ngram_range : tuple (min_n, max_n), default=(1, 1)
+        The least and the greatest n, both included.
+    token_pattern : str, default=r"(?u)\\b\\w\\w+\\b"
+        What a word is: one of the patterns that are compiled, which are ``\b\w\w+\b``, ``\w\w+``, ``\b\w+\b``,
+        ``\w+``, ``\w+|[^\w\s]``, ``\S+`` and ``\S\S+``, with or without ``(?u)``.
+    lowercase : bool, default=True
+        Whether all letters become small.
+    dtype : {numpy.float32, numpy.float64}, default=numpy.float32
+        Of the values.
+    max_memory : int, default=2**31
+        How many bytes ``fit`` may take beside the texts. Less memory costs more passes, each about as long as a
+        ``transform``, and changes nothing else. Of these bytes 100 are reserved for each n-gram of the dictionary and
+        16 MiB for each thread. The rest is for the pass, at 8 bytes for each n-gram in the texts that it counts. It
+        counts a 64th of them at the least, even where that takes more than ``max_memory``.
+    n_jobs : int or None, default=None
+        The number of threads; None is 1 and -1 is one a core. Neither the dictionary nor the matrix depends on it.
+
+    Attributes
+    ----------
+    fingerprints_ : ndarray of shape (n_features,), dtype uint64
+        The hash of each column's n-gram.
+    counts_ : ndarray of shape (n_features,), dtype int64
+        How often it comes in the training texts. The counts fall; equal ones are in the order of their hash. So the
+        first n columns are the dictionary of ``max_features=n``.
+    slots_ : ndarray of int32
+        The table that hashes are looked up in.
+
+    See Also
+    --------
+    HashingNgramVectorizer : No dictionary at all: a hash of 31 bits is the column.
+
+    Notes
+    -----
+    ``get_feature_names_out`` is not there: the n-grams are known by their hash alone.
+
+    Of N different n-grams in the training texts, two or more have the same 64-bit hash with a probability of about
+    :math:`N^2 / 2^{65}`: one in 37,000,000 for N = 10**6, one in 37 for N = 10**9. Such two are counted as one n-gram,
+    which matters only if that makes a column of them. The hash knows no secret, so texts can be made on purpose that
+    collide. It is written down in :func:`sklearn_hashnlp.kernels.fingerprint_ngrams`.
+
+    Among n-grams of equal count, of which only some find a place, ``CountVectorizer`` takes others.
+
+    References
+    ----------
+    D. Svenstrup, J. Hansen and O. Winther, "Hash embeddings for efficient word representations", NIPS 2017, section 5:
+    dictionaries of the most frequent 1- to 10-grams.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.text import FrequentNgramVectorizer
+    >>> vectorizer = FrequentNgramVectorizer(max_features=3, ngram_range=(1, 2))
+    >>> X = vectorizer.fit_transform(["to be or not to be", "to be is to do"])
+    >>> vectorizer.counts_.tolist()  # "to", then "be" and "to be"
+    [4, 3, 3]
+    >>> X.toarray().tolist()
+    [[2.0, 2.0, 2.0], [2.0, 1.0, 1.0]]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "max_features": [Interval(Integral, 1, np.iinfo(np.int32).max, closed="left")],
+        "ngram_range": [tuple, list],
+        "token_pattern": [StrOptions(set(WORD_PATTERNS))],
+        "lowercase": ["boolean"],
+        "dtype": [Options(type, {np.float32, np.float64})],
+        "max_memory": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        max_features: int = 10**6,
+        ngram_range: tuple[int, int] = (1, 1),
+        token_pattern: str = r"(?u)\b\w\w+\b",
+        lowercase: bool = True,
+        dtype: type[np.floating[Any]] = np.float32,
+        max_memory: int = 2**31,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_features = max_features
+        self.ngram_range = ngram_range
+        self.token_pattern = token_pattern
+        self.lowercase = lowercase
+        self.dtype = dtype
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the most frequent n-grams.
+
+        Parameters
+        ----------
+        X : iterable of str
+            The texts: a list or tuple, a numpy array, a column of pandas, polars or Arrow. They are read several times,
+            so a generator is made a list first.
+        y : any
+            Ignored.
+
+        Returns
+        -------
+        self : FrequentNgramVectorizer
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` is a single string or a table, a text is NaN, no text has an n-gram, or a parameter has a value
+            that it cannot have.
+        TypeError
+            If a text is no ``str``. The message names its position.
+        """
+        self._check_ngram_range()
+        texts = list(as_documents(X, caller=type(self).__name__))
+        n_threads = effective_n_jobs(self.n_jobs)
+        min_n, max_n = self.ngram_range
+        n_characters = max(WORD_CHUNK // int(max_n - min_n + 1), _SMALLEST_CHUNK)
+        fingerprints, counts = most_frequent(
+            lambda: in_chunks(texts, n_characters=n_characters),
+            lambda part: self._fingerprints(*part, n_characters=n_characters),
+            n_kept=int(self.max_features),
+            max_memory=int(self.max_memory) - n_threads * _BYTES_A_THREAD,
+            n_threads=n_threads,
+        )
+        if len(fingerprints) == 0:
+            raise ValueError(
+                f"{type(self).__name__}: none of the {len(texts)} texts has an n-gram, so there is nothing to count. "
+                f"Check the texts, ngram_range={self.ngram_range!r} and token_pattern={self.token_pattern!r}."
+            )
+        self.fingerprints_, self.counts_ = fingerprints, counts
+        self.slots_ = fingerprint_slots(fingerprints)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Find the most frequent n-grams, and count them in each of the same texts.
+
+        Parameters
+        ----------
+        X : iterable of str
+            The texts, as in :meth:`fit`.
+        y : any
+            Ignored.
+
+        Returns
+        -------
+        sparse matrix of shape (n_texts, n_features)
+            As of :meth:`transform`.
+        """
+        texts = list(as_documents(X, caller=type(self).__name__))
+        return self.fit(texts, y).transform(texts)
+
+    def transform(self, X: Any) -> Any:
+        """Count in each text the n-grams of the dictionary.
+
+        Parameters
+        ----------
+        X : iterable of str
+            The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
+
+        Returns
+        -------
+        sparse matrix of shape (n_texts, n_features)
+            The counts, CSR with sorted columns. ``n_features`` is ``max_features``, or less if the training texts have
+            fewer n-grams.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        ValueError
+            If ``X`` is a single string or a table, or a text is NaN.
+        TypeError
+            If a text is no ``str``. The message names its position.
+        """
+        check_is_fitted(self)
+        caller = type(self).__name__
+        return hashed_counts(
+            as_documents(X, caller=caller),
+            read=lambda chunk, first: plain_texts(chunk, first=first, caller=caller),
+            preprocess=str.lower if self.lowercase else None,
+            check_surrogates=_any_text,
+            hash_texts=self._columns,
+            n_characters=WORD_CHUNK,
+            lowercase=self.lowercase,
+            n_features=len(self.fingerprints_),
+            alternate_sign=False,
+            binary=False,
+            norm=None,
+            dtype=self.dtype,
+            n_jobs=self.n_jobs,
+        )
+
+    def _fingerprints(self, first: int, chunk: list[Any], *, n_characters: int) -> Iterator[NDArray[np.uint64]]:
+        for texts in pack(
+            plain_texts(chunk, first=first, caller=type(self).__name__),
+            lowercase=bool(self.lowercase),
+            preprocess=str.lower if self.lowercase else None,
+            check_surrogates=_any_text,
+            max_characters=2 * n_characters,
+        ):
+            yield self._fingerprint(texts).values
+
+    def _fingerprint(self, texts: Texts) -> Ragged:
+        min_n, max_n = (int(n) for n in self.ngram_range)
+        return fingerprint_ngrams(WORD_PATTERNS[self.token_pattern].cut(texts), (min_n, max_n))
+
+    def _columns(self, texts: Texts) -> Ragged:
+        return find_fingerprints(self._fingerprint(texts), self.fingerprints_, self.slots_)
+
+    def _check_ngram_range(self) -> None:
+        if len(self.ngram_range) == 2 and all(isinstance(n, Integral) for n in self.ngram_range):
+            min_n, max_n = self.ngram_range
+            if 1 <= min_n <= max_n:
+                return
+        raise ValueError(
+            f"The 'ngram_range' parameter of {type(self).__name__} must be a pair (min_n, max_n) of integers with "
+            f"1 <= min_n <= max_n. Got {self.ngram_range!r} instead."
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _any_text(_position: Any, _text: Any) -> None:
+    """Take a text with a lone surrogate too: its words are told apart by their bytes, whatever those are."""
