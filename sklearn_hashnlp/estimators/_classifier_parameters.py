@@ -44,7 +44,7 @@ OF_HASH_EMBEDDINGS: Final[dict[str, list[Any]]] = _OF_ALL | {
     "aggregation": [StrOptions({"sum", "concat", "median"})],
     "append_weight": ["boolean"],
     "hash_rows": ["boolean"],
-    "importance_init": [StrOptions({"idf", "ones"})],
+    "importance_init": [StrOptions({"idf", "ones", "zeros"})],
     "train_pool": ["boolean"],
     "train_importance": ["boolean"],
     "normalize": [StrOptions({"l1", "l2"}), None],

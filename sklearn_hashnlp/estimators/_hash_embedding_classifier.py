@@ -65,11 +65,12 @@ class HashEmbeddingClassifier(LearningClassifier):
         Whether a column is hashed to its row of the importance table, or of the table of ``variant="standard"``. False
         takes the column itself, so that no two share a row: for a dictionary's columns, of which there must be at most
         ``n_embeddings`` then.
-    importance_init : {"idf", "ones"}, default="idf"
+    importance_init : {"idf", "ones", "zeros"}, default="idf"
         What importance starts at. ``"idf"``: the inverse document frequency among the training rows, divided by its
-        mean, and zero for columns that no training row has, which then change nothing. ``"ones"``: one. (The source
-        draws importance near zero and the pool at random; here the pool starts at zero.) Ignored by
-        ``variant="standard"``.
+        mean, and zero for columns that no training row has, which then change nothing. ``"ones"``: one. In both
+        cases the pool starts at zero. ``"zeros"``: zero, and the pool is drawn with a standard deviation of 0.1, as in
+        the source (where importance is drawn, too, at 0.0005). Ignored by ``variant="standard"``, whose table starts
+        at zero.
     train_pool : bool, default=True
         Whether training changes the pool (the table, for ``variant="standard"``). False keeps it as it is: as a fit
         before left it, with ``warm_start``, or at zero.
@@ -178,8 +179,9 @@ class HashEmbeddingClassifier(LearningClassifier):
 
     Notes
     -----
-    The pool starts at zero and the head at a random orthogonal matrix, so an n-gram that was never seen in training
-    adds nothing. Steps and memory grow with the columns that occur, not with the size of the tables.
+    The pool starts at zero (but for ``importance_init="zeros"``) and the head at a random orthogonal matrix, so an
+    n-gram that was never seen in training adds nothing. Steps and memory grow with the columns that occur, not with the
+    size of the tables.
 
     Probabilities are the softmax of the scores for ``loss="softmax"``; for ``"hsigmoid"`` the scores are their
     logarithms; for ``"ova"`` sigmoids, divided by their sum
@@ -401,7 +403,7 @@ class HashEmbeddingClassifier(LearningClassifier):
         return make_net(architecture(self, len(labels.classes), seeds.hash), device, tree)
 
     def _check_unchanged(self) -> None:
-        made_of = {"hash_rows": True} | self.net_.get_params_for("module") | {"loss": self._probabilities.loss}
+        made_of = {"hash_rows": True, "pool_std": 0.0} | self.net_.get_params_for("module") | {"loss": self._probabilities.loss}
         if self._tree_name is not None:
             made_of["tree"] = self._tree_name
         wanted = architecture(self, made_of["num_classes"], made_of["hash_seed"]) | {

@@ -22,8 +22,9 @@ _BLOCK = 2**18
 class BagOfHashEmbeddings(RowModule):
     """Documents to one score a class, or to what a tree of classes reads: a :class:`HashEmbeddingBag` and a head.
 
-    The pool starts at zero and so does the importance: an n-gram that no training document holds then adds nothing to
-    a document, and a fresh table costs neither time nor memory. The head's orthogonal rows break the symmetry.
+    The pool starts at zero unless asked otherwise, and so may the importance: an n-gram that no training document holds
+    then adds nothing to a document, and a fresh table costs neither time nor memory. The head's orthogonal rows break
+    the symmetry.
 
     Parameters
     ----------
@@ -43,6 +44,8 @@ class BagOfHashEmbeddings(RowModule):
         See :class:`HashEmbeddingBag`.
     hash_rows : bool, default=True
         See :class:`HashEmbeddingBag`.
+    pool_std : float, default=0.0
+        Standard deviation of the pool at the start.
     normalize : {None, "l1", "l2"}
         See :class:`HashEmbeddingBag`.
     importance_init : float
@@ -78,6 +81,7 @@ class BagOfHashEmbeddings(RowModule):
         hidden_sizes: Sequence[int],
         num_classes: int,
         hash_rows: bool = True,
+        pool_std: float = 0.0,
         tree: SoftmaxTree | None = None,
     ) -> None:
         super().__init__()
@@ -92,7 +96,7 @@ class BagOfHashEmbeddings(RowModule):
             hash_rows=hash_rows,
             normalize=normalize,
             seed=hash_seed,
-            pool_std=0.0,
+            pool_std=pool_std,
             importance_init=importance_init,
             sparse=True,
             device="cpu",

@@ -16,11 +16,13 @@ _SEEDS = 2**31 - 1
 _DIM_WITH_HIDDEN_LAYERS = 20
 _EPOCHS_WITH_EARLY_STOPPING = 20
 _MANY_ROWS = 20_000  # from there on a second pass gains nothing
+_POOL_STD = 0.1  # the source's
 _PARAMETER_OF = {  # those that are called otherwise in a net
     "num_embeddings": "n_embeddings",
     "num_buckets": "n_buckets",
     "num_hashes": "n_hashes",
     "hidden_sizes": "hidden_layer_sizes",
+    "pool_std": "importance_init",
 }
 
 
@@ -92,7 +94,8 @@ def architecture(estimator: Any, n_classes: int, hash_seed: int) -> dict[str, An
         "append_weight": bool(estimator.append_weight),
         "hash_rows": bool(estimator.hash_rows),
         "normalize": estimator.normalize,
-        "importance_init": 0.0 if estimator.importance_init == "idf" else 1.0,
+        "importance_init": 1.0 if estimator.importance_init == "ones" else 0.0,
+        "pool_std": _POOL_STD if estimator.importance_init == "zeros" and estimator.variant != "standard" else 0.0,
         "hash_seed": hash_seed,
         "hidden_sizes": [int(size) for size in estimator.hidden_layer_sizes],
         "num_classes": n_classes,

@@ -482,3 +482,16 @@ def test_cuda_agrees_with_the_cpu(options):
     models = [HashEmbeddingClassifier(**SMALL | options, device=device).fit(X, LABELS) for device in ("cpu", "cuda")]
     assert models[1].net_.module_.bag.pool.is_cuda
     np.testing.assert_allclose(models[1].predict_proba(X), models[0].predict_proba(X), atol=1e-3)
+
+
+def test_importance_that_starts_at_zero_starts_with_a_pool_that_does_not():
+    model = HashEmbeddingClassifier(
+        n_buckets=500, n_embeddings=10**5, importance_init="zeros", train_importance=False, random_state=0
+    ).fit(X, LABELS)
+    bag = model.net_.module_.bag
+    assert not bag.importance.any()
+    assert bag.pool.std().item() == pytest.approx(0.1, rel=0.05)
+    model.set_params(train_importance=True).fit(X, LABELS)
+    assert model.score(X, LABELS) > 0.9
+    unseen = csr_array(([1.0], ([0], [10**5])), shape=(1, X.shape[1]))
+    assert model.decision_function(unseen) == pytest.approx(model.decision_function(csr_array((1, X.shape[1]))))

@@ -38,6 +38,7 @@ def through_json(values, arrays):
     [
         {},
         {"importance_init": "ones"},
+        {"importance_init": "zeros", "early_stopping": True, "max_epochs": 2},
         {"variant": "standard"},
         {"variant": "paper", "hidden_layer_sizes": (6,)},
         {"n_buckets": 10**6, "n_embeddings": 10**7},
