@@ -20,10 +20,9 @@ from sklearn_hashnlp.experiments._run_all import Listener
 class TimeLeft(ProgressColumn):
     """The time left, by all the time that a task has taken: a step of an experiment may take an hour.
 
-    A task is counted in shares, of which the field ``before`` says how much was there before it started.
+    Of the fields of a task ``before`` says how much was done before it started, and ``at`` after how many seconds it
+    moved last; from then on the time runs down.
     """
-
-    max_refresh = 0.5
 
     def render(self, task: Task) -> Text:
         """Write hours, minutes and seconds.
@@ -38,8 +37,11 @@ class TimeLeft(ProgressColumn):
         Text
             The time left.
         """
-        left = seconds_left(task.elapsed or 0.0, task.fields["before"], task.completed, task.total or 0.0)
-        return Text("-:--:--" if left is None else duration(left), style="progress.remaining")
+        moved_at = task.fields["at"]
+        left = seconds_left(moved_at, task.fields["before"], task.completed, task.total or 0.0)
+        if left is None:
+            return Text("-:--:--", style="progress.remaining")
+        return Text(duration(max(left - ((task.elapsed or 0.0) - moved_at), 0.0)), style="progress.remaining")
 
 
 class RunsOnScreen(Listener):
@@ -115,15 +117,20 @@ class RunsOnScreen(Listener):
         self._end(run, f"failed: {one_line(error)}")
 
     def _add(self, name: str, total: float, before: float) -> TaskID:
-        fields: dict[str, Any] = {"before": before}
+        fields: dict[str, Any] = {"before": before, "at": 0.0}
         return self._progress.add_task(name, total=total, completed=before, **fields)  # type: ignore[arg-type]  # rich takes parts, and says int
 
     def _move(self, run: PlannedRun, share: float) -> None:
         # A run that goes on may begin anew inside; its bar waits where it was.
         self._shares[run.identity] = share = max(share, self._shares[run.identity])
-        self._progress.update(self._bars[run.identity], completed=share)
+        self._set(self._bars[run.identity], share)
         if self._all is not None:
-            self._progress.update(self._all, completed=sum(self._shares.values()))
+            self._set(self._all, sum(self._shares.values()))
+
+    def _set(self, bar: TaskID, share: float) -> None:
+        task = next(task for task in self._progress.tasks if task.id == bar)
+        at = task.elapsed if share > task.completed else task.fields["at"]
+        self._progress.update(bar, completed=share, at=at)
 
     def _end(self, run: PlannedRun, how: str) -> None:
         self._move(run, 1.0)

@@ -99,10 +99,10 @@ def run_experiments(
         screen.note(f"\nAdded {shown.n_added} results to {output}", style="dim")
         screen.note(f"Tables of all it holds: {command_name()} experiments report {output}", style="dim")
     if failures:
-        _, error = failures[0]
+        run, error = failures[0]
         if len(runs) == 1:
             raise error
-        again = "" if output is None else " The same command runs what is not finished again."
+        again = "" if output is None else "; the same command goes on with them"
         raise RuntimeError(
-            f"{len(failures)} of {len(runs)} runs failed, the first: {one_line(error)}{again}"
+            f"{len(failures)} of {len(runs)} runs failed{again}. The first was {run.name}: {one_line(error)}"
         ) from error

@@ -21,8 +21,10 @@ class Counting:
 
     size: int = field(default=4, metadata={"help": "results of a run"})
     dataset: str = field(default="ag", metadata={"help": "some name"})
-    fails: tuple[int, ...] = field(default=(), metadata={"help": "seeds whose runs fail at their third result"})
-    dies: tuple[int, ...] = field(default=(), metadata={"help": "seeds whose process ends there"})
+    fails: tuple[int, ...] = field(
+        default=(), metadata={"help": "seeds whose runs fail at their third result", "place": True}
+    )
+    dies: tuple[int, ...] = field(default=(), metadata={"help": "seeds whose process ends there", "place": True})
     seconds: float = field(default=0.0, metadata={"help": "time a result takes", "place": True})
     here: str = field(default="", metadata={"help": "folder for notes of what was done", "place": True})
 

@@ -1,0 +1,124 @@
+"""``hashnlp experiments run``: tiny runs, to the end and on from where they stopped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sklearn_hashnlp.experiments import Recipe
+
+TINY = ["--quick", "--set", "n_train=20", "--set", "passes=1", "--set", "max_passes=1"]
+
+
+def test_a_run_prints_a_table_and_adds_lines(hashnlp: Any, tmp_path: Path) -> None:
+    path = tmp_path / "found.jsonl"
+    path.write_text('{"an": "older line"}\n')
+    result = hashnlp("experiments", "run", "reversal", *TINY, "--seed", "3", "--output", path)
+    assert result.code == 0, result.err
+    assert "Speed ratio, full softmax / tree" in result.out
+    assert "\nfresh strings, hsigmoid: pass 1 of 1, exact match" in result.err
+    assert f"Added 5 results to {path}" in result.err
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert lines[0] == {"an": "older line"}
+    assert len(lines) == 6
+    assert {line["seed"] for line in lines[1:]} == {3}
+    assert {line["settings"]["n_train"] for line in lines[1:]} == {20}
+    assert [line["step"] for line in lines[1:]] == list(range(5))
+    assert lines[1]["versions"]["torch"]
+
+
+def test_json_is_all_that_stands_on_stdout(hashnlp: Any) -> None:
+    result = hashnlp("experiments", "run", "reversal", *TINY, "--json", "--quiet")
+    assert [json.loads(line)["part"] for line in result.out.splitlines()][-1] == "output layer alone"
+    assert result.err == ""
+
+
+def test_each_experiment_on_each_data_set_with_each_seed(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
+    path = tmp_path / "found.jsonl"
+    command = ["experiments", "run", counting.name, "-d", "ag", "-d", "imdb", "--seed", "5", "--seeds", "2", "-o", path]
+    result = hashnlp(*command)
+    assert result.code == 0, result.err
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(line["settings"]["dataset"], line["seed"]) for line in lines[::4]] == [
+        ("ag", 5),
+        ("ag", 6),
+        ("imdb", 5),
+        ("imdb", 6),
+    ]
+    assert "counting on imdb, seed 5: counted to 1\n" in result.err
+    assert "counting on imdb, seed 5: finished (3 of 4 runs, about 0:00:0" in result.err
+    assert "counting on imdb, seed 6: finished (4 of 4 runs)" in result.err
+
+    again = hashnlp(*command)
+    assert again.out == result.out
+    assert again.err.startswith("counting on ag, seed 5: finished before\n")
+    assert "Added 0 results" in again.err
+    assert len(path.read_text().splitlines()) == 16
+
+
+def test_a_run_that_failed_goes_on(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
+    path = tmp_path / "found.jsonl"
+    command = ["experiments", "run", counting.name, "-o", path, "--json"]
+    failed = hashnlp(*command, "--set", "fails=0")
+    assert failed.code == 1
+    assert failed.err.splitlines()[-1] == "hashnlp: seed 0 is not wanted"
+    assert [json.loads(line)["step"] for line in failed.out.splitlines()] == [0, 1]
+    result = hashnlp(*command)
+    assert result.code == 0
+    assert "counting on ag, seed 0: goes on after 2 of 4 results\ncounted to 3\n" in result.err
+    assert [json.loads(line)["step"] for line in result.out.splitlines()] == [0, 1, 2, 3]
+    assert result.out == path.read_text()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_one_that_fails_stops_no_other(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
+    path = tmp_path / "found.jsonl"
+    result = hashnlp("experiments", "run", counting.name, "--seeds", 3, "--set", "fails=0", "-o", path)
+    assert result.code == 1
+    assert len(path.read_text().splitlines()) == 2 + 4 + 4
+    assert result.out.count("\n  ag ") == 10
+    assert "counting on ag, seed 0: failed: seed 0 is not wanted (0 of 3 runs, about" in result.err
+    assert result.err.splitlines()[-1] == (
+        "hashnlp: 1 of 3 runs failed; the same command goes on with them. The first was counting on ag, seed 0: seed 0 "
+        "is not wanted"
+    )
+
+
+def test_bars_are_shown_on_a_terminal(hashnlp: Any, counting: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    result = hashnlp("experiments", "run", counting.name, "--seeds", 2)
+    assert result.code == 0
+    assert "all runs" in result.err
+    assert "0:00:00" in result.err
+    assert "all runs" not in hashnlp("experiments", "run", counting.name).err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nonsense"], "no experiment 'nonsense'; there are:"),
+        (["reversal", "--set", "nonsense=1"], "reversal: There is no setting 'nonsense'"),
+        (["reversal", "-d", "ag"], "The experiment 'reversal' is of one data set alone; leave out --dataset."),
+        (["reversal", "--set", "outputs=softmax,other", "--quick"], "must be 'softmax' or 'hsigmoid'"),
+        (["reversal", "--output", "no/such/folder/file"], "No such file or directory"),
+    ],
+)
+def test_what_will_not_do_is_one_line(hashnlp: Any, arguments: list[str], message: str) -> None:
+    result = hashnlp("experiments", "run", *arguments)
+    assert result.code == 1
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
+
+
+def test_another_file_is_left_alone(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n")
+    result = hashnlp("experiments", "run", counting.name, "-o", path)
+    assert result.code == 1
+    assert f"{path}, line 1 is no JSON" in result.err
+    assert path.read_text() == "a,b\n"
+    assert hashnlp("experiments", "run", counting.name, "--seeds", "0").code == 2
+    assert hashnlp("experiments", "run", counting.name, "--processes", "0").code == 2
