@@ -8,8 +8,16 @@ from importlib.util import find_spec
 if find_spec("matplotlib") is None:
     raise ImportError("sklearn_hashnlp.plotting needs matplotlib. Install it with: pip install 'sklearn-hashnlp[plot]'")
 
+from sklearn_hashnlp.plotting._accuracy_distribution import AccuracyDistributionDisplay
+from sklearn_hashnlp.plotting._collisions import CollisionDisplay
 from sklearn_hashnlp.plotting._robustness import RobustnessDisplay
 from sklearn_hashnlp.plotting._softmax_tree import SoftmaxTreeDisplay
 from sklearn_hashnlp.plotting._training_history import TrainingHistoryDisplay
 
-__all__ = ["RobustnessDisplay", "SoftmaxTreeDisplay", "TrainingHistoryDisplay"]
+__all__ = [
+    "AccuracyDistributionDisplay",
+    "CollisionDisplay",
+    "RobustnessDisplay",
+    "SoftmaxTreeDisplay",
+    "TrainingHistoryDisplay",
+]
