@@ -100,7 +100,7 @@ def find_text_set(name: str, folder: str | os.PathLike[str] = "") -> Path:
         if has_both_parts(found):
             return found
     some = ", ".join(map(str, looked_at))
-    fetch = f" Or download it by sklearn_hashnlp.datasets.{ZHANG_SETS[name].fetch}()." if name in ZHANG_SETS else ""
+    fetch = f" Or download it by sklearn_hashnlp.datasets.{ZHANG_SETS[name].function}()." if name in ZHANG_SETS else ""
     raise FileNotFoundError(
         f"The text set {name!r} was not found: none of these is a folder with train.csv and test.csv: {some}. "
         f"Put it there, or name the folder that it is in, for example by the variable {DATA_VARIABLE}.{fetch}"

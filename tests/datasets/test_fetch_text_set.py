@@ -1,0 +1,182 @@
+"""The functions that fetch the sets of Zhang, Zhao and LeCun, from a server on this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sklearn_hashnlp import datasets
+from sklearn_hashnlp.datasets import (
+    _zhang_sets,
+    fetch_ag_news,
+    fetch_amazon_review_full,
+    fetch_yahoo_answers,
+    fetch_yelp_review_polarity,
+)
+from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS
+from tests.file_server import Server, write_archive
+
+FUNCTIONS = {key: getattr(datasets, known.function) for key, known in ZHANG_SETS.items()}
+ROWS = {
+    "ag": ('"3","Wall St.","a\\nation"\n"1","b","c"\n', '"4","d","e"\n'),
+    "yahoo": ('"10","who?","","a ""b""\\nc"\n', '"1","d","e","f"\n'),
+    "yelp-polarity": ('"2","good\\n\\nGreat"\n"1","bad"\n', '"1","e"\n'),
+}
+
+
+@pytest.fixture
+def give(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let the server give a small archive of a set, as the one whose SHA-256 is known."""
+
+    def give(key: str) -> None:
+        known = ZHANG_SETS[key]
+        folder = f"{known.archive}_csv"
+        members = dict(zip((f"{folder}/train.csv", f"{folder}/test.csv"), ROWS[key], strict=True))
+        content = write_archive(tmp_path / "given.tgz", members).read_bytes()
+        monkeypatch.setattr(_zhang_sets, "_FAST_AI", server.address)
+        monkeypatch.setitem(ZHANG_SETS, key, known._replace(sha256=hashlib.sha256(content).hexdigest()))
+        server.gives(content, f"/{folder}.tgz")
+
+    return give
+
+
+def test_a_set_is_downloaded_once(server: Server, give: Any, tmp_path: Path) -> None:
+    give("ag")
+    home = tmp_path / "home"
+    data = fetch_ag_news(data_home=home)
+    assert data.data == ["Wall St. a\\nation", "b c"]  # the backslash of AG's is no escape
+    assert data.target.tolist() == ["Business", "World"]
+    assert data.target_names == ["World", "Sports", "Business", "Sci/Tech"]
+    assert data.filename == str(home / "ag_news_csv")
+    assert "2 texts from" in data.DESCR
+    assert "120,000 texts to train with" in data.DESCR
+    assert "non-commercial" in data.DESCR
+    assert [path.name for path in home.iterdir()] == ["ag_news_csv"]  # the archive has done its work
+    again = fetch_ag_news(data_home=str(home), subset="test", download_if_missing=False, return_X_y=True)
+    assert (again[0], again[1].tolist()) == (["d e"], ["Sci/Tech"])
+    assert server.asked == ["/ag_news_csv.tgz"]
+
+
+def test_both_parts_come_in_order_and_line_feeds_are_line_feeds(give: Any, tmp_path: Path) -> None:
+    give("yelp-polarity")
+    texts, labels = fetch_yelp_review_polarity(data_home=tmp_path, subset="all", return_X_y=True)
+    assert texts == ["good\n\nGreat", "bad", "e"]
+    assert labels.tolist() == ["positive", "negative", "negative"]
+    give("yahoo")
+    texts, labels = fetch_yahoo_answers(data_home=tmp_path, subset="all", return_X_y=True)
+    assert texts == ['who?  a "b"\nc', "d e f"]
+    assert labels.tolist() == ["Politics & Government", "Society & Culture"]
+
+
+def test_the_variable_names_the_folder(give: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    give("ag")
+    monkeypatch.setenv("HASHNLP_DATA", str(tmp_path / "variable"))
+    assert fetch_ag_news().filename == str(tmp_path / "variable" / "ag_news_csv")
+
+
+def test_a_folder_of_the_users_is_used_as_it_is(server: Server, tmp_path: Path) -> None:
+    folder = tmp_path / "ag_news"
+    folder.mkdir()
+    for part in ("train", "test"):
+        (folder / f"{part}.csv").write_text("label,text\nSports,Goal!\nWeather,Rain\n")
+    data = fetch_ag_news(data_home=tmp_path)
+    assert (data.data, data.target.tolist()) == (["Goal!", "Rain"], ["Sports", "Weather"])
+    assert data.target_names == ["Sports", "Weather"]
+    assert server.asked == []
+
+
+def test_an_archive_of_the_users_is_unpacked_and_kept(server: Server, give: Any, tmp_path: Path) -> None:
+    give("ag")
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "given.tgz").rename(home / "ag_news_csv.tgz")
+    assert len(fetch_ag_news(data_home=home, download_if_missing=False).data) == 2
+    assert (home / "ag_news_csv.tgz").exists()
+    assert server.asked == []
+
+
+def test_what_is_not_there_is_not_downloaded_against_ones_will(server: Server, give: Any, tmp_path: Path) -> None:
+    give("ag")
+    with pytest.raises(OSError, match=r"ag_news_csv\.tgz is not there, and shall not be downloaded") as caught:
+        fetch_ag_news(data_home=tmp_path / "home", download_if_missing=False)
+    assert server.address in str(caught.value)
+    assert server.asked == []
+
+
+def test_another_archive_is_refused(server: Server, give: Any, tmp_path: Path) -> None:
+    give("ag")
+    server.gives(
+        write_archive(tmp_path / "other.tgz", {"x/train.csv": "", "x/test.csv": ""}).read_bytes(), "/ag_news_csv.tgz"
+    )
+    home = tmp_path / "home"
+    with pytest.raises(ValueError, match=r"ag_news_csv\.tgz is not the expected file: .*as published"):
+        fetch_ag_news(data_home=home)
+    assert list(home.iterdir()) == []
+
+
+def test_half_a_folder_is_neither_used_nor_overwritten(give: Any, tmp_path: Path) -> None:
+    give("ag")
+    (tmp_path / "ag_news_csv").mkdir()
+    (tmp_path / "ag_news_csv" / "train.csv").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"ag_news_csv is there, but without train\.csv and test\.csv"):
+        fetch_ag_news(data_home=tmp_path)
+    assert (tmp_path / "ag_news_csv" / "train.csv").read_text() == "mine"
+
+
+def test_a_process_that_was_faster_is_no_harm(give: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    give("ag")
+    from sklearn_hashnlp.datasets import _fetch_text_set
+
+    unpack = _fetch_text_set.unpack_text_set
+
+    def twice(archive: Path, folder: Path) -> None:
+        unpack(archive, folder)
+        unpack(archive, folder)
+
+    monkeypatch.setattr(_fetch_text_set, "unpack_text_set", twice)
+    assert len(fetch_ag_news(data_home=tmp_path / "home").data) == 2
+    assert [path.name for path in (tmp_path / "home").iterdir()] == ["ag_news_csv"]
+
+
+def test_a_class_that_is_none_of_the_sets_is_named(tmp_path: Path) -> None:
+    (tmp_path / "amazon").mkdir()
+    for part in ("train", "test"):
+        (tmp_path / "amazon" / f"{part}.csv").write_text('"1","a","b"\n"6","c","d"\n')
+    with pytest.raises(ValueError, match="amazon: expected class numbers from 1 to 5, found 6"):
+        fetch_amazon_review_full(data_home=tmp_path)
+
+
+@pytest.mark.parametrize("key", sorted(FUNCTIONS))
+def test_every_function_reads_its_own_set_and_says_so(key: str, tmp_path: Path) -> None:
+    known, function = ZHANG_SETS[key], FUNCTIONS[key]
+    (tmp_path / known.archive).mkdir()
+    for part in ("train", "test"):
+        (tmp_path / known.archive / f"{part}.csv").write_text(f'"{len(known.classes)}","a"\n')
+    data = function(data_home=tmp_path)
+    assert data.target.tolist() == [known.classes[-1]]
+    assert data.filename == str(tmp_path / known.archive)
+    assert known.title in data.DESCR
+    assert known.terms in data.DESCR
+    with pytest.raises(ValueError, match=f"{known.function}: subset must be one of 'train', 'test', 'all'. Got 'dev'"):
+        function(subset="dev", data_home=tmp_path)
+    words = " ".join(inspect.getdoc(function).split())
+    for told in (known.address, f"{known.n_train:,} texts", f"{known.n_test:,} texts", f"{known.n_bytes / 1e6:.0f} MB"):
+        assert told in words
+    for name in (f"{known.archive}_csv", known.archive, key):
+        assert f"``{name}``" in words
+    parameters = inspect.signature(function).parameters.values()
+    assert [parameter.name for parameter in parameters] == ["subset", "data_home", "download_if_missing", "return_X_y"]
+    assert {parameter.kind for parameter in parameters} == {inspect.Parameter.KEYWORD_ONLY}
+
+
+def test_the_table_is_whole() -> None:
+    assert len({known.sha256 for known in ZHANG_SETS.values()}) == 8
+    for known in ZHANG_SETS.values():
+        assert re.fullmatch("[0-9a-f]{64}", known.sha256)
+        assert known.n_train % len(known.classes) == known.n_test % len(known.classes) == 0  # the sets are balanced
+        assert known.address == f"https://s3.amazonaws.com/fast-ai-nlp/{known.archive}_csv.tgz"
