@@ -410,3 +410,31 @@ def test_the_page_on_what_projections_cost_quotes_what_was_measured():
         ]
         assert (f"{min(ratios):.0f}", f"{max(ratios):.0f}") == (least, most)
         assert re.search(rf"{least}\sto {most} times as fast as {peer.split()[0]}", page)
+
+
+def test_dictionaries_are_measured_beside_scikit_learns(data, capsys):
+    module, path = importlib.import_module("bench_ngram_dictionary"), data / "found.json"
+    module.main(["--data", str(data), "--output", str(path), "--sets", "trec", "--peer-rows", "20"])
+    found = json.loads(path.read_text(encoding="utf-8"))["sets"]["trec"]
+    assert {side: one["texts"] for side, one in found.items()} == {
+        "ours": 60,
+        "ours, 2 threads": 60,
+        "ours, 256 MiB": 60,
+        "ours, some rows": 20,
+        "CountVectorizer, some rows": 20,
+    }
+    assert len({found[side]["digest of the counts"] for side in ("ours", "ours, 2 threads", "ours, 256 MiB")}) == 1
+    assert found["ours"]["digest of the counts"] != found["ours, some rows"]["digest of the counts"]
+    assert "the same counts as CountVectorizer on the same rows: yes" in capsys.readouterr().out
+
+
+def test_the_page_on_text_features_quotes_what_dictionaries_cost():
+    found = json.loads((FOLDER / "results" / "ngram_dictionary.json").read_text(encoding="utf-8"))
+    page = (FOLDER.parent / "docs" / "text_features.md").read_text(encoding="utf-8")
+    for sides in found["sets"].values():
+        for one in sides.values():
+            seconds = one["fit s"] + one["transform s"]
+            assert re.search(rf"\| {one['texts']:,} \| [^|]+ \| {seconds:.1f} \| {one['growth MiB']:,.0f} \|", page)
+        digests = {sides[f"{side}, some rows"]["digest of the counts"] for side in ("ours", "CountVectorizer")}
+        assert len(digests) == 1
+    assert found["sets"]["imdb"]["ours"]["growth MiB"] < 8_000_000_000 / 2**20
