@@ -82,12 +82,12 @@ def _run(settings: CollisionsSettings, run: Run) -> Iterator[Result]:
 
 def _steps(settings: CollisionsSettings) -> list[Result]:
     """Lay out what is to be done: what each result says of itself."""
-    counted = [
+    counted: list[Result] = [
         {"part": "hash embedding", "variant": variant, "tables": tables, "n_words": n_words}
         for tables, variant, n_words in product(settings.tables, ("improved", "paper"), settings.words)
     ]
-    columns = [{"part": "columns", "n_words": n_words} for n_words in settings.column_words]
-    examples = [
+    columns: list[Result] = [{"part": "columns", "n_words": n_words} for n_words in settings.column_words]
+    examples: list[Result] = [
         {"part": "formulas", "tables": tables, "n_words": int(n_words)}
         for n_words, _, tables in (text.partition(":") for text in settings.examples)
     ]
