@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from sklearn_hashnlp.experiments._collisions import COLLISIONS
 from sklearn_hashnlp.experiments._hsigmoid_ptb import HSIGMOID_PTB
 from sklearn_hashnlp.experiments._recipe import Recipe
 from sklearn_hashnlp.experiments._reversal import REVERSAL
 
-RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (REVERSAL, HSIGMOID_PTB)}
+RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (COLLISIONS, REVERSAL, HSIGMOID_PTB)}
 
 
 def get_recipe(name: str) -> Recipe:
