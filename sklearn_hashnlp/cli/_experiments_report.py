@@ -30,7 +30,7 @@ are in one table; results of --quick and of other settings are there, too, and s
 
 @reporting_errors
 def report_experiments(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Results as JSON lines.", show_default=False)],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Results as JSON lines.", show_default=False)],
     markdown: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the tables to this file, as Markdown.", show_default=False),

@@ -19,10 +19,11 @@ Run experiments, and print their table.
   hashnlp experiments run reversal --output found.jsonl
   hashnlp experiments run reversal -o found.jsonl --seeds 5 --processes 2
   hashnlp experiments run reversal --seed 1 --set batch_size=1
+  hashnlp experiments run hash-embed-nodict std-embed-nodict -d ag -d imdb
 
 The first is a trial of seconds that proves nothing. The second adds each result to a file, too. The third runs five \
-seeds, two at a time. The fourth has another seed and setting. Several names, and with -d several data sets, run one \
-after another: each experiment on each data set with each seed.
+seeds, two at a time. The fourth has another seed and setting. The fifth runs each of two experiments on each of two \
+data sets.
 
 Results are JSON lines: each says the experiment, settings, seed, day, machine and versions it comes from, and is \
 written as soon as it is there. Whatever stops a run (Ctrl-C, a kill, a power cut), the same command goes on where it \
@@ -37,7 +38,7 @@ others go on.
 @reporting_errors
 def run_experiments(
     names: Annotated[
-        list[str], typer.Argument(metavar="NAME...", help="Names of the experiments.", show_default=False)
+        list[str], typer.Argument(metavar="NAME", help="Names of the experiments.", show_default=False)
     ],
     datasets: Annotated[
         list[str] | None,
