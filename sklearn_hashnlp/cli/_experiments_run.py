@@ -37,9 +37,7 @@ others go on.
 
 @reporting_errors
 def run_experiments(
-    names: Annotated[
-        list[str], typer.Argument(metavar="NAME", help="Names of the experiments.", show_default=False)
-    ],
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of the experiments.", show_default=False)],
     datasets: Annotated[
         list[str] | None,
         typer.Option(
