@@ -111,6 +111,20 @@ def test_the_seed_decides_and_every_trial_differs() -> None:
     assert counts[0].squared_pairs * 8 > counts[0].pairs ** 2
 
 
+def test_every_trial_has_other_words_and_other_hash_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = []
+
+    def remember(variant: str, sizes: Sizes, ids: np.ndarray, seed: int) -> dict[str, np.ndarray]:
+        trials.append((tuple(sorted(ids.tolist())), seed))
+        return find_places(variant, sizes, ids, seed)
+
+    monkeypatch.setattr(_collision_counts, "find_places", remember)
+    count_embeddings("paper", Sizes(5, 4, 1), 30, 20, np.random.SeedSequence(0))
+    words, seeds = zip(*trials, strict=True)
+    assert len(set(words)) == len(set(seeds)) == 20
+    assert {len(set(ids)) for ids in words} == {30}, "the words of a trial are different"
+
+
 def test_columns_are_those_of_the_vectorizer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_collision_counts, "N_COLUMNS", 5000)
     counted = count_columns(1000, 10, np.random.SeedSequence(2))

@@ -64,6 +64,21 @@ def test_a_row_comes_out_the_same_whatever_others_there_are() -> None:
     assert fewer[1]["shared"] == whole["shared"]
 
 
+def test_rows_have_random_numbers_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sklearn_hashnlp.experiments import _collision_counts
+
+    count, drawn = _collision_counts.count_embeddings, []
+
+    def remember(variant: str, sizes: Any, n_words: int, n_trials: int, sequence: Any) -> Any:
+        drawn.append(tuple(sequence.generate_state(4).tolist()))
+        return count(variant, sizes, n_words, n_trials, sequence)
+
+    monkeypatch.setattr(_collision_counts, "count_embeddings", remember)
+    run()
+    run(seed=1)
+    assert len(set(drawn)) == len(drawn) == 16
+
+
 def test_the_report_says_that_formula_and_counts_agree() -> None:
     results = run()
     tables = COLLISIONS.report(results)
