@@ -198,7 +198,7 @@ def _counted_table(what: str, rows: Sequence[_Row]) -> Table:
             f"{_number(row.summary.low_pairs)} to {_number(row.summary.high_pairs)}",
             f"{row.summary.z:+.2f}",
             "yes" if agrees else "NO",
-            f"{_number(row.summary.dispersion)} ({_number(row.summary.expected_dispersion)})",
+            _dispersion(row.summary),
         ]
         for row, agrees in zip(rows, agreeing, strict=True)
     ]
@@ -250,14 +250,17 @@ def _example_table(examples: Sequence[Result], counted: Sequence[_Row]) -> Table
     return Table("Words that share their embedding, by formula", header, rows, _EXAMPLE_NOTES)
 
 
-def _number(value: float | None) -> str:
-    if value is None:
-        return "-"
+def _dispersion(summary: Summary) -> str:
+    counted = "-" if summary.dispersion is None else f"{summary.dispersion:.3g}"
+    return f"{counted} ({summary.expected_dispersion:.3g})"
+
+
+def _number(value: float) -> str:
     if value == 0:
         return "0"
-    if 1000 <= abs(value) < 1e7:
+    if 999.95 <= abs(value) < 1e7:
         return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return f"{value:.4g}" if 0.1 <= abs(value) < 1000 else f"{value:.3g}"
 
 
 def _name(tables: str) -> str:
