@@ -25,6 +25,7 @@ from sklearn_hashnlp.text._documents import (
     plain_texts,
 )
 from sklearn_hashnlp.text._hashed_counts import hashed_counts
+from sklearn_hashnlp.text._ngram_range import check_ngram_range
 
 
 class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
@@ -151,7 +152,7 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
         """
         if X is not None:
             check_column(X, caller=type(self).__name__)
-        self._check_ngram_range()
+        check_ngram_range(self.ngram_range, caller=type(self).__name__)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -176,7 +177,7 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
             If a text is no ``str``. The message names its position.
         """
         self._validate_params()
-        self._check_ngram_range()
+        check_ngram_range(self.ngram_range, caller=type(self).__name__)
         caller = type(self).__name__
         documents = as_documents(X, caller=caller)
 
@@ -205,16 +206,6 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
             return hash_skipgrams(words, (min_n, max_n), max_skip=int(self.max_skip))
         characters = word_character_units(texts, before="<", after=">", split_punctuation=split_punctuation)
         return hash_ngrams(characters, (min_n, max_n))
-
-    def _check_ngram_range(self) -> None:
-        if len(self.ngram_range) == 2 and all(isinstance(n, Integral) for n in self.ngram_range):
-            min_n, max_n = self.ngram_range
-            if 1 <= min_n <= max_n:
-                return
-        raise ValueError(
-            f"The 'ngram_range' parameter of {type(self).__name__} must be a pair (min_n, max_n) of integers with "
-            f"1 <= min_n <= max_n. Got {self.ngram_range!r} instead."
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

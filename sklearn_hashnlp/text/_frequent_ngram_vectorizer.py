@@ -17,6 +17,7 @@ from sklearn_hashnlp.kernels import Ragged, Texts, find_fingerprints, fingerprin
 from sklearn_hashnlp.text._documents import WORD_CHUNK, as_documents, in_chunks, pack, plain_texts
 from sklearn_hashnlp.text._hashed_counts import hashed_counts
 from sklearn_hashnlp.text._most_frequent import most_frequent
+from sklearn_hashnlp.text._ngram_range import check_ngram_range
 from sklearn_hashnlp.text._word_patterns import WORD_PATTERNS
 
 _SMALLEST_CHUNK = 2**14
@@ -146,11 +147,10 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
         TypeError
             If a text is no ``str``. The message names its position.
         """
-        self._check_ngram_range()
+        min_n, max_n = check_ngram_range(self.ngram_range, caller=type(self).__name__)
         texts = list(as_documents(X, caller=type(self).__name__))
         n_threads = effective_n_jobs(self.n_jobs)
-        min_n, max_n = self.ngram_range
-        n_characters = max(WORD_CHUNK // int(max_n - min_n + 1), _SMALLEST_CHUNK)
+        n_characters = max(WORD_CHUNK // (max_n - min_n + 1), _SMALLEST_CHUNK)
         fingerprints, counts = most_frequent(
             lambda: in_chunks(texts, n_characters=n_characters),
             lambda part: self._fingerprints(*part, n_characters=n_characters),
@@ -204,12 +204,14 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
         NotFittedError
             Before ``fit``.
         ValueError
-            If ``X`` is a single string or a table, or a text is NaN.
+            If ``X`` is a single string or a table, a text is NaN, or a parameter has a value that it cannot have.
         TypeError
             If a text is no ``str``. The message names its position.
         """
         check_is_fitted(self)
+        self._validate_params()
         caller = type(self).__name__
+        check_ngram_range(self.ngram_range, caller=caller)
         return hashed_counts(
             as_documents(X, caller=caller),
             read=lambda chunk, first: plain_texts(chunk, first=first, caller=caller),
@@ -242,16 +244,6 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
 
     def _columns(self, texts: Texts) -> Ragged:
         return find_fingerprints(self._fingerprint(texts), self.fingerprints_, self.slots_)
-
-    def _check_ngram_range(self) -> None:
-        if len(self.ngram_range) == 2 and all(isinstance(n, Integral) for n in self.ngram_range):
-            min_n, max_n = self.ngram_range
-            if 1 <= min_n <= max_n:
-                return
-        raise ValueError(
-            f"The 'ngram_range' parameter of {type(self).__name__} must be a pair (min_n, max_n) of integers with "
-            f"1 <= min_n <= max_n. Got {self.ngram_range!r} instead."
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

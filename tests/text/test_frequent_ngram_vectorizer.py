@@ -227,6 +227,9 @@ def test_what_is_no_column_of_texts_is_refused(method, texts, error, message):
 def test_wrong_values_are_refused(parameters):
     with pytest.raises(ValueError, match=f"The {next(iter(parameters))!r} parameter of FrequentNgramVectorizer"):
         FrequentNgramVectorizer(**parameters).fit(TEXT_LIST)
+    fitted = FrequentNgramVectorizer().fit(TEXT_LIST).set_params(**parameters)
+    with pytest.raises(ValueError, match=f"The {next(iter(parameters))!r} parameter of FrequentNgramVectorizer"):
+        fitted.transform(TEXT_LIST)
 
 
 def test_no_ngrams_at_all():

@@ -110,6 +110,7 @@ def test_real_texts(real_texts, parameters, n_jobs):
     [
         {"ngram_range": (1, 2), "token_pattern": r"\w+|[^\w\s]"},
         {"ngram_range": (1, 3), "stop_words": ["the", "of", "und"], "strip_accents": "unicode"},
+        {"ngram_range": (1, 2), "token_pattern": r"\S\S+", "stop_words": ["the", "of", "und"]},
         {"analyzer": "char", "ngram_range": (1, 4)},
         {"analyzer": "char_wb", "ngram_range": (3, 5), "lowercase": False, "dtype": np.float32},
     ],
