@@ -79,8 +79,8 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
 
     References
     ----------
-    D. Svenstrup, J. Hansen and O. Winther, "Hash embeddings for efficient word representations", NIPS 2017, section 5:
-    dictionaries of the most frequent 1- to 10-grams.
+    D. Svenstrup, J. Hansen and O. Winther, "Hash embeddings for efficient word representations", NIPS 2017: the
+    experiments with a dictionary.
 
     Examples
     --------

@@ -16,7 +16,7 @@ Part = TypeVar("Part")
 
 _RANGES_AT_ONCE = 16  # what a thread sorts and counts between two looks at the result: little beside a pass
 _FEW = 2**16  # so many counts are always collected before any is dropped
-_MOST_PASSES = 64
+_MOST_PASSES = 64  # full ones: since ranges are not parted, there may be a few more
 _BYTES = np.dtype(np.uint64).itemsize
 _BYTES_A_KEPT_ONE = 100  # twice a fingerprint and its count, and what dropping half of them takes
 
