@@ -1,0 +1,230 @@
+"""One network of a hash-embedding experiment: trained, tested and timed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
+
+from sklearn_hashnlp.datasets._text_set import TextSet, find_text_set, read_text_set
+from sklearn_hashnlp.experiments._hash_embedding_pipeline import Moved, make_network, make_ngrams, make_pipeline
+from sklearn_hashnlp.experiments._hash_embedding_settings import HashEmbeddingSettings
+from sklearn_hashnlp.experiments._recipe import Result
+
+_HELD_OUT = 0.1  # where the rows are not folded
+
+
+class CountedTexts(NamedTuple):
+    """The n-grams of training and test texts, and the seconds that counting took."""
+
+    train: Any
+    train_labels: NDArray[np.str_]
+    train_seconds: float
+    test: Any
+    test_labels: NDArray[np.str_]
+    test_seconds: float
+
+
+def read_texts(settings: HashEmbeddingSettings, seed: int) -> TextSet:
+    """Read the set of an experiment.
+
+    Parameters
+    ----------
+    settings : HashEmbeddingSettings
+        Which set, and how many of its rows.
+    seed : int
+        Of the training rows that are drawn, where not all are wanted.
+
+    Returns
+    -------
+    TextSet
+        Texts and labels.
+    """
+    texts = read_text_set(find_text_set(settings.dataset, settings.data))
+    train_texts, train_labels, test_texts, test_labels = texts
+    if settings.n_train and settings.n_train < len(train_texts):
+        rows = np.sort(np.random.RandomState(seed).permutation(len(train_texts))[: settings.n_train])
+        train_texts, train_labels = [train_texts[row] for row in rows], train_labels[rows]
+    n_test = settings.n_test or len(test_texts)
+    return TextSet(train_texts, train_labels, test_texts[:n_test], test_labels[:n_test])
+
+
+def count_texts(settings: HashEmbeddingSettings, texts: TextSet) -> CountedTexts:
+    """Count the n-grams of a set, with a dictionary of its training texts where there is one.
+
+    Parameters
+    ----------
+    settings : HashEmbeddingSettings
+        Of the experiment.
+    texts : TextSet
+        Texts and labels.
+
+    Returns
+    -------
+    CountedTexts
+        Rows, labels and times.
+    """
+    ngrams = make_ngrams(settings)
+    started = time.perf_counter()
+    train = ngrams.fit_transform(texts.train_texts)
+    between = time.perf_counter()
+    test = ngrams.transform(texts.test_texts)
+    ended = time.perf_counter()
+    return CountedTexts(train, texts.train_labels, between - started, test, texts.test_labels, ended - between)
+
+
+def try_value(
+    settings: HashEmbeddingSettings,
+    parameter: str,
+    value: int,
+    texts: TextSet,
+    seed: int,
+    folder: Path,
+    moved: Moved | None = None,
+) -> Result:
+    """Judge a value of a parameter by cross-validation on the training rows.
+
+    Parameters
+    ----------
+    settings : HashEmbeddingSettings
+        Of the experiment.
+    parameter : {"n_embeddings", "n_buckets"}
+        Whose value it is.
+    value : int
+        The value.
+    texts : TextSet
+        Of which the training rows are used.
+    seed : int
+        Of folds and network.
+    folder : Path
+        Keeps what was counted, for the next value.
+    moved : callable, default=None
+        Takes the share of each fold's training that is done.
+
+    Returns
+    -------
+    dict
+        ``accuracy`` is the mean over the folds.
+    """
+    folds: Any
+    if settings.folds == 1:
+        folds = StratifiedShuffleSplit(1, test_size=_HELD_OUT, random_state=seed)
+    else:
+        folds = StratifiedKFold(settings.folds, shuffle=True, random_state=seed)
+    grid: dict[str, list[Any]] = {f"network__classifier__{parameter}": [value]}
+    if parameter == "n_embeddings":
+        grid["network__cut__kw_args"] = [{"n": value}]
+    # A search for each value, and not one for all, so that what was found is kept whenever the run ends.
+    search = GridSearchCV(
+        make_pipeline(settings, seed, folder, moved),
+        grid,
+        scoring="accuracy",
+        cv=folds,
+        refit=False,
+        error_score="raise",
+    )
+    search.fit(texts.train_texts, texts.train_labels)
+    found = search.cv_results_
+    return {
+        "part": "choice",
+        "parameter": parameter,
+        "value": value,
+        "accuracy": float(found["mean_test_score"][0]),
+        "folds": [float(found[f"split{fold}_test_score"][0]) for fold in range(settings.folds)],
+        "seconds": float(found["mean_fit_time"][0] + found["mean_score_time"][0]) * settings.folds,
+    }
+
+
+def train_and_test(
+    settings: HashEmbeddingSettings, counted: CountedTexts, seed: int, moved: Moved | None = None
+) -> tuple[Result, NDArray[np.float64]]:
+    """Train a network on the training rows and test it.
+
+    Parameters
+    ----------
+    settings : HashEmbeddingSettings
+        Of the experiment.
+    counted : CountedTexts
+        Rows and labels.
+    seed : int
+        Of the network.
+    moved : callable, default=None
+        Takes the share of the training that is done.
+
+    Returns
+    -------
+    result : dict
+        Accuracies (shares): ``accuracy`` on the test rows, ``valid_accuracy`` of the best epoch on the rows held out,
+        ``train_accuracy`` on training rows under n-gram dropout; sizes; times in seconds.
+    probabilities : ndarray of shape (n_test, n_classes)
+        Of the test rows.
+    """
+    network = make_network(settings, seed, moved)
+    started = time.perf_counter()
+    network.fit(counted.train, counted.train_labels)
+    between = time.perf_counter()
+    probabilities = network.predict_proba(counted.test)
+    ended = time.perf_counter()
+    classifier = network[-1]
+    dropped = counted.train
+    if settings.ngram_dropout:
+        dropped = drop_ngrams(dropped, settings.ngram_dropout, np.random.RandomState(seed))
+    n_train = counted.train.shape[0]
+    return {
+        "accuracy": accuracy_of(classifier.classes_, probabilities, counted.test_labels),
+        "valid_accuracy": max((epoch.get("valid_acc", 0.0) for epoch in classifier.history_), default=0.0),
+        "train_accuracy": float(accuracy_score(counted.train_labels, network.predict(dropped))),
+        "n_parameters": int(classifier.n_parameters_),
+        "n_train": n_train,
+        "n_test": len(counted.test_labels),
+        "n_classes": len(classifier.classes_),
+        "epochs": len(classifier.history_),
+        "count_seconds": counted.train_seconds,
+        "fit_seconds": between - started,
+        "seconds_a_row": (counted.train_seconds + between - started) / n_train,
+        "test_seconds": counted.test_seconds + ended - between,
+    }, probabilities
+
+
+def accuracy_of(classes: NDArray[Any], probabilities: NDArray[np.float64], labels: NDArray[np.str_]) -> float:
+    """Give the share of rows whose most probable class is the right one."""
+    return float(accuracy_score(labels, classes[probabilities.argmax(axis=1)]))
+
+
+def drop_ngrams(X: Any, kept: tuple[int, ...], random_state: np.random.RandomState) -> csr_array:
+    """Keep a random number of each row's columns, as training does.
+
+    Parameters
+    ----------
+    X : sparse matrix of shape (n_rows, n_columns)
+        In CSR form.
+    kept : (int, int)
+        Columns that a row keeps, at least and at most; shorter rows stay whole.
+    random_state : RandomState
+        Draws.
+
+    Returns
+    -------
+    csr_array of shape (n_rows, n_columns)
+        What is left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> left = drop_ngrams(csr_array(np.ones((3, 9))), (2, 4), np.random.RandomState(0))
+    >>> left.sum(axis=1)
+    array([2., 3., 2.])
+    """
+    lengths = np.diff(X.indptr)
+    wanted = np.minimum(random_state.randint(kept[0], kept[1] + 1, size=len(lengths)), lengths)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    order = np.lexsort((random_state.random_sample(len(rows)), rows))
+    rank = np.arange(len(rows)) - np.repeat(X.indptr[:-1], lengths)
+    chosen = np.sort(order[rank < np.repeat(wanted, lengths)])
+    return csr_array((X.data[chosen], X.indices[chosen], np.concatenate(([0], np.cumsum(wanted)))), shape=X.shape)
