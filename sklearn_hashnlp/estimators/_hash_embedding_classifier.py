@@ -403,7 +403,7 @@ class HashEmbeddingClassifier(LearningClassifier):
         return make_net(architecture(self, len(labels.classes), seeds.hash), device, tree)
 
     def _check_unchanged(self) -> None:
-        made_of = {"hash_rows": True, "pool_std": 0.0} | self.net_.get_params_for("module") | {"loss": self._probabilities.loss}
+        made_of = self.net_.get_params_for("module") | {"loss": self._probabilities.loss}
         if self._tree_name is not None:
             made_of["tree"] = self._tree_name
         wanted = architecture(self, made_of["num_classes"], made_of["hash_seed"]) | {

@@ -22,6 +22,7 @@ from sklearn_hashnlp.experiments._hash_embedding_trial import (
     train_and_test,
     try_value,
 )
+
 from ..labelled_words import write_text_set
 
 SMALL = HashEmbeddingSettings(
