@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from sklearn.ensemble import VotingClassifier
-from sklearn.feature_extraction.text import CountVectorizer
 
 from sklearn_hashnlp._sklearn import validate_parameter_constraints
 from sklearn_hashnlp.estimators import HashEmbeddingClassifier
-from sklearn_hashnlp.text import HashingNgramVectorizer
+from sklearn_hashnlp.experiments import get_recipe
+from sklearn_hashnlp.experiments._planned_run import plan_runs
+from sklearn_hashnlp.text import FrequentNgramVectorizer, HashingNgramVectorizer
 
 GUIDE = Path(__file__).parents[2] / "docs" / "classifier.md"
 OPTIONS = [
@@ -41,8 +42,20 @@ OPTIONS = [
     "-H",
     "-m",
 ]
+SOURCE_CHOICES = {
+    "-x": [
+        "custom",
+        "std-embed-dict",
+        "hash-embed-dict",
+        "hash-embed-nodict",
+        "std-embed-nodict",
+        "ensemble-hash-embed-dict",
+    ],
+    "-d": ["ag", "amazon", "amazon-polarity", "dbpedia", "sogou", "yahoo", "yelp", "yelp-polarity"],
+}
 CLASSES = {
-    cls.__name__: cls for cls in (CountVectorizer, HashEmbeddingClassifier, HashingNgramVectorizer, VotingClassifier)
+    cls.__name__: cls
+    for cls in (FrequentNgramVectorizer, HashEmbeddingClassifier, HashingNgramVectorizer, VotingClassifier)
 }
 
 
@@ -60,11 +73,21 @@ def test_every_option_is_in_the_table():
     assert list(TABLE) == OPTIONS
 
 
+@pytest.mark.parametrize("option", SOURCE_CHOICES)
+def test_every_choice_of_the_source_is_named(option):
+    commands = re.findall(r"`hashnlp experiments run ([^`]+)`", TABLE[option])
+    assert [command.split()[-1] for command in commands] == SOURCE_CHOICES[option]
+
+
 @pytest.mark.parametrize("option", OPTIONS)
 def test_what_stands_in_the_table_exists(option):
     here = TABLE[option]
     if option in ("-x", "-d"):
-        assert here == "experiments"
+        for command in re.findall(r"`hashnlp experiments run ([^`]+)`", here):
+            name, _, dataset = command.partition(" -d ")
+            (run,) = plan_runs([get_recipe(name)], datasets=[dataset] if dataset else [])
+            assert run.settings.dataset in SOURCE_CHOICES["-d"]
+            assert dataset in ("", run.settings.dataset)
     elif option == "-w":
         assert here.startswith("not needed: ")
     else:
