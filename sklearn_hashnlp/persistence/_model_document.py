@@ -33,6 +33,7 @@ Arrays = dict[str, NDArray[Any]]
 ALLOWED_CLASSES: dict[str, str] = {
     "CharNgramFeaturizer": "sklearn_hashnlp.text",
     "FeatureUnion": "sklearn.pipeline",
+    "FrequentNgramVectorizer": "sklearn_hashnlp.text",
     "HashEmbeddingClassifier": "sklearn_hashnlp.estimators",
     "HashingNgramVectorizer": "sklearn_hashnlp.text",
     "HashingVectorizer": "sklearn.feature_extraction.text",

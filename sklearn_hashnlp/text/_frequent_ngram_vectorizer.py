@@ -245,6 +245,21 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
     def _columns(self, texts: Texts) -> Ragged:
         return find_fingerprints(self._fingerprint(texts), self.fingerprints_, self.slots_)
 
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Give what was learned; the table of places follows from it."""
+        return {}, {"fingerprints": self.fingerprints_, "counts": self.counts_}
+
+    def _set_model_state(self, _values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`_get_model_state` gave."""
+        fingerprints, counts = arrays["fingerprints"], arrays["counts"]
+        if fingerprints.dtype != np.uint64 or fingerprints.ndim != 1 or fingerprints.shape != counts.shape:
+            raise ValueError(
+                "A dictionary is a row of 64-bit hashes and as many counts, got arrays of "
+                f"{fingerprints.dtype}{fingerprints.shape} and {counts.dtype}{counts.shape}."
+            )
+        self.fingerprints_, self.counts_ = fingerprints, counts
+        self.slots_ = fingerprint_slots(fingerprints)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True

@@ -18,6 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
+from sklearn_hashnlp.estimators import HashEmbeddingClassifier
+from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.text import FrequentNgramVectorizer, _frequent_ngram_vectorizer
 
 from ..kernels.test_fingerprint_ngrams import slow_fingerprint
@@ -270,3 +272,18 @@ def test_grid_search_chooses_the_size_of_the_dictionary(tmp_path):
     assert search.score(texts, labels) == 1
     counted = Counter(word for text in texts for word in text.split() if len(word) > 1)
     assert search.best_estimator_[0].counts_[0] == counted["film"]
+
+
+def test_a_model_folder_holds_a_dictionary(tmp_path):
+    texts = [f"{word} film number {i}" for i in range(20) for word in ("good", "bad")]
+    model = make_pipeline(
+        FrequentNgramVectorizer(max_features=30, ngram_range=(1, 2)),
+        HashEmbeddingClassifier(variant="standard", n_embeddings=30, hash_rows=False, random_state=0),
+    ).fit(texts, ["+", "-"] * 20)
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert loaded.predict_proba(texts).tobytes() == model.predict_proba(texts).tobytes()
+    assert loaded[0].counts_.tolist() == model[0].counts_.tolist()
+    values, arrays = model[0]._get_model_state()
+    with pytest.raises(ValueError, match="a row of 64-bit hashes and as many counts"):
+        clone(model[0])._set_model_state(values, arrays | {"counts": arrays["counts"][1:]})
