@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sklearn_hashnlp.experiments._hash_embedding_settings import SETTINGS
+from sklearn_hashnlp.experiments._parameter_claim import claim_table
 from sklearn_hashnlp.experiments._published_hash_embeddings import PUBLISHED, PUBLISHED_TIMES, TITLES
 from sklearn_hashnlp.experiments._recipe import Result
 from sklearn_hashnlp.experiments._table import Table
@@ -40,10 +41,10 @@ def report(results: Sequence[Result]) -> list[Table]:
     Returns
     -------
     list of Table
-        Accuracies; times and sizes; and, where values were chosen, what was tried.
+        Accuracies; the paper's claim over seeds; times and sizes; and, where values were chosen, what was tried.
     """
     groups = _groups(results)
-    tables = [_accuracies(groups), _times(groups)] if groups else []
+    tables = [_accuracies(groups), *claim_table(results), _times(groups)] if groups else []
     tried = [result for result in results if result["part"] == "choice"]
     return [*tables, _choices(tried)] if tried else tables
 
@@ -133,7 +134,7 @@ def _accuracies(groups: dict[Group, list[Result]]) -> Table:
                 rows.append([_title(dataset), source.source, *("" if one is None else f"{one:.1f}" for one in there)])
     for (experiment, dataset, settings), found in groups.items():
         if changes := _changes(experiment, settings):
-            notes.append(f"{experiment} on {_title(dataset)}, {len(found)} seeds, with {changes}.")
+            notes.append(f"{experiment} on {_title(dataset)}, {_seeds(found)}, with {changes}.")
     notes.append("Mean and standard deviation over the seeds, whose number stands in brackets.")
     notes += [f"{source.source}: {source.reference}." for source in PUBLISHED]
     return Table("Test accuracy, %", ["set", "figures", *(_COLUMNS[name] for name in experiments)], rows, notes)
@@ -153,6 +154,10 @@ def _mean_and_spread(found: Sequence[Result]) -> str:
     if len(accuracies) == 1:
         return f"{mean:.2f}"
     return f"{mean:.2f} ± {statistics.stdev(accuracies):.2f} ({len(accuracies)})"
+
+
+def _seeds(found: Sequence[Result]) -> str:
+    return "one seed" if len(found) == 1 else f"{len(found)} seeds"
 
 
 def _times(groups: dict[Group, list[Result]]) -> Table:
