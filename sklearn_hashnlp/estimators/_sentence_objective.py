@@ -136,6 +136,27 @@ class SentenceObjective:
         return torch.from_numpy(words[chosen]).to(device), torch.from_numpy(blocks[chosen]).to(device)
 
 
+def both_ends(weight: Any) -> tuple[Any, ...]:
+    """Read a head's weight: a number is the weight at both ends of a training.
+
+    Parameters
+    ----------
+    weight : number, tuple or list
+        As a user gives it.
+
+    Returns
+    -------
+    tuple
+        Two weights, if the user gave a number or two.
+
+    Examples
+    --------
+    >>> both_ends(0.5), both_ends([1, 0])
+    ((0.5, 0.5), (1, 0))
+    """
+    return tuple(weight) if isinstance(weight, tuple | list) else (weight, weight)
+
+
 def sentence_objective(estimator: Any, seed: int) -> SentenceObjective:
     """Say what ``fit`` learns by.
 
@@ -152,6 +173,5 @@ def sentence_objective(estimator: Any, seed: int) -> SentenceObjective:
         The objective.
     """
     weights = (estimator.sentence_weight, estimator.word_weight, estimator.masked_weight)
-    pairs = (weight if isinstance(weight, tuple | list) else (weight, weight) for weight in weights)
-    sentence, word, masked = (Fade(float(start), float(end)) for start, end in pairs)
+    sentence, word, masked = (Fade(*map(float, both_ends(weight))) for weight in weights)
     return SentenceObjective(estimator.loss, float(estimator.temperature), sentence, word, masked, seed)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sklearn_hashnlp._sklearn import Interval, StrOptions
 from sklearn_hashnlp.estimators._parameter_checks import check_callbacks
-from sklearn_hashnlp.estimators._sentence_objective import LOSSES
+from sklearn_hashnlp.estimators._sentence_objective import LOSSES, both_ends
 
 _WEIGHTS = ("sentence_weight", "word_weight", "masked_weight")
 
@@ -75,7 +75,7 @@ def check_sentence_parameters(estimator: Any) -> None:
     weighs_anything = False
     for parameter in _WEIGHTS:
         weight = getattr(estimator, parameter)
-        parts = weight if isinstance(weight, tuple | list) else (weight, weight)
+        parts = both_ends(weight)
         if len(parts) != 2 or not all(isinstance(part, Real) and 0 <= float(part) < math.inf for part in parts):
             raise ValueError(
                 f"The {parameter!r} parameter of {name} must be a number, or (first, last), two numbers of at least 0. "
@@ -93,18 +93,17 @@ def check_sentence_parameters(estimator: Any) -> None:
             f"The 'ngram_range' parameter of {name} must be a pair (min_n, max_n) of integers with "
             f"1 <= min_n <= max_n. Got {pair!r} instead."
         )
-    if estimator.width % estimator.n_heads:
+    if estimator.n_layers and estimator.width % estimator.n_heads:
         raise ValueError(
             f"The 'width' parameter of {name} must be a multiple of n_heads={estimator.n_heads}. Got "
             f"{estimator.width!r} instead."
         )
     if estimator.depths == 2 and estimator.n_layers < 2:
         raise ValueError(f"{name}(depths=2) needs n_layers of at least 2. Got n_layers={estimator.n_layers!r}.")
-    masked = estimator.masked_weight
-    if estimator.n_layers == 0 and (any(masked) if isinstance(masked, tuple | list) else masked):
+    if estimator.n_layers == 0 and any(both_ends(estimator.masked_weight)):
         raise ValueError(
-            f"{name}(masked_weight={masked!r}) guesses hidden words from those around them, which nobody reads without "
-            "layers. Set n_layers to 1 or more."
+            f"{name}(masked_weight={estimator.masked_weight!r}) guesses hidden words from those around them, which "
+            "nobody reads without layers. Set n_layers to 1 or more."
         )
     n_features, n_pointing = estimator.n_projections * estimator.n_bits, estimator.n_tables * estimator.table_bits
     if n_pointing > n_features:

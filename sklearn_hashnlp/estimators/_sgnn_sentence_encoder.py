@@ -59,7 +59,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
     n_common : int, default=30
         How many directions that all sentences share are taken off the first part.
     width : int, default=384
-        Columns of the words' vectors, and so of the second part; a multiple of ``n_heads``.
+        Columns of the words' vectors, and so of the second part; with layers a multiple of ``n_heads``.
     n_layers : int, default=0
         Of the Transformer; 0 pools the words' vectors as they are, which is many times as fast.
     n_heads, feedforward_size : int, default=8, 1024

@@ -33,7 +33,7 @@ class SGNNTransformer(nn.Module):
     n_features : int, default=1120
         Columns of a projection.
     width : int, default=512
-        Columns of a word's vector in all layers; a multiple of ``n_heads``.
+        Columns of a word's vector in all layers; with layers a multiple of ``n_heads``.
     n_layers : int, default=6
         Number of encoder layers. 0 leaves a bag of words: positions, if any, are added and then pooled.
     n_heads : int, default=8
@@ -125,7 +125,7 @@ class SGNNTransformer(nn.Module):
         ):
             if value < least:
                 raise ValueError(f"SGNNTransformer: {name} must be {least} or more, got {value}.")
-        if width % n_heads:
+        if n_layers and width % n_heads:
             raise ValueError(f"SGNNTransformer: width must be a multiple of n_heads={n_heads}, got {width}.")
         if depths not in (1, 2):
             raise ValueError(f"SGNNTransformer: depths must be 1 or 2, got {depths!r}.")

@@ -314,6 +314,10 @@ def test_parameters_that_will_not_do_are_named(options: dict[str, Any], message:
         make(**options)
 
 
+def test_without_layers_there_are_no_heads_to_share_the_width() -> None:
+    make(n_layers=0, n_heads=3)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
