@@ -20,12 +20,17 @@ class FitProgress(Callback):  # type: ignore[misc]  # skorch has no types
         Epochs at most.
     patience : int
         Epochs without a better one after which training stops; 0 is never.
+    monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
+        What is better there.
     """
 
-    def __init__(self, moved: Callable[[float], None], max_epochs: int, patience: int) -> None:
+    def __init__(
+        self, moved: Callable[[float], None], max_epochs: int, patience: int, monitor: str = "valid_acc"
+    ) -> None:
         self.moved = moved
         self.max_epochs = max_epochs
         self.patience = patience
+        self.monitor = monitor
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
         """Begin."""
@@ -34,7 +39,8 @@ class FitProgress(Callback):  # type: ignore[misc]  # skorch has no types
     def on_epoch_end(self, net: Any, **_: Any) -> None:
         """Tell where the training is."""
         epochs, last = len(net.history), self.max_epochs
-        if self.patience and "valid_acc" in net.history[-1]:
-            accuracies = net.history[:, "valid_acc"]
-            last = min(last, accuracies.index(max(accuracies)) + 1 + self.patience)
+        if self.patience and self.monitor in net.history[-1]:
+            scores = net.history[:, self.monitor]
+            best = min(scores) if self.monitor == "valid_loss" else max(scores)
+            last = min(last, scores.index(best) + 1 + self.patience)
         self.moved(min(1.0, epochs / last))

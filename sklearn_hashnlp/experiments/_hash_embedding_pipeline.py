@@ -169,6 +169,6 @@ def make_classifier(settings: HashEmbeddingSettings, seed: int, moved: Moved | N
         lr_plateau=(plateau, settings.plateau_factor) if plateau else None,
         restore_best=settings.restore_best,
         device=settings.device,
-        callbacks=None if moved is None else [FitProgress(moved, settings.max_epochs, patience)],
+        callbacks=None if moved is None else [FitProgress(moved, settings.max_epochs, patience, settings.monitor)],
         random_state=seed,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 from sklearn_hashnlp.datasets._text_set import TextSet, find_text_set, read_text_set
 from sklearn_hashnlp.experiments._hash_embedding_pipeline import Moved, make_network, make_ngrams, make_pipeline
@@ -18,6 +18,7 @@ from sklearn_hashnlp.experiments._hash_embedding_settings import HashEmbeddingSe
 from sklearn_hashnlp.experiments._recipe import Result
 
 _HELD_OUT = 0.1  # where the rows are not folded
+_ROWS_AT_A_TIME = 2**17  # whose n-grams are dropped, which takes fifty bytes each
 
 
 class CountedTexts(NamedTuple):
@@ -112,11 +113,6 @@ def try_value(
     dict
         ``accuracy`` is the mean over the folds.
     """
-    folds: Any
-    if settings.folds == 1:
-        folds = StratifiedShuffleSplit(1, test_size=_HELD_OUT, random_state=seed)
-    else:
-        folds = StratifiedKFold(settings.folds, shuffle=True, random_state=seed)
     grid: dict[str, list[Any]] = {f"network__classifier__{parameter}": [value]}
     if parameter == "n_embeddings":
         grid["network__cut__kw_args"] = [{"n": value}]
@@ -125,11 +121,12 @@ def try_value(
         make_pipeline(settings, seed, folder, moved),
         grid,
         scoring="accuracy",
-        cv=folds,
+        cv=_folds(settings.folds, texts.train_labels, seed),
         refit=False,
         error_score="raise",
     )
-    search.fit(texts.train_texts, texts.train_labels)
+    # As an array, of which joblib notes a few texts beside the counts that it keeps; of a list it would note them all.
+    search.fit(np.array(texts.train_texts, dtype=object), texts.train_labels)
     found = search.cv_results_
     return {
         "part": "choice",
@@ -139,6 +136,15 @@ def try_value(
         "folds": [float(found[f"split{fold}_test_score"][0]) for fold in range(settings.folds)],
         "seconds": float(found["mean_fit_time"][0] + found["mean_score_time"][0]) * settings.folds,
     }
+
+
+def _folds(n_folds: int, labels: NDArray[np.str_], seed: int) -> Any:
+    if n_folds > 1:
+        return StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    counts = np.unique(labels, return_counts=True)[1]
+    if counts.min() > 1 and len(labels) * _HELD_OUT >= len(counts):
+        return StratifiedShuffleSplit(1, test_size=_HELD_OUT, random_state=seed)
+    return ShuffleSplit(1, test_size=_HELD_OUT, random_state=seed)  # not every class can be on both sides
 
 
 def train_and_test(
@@ -172,14 +178,11 @@ def train_and_test(
     probabilities = network.predict_proba(counted.test)
     ended = time.perf_counter()
     classifier = network[-1]
-    dropped = counted.train
-    if settings.ngram_dropout:
-        dropped = drop_ngrams(dropped, settings.ngram_dropout, np.random.RandomState(seed))
     n_train = counted.train.shape[0]
     return {
         "accuracy": accuracy_of(classifier.classes_, probabilities, counted.test_labels),
         "valid_accuracy": max((epoch.get("valid_acc", 0.0) for epoch in classifier.history_), default=0.0),
-        "train_accuracy": float(accuracy_score(counted.train_labels, network.predict(dropped))),
+        "train_accuracy": _accuracy_as_trained(network, counted, settings.ngram_dropout, seed),
         "n_parameters": int(classifier.n_parameters_),
         "n_train": n_train,
         "n_test": len(counted.test_labels),
@@ -195,6 +198,17 @@ def train_and_test(
 def accuracy_of(classes: NDArray[Any], probabilities: NDArray[np.float64], labels: NDArray[np.str_]) -> float:
     """Give the share of rows whose most probable class is the right one."""
     return float(accuracy_score(labels, classes[probabilities.argmax(axis=1)]))
+
+
+def _accuracy_as_trained(network: Any, counted: CountedTexts, kept: tuple[int, ...], seed: int) -> float:
+    """Give the accuracy on training rows that have lost n-grams as they do in training."""
+    random_state = np.random.RandomState(seed)
+    n_right = 0
+    for first in range(0, len(counted.train_labels), _ROWS_AT_A_TIME):
+        rows = slice(first, first + _ROWS_AT_A_TIME)
+        X = drop_ngrams(counted.train[rows], kept, random_state) if kept else counted.train[rows]
+        n_right += int(np.sum(network.predict(X) == counted.train_labels[rows]))
+    return n_right / len(counted.train_labels)
 
 
 def drop_ngrams(X: Any, kept: tuple[int, ...], random_state: np.random.RandomState) -> csr_array:

@@ -84,7 +84,7 @@ def _run(settings: HashEmbeddingSettings, run: Run) -> Iterator[Result]:
     settings = replace(settings, **chosen)
     counted = count_texts(settings, texts)
     if settings.members > 1:
-        yield from _vote(settings, run, counted, len(results) - len(values))
+        yield from _vote(settings, run, counted, results[len(values) :], chosen)
     else:
         moved = part_of(run, n_results - 1, n_results)
         yield {"part": "test", "chosen": chosen, **train_and_test(settings, counted, run.seed, moved)[0]}
@@ -99,6 +99,15 @@ def _check(settings: HashEmbeddingSettings) -> None:
         raise ValueError("n_embeddings_tried and n_buckets_tried exclude each other: leave one of them empty.")
     if settings.folds < 1 or settings.members < 1:
         raise ValueError(f"folds and members must be at least 1, got {settings.folds} and {settings.members}.")
+    if settings.n_train < 0 or settings.n_test < 0:
+        raise ValueError(
+            f"n_train and n_test must be numbers of rows, or 0 for all, got {settings.n_train} and {settings.n_test}."
+        )
+    if len(settings.ngram_range) != 2:
+        raise ValueError(
+            "ngram_range must be two numbers, the words of the shortest and of the longest n-gram, got "
+            f"{settings.ngram_range}: write 1,2 for words and pairs of words."
+        )
 
 
 def _best(tried: list[Result]) -> dict[str, Any]:
@@ -108,35 +117,38 @@ def _best(tried: list[Result]) -> dict[str, Any]:
     return {best["parameter"]: best["value"]}
 
 
-def _vote(settings: HashEmbeddingSettings, run: Run, counted: CountedTexts, n_known: int) -> Iterator[Result]:
+def _vote(
+    settings: HashEmbeddingSettings, run: Run, counted: CountedTexts, known: list[Result], chosen: dict[str, Any]
+) -> Iterator[Result]:
     """Train the members that are not there yet, and let all of them vote."""
     import numpy as np
 
     from sklearn_hashnlp.experiments._hash_embedding_trial import accuracy_of
 
-    trained: list[Result] = list(run.known)[len(run.known) - n_known :] if n_known else []
+    trained = list(known)
     votes: list[NDArray[np.float64]] = []
     for member in range(settings.members):
         path = run.folder / f"member-{member}.npy"
-        if member < n_known and path.exists():
+        if member < len(known) and path.exists():
             votes.append(np.load(path))
             continue
         result, probabilities = _train_member(settings, run, counted, member, path)
         votes.append(probabilities)
-        if member >= n_known:
+        if member >= len(known):
             trained.append(result)
             yield result
-    accuracy = accuracy_of(np.unique(counted.train_labels), np.mean(votes, axis=0), counted.test_labels)
-    added = ("n_parameters", "fit_seconds", "test_seconds", "epochs")
     seconds = counted.train_seconds + sum(result["fit_seconds"] for result in trained)
+    same, added = ("n_train", "n_test", "n_classes"), ("n_parameters", "epochs", "fit_seconds", "test_seconds")
+    # No more of the members than this: those from before also hold where they come from, their step above all.
     yield {
-        **trained[-1],
-        **{name: sum(result[name] for result in trained) for name in added},
         "part": "test",
-        "chosen": {},
-        "member": settings.members,
-        "accuracy": accuracy,
-        "seconds_a_row": seconds / trained[-1]["n_train"],
+        "chosen": chosen,
+        "members": settings.members,
+        "accuracy": accuracy_of(np.unique(counted.train_labels), np.mean(votes, axis=0), counted.test_labels),
+        **{name: trained[0][name] for name in same},
+        **{name: sum(result[name] for result in trained) for name in added},
+        "count_seconds": counted.train_seconds,
+        "seconds_a_row": seconds / trained[0]["n_train"],
     }
 
 
