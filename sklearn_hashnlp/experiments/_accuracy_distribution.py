@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn_hashnlp.experiments._hash_embedding_settings import SETTINGS, HashEmbeddingSettings
 from sklearn_hashnlp.experiments._published_hash_embeddings import TITLES
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run, part_of
+from sklearn_hashnlp.experiments._settings import changes_as_text
 from sklearn_hashnlp.experiments._table import Table
 
 if TYPE_CHECKING:
@@ -96,11 +98,13 @@ def _report(results: Sequence[Result]) -> list[Table]:
 
 
 def _groups(results: Sequence[Result]) -> dict[str, dict[str, list[Result]]]:
-    """Sort results by set and rows, and by way; a way's in the order of their seeds."""
+    """Sort results by set, rows and settings, and by way; a way's in the order of their seeds."""
     groups: dict[str, dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
     for result in sorted(results, key=lambda result: result["seed"]):
         dataset = result["settings"]["dataset"]
-        groups[f"{TITLES.get(dataset, dataset)}, {result['n_train']:,} rows"][result["embedding"]].append(result)
+        changes = changes_as_text(result["settings"], AccuracyDistributionSettings())
+        name = f"{TITLES.get(dataset, dataset)}, {result['n_train']:,} rows{', ' if changes else ''}{changes}"
+        groups[name][result["embedding"]].append(result)
     return groups
 
 
@@ -121,11 +125,12 @@ def _means(name: str, found: dict[str, list[Result]]) -> Table:
 
 
 def _tests(name: str, found: dict[str, list[Result]]) -> Table:
-    from sklearn_hashnlp.experiments._paired_test import compare_paired
+    from sklearn_hashnlp.experiments._paired_test import MOST_PAIRS, compare_paired
 
     header = ["improved against", "difference, points", "95 % interval", "p", "p, corrected"]
     title = f"Test accuracy of improved hash embeddings against the others: {name}"
-    common = set.intersection(*({result["seed"] for result in results} for results in found.values()))
+    of_all = set.intersection(*({result["seed"] for result in results} for results in found.values()))
+    common = sorted(of_all)[:MOST_PAIRS]
     if len(common) < 2 or _REFERENCE not in found:
         return Table(title, header, [], ["At least two seeds of all of them are wanted: run it with --seeds 10."])
     measured = {
@@ -154,13 +159,14 @@ def _plot(results: Sequence[Result], figure: Figure) -> None:
     from sklearn_hashnlp.plotting import AccuracyDistributionDisplay
 
     groups = _groups(results)
+    figure.set_size_inches(9, sum(2 + 0.4 * len(found) for found in groups.values()))
     for part, (name, found) in zip(figure.subfigures(len(groups), 1, squeeze=False)[:, 0], groups.items(), strict=True):
         accuracies = {
             way: ([result["train_accuracy"] for result in results], [result["accuracy"] for result in results])
             for way, results in found.items()
         }
         AccuracyDistributionDisplay(accuracies).plot(figure=part)
-        part.suptitle(name)
+        part.suptitle(textwrap.fill(name, 90))
 
 
 ACCURACY_DISTRIBUTION = Recipe(

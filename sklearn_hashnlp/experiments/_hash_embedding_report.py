@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import statistics
+import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from sklearn_hashnlp.experiments._hash_embedding_settings import SETTINGS
 from sklearn_hashnlp.experiments._parameter_claim import claim_table
 from sklearn_hashnlp.experiments._published_hash_embeddings import PUBLISHED, PUBLISHED_TIMES, TITLES
 from sklearn_hashnlp.experiments._recipe import Result
+from sklearn_hashnlp.experiments._settings import changes_as_text
 from sklearn_hashnlp.experiments._table import Table
 
 if TYPE_CHECKING:
@@ -25,9 +26,18 @@ _COLUMNS = {
     "ensemble-hash-embed-dict": "ensemble, dictionary",
     "custom": "custom",
 }
-_PLAIN = {"dataset", "data", "device"}  # settings that are no change of an experiment
 
-Group = tuple[str, str, str]  # the experiment, the set, and the settings as JSON
+
+class Group(NamedTuple):
+    """What results share that differ in their seeds alone."""
+
+    recipe: str
+    dataset: str
+    n_train: int
+    changes: str  # of the experiment's own settings
+
+
+Groups = dict[Group, list[Result]]
 
 
 def report(results: Sequence[Result]) -> list[Table]:
@@ -43,10 +53,10 @@ def report(results: Sequence[Result]) -> list[Table]:
     list of Table
         Accuracies; the paper's claim over seeds; times and sizes; and, where values were chosen, what was tried.
     """
-    groups = _groups(results)
-    tables = [_accuracies(groups), *claim_table(results), _times(groups)] if groups else []
+    groups, marks = _groups(results), _marks(results)
+    tables = [_accuracies(groups, marks), *claim_table(results), _times(groups, marks)] if groups else []
     tried = [result for result in results if result["part"] == "choice"]
-    return [*tables, _choices(tried)] if tried else tables
+    return [*tables, _choices(tried, marks)] if tried else tables
 
 
 def plot(results: Sequence[Result], figure: Figure) -> None:
@@ -57,42 +67,54 @@ def plot(results: Sequence[Result], figure: Figure) -> None:
     results : sequence of dict
         Of the six experiments.
     figure : Figure
-        Empty.
+        Empty; it becomes as large as the panels want.
     """
     groups = _groups(results)
-    names = sorted({dataset for _, dataset, _ in groups}, key=_order)
-    for ax, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+    names = sorted({group.dataset for group in groups}, key=_order)
+    most = max((sum(group.dataset == name for group in groups) for name in names), default=0)
+    figure.set_size_inches(1 + 5 * max(len(names), 1), 2 + 0.6 * most)
+    for place, name in enumerate(names):
+        ax = figure.add_subplot(1, len(names), place + 1)
         labels = []
-        for (experiment, dataset, settings), found in groups.items():
-            if dataset != name:
+        for group, found in groups.items():
+            if group.dataset != name:
                 continue
-            labels.append(f"{_COLUMNS[experiment]}\n{_changes(experiment, settings)}".strip())
-            place = -len(labels)
+            labels.append("\n".join([_COLUMNS[group.recipe], *textwrap.wrap(group.changes, 36)]))
+            row = len(labels) - 1
             accuracies = [100 * result["accuracy"] for result in found]
-            ax.plot(accuracies, [place] * len(accuracies), "o", color="C0", alpha=0.6, label="here, a dot a seed")
+            ax.plot(accuracies, [row] * len(accuracies), "o", color="C0", alpha=0.6, label="here, a dot a seed")
             for source, marker in zip(PUBLISHED, ("s", "D"), strict=True):
-                if (figure_there := source.accuracies.get(experiment, {}).get(dataset)) is not None:
-                    ax.plot(figure_there, place, marker, color="C1", fillstyle="none", label=source.source)
-        ax.set_yticks([-place for place in range(1, len(labels) + 1)], labels)
-        ax.set_ylim(-len(labels) - 0.5, -0.5)
+                if (published := source.accuracies.get(group.recipe, {}).get(name)) is not None:
+                    ax.plot(published, row, marker, color="C1", fillstyle="none", label=source.source)
+        ax.set_yticks(range(len(labels)), labels)
+        ax.set_ylim(len(labels) - 0.5, -0.5)
         ax.set_title(_title(name))
         ax.set_xlabel("test accuracy, %")
         ax.grid(axis="x", alpha=0.3)
-        handles = dict(reversed(list(zip(*reversed(ax.get_legend_handles_labels()), strict=True))))
+        handles = {label: handle for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
         ax.legend(handles.values(), handles.keys(), frameon=False)
 
 
-def _groups(results: Iterable[Result]) -> dict[Group, list[Result]]:
-    """Sort what was tested by experiment, set and settings; the seeds of each stand together."""
+def _groups(results: Iterable[Result]) -> Groups:
+    """Put together the tests that differ in their seeds alone."""
     groups = defaultdict(list)
     for result in results:
         if result["part"] == "test":
-            settings = {name: value for name, value in result["settings"].items() if name not in _PLAIN}
-            groups[result["recipe"], result["settings"]["dataset"], json.dumps(settings, sort_keys=True)].append(result)
+            group = Group(result["recipe"], result["settings"]["dataset"], result["n_train"], _changes(result))
+            groups[group].append(result)
+    order = list(_COLUMNS)
     return {
-        key: groups[key]
-        for key in sorted(groups, key=lambda key: (_order(key[1]), list(_COLUMNS).index(key[0]), key[2]))
+        group: groups[group]
+        for group in sorted(
+            groups, key=lambda one: (_order(one.dataset), -one.n_train, order.index(one.recipe), one.changes)
+        )
     }
+
+
+def _marks(results: Iterable[Result]) -> dict[str, str]:
+    """Give each change of settings a number, so that tables need not repeat it."""
+    changes = sorted({_changes(result) for result in results} - {""})
+    return {"": "", **{change: f" [{number}]" for number, change in enumerate(changes, 1)}}
 
 
 def _order(dataset: str) -> tuple[int, str]:
@@ -103,49 +125,33 @@ def _title(dataset: str) -> str:
     return TITLES.get(dataset, dataset)
 
 
-def _changes(experiment: str, settings: str) -> str:
-    """Say what differs from the experiment's own settings."""
-    usual = json.loads(json.dumps(vars(SETTINGS[experiment])))
-    return ", ".join(
-        f"{name}={_text(value)}" for name, value in json.loads(settings).items() if usual.get(name) != value
-    )
+def _changes(result: Result) -> str:
+    return changes_as_text(result["settings"], SETTINGS[result["recipe"]])
 
 
-def _text(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _accuracies(groups: dict[Group, list[Result]]) -> Table:
-    experiments = [name for name in _COLUMNS if any(experiment == name for experiment, _, _ in groups)]
-    rows, notes = [], []
-    sizes = sorted(
-        {(dataset, result["n_train"]) for (_, dataset, _), found in groups.items() for result in found},
-        key=lambda size: (_order(size[0]), -size[1]),
-    )
+def _accuracies(groups: Groups, marks: dict[str, str]) -> Table:
+    recipes = [name for name in _COLUMNS if any(group.recipe == name for group in groups)]
+    rows: list[list[str]] = []
+    sizes = list(dict.fromkeys((group.dataset, group.n_train) for group in groups))
     for dataset, n_train in sizes:
         cells = {
-            name: " / ".join(_mean_and_spread(found) for _, found in _of(groups, name, dataset, n_train))
-            for name in experiments
+            name: " / ".join(
+                f"{_mean_and_spread(found)}{marks[group.changes]}"
+                for group, found in groups.items()
+                if (group.recipe, group.dataset, group.n_train) == (name, dataset, n_train)
+            )
+            for name in recipes
         }
+        is_first = all(row[0] != _title(dataset) for row in rows)
         rows.append([_title(dataset), f"here, {n_train:,} rows", *cells.values()])
-        for source in PUBLISHED:
-            there = [source.accuracies.get(name, {}).get(dataset) for name in experiments]
-            if any(there) and (dataset, n_train) == next(size for size in sizes if size[0] == dataset):
+        for source in PUBLISHED if is_first else ():
+            there = [source.accuracies.get(name, {}).get(dataset) for name in recipes]
+            if any(there):
                 rows.append([_title(dataset), source.source, *("" if one is None else f"{one:.1f}" for one in there)])
-    for (experiment, dataset, settings), found in groups.items():
-        if changes := _changes(experiment, settings):
-            notes.append(f"{experiment} on {_title(dataset)}, {_seeds(found)}, with {changes}.")
+    notes = [f"{mark.strip()} with {changes}." for changes, mark in marks.items() if changes]
     notes.append("Mean and standard deviation over the seeds, whose number stands in brackets.")
     notes += [f"{source.source}: {source.reference}." for source in PUBLISHED]
-    return Table("Test accuracy, %", ["set", "figures", *(_COLUMNS[name] for name in experiments)], rows, notes)
-
-
-def _of(
-    groups: dict[Group, list[Result]], experiment: str, dataset: str, n_train: int
-) -> Iterator[tuple[Group, list[Result]]]:
-    for key, found in groups.items():
-        if key[:2] == (experiment, dataset) and found[0]["n_train"] == n_train:
-            yield key, found
+    return Table("Test accuracy, %", ["set", "figures", *(_COLUMNS[name] for name in recipes)], rows, notes)
 
 
 def _mean_and_spread(found: Sequence[Result]) -> str:
@@ -156,30 +162,28 @@ def _mean_and_spread(found: Sequence[Result]) -> str:
     return f"{mean:.2f} ± {statistics.stdev(accuracies):.2f} ({len(accuracies)})"
 
 
-def _seeds(found: Sequence[Result]) -> str:
-    return "one seed" if len(found) == 1 else f"{len(found)} seeds"
-
-
-def _times(groups: dict[Group, list[Result]]) -> Table:
+def _times(groups: Groups, marks: dict[str, str]) -> Table:
     rows = []
-    for (experiment, dataset, _), found in groups.items():
+    for group, found in groups.items():
         a_row = statistics.median(result["seconds_a_row"] for result in found)
-        there = PUBLISHED_TIMES.get((experiment, dataset))
+        there = None if group.changes else PUBLISHED_TIMES.get((group.recipe, group.dataset))
         of_source = "" if there is None else f"{60_000 * there.minutes / there.n_rows:.1f}"
         ratio = "" if there is None else f"{60 * there.minutes / there.n_rows / a_row:.0f}"
         rows.append(
             [
-                _title(dataset),
-                _COLUMNS[experiment],
+                _title(group.dataset),
+                _COLUMNS[group.recipe] + marks[group.changes],
+                f"{group.n_train:,}",
                 f"{found[0]['n_parameters'] / 1e6:.1f}",
                 f"{statistics.mean(result['epochs'] for result in found):.0f}",
-                f"{a_row * found[0]['n_train']:.1f}",
+                f"{a_row * group.n_train:.1f}",
                 f"{1000 * a_row:.2f}",
                 of_source,
                 ratio,
             ]
         )
-    header = ["set", "experiment", "million parameters", "epochs", "seconds", "ms a row", "ms a row, source", "ratio"]
+    header = ["set", "experiment", "rows", "million parameters", "epochs", "seconds", "ms a row"]
+    header += ["ms a row, source", "times as fast"]
     notes = ["Median over the seeds of counting and training together, choices apart, on a CPU."]
     if any(row[-1] for row in rows):
         notes.append(
@@ -189,11 +193,11 @@ def _times(groups: dict[Group, list[Result]]) -> Table:
     return Table("Sizes and times", header, rows, notes)
 
 
-def _choices(tried: Sequence[Result]) -> Table:
+def _choices(tried: Sequence[Result], marks: dict[str, str]) -> Table:
     rows = [
         [
             _title(result["settings"]["dataset"]),
-            _COLUMNS[result["recipe"]],
+            _COLUMNS[result["recipe"]] + marks[_changes(result)],
             str(result["seed"]),
             f"{result['parameter']} = {result['value']:,}",
             f"{100 * result['accuracy']:.2f}",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_MOST_PAIRS = 20  # 2**20 flips take a second
+MOST_PAIRS = 20  # 2**20 flips take a second
 
 
 class PairedComparison(NamedTuple):
@@ -160,8 +160,8 @@ def sign_flip_p_value(differences: ArrayLike) -> float:
     0.25
     """
     array = np.asarray(differences, dtype=np.float64)
-    if not 1 <= len(array) <= _MOST_PAIRS:
-        raise ValueError(f"The exact permutation test wants 1 to {_MOST_PAIRS} differences, got {len(array)}.")
+    if not 1 <= len(array) <= MOST_PAIRS:
+        raise ValueError(f"The exact permutation test wants 1 to {MOST_PAIRS} differences, got {len(array)}.")
     if not np.isfinite(array).all():
         raise ValueError(f"The exact permutation test wants finite differences, got {array.tolist()}.")
     sums: NDArray[np.float64] = np.zeros(1)

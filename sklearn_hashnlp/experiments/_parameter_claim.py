@@ -28,7 +28,7 @@ def claim_table(results: Sequence[Result]) -> list[Table]:
     list of Table
         One table, or none where no set has two pairs.
     """
-    from sklearn_hashnlp.experiments._paired_test import compare_paired, holm_correction
+    from sklearn_hashnlp.experiments._paired_test import MOST_PAIRS, compare_paired, holm_correction
 
     measured: dict[tuple[str, int, str], dict[str, dict[int, Result]]] = defaultdict(lambda: defaultdict(dict))
     for result in results:
@@ -38,7 +38,7 @@ def claim_table(results: Sequence[Result]) -> list[Table]:
             measured[key][result["recipe"]][result["seed"]] = result
     rows, p_values = [], []
     for (dataset, n_train, _), found in measured.items():
-        common = sorted(found[HASH].keys() & found[STANDARD].keys())
+        common = sorted(found[HASH].keys() & found[STANDARD].keys())[:MOST_PAIRS]
         if len(common) < 2:
             continue
         accuracies = {name: [100 * found[name][seed]["accuracy"] for seed in common] for name in (HASH, STANDARD)}

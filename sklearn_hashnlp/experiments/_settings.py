@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, fields, replace
 from typing import Any, get_type_hints
 
@@ -110,6 +110,36 @@ def setting_as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
+
+
+def changes_as_text(settings: Mapping[str, Any], usual: Any) -> str:
+    """Say what differs from an experiment's own settings, the data set apart.
+
+    Parameters
+    ----------
+    settings : mapping
+        The settings as results hold them.
+    usual : instance of a frozen dataclass
+        The experiment's own.
+
+    Returns
+    -------
+    str
+        As ``"name=value"`` with commas between; empty if nothing differs.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.experiments import get_recipe
+    >>> usual = get_recipe("reversal").settings
+    >>> changes_as_text(settings_as_json(change_settings(usual, ["batch_size=1", "outputs=softmax"])), usual)
+    'outputs=softmax, batch_size=1'
+    """
+    there = settings_as_json(usual)
+    return ", ".join(
+        f"{name}={setting_as_text(value)}"
+        for name, value in settings.items()
+        if name != "dataset" and there.get(name) != value
+    )
 
 
 def split_by_settings(results: Sequence[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
