@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sklearn_hashnlp.experiments._accuracy_distribution import ACCURACY_DISTRIBUTION
 from sklearn_hashnlp.experiments._collisions import COLLISIONS
+from sklearn_hashnlp.experiments._fewer_parameters import FEWER_PARAMETERS
 from sklearn_hashnlp.experiments._hash_embeddings import HASH_EMBEDDING_RECIPES
 from sklearn_hashnlp.experiments._hsigmoid_ptb import HSIGMOID_PTB
 from sklearn_hashnlp.experiments._recipe import Recipe
@@ -11,7 +12,7 @@ from sklearn_hashnlp.experiments._reversal import REVERSAL
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
-    for recipe in (*HASH_EMBEDDING_RECIPES, ACCURACY_DISTRIBUTION, COLLISIONS, REVERSAL, HSIGMOID_PTB)
+    for recipe in (*HASH_EMBEDDING_RECIPES, FEWER_PARAMETERS, ACCURACY_DISTRIBUTION, COLLISIONS, REVERSAL, HSIGMOID_PTB)
 }
 
 
