@@ -166,8 +166,9 @@ def train_and_test(
     Returns
     -------
     result : dict
-        Accuracies (shares): ``accuracy`` on the test rows, ``valid_accuracy`` of the best epoch on the rows held out,
-        ``train_accuracy`` on training rows under n-gram dropout; sizes; times in seconds.
+        Accuracies (shares): ``accuracy`` on the test rows, ``valid_accuracy`` of the best epoch on the rows held out
+        (None where there were too few), ``train_accuracy`` on training rows under n-gram dropout; sizes; times in
+        seconds.
     probabilities : ndarray of shape (n_test, n_classes)
         Of the test rows.
     """
@@ -178,10 +179,11 @@ def train_and_test(
     probabilities = network.predict_proba(counted.test)
     ended = time.perf_counter()
     classifier = network[-1]
+    held_out = [epoch["valid_acc"] for epoch in classifier.history_ if "valid_acc" in epoch]
     n_train = counted.train.shape[0]
     return {
         "accuracy": accuracy_of(classifier.classes_, probabilities, counted.test_labels),
-        "valid_accuracy": max((epoch.get("valid_acc", 0.0) for epoch in classifier.history_), default=0.0),
+        "valid_accuracy": max(held_out, default=None),
         "train_accuracy": _accuracy_as_trained(network, counted, settings.ngram_dropout, seed),
         "n_parameters": int(classifier.n_parameters_),
         "n_train": n_train,
