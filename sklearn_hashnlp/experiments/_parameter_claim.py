@@ -62,21 +62,21 @@ def compare_sizes(title: str, sets: Iterable[tuple[str, Mapping[int, tuple[Resul
     list of Table
         One table, or none where no set has two seeds.
     """
-    from sklearn_hashnlp.experiments._paired_test import compare_paired, holm_correction
+    from sklearn_hashnlp.experiments._paired_test import MOST_PAIRS, compare_paired, holm_correction
 
     rows, p_values, n_seeds = [], [], 0
     for name, pairs in sets:
         if len(pairs) < 2:
             continue
-        both = list(zip(*(pairs[seed] for seed in sorted(pairs)), strict=True))
+        both = list(zip(*(pairs[seed] for seed in sorted(pairs)[:MOST_PAIRS]), strict=True))
         accuracies = [[100 * result["accuracy"] for result in results] for results in both]
         (compared,) = compare_paired(dict(zip((HASH, STANDARD), accuracies, strict=True)))
         p_values.append(compared.p_value)
-        n_seeds = max(n_seeds, len(pairs))
+        n_seeds = max(n_seeds, len(both[0]))
         rows.append(
             [
                 name,
-                str(len(pairs)),
+                str(len(both[0])),
                 *(
                     f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}"
                     f" ({results[0]['n_parameters'] / 1e6:.0f} M)"

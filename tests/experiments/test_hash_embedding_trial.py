@@ -112,6 +112,36 @@ def test_n_grams_of_a_fold_are_counted_once(settings, tmp_path, monkeypatch):
     assert fits == [160, 160, 160]
 
 
+def test_texts_are_not_noted_beside_the_counts(settings, tmp_path):
+    texts = read_texts(settings, 0)
+    many = texts._replace(train_texts=texts.train_texts * 10, train_labels=np.tile(texts.train_labels, 10))
+    try_value(replace(settings, folds=1, max_epochs=1), "n_buckets", 20, many, 0, tmp_path)
+    noted = [path.stat().st_size for path in tmp_path.rglob("metadata.json")]
+    assert len(noted) == 1
+    assert max(noted) < 5_000 < sum(map(len, texts.train_texts))
+
+
+def test_training_accuracy_does_not_depend_on_how_many_rows_are_taken_at_a_time(settings, monkeypatch):
+    whole = replace(settings, ngram_dropout=(99, 99))  # which drops nothing, whatever is drawn
+    counted = count_texts(whole, read_texts(whole, 0))
+    expected = make_network(whole, 3).fit(counted.train, counted.train_labels)
+    score = expected.score(counted.train, counted.train_labels)
+    assert score > 0.3
+    for n_rows in (7, 240, 10**6):
+        monkeypatch.setattr("sklearn_hashnlp.experiments._hash_embedding_trial._ROWS_AT_A_TIME", n_rows)
+        assert train_and_test(whole, counted, 3)[0]["train_accuracy"] == score
+
+
+def test_training_accuracy_is_that_of_what_is_left(settings):
+    few = replace(settings, ngram_dropout=(1, 1))
+    counted = count_texts(few, read_texts(few, 0))
+    network = make_network(few, 3).fit(counted.train, counted.train_labels)
+    left = drop_ngrams(counted.train, (1, 1), np.random.RandomState(3))
+    score = network.score(left, counted.train_labels)
+    assert train_and_test(few, counted, 3)[0]["train_accuracy"] == score
+    assert score < network.score(counted.train, counted.train_labels)
+
+
 def test_what_is_measured(settings):
     counted = count_texts(settings, read_texts(settings, 0))
     result, probabilities = train_and_test(settings, counted, 3)

@@ -43,3 +43,9 @@ def test_what_cannot_be_paired_is_left_out() -> None:
     assert claim_table([*alone, *others]) == []
     tried = [result(STANDARD, "ag", seed, 0.9) | {"part": "choice"} for seed in range(3)]
     assert claim_table([*alone, *tried]) == []
+
+
+def test_the_first_twenty_of_more_seeds_are_tested() -> None:
+    results = [result(name, "ag", seed, 0.9 if seed < 20 else 0.1) for name in (HASH, STANDARD) for seed in range(23)]
+    (table,) = claim_table(results)
+    assert table.rows[0][1:3] == ["20", "90.00 ± 0.00 (40 M)"]

@@ -8,6 +8,7 @@ import pytest
 
 from sklearn_hashnlp.experiments._settings import (
     change_settings,
+    changes_as_text,
     setting_as_text,
     settings_as_json,
     split_by_settings,
@@ -86,3 +87,10 @@ def test_results_are_taken_apart_by_what_differs() -> None:
 def test_what_will_not_do_is_named(change: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         change_settings(Some(), [change])
+
+
+def test_changes_are_those_of_what_and_not_where() -> None:
+    assert changes_as_text(settings_as_json(Some(data="there")), Some()) == ""
+    changed = change_settings(Some(), ["fast=yes", "names=b", "sizes=1,2"])
+    assert changes_as_text(settings_as_json(changed), Some()) == "names=b, sizes=1,2, fast=yes"
+    assert changes_as_text({"dataset": "ag", "older": 3}, Some()) == "older=3"
