@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, BinaryIO, Self, TypeGuard
@@ -185,10 +186,23 @@ class ResultsFile:
         ----------
         result : dict
             As ``run_recipe`` yields it.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written, as on a full disk. The message names the file.
         """
-        self._file.write(f"{json.dumps(result)}\n".encode())
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        try:
+            self._file.write(f"{json.dumps(result)}\n".encode())
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"a result cannot be added ({error.strerror}). Once it can, the same command goes on after the last "
+                "one that is there.",
+                str(self.path),
+            ) from error
 
     def close(self) -> None:
         """Let another program add to the file."""
@@ -200,7 +214,9 @@ class ResultsFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        # What could not be written cannot be on closing either; the first error says so.
+        with nullcontext() if error is None else suppress(OSError):
+            self.close()
 
 
 def _read(path: Path, file: BinaryIO) -> tuple[list[Result], int]:

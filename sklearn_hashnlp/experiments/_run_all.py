@@ -89,8 +89,10 @@ def run_all(
     ------
     BlockingIOError
         If another program adds to ``output``.
+    OSError
+        If ``output`` cannot be written, at the beginning or at any result: then no run goes on.
     ValueError
-        If ``output`` is no file of JSON lines.
+        If ``output`` is no file of JSON lines, or ``processes`` is less than 1.
 
     Examples
     --------
@@ -100,6 +102,8 @@ def run_all(
     >>> len(outcome.results), outcome.failures
     (10, [])
     """
+    if processes < 1:
+        raise ValueError(f"run_all: processes must be 1 or more. Got {processes!r} instead.")
     listener = Listener() if listener is None else listener
     with ExitStack() as stack:
         if output is None:
@@ -171,14 +175,21 @@ def _run_here(progress: _Progress) -> None:
     with _heeding_interrupts() as check:
         while progress.waiting:
             run, known, folder = progress.begin()
+            ours: list[Exception] = []  # a full disk or a closed pipe is no failure of the run: all would meet it
 
-            def send(what: str, value: Any, run: PlannedRun = run) -> None:
+            def send(what: str, value: Any, run: PlannedRun = run, ours: list[Exception] = ours) -> None:
                 check()
-                progress.handle(run, what, value)
+                try:
+                    progress.handle(run, what, value)
+                except Exception as error:
+                    ours.append(error)
+                    raise
 
             try:
                 carry_out(run, known, folder, send)
             except Exception as error:
+                if ours:
+                    raise ours[0]  # noqa: B904 - it is the error, or the cause of it
                 send("failed", error)
             else:
                 send("finished", None)

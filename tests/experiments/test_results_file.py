@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import pytest
 
@@ -79,6 +80,30 @@ def test_only_one_at_a_time_adds_to_a_file(tmp_path: Path) -> None:
     with ResultsFile(path), pytest.raises(BlockingIOError, match=r"found\.jsonl is being added to by another run"):
         ResultsFile(path)
     ResultsFile(path).close()
+
+
+class FullFile:
+    """Takes nothing more, and says so again when it is closed."""
+
+    def write(self, line: bytes = b"") -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    close = flush = write
+
+
+def test_a_full_disk_is_told_with_the_name_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "found.jsonl"
+
+    def add() -> None:
+        with ResultsFile(path) as file:
+            file.close()
+            file._file = cast(BinaryIO, FullFile())
+            file.add(made(0))
+
+    with pytest.raises(OSError, match="a result cannot be added") as caught:
+        add()
+    assert caught.value.errno == errno.ENOSPC
+    assert caught.value.filename == str(path)
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:

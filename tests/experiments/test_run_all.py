@@ -143,6 +143,25 @@ def test_processes_find_the_same_and_one_that_fails_stops_no_other(counting: Any
     assert len(read_results(path)) == 12
 
 
+def test_what_this_process_cannot_do_fails_no_run_and_ends_all(counting: Any, tmp_path: Path) -> None:
+    class Deaf(Diary):
+        def found(self, run: PlannedRun, result: dict[str, Any]) -> None:
+            raise BrokenPipeError
+
+    path, diary = tmp_path / "found.jsonl", Deaf()
+    with pytest.raises(BrokenPipeError):
+        run_all(plan_runs([counting], seeds=(0, 1)), output=path, listener=diary)
+    assert [entry for entry in diary.entries if entry[0] in ("began", "failed")] == [("began", 0)]
+    assert len(read_results(path)) == 1
+    assert len(run_all(plan_runs([counting], seeds=(0, 1)), output=path).results) == 8  # it goes on
+
+
+@pytest.mark.parametrize("processes", [0, -1])
+def test_less_than_one_process_is_refused(counting: Any, processes: int) -> None:
+    with pytest.raises(ValueError, match=f"processes must be 1 or more. Got {processes} instead"):
+        run_all(plan_runs([counting]), processes=processes)
+
+
 def wait_for(what: Any) -> None:
     until = time.monotonic() + 60
     while not what():
