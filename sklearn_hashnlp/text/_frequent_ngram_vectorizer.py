@@ -48,7 +48,8 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
         How many bytes ``fit`` may take beside the texts. Less memory costs more passes, each about as long as a
         ``transform``, and changes nothing else. Of these bytes 100 are reserved for each n-gram of the dictionary and
         16 MiB for each thread. The rest is for the pass, at 8 bytes for each n-gram in the texts that it counts. It
-        counts a 64th of them at the least, even where that takes more than ``max_memory``.
+        counts a 64th of them at the least, even where that takes more than ``max_memory``. The n-grams of a single text
+        are found at once, 8 bytes each, so that texts of more than some hundred thousand words take more, too.
     n_jobs : int or None, default=None
         The number of threads; None is 1 and -1 is one a core. Neither the dictionary nor the matrix depends on it.
 
@@ -71,9 +72,11 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
     ``get_feature_names_out`` is not there: the n-grams are known by their hash alone.
 
     Of N different n-grams in the training texts, two or more have the same 64-bit hash with a probability of about
-    :math:`N^2 / 2^{65}`: one in 37,000,000 for N = 10**6, one in 37 for N = 10**9. Such two are counted as one n-gram,
-    which matters only if that makes a column of them. The hash knows no secret, so texts can be made on purpose that
-    collide. It is written down in :func:`sklearn_hashnlp.kernels.fingerprint_ngrams`.
+    :math:`N^2 / 2^{65}`: one in 37 for N = 10**9. Of V different words of five to eight bytes in UTF-8, it is about
+    :math:`V^2 / 2^{52.8}`, one in 7,600 for V = 10**6, since the two MurmurHash3 that tell them apart are akin; n-grams
+    that differ in such two words alone have the same hash then, too. What has one hash is counted as one n-gram, which
+    matters only if that makes a column of it. The hash knows no secret, so texts can be made on purpose that collide.
+    It is written down in :func:`sklearn_hashnlp.kernels.fingerprint_ngrams`.
 
     Among n-grams of equal count, of which only some find a place, ``CountVectorizer`` takes others.
 
@@ -181,6 +184,11 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
         -------
         sparse matrix of shape (n_texts, n_features)
             As of :meth:`transform`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As of :meth:`fit`.
         """
         texts = list(as_documents(X, caller=type(self).__name__))
         return self.fit(texts, y).transform(texts)
