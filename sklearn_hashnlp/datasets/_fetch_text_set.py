@@ -73,7 +73,7 @@ def _folder_of(key: str, home: Path, download: bool) -> Path:
     except FileNotFoundError:
         pass
     known = ZHANG_SETS[key]
-    remote = RemoteFile(f"{known.archive}_csv.tgz", known.address, known.sha256)
+    remote = RemoteFile(f"{known.archive}_csv.tgz", known.address, known.sha256, known.n_bytes)
     folder = home / f"{known.archive}_csv"
     if folder.exists():
         raise FileExistsError(f"{folder} is there, but without train.csv and test.csv. Complete it, or delete it.")

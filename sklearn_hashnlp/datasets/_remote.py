@@ -32,11 +32,14 @@ class RemoteFile(NamedTuple):
     sha256 : str or None
         What is published as its SHA-256; None where nothing is. The first file that comes is trusted then: its own is
         recorded beside it, as ``NAME.sha256``, and later ones are held to that.
+    n_bytes : int or None, default=None
+        Its length where that is known: not a byte more is taken from the server.
     """
 
     name: str
     address: str
     sha256: str | None
+    n_bytes: int | None = None
 
 
 def obtain(
@@ -117,6 +120,11 @@ def _chunks(remote: RemoteFile, path: Path, progress: Callable[[int, int], None]
                         f"Open the address in a browser and see. {by_hand}"
                     )
                 n_bytes += len(chunk)
+                if remote.n_bytes is not None and max(n_bytes, n_expected) > remote.n_bytes:
+                    raise ValueError(
+                        f"{remote.address} gives more than the {remote.n_bytes:,} bytes that the file has. Another "
+                        f"file stands there now. {by_hand}"
+                    )
                 yield chunk
                 if progress is not None:
                     progress(n_bytes, n_expected)

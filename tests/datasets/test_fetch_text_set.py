@@ -73,6 +73,13 @@ def test_both_parts_come_in_order_and_line_feeds_are_line_feeds(give: Any, tmp_p
     assert labels.tolist() == ["Politics & Government", "Society & Culture"]
 
 
+def test_an_archive_that_is_too_long_is_not_taken(give: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    give("ag")
+    monkeypatch.setitem(ZHANG_SETS, "ag", ZHANG_SETS["ag"]._replace(n_bytes=10))
+    with pytest.raises(ValueError, match="gives more than the 10 bytes that the file has"):
+        fetch_ag_news(data_home=tmp_path / "home")
+
+
 def test_the_variable_names_the_folder(give: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     give("ag")
     monkeypatch.setenv("HASHNLP_DATA", str(tmp_path / "variable"))

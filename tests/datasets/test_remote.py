@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import socket
 import threading
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.request import Request
@@ -146,6 +148,25 @@ def test_a_web_page_is_no_file(server: Server, tmp_path: Path, page: bytes) -> N
     with pytest.raises(ValueError, match="gave a web page instead of the file"):
         obtain(remote(server, None), tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["length told", "length not told"])
+def test_no_more_is_taken_than_the_file_has(server: Server, tmp_path: Path, told: bool) -> None:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        if told:
+            handler.send_header("Content-Length", str(10**12))
+        handler.end_headers()
+        with contextlib.suppress(ConnectionError):  # it goes on and on; the other side does not
+            while True:
+                handler.wfile.write(CONTENT)
+
+    server.answers["/file.bin"] = answer
+    with pytest.raises(ValueError, match=r"gives more than the 3,072,000 bytes that the file has.*Or fetch http"):
+        obtain(remote(server)._replace(n_bytes=len(CONTENT)), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    server.gives(CONTENT)
+    assert obtain(remote(server)._replace(n_bytes=len(CONTENT)), tmp_path).read_bytes() == CONTENT
 
 
 def test_a_server_may_lead_elsewhere_on_the_web(server: Server, tmp_path: Path) -> None:
