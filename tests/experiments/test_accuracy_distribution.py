@@ -118,10 +118,10 @@ def test_one_seed_has_means_and_no_test() -> None:
 
 def test_differences_are_those_of_the_same_seeds() -> None:
     improved = [0.90, 0.91, 0.92, 0.93]
-    results = [measured("improved", seed, accuracy) for seed, accuracy in enumerate(improved)]
-    results += [measured("paper", seed, accuracy - 0.01) for seed, accuracy in enumerate(improved)][::-1]
-    results += [measured("improved, median", seed, improved[3 - seed]) for seed in range(4)]
-    results += [measured("improved", 4, 0.1)]  # of a run that is unfinished
+    results = [measured("improved", seed, accuracy) for seed, accuracy in enumerate(improved, 1)]
+    results += [measured("paper", seed, accuracy - 0.01) for seed, accuracy in enumerate(improved, 1)][::-1]
+    results += [measured("improved, median", seed, improved[4 - seed]) for seed in range(1, 5)]
+    results += [measured("improved", 0, 0.1)]  # of a run that is unfinished
     means, tests = ACCURACY_DISTRIBUTION.report(results)
     assert [row[:3] for row in means.rows] == [
         ["improved", "8.0", "5"],

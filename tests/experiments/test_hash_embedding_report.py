@@ -68,7 +68,9 @@ def tried(recipe: str, parameter: str, value: int, accuracy: float, *changes: st
 
 
 def rows_of(table: Table) -> dict[tuple[str, str], dict[str, str]]:
-    return {(row[0], row[1]): dict(zip(table.header[2:], row[2:], strict=True)) for row in table.rows}
+    rows = {(row[0], row[1]): dict(zip(table.header[2:], row[2:], strict=True)) for row in table.rows}
+    assert len(rows) == len(table.rows)
+    return rows
 
 
 def lines_of(text: str) -> dict[str, list[str]]:
@@ -251,3 +253,4 @@ def test_a_picture_is_large_enough(n_sets: int) -> None:
     plot(results, figure)
     figure.draw_without_rendering()  # it warns where there is no place
     assert all(ax.get_position().width * n_sets > 0.3 for ax in figure.axes)
+    assert figure.get_figheight() > 0.5 * len(COLUMNS)
