@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sklearn_hashnlp.experiments._planned_run import PlannedRun
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
 from sklearn_hashnlp.experiments._settings import split_by_settings
 from sklearn_hashnlp.experiments._table import Table
@@ -50,7 +51,9 @@ class HsigmoidPtbSettings:
     data: str = _setting(
         "", "folder with train.txt and valid.txt; empty: ptb in the folder of HASHNLP_DATA", place=True
     )
-    checkpoint_dir: str = _setting("", "folder that keeps a model a pass; empty: none is kept", place=True)
+    checkpoint_dir: str = _setting(
+        "", "folder that keeps, in a folder for each run, a model a pass; empty: none is kept", place=True
+    )
     order: int = _setting(5, "words of an n-gram: the context and the word after it")
     embedding_dim: int = _setting(32, "length of a word's vector")
     hidden_size: int = _setting(256, "width of the hidden layer")
@@ -84,7 +87,7 @@ def _run_whole(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
     folder = _folder(settings)
     train = _read(folder / "train.txt", settings.n_train)
     valid = _read(folder / "valid.txt", settings.n_valid)
-    passes = Path(settings.checkpoint_dir) if settings.checkpoint_dir else run.folder / "passes"
+    passes = _folder_of_passes(settings, run)
     model = _train(settings, run, passes, train, valid)
     vocabulary = model.vocabulary_
     windows = [
@@ -112,6 +115,14 @@ def _run_whole(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
                 if line["epoch"] == number
             ],
         }
+
+
+def _folder_of_passes(settings: HsigmoidPtbSettings, run: Run) -> Path:
+    if not settings.checkpoint_dir:
+        return run.folder / "passes"
+    # Training goes on with what it finds there, and asks for no seed: each run must find its own.
+    name = PlannedRun(HSIGMOID_PTB, settings, run.seed).short_name
+    return Path(settings.checkpoint_dir) / f"seed-{run.seed}-{name}"
 
 
 def _n_results(settings: HsigmoidPtbSettings) -> int:

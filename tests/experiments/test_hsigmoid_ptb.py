@@ -53,11 +53,12 @@ def decode_res(infer_res: Any, dict_size: int) -> list[int]:
 def test_every_pass_is_saved_and_measured(data: Path, tmp_path: Path) -> None:
     results = run(data, passes=3, checkpoint_dir=str(tmp_path / "passes"))
     assert [result["pass"] for result in results] == [1, 2, 3]
+    (folder,) = (tmp_path / "passes").iterdir()
     windows = [window for line in VALID for window in sentence_windows(line, order=5, padding="reference")]
     assert len(windows) == 7  # of 8, 7 and 4 words with both marks
     n_steps = -(-sum(max(len(line.split()) + 2 - 4, 0) for line in TRAIN) // 8)
     for result in results:
-        model = load_model(tmp_path / "passes" / f"pass-0000{result['pass']}")
+        model = load_model(folder / f"pass-0000{result['pass']}")
         assert result["valid_perplexity"] == pytest.approx(model.perplexity(VALID), rel=1e-6)
         assert (result["n_words"], result["n_vocabulary"]) == (7, 11)
         contexts = [context for context, _ in windows]
@@ -75,7 +76,8 @@ def test_every_pass_is_saved_and_measured(data: Path, tmp_path: Path) -> None:
 
 def test_the_network_is_that_of_the_source(data: Path, tmp_path: Path) -> None:
     run(data, passes=1, checkpoint_dir=str(tmp_path / "passes"))
-    parameters = load_model(tmp_path / "passes" / "pass-00001").get_params()
+    (folder,) = (tmp_path / "passes").iterdir()
+    parameters = load_model(folder / "pass-00001").get_params()
     wanted = {
         "order": 5,
         "output": "hsigmoid",
@@ -105,6 +107,18 @@ def test_the_same_seed_gives_the_same(data: Path, monkeypatch: pytest.MonkeyPatc
     assert without_what_differs(again) == first
     assert "data" not in again[0]["settings"]
     assert without_what_differs(run(data, seed=1)) != first
+
+
+def test_no_run_goes_on_with_the_passes_of_another(data: Path, tmp_path: Path) -> None:
+    def losses(place: str, **changes: Any) -> list[float]:
+        return [result["valid_loss"] for result in run(data, checkpoint_dir=place and str(tmp_path / place), **changes)]
+
+    for changes in ({"seed": 0}, {"seed": 1}, {"learning_rate": 0.01}):
+        assert losses("kept", **changes) == losses("", **changes)
+    folders = sorted(path.name[:7] for path in (tmp_path / "kept").iterdir())
+    assert folders == ["seed-0-", "seed-0-", "seed-1-"]
+    assert losses("kept", seed=1) == losses("", seed=1)  # which is its own
+    assert len(list((tmp_path / "kept").iterdir())) == 3
 
 
 def test_a_word_that_is_not_known_is_unk(data: Path) -> None:
