@@ -34,6 +34,8 @@ A file can hold results of anything; the same seed and settings are the same run
 others go on.
 """
 
+LARGEST_SEED = 2**32 - 1
+
 
 @reporting_errors
 def run_experiments(
@@ -55,7 +57,7 @@ def run_experiments(
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes: to see that it works.")] = False,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed, same results, times apart.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Same seed, same results, times apart.")] = 0,
     n_seeds: Annotated[
         int, typer.Option("--seeds", min=1, metavar="N", help="Run with N seeds, from --seed upwards.")
     ] = 1,
@@ -82,6 +84,8 @@ def run_experiments(
     from sklearn_hashnlp.experiments._planned_run import plan_runs
     from sklearn_hashnlp.experiments._run_all import run_all
 
+    if seed + n_seeds - 1 > LARGEST_SEED:
+        raise typer.BadParameter(f"{n_seeds} seeds from {seed} on go beyond the largest, {LARGEST_SEED}.")
     screen = Screen(as_json=as_json, quiet=quiet)
     runs = plan_runs(
         [get_recipe(name) for name in names],

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+_SMALLEST, _LARGEST = 2, 2**31 - 1  # of tables; that of nn's
+_MOST_HASHES = 30  # n B^k is a float then
+
 
 class Sizes(NamedTuple):
     """Sizes of the tables of a hash embedding.
@@ -12,11 +15,11 @@ class Sizes(NamedTuple):
     Parameters
     ----------
     n_embeddings : int
-        Rows of the importance table, at least 2; n.
+        Rows of the importance table, from 2 to 2**31 - 1; n.
     n_buckets : int
-        Vectors of the pool, at least 2; B.
+        Vectors of the pool, from 2 to 2**31 - 1; B.
     n_hashes : int
-        Vectors that a word picks from the pool; k.
+        Vectors that a word picks from the pool, from 1 to 30; k.
 
     Examples
     --------
@@ -45,15 +48,17 @@ class Sizes(NamedTuple):
         Raises
         ------
         ValueError
-            If it is not three whole numbers, or they are too small for words to differ.
+            If it is not three whole numbers, or they are too small for words to differ or too large for the hash
+            functions or the formulas.
         """
         try:
             sizes = cls(*map(int, text.split(":")))
         except (TypeError, ValueError):
             sizes = cls(0, 0, 0)
-        if min(sizes.n_embeddings, sizes.n_buckets) < 2 or sizes.n_hashes < 1:
+        if not (min(sizes[:2]) >= _SMALLEST and max(sizes[:2]) <= _LARGEST and 1 <= sizes.n_hashes <= _MOST_HASHES):
             raise ValueError(
-                f"Sizes of tables must be given as n:B:k, such as 500:30:2, n and B at least 2, got {text!r}."
+                f"Sizes of tables must be given as n:B:k, such as 500:30:2, n and B from {_SMALLEST} to {_LARGEST} and "
+                f"k from 1 to {_MOST_HASHES}, got {text!r}."
             )
         return sizes
 

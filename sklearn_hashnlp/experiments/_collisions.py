@@ -88,8 +88,8 @@ def _steps(settings: CollisionsSettings) -> list[Result]:
     ]
     columns: list[Result] = [{"part": "columns", "n_words": n_words} for n_words in settings.column_words]
     examples: list[Result] = [
-        {"part": "formulas", "tables": tables, "n_words": int(n_words)}
-        for n_words, _, tables in (text.partition(":") for text in settings.examples)
+        {"part": "formulas", "tables": tables, "n_words": n_words}
+        for n_words, tables in map(_parse_example, settings.examples)
     ]
     steps = counted + columns + examples
     for step in steps:
@@ -98,6 +98,13 @@ def _steps(settings: CollisionsSettings) -> list[Result]:
         if "tables" in step:
             Sizes.parse(step["tables"])
     return steps
+
+
+def _parse_example(text: str) -> tuple[int, str]:
+    n_words, _, tables = text.partition(":")
+    if not n_words.strip().isdecimal():
+        raise ValueError(f"Examples must be given as V:n:B:k, such as 4000:500:30:2, got {text!r}.")
+    return int(n_words), tables
 
 
 def _take(step: Result, settings: CollisionsSettings, seed: int) -> Result:

@@ -80,6 +80,10 @@ def _run_whole(settings: ReversalSettings, run: Run) -> Iterator[Result]:
 
 
 def _n_results(settings: ReversalSettings) -> int:
+    if min(settings.passes, settings.max_passes) < 1:
+        raise ValueError(
+            f"passes and max_passes must be 1 or more, got passes={settings.passes}, max_passes={settings.max_passes}."
+        )
     return 2 * len(settings.outputs) + 1
 
 

@@ -104,6 +104,8 @@ def test_bars_are_shown_on_a_terminal(hashnlp: Any, counting: Recipe, monkeypatc
         (["reversal", "-d", "ag"], "The experiment 'reversal' is of one data set alone; leave out --dataset."),
         (["reversal", "--set", "outputs=softmax,other", "--quick"], "must be 'softmax' or 'hsigmoid'"),
         (["reversal", "--output", "no/such/folder/file"], "No such file or directory"),
+        (["reversal", "--set", "passes=0"], "passes and max_passes must be 1 or more, got passes=0"),
+        (["collisions", "--set", "examples=x"], "Examples must be given as V:n:B:k"),
     ],
 )
 def test_what_will_not_do_is_one_line(hashnlp: Any, arguments: list[str], message: str) -> None:
@@ -121,4 +123,7 @@ def test_another_file_is_left_alone(hashnlp: Any, counting: Recipe, tmp_path: Pa
     assert f"{path}, line 1 is no JSON" in result.err
     assert path.read_text() == "a,b\n"
     assert hashnlp("experiments", "run", counting.name, "--seeds", "0").code == 2
+    beyond = hashnlp("experiments", "run", counting.name, "--seeds", "2", "--seed", 2**32 - 1)
+    assert beyond.code == 2
+    assert "beyond the largest" in beyond.err
     assert hashnlp("experiments", "run", counting.name, "--processes", "0").code == 2

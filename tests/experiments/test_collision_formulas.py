@@ -98,10 +98,23 @@ def test_one_word_collides_with_none_and_certain_collisions_are_certain() -> Non
     assert sharing_chance(2, 1.0) == 1
 
 
-@pytest.mark.parametrize("text", ["", "500:30", "500:30:2:1", "500:30:x", "1:30:2", "500:1:2", "500:30:0"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "500:30", "500:30:2:1", "500:30:x", "1:30:2", "500:1:2", "500:30:0"),
+        *("2147483648:30:2", "500:2147483648:2", "500:30:31"),
+    ],
+)
 def test_sizes_of_another_form_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=f"n:B:k, such as 500:30:2, .* got '{text}'"):
         Sizes.parse(text)
+
+
+def test_the_largest_sizes_have_chances() -> None:
+    sizes = Sizes.parse(f"{2**31 - 1}:{2**31 - 1}:30")
+    for variant, what in (("improved", "embedding"), ("improved", "any order"), ("paper", "components")):
+        assert 0 < pair_chance(variant, what, sizes) < 1e-9
+    assert 0 < any_order_chance(2, 30) < 1
 
 
 def test_an_unknown_kind_is_refused() -> None:

@@ -171,6 +171,7 @@ def test_it_is_drawn() -> None:
         ({"words": (1,)}, "at least 2 for any to collide, got 1"),
         ({"tables": ("20:6",)}, "must be given as n:B:k"),
         ({"examples": ("20:6:2",)}, "must be given as n:B:k"),
+        ({"examples": ("many:20:6:2",)}, "Examples must be given as V:n:B:k, .* got 'many:20:6:2'"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(changes: dict[str, Any], message: str) -> None:
