@@ -49,7 +49,7 @@ class AccuracyDistributionSettings:
     embedding_dim: int = _setting(20, "length of a vector")
     max_epochs: int = _setting(300, "epochs at most")
     n_train: int = _setting(0, "training rows, drawn by the seed; 0: all")
-    n_test: int = _setting(0, "test rows, the first ones; 0: all")
+    n_test: int = _setting(0, "test rows, the same for every seed; 0: all")
     device: str = _setting("cpu", "cpu, cuda or auto", place=True)
 
 

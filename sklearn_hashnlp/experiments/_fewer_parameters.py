@@ -37,7 +37,7 @@ class FewerParametersSettings:
     n_buckets: int = _setting(10**6, "vectors in the pool of hash embeddings")
     embedding_dim: int = _setting(20, "length of a vector")
     n_train: int = _setting(0, "training rows, drawn by the seed; 0: all")
-    n_test: int = _setting(0, "test rows, the first ones; 0: all")
+    n_test: int = _setting(0, "test rows, the same for every seed; 0: all")
     device: str = _setting("cpu", "cpu, cuda or auto", place=True)
 
 
@@ -82,6 +82,7 @@ def _train_and_test(settings: FewerParametersSettings, variant: str, texts: Any,
     accuracy = float(model.score(texts.test_texts, texts.test_labels))
     return {
         "accuracy": accuracy,
+        "device": str(model[-1].net_.device),
         "n_parameters": int(model[-1].n_parameters_),
         "n_train": len(texts.train_texts),
         "n_test": len(texts.test_texts),

@@ -184,7 +184,8 @@ def _times(groups: Groups, marks: dict[str, str]) -> Table:
         )
     header = ["set", "experiment", "rows", "million parameters", "epochs", "seconds", "ms a row"]
     header += ["ms a row, source", "times as fast"]
-    notes = ["Median over the seeds of counting and training together, choices apart, on a CPU."]
+    devices = sorted({result.get("device", "cpu") for found in groups.values() for result in found})
+    notes = [f"Median over the seeds of counting and training together, choices apart, on: {', '.join(devices)}."]
     if any(row[-1] for row in rows):
         notes.append(
             "The source: 397.9 minutes (hash) and 2463.5 (standard) for AG's News, 120,000 rows, on another CPU, with "

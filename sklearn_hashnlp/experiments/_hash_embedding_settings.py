@@ -49,7 +49,7 @@ class HashEmbeddingSettings:
     plateau_factor: float = _setting(0.5, "what it is multiplied by then")
     restore_best: bool = _setting(True, "end with the best epoch's weights")
     n_train: int = _setting(0, "training rows, drawn by the seed; 0: all")
-    n_test: int = _setting(0, "test rows, the first ones; 0: all")
+    n_test: int = _setting(0, "test rows, the same for every seed; 0: all")
     device: str = _setting("cpu", "cpu, cuda or auto", place=True)
 
 

@@ -48,12 +48,18 @@ def read_texts(settings: HashEmbeddingSettings, seed: int) -> TextSet:
         Texts and labels.
     """
     texts = read_text_set(find_text_set(settings.dataset, settings.data))
-    train_texts, train_labels, test_texts, test_labels = texts
-    if settings.n_train and settings.n_train < len(train_texts):
-        rows = np.sort(np.random.RandomState(seed).permutation(len(train_texts))[: settings.n_train])
-        train_texts, train_labels = [train_texts[row] for row in rows], train_labels[rows]
-    n_test = settings.n_test or len(test_texts)
-    return TextSet(train_texts, train_labels, test_texts[:n_test], test_labels[:n_test])
+    return TextSet(
+        *_draw(texts.train_texts, texts.train_labels, settings.n_train, seed),
+        *_draw(texts.test_texts, texts.test_labels, settings.n_test, 0),
+    )
+
+
+def _draw(texts: list[str], labels: NDArray[np.str_], n_rows: int, seed: int) -> tuple[list[str], NDArray[np.str_]]:
+    """Draw some of the rows, in their order; 0 takes all."""
+    if not 0 < n_rows < len(texts):
+        return texts, labels
+    rows = np.sort(np.random.RandomState(seed).permutation(len(texts))[:n_rows])
+    return [texts[row] for row in rows], labels[rows]
 
 
 def count_texts(settings: HashEmbeddingSettings, texts: TextSet) -> CountedTexts:
@@ -185,6 +191,7 @@ def train_and_test(
         "accuracy": accuracy_of(classifier.classes_, probabilities, counted.test_labels),
         "valid_accuracy": max(held_out, default=None),
         "train_accuracy": _accuracy_as_trained(network, counted, settings.ngram_dropout, seed),
+        "device": str(classifier.net_.device),
         "n_parameters": int(classifier.n_parameters_),
         "n_train": n_train,
         "n_test": len(counted.test_labels),

@@ -39,7 +39,8 @@ when ten epochs were no better on 5 % of the rows, which also halve the step siz
 
 What differs: n-grams are hashed by MurmurHash3; an n-gram that occurs twice in a text is dropped or kept as one;
 importance and the standard table start at zero, where the source draws both, with standard deviations of 0.0005 and
-0.05; Adam is row-wise, with one second moment a row.
+0.05; Adam is row-wise, with one second moment a row. With a dictionary the source keeps apostrophes, and its ensemble
+has standard embeddings by a slip; here neither does.
 
 Sets are looked for in the folder that --set data=FOLDER names, or the variable HASHNLP_DATA: train.csv and test.csv in
 a folder of their own, with the authors' three columns or with a first line "label,text"."""
@@ -91,6 +92,9 @@ def _run(settings: HashEmbeddingSettings, run: Run) -> Iterator[Result]:
 
 
 def _check(settings: HashEmbeddingSettings) -> None:
+    from sklearn_hashnlp._sklearn import validate_parameter_constraints
+    from sklearn_hashnlp.experiments._hash_embedding_pipeline import make_classifier
+
     if settings.n_embeddings_tried and not settings.dictionary:
         raise ValueError(
             "n_embeddings_tried are sizes of a dictionary, and there is none: set dictionary=yes or leave it empty."
@@ -108,6 +112,10 @@ def _check(settings: HashEmbeddingSettings) -> None:
             "ngram_range must be two numbers, the words of the shortest and of the longest n-gram, got "
             f"{settings.ngram_range}: write 1,2 for words and pairs of words."
         )
+    classifier = make_classifier(settings, 0)  # what it would refuse is refused before anything is counted
+    validate_parameter_constraints(
+        classifier._parameter_constraints, classifier.get_params(deep=False), type(classifier).__name__
+    )
 
 
 def _best(tried: list[Result]) -> dict[str, Any]:

@@ -77,7 +77,10 @@ def test_rows_are_drawn_by_the_seed(settings):
     whole = read_texts(settings, 0)
     pairs = set(zip(whole.train_texts, whole.train_labels.tolist(), strict=True))
     assert set(zip(first.train_texts, first.train_labels.tolist(), strict=True)) <= pairs
-    assert first.test_texts == whole.test_texts[:7]
+    assert first.test_texts == other.test_texts
+    assert first.test_texts != whole.test_texts[:7]
+    pairs = set(zip(whole.test_texts, whole.test_labels.tolist(), strict=True))
+    assert set(zip(first.test_texts, first.test_labels.tolist(), strict=True)) <= pairs
 
 
 def test_a_value_is_judged_as_by_cross_validation(settings, tmp_path):

@@ -228,6 +228,12 @@ def test_the_bar_never_leaves_the_part_of_its_result(data: Path, tmp_path: Path)
         shares.clear()
 
 
+def test_what_cannot_be_is_told_before_a_text_is_read() -> None:
+    settings = replace(get_recipe("custom").quick, dataset="nowhere", variant="best")
+    with pytest.raises(ValueError, match="'variant' parameter"):
+        list(run_recipe(get_recipe("custom"), settings=settings))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
