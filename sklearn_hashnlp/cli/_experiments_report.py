@@ -22,7 +22,8 @@ Print tables of results, measured beside published.
   hashnlp experiments report found.jsonl --json
 
 FILE is what `hashnlp experiments run --output FILE` has written, finished or not. Experiments that belong together \
-are in one table; results of --quick and of other settings are there, too, and stand apart.
+are in one table; results of --quick and of other settings are there, too, and stand apart. Of results of the same \
+settings and seed, as two people may have them, those of the last FILE count.
 
 --plot draws what there is to draw, as NAME.png in a folder; it needs matplotlib. --json prints each table as an object.
 """
@@ -43,7 +44,7 @@ def report_experiments(
 ) -> None:
     """Report results; the parameters are the command's options."""
     from sklearn_hashnlp.experiments import RECIPES
-    from sklearn_hashnlp.experiments._report import make_tables
+    from sklearn_hashnlp.experiments._report import arrange_results, make_tables
     from sklearn_hashnlp.experiments._results_file import read_results
     from sklearn_hashnlp.experiments._table import as_markdown
 
@@ -53,6 +54,9 @@ def report_experiments(
     unknown = sorted({result["recipe"] for result in results} - set(RECIPES))
     if unknown:
         notes.note(f"Left out are results of experiments that are not known: {', '.join(unknown)}")
+    n_again = sum(result["recipe"] in RECIPES for result in results) - len(arrange_results(results))
+    if n_again:
+        notes.note(f"Left out are {n_again} results whose settings, seed and step come again; the last of each counts")
     tables = make_tables(results)
     if not tables:
         raise ValueError(f"There are no results of experiments in {', '.join(map(str, files))}.")

@@ -161,6 +161,9 @@ class _Progress:
                 self.clean_up(run)
                 self.listener.finished(run)
             case "failed":
+                with suppress(OSError):  # it has kept something to go on with, or others have
+                    (self.root / run.short_name).rmdir()
+                    self.root.rmdir()
                 self.failures.append((run, value))
                 self.listener.failed(run, value)
 

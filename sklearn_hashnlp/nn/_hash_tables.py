@@ -244,6 +244,7 @@ class HashTables(nn.Module):
     def extra_repr(self) -> str:
         """Describe the module in one line."""
         text = f"{self.num_embeddings}, {self.num_buckets}, {self.embedding_dim}, variant={self.variant!r}"
+        text += "" if self.hash_rows else ", hash_rows=False"
         if self.importance is None:
             return text
         return (

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,16 @@ def test_what_this_process_cannot_do_fails_no_run_and_ends_all(counting: Any, tm
     assert [entry for entry in diary.entries if entry[0] in ("began", "failed")] == [("began", 0)]
     assert len(read_results(path)) == 1
     assert len(run_all(plan_runs([counting], seeds=(0, 1)), output=path).results) == 8  # it goes on
+
+
+def test_a_run_that_fails_before_it_keeps_anything_leaves_no_folder(counting: Any, tmp_path: Path) -> None:
+    def fail(_settings: Any, _run: Any) -> Any:
+        raise ValueError("no such data")
+
+    path = tmp_path / "found.jsonl"
+    outcome = run_all(plan_runs([replace(counting, run=fail)], seeds=(0, 1)), output=path)
+    assert [str(error) for _, error in outcome.failures] == ["no such data"] * 2
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize("processes", [0, -1])

@@ -74,7 +74,9 @@ def test_without_a_hash_an_id_is_its_own_row(variant):
     for outside in (-1, 40):
         with pytest.raises(ValueError, match=rf"ids must be from 0 to 39, got .*{outside}.*Raise num_embeddings"):
             module(torch.tensor([3, outside]))
-    with pytest.raises(ValueError, match="trained with variant number"):
+    assert "hash_rows=False" in repr(module)
+    assert "hash_rows" not in repr(make(variant=variant))
+    with pytest.raises(ValueError, match=r"trained with variant number 25\d, this"):
         make(variant=variant).load_state_dict(module.state_dict())
 
 
