@@ -103,7 +103,7 @@ def _report(results: Sequence[Result]) -> list[Table]:
         (name, {seed: (one["hash"], one["standard"]) for seed, one in seeds.items() if len(one) == len(_VARIANTS)})
         for (name, _), seeds in found.items()
     ]
-    return compare_sizes("The same with this package's own training", sets)
+    return compare_sizes("Hash embeddings against standard ones, by this package's own training", sets)
 
 
 def _name(result: Result) -> str:

@@ -1,0 +1,30 @@
+"""The page on experiments shows what the JSON lines hold."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from sklearn_hashnlp.experiments._results_file import read_results
+
+
+@pytest.fixture
+def tables(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "benchmarks")
+    return importlib.import_module("experiment_tables")
+
+
+def test_the_page_shows_the_results(tables):
+    results, page = read_results(tables.RESULTS), tables.PAGE.read_text(encoding="utf-8")
+    assert results
+    assert tables.fill(page, results) == page
+    shown = {name for place in tables.PLACE.finditer(page) for name in place[2].split()}
+    assert shown == {result["recipe"] for result in results}
+    for picture in tables.PAGE.with_name("images").glob("*.png"):
+        assert f"images/{picture.name}" in page
+
+
+def test_other_results_make_another_page(tables):
+    results, page = read_results(tables.RESULTS), tables.PAGE.read_text(encoding="utf-8")
+    changed = [result | {"accuracy": 0.5} if result["recipe"] == "hash-embed-nodict" else result for result in results]
+    assert tables.fill(page, changed) != page
