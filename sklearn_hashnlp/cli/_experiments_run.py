@@ -98,7 +98,7 @@ def run_experiments(
         shown = RunsOnScreen(screen, progress, len(runs))
         results, failures = run_all(runs, output=output, processes=processes, listener=shown)
     show_tables(screen, results)
-    if output is not None:
+    if output is not None and (results or not failures):
         screen.note(f"\nAdded {shown.n_added} results to {output}", style="dim")
         screen.note(f"Tables of all it holds: {command_name()} experiments report {output}", style="dim")
     if failures:

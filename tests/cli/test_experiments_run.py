@@ -127,3 +127,10 @@ def test_another_file_is_left_alone(hashnlp: Any, counting: Recipe, tmp_path: Pa
     assert beyond.code == 2
     assert "beyond the largest" in beyond.err
     assert hashnlp("experiments", "run", counting.name, "--processes", "0").code == 2
+
+
+def test_a_run_that_gave_nothing_adds_nothing(hashnlp: Any, tmp_path: Path) -> None:
+    result = hashnlp("experiments", "run", "hash-embed-nodict", "-d", "nowhere", "-o", tmp_path / "found.jsonl")
+    assert result.code == 1
+    assert "'nowhere' was not found" in result.err
+    assert "Added" not in result.err
