@@ -20,7 +20,7 @@ from sklearn_hashnlp.experiments._table import Table, as_markdown
 RESULTS = FOLDER / "experiments.jsonl"
 PAGE = Path(__file__).parent.parent / "docs" / "experiments.md"
 PLACE = re.compile(r"(<!-- tables: ([a-z -]+) -->\n).*?(<!-- end of tables -->)", re.DOTALL)
-LONG = 20  # rows
+LONG = 24  # rows
 
 
 def fill(page: str, results: Sequence[dict[str, Any]]) -> str:
