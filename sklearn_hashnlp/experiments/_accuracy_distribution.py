@@ -5,13 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from sklearn_hashnlp.experiments._hash_embedding_settings import SETTINGS, HashEmbeddingSettings
 from sklearn_hashnlp.experiments._published_hash_embeddings import TITLES
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run, part_of
-from sklearn_hashnlp.experiments._settings import changes_as_text
+from sklearn_hashnlp.experiments._settings import changes_as_text, setting
 from sklearn_hashnlp.experiments._table import Table
 
 if TYPE_CHECKING:
@@ -34,23 +34,19 @@ Three and a half minutes a seed for 36,000 short texts on an idle core."""
 _REFERENCE = "improved"  # what the others are compared with
 
 
-def _setting(default: Any, help: str, *, place: bool = False) -> Any:  # noqa: A002
-    return field(default=default, metadata={"help": help, "place": place})
-
-
 @dataclass(frozen=True)
 class AccuracyDistributionSettings:
     """What can be changed about the experiment; the metadata of each field say what it is."""
 
-    dataset: str = _setting("ag", "ag, amazon, amazon-polarity, dbpedia, sogou, yahoo, yelp, yelp-polarity or a folder")
-    data: str = _setting("", "folder in which the set is looked for; empty: that of HASHNLP_DATA", place=True)
-    n_embeddings: int = _setting(2 * 10**6, "rows of the importance; n")
-    n_buckets: int = _setting(2 * 10**5, "vectors in the pool; B")
-    embedding_dim: int = _setting(20, "length of a vector")
-    max_epochs: int = _setting(300, "epochs at most")
-    n_train: int = _setting(0, "training rows, drawn by the seed; 0: all")
-    n_test: int = _setting(0, "test rows, the same for every seed; 0: all")
-    device: str = _setting("cpu", "cpu, cuda or auto", place=True)
+    dataset: str = setting("ag", "ag, amazon, amazon-polarity, dbpedia, sogou, yahoo, yelp, yelp-polarity or a folder")
+    data: str = setting("", "folder in which the set is looked for; empty: that of HASHNLP_DATA", place=True)
+    n_embeddings: int = setting(2 * 10**6, "rows of the importance; n")
+    n_buckets: int = setting(2 * 10**5, "vectors in the pool; B")
+    embedding_dim: int = setting(20, "length of a vector")
+    max_epochs: int = setting(300, "epochs at most")
+    n_train: int = setting(0, "training rows, drawn by the seed; 0: all")
+    n_test: int = setting(0, "test rows, the same for every seed; 0: all")
+    device: str = setting("cpu", "cpu, cuda or auto", place=True)
 
 
 def _ways(settings: AccuracyDistributionSettings) -> dict[str, HashEmbeddingSettings]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from time import perf_counter
-from typing import Any
 
 from sklearn_hashnlp.experiments._collision_formulas import (
     Sizes,
@@ -19,6 +18,7 @@ from sklearn_hashnlp.experiments._collision_formulas import (
 from sklearn_hashnlp.experiments._collision_report import plot_collisions, report_collisions
 from sklearn_hashnlp.experiments._collision_summary import Counted, summarize
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
+from sklearn_hashnlp.experiments._settings import setting
 
 _DESCRIPTION = """\
 Two words that share everything that a hash embedding holds for them cannot be told apart. V different words have
@@ -39,25 +39,21 @@ Other than in the source: it prints probabilities by its formulas and counts not
 core."""
 
 
-def _setting(default: Any, help: str) -> Any:  # noqa: A002
-    return field(default=default, metadata={"help": help})
-
-
 @dataclass(frozen=True)
 class CollisionsSettings:
     """What can be changed about the experiment; the metadata of each field say what it is."""
 
-    tables: tuple[str, ...] = _setting(
+    tables: tuple[str, ...] = setting(
         ("500:30:2", "1000:10:4", "2000:1000:1", "2000:100:2"), "sizes n:B:k of tables to count in"
     )
-    words: tuple[int, ...] = _setting((500, 1000, 2000, 4000, 8000, 16000), "numbers of words to count among")
-    column_words: tuple[int, ...] = _setting((100_000, 300_000, 1_000_000), "numbers of words to put into columns")
-    examples: tuple[str, ...] = _setting(
+    words: tuple[int, ...] = setting((500, 1000, 2000, 4000, 8000, 16000), "numbers of words to count among")
+    column_words: tuple[int, ...] = setting((100_000, 300_000, 1_000_000), "numbers of words to put into columns")
+    examples: tuple[str, ...] = setting(
         ("1000000000:10000000:1000000:2", "4000:500:30:2"), "V:n:B:k of examples by formula"
     )
-    pairs: int = _setting(2000, "colliding pairs to wait for in each row, on average")
-    max_words: int = _setting(8_000_000, "words to hash in each row at most, whatever the pairs")
-    min_trials: int = _setting(50, "trials of each row at least, two or more; a twentieth of that with columns")
+    pairs: int = setting(2000, "colliding pairs to wait for in each row, on average")
+    max_words: int = setting(8_000_000, "words to hash in each row at most, whatever the pairs")
+    min_trials: int = setting(50, "trials of each row at least, two or more; a twentieth of that with columns")
 
 
 _QUICK = CollisionsSettings(

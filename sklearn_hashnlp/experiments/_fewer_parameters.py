@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sklearn_hashnlp.experiments._hash_embedding_settings import HashEmbeddingSettings
 from sklearn_hashnlp.experiments._parameter_claim import compare_sizes, set_and_rows
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
+from sklearn_hashnlp.experiments._settings import setting
 from sklearn_hashnlp.experiments._table import Table
 
 _DESCRIPTION = """\
@@ -22,23 +23,19 @@ std-embed-nodict are the source's training instead.
 Run it with --seeds 5. A few seconds a seed for 36,000 short texts on an idle core."""
 
 
-def _setting(default: Any, help: str, *, place: bool = False) -> Any:  # noqa: A002
-    return field(default=default, metadata={"help": help, "place": place})
-
-
 @dataclass(frozen=True)
 class FewerParametersSettings:
     """What can be changed about the experiment; the metadata of each field say what it is."""
 
-    dataset: str = _setting("ag", "ag, amazon, amazon-polarity, dbpedia, sogou, yahoo, yelp, yelp-polarity or a folder")
-    data: str = _setting("", "folder in which the set is looked for; empty: that of HASHNLP_DATA", place=True)
-    features: str = _setting("words", "words, words+characters or characters")
-    n_embeddings: int = _setting(10**7, "rows of the importance and of the standard table")
-    n_buckets: int = _setting(10**6, "vectors in the pool of hash embeddings")
-    embedding_dim: int = _setting(20, "length of a vector")
-    n_train: int = _setting(0, "training rows, drawn by the seed; 0: all")
-    n_test: int = _setting(0, "test rows, the same for every seed; 0: all")
-    device: str = _setting("cpu", "cpu, cuda or auto", place=True)
+    dataset: str = setting("ag", "ag, amazon, amazon-polarity, dbpedia, sogou, yahoo, yelp, yelp-polarity or a folder")
+    data: str = setting("", "folder in which the set is looked for; empty: that of HASHNLP_DATA", place=True)
+    features: str = setting("words", "words, words+characters or characters")
+    n_embeddings: int = setting(10**7, "rows of the importance and of the standard table")
+    n_buckets: int = setting(10**6, "vectors in the pool of hash embeddings")
+    embedding_dim: int = setting(20, "length of a vector")
+    n_train: int = setting(0, "training rows, drawn by the seed; 0: all")
+    n_test: int = setting(0, "test rows, the same for every seed; 0: all")
+    device: str = setting("cpu", "cpu, cuda or auto", place=True)
 
 
 _VARIANTS = {"hash": "improved", "standard": "standard"}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sklearn_hashnlp.experiments._planned_run import PlannedRun
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
-from sklearn_hashnlp.experiments._settings import split_by_settings
+from sklearn_hashnlp.experiments._settings import setting, split_by_settings
 from sklearn_hashnlp.experiments._table import Table
 
 if TYPE_CHECKING:
@@ -40,34 +40,28 @@ It needs the Penn Treebank as Tomas Mikolov prepared it, train.txt and valid.txt
 --set data=FOLDER, or put it as ptb/ into the folder that the variable HASHNLP_DATA names."""
 
 
-def _setting(default: Any, help: str, *, place: bool = False) -> Any:  # noqa: A002
-    return field(default=default, metadata={"help": help, "place": place})
-
-
 @dataclass(frozen=True)
 class HsigmoidPtbSettings:
     """What can be changed about the experiment; the metadata of each field say what it is."""
 
-    data: str = _setting(
-        "", "folder with train.txt and valid.txt; empty: ptb in the folder of HASHNLP_DATA", place=True
-    )
-    checkpoint_dir: str = _setting(
+    data: str = setting("", "folder with train.txt and valid.txt; empty: ptb in the folder of HASHNLP_DATA", place=True)
+    checkpoint_dir: str = setting(
         "", "folder that keeps, in a folder for each run, a model a pass; empty: none is kept", place=True
     )
-    order: int = _setting(5, "words of an n-gram: the context and the word after it")
-    embedding_dim: int = _setting(32, "length of a word's vector")
-    hidden_size: int = _setting(256, "width of the hidden layer")
-    dropout: float = _setting(0.5, "share of the hidden layer that is dropped in training")
-    bias_learning_rate: float = _setting(2.0, "the step size of the hidden layer's bias is multiplied by this")
-    tree: str = _setting("complete", "the source's; or huffman, cluster, balanced, random, two_level")
-    passes: int = _setting(10, "passes over train.txt")
-    batch_size: int = _setting(256, "windows of a training step")
-    optimizer: str = _setting("adagrad", "adagrad or adam")
-    learning_rate: float = _setting(0.5, "step size")
-    schedule: str = _setting("linear", "linear: the step size falls to 0 over the passes; or constant")
-    log_every: int = _setting(100, "iterations after which the losses are printed")
-    n_train: int = _setting(0, "sentences of train.txt to learn from; 0: all")
-    n_valid: int = _setting(0, "sentences of valid.txt to test on; 0: all")
+    order: int = setting(5, "words of an n-gram: the context and the word after it")
+    embedding_dim: int = setting(32, "length of a word's vector")
+    hidden_size: int = setting(256, "width of the hidden layer")
+    dropout: float = setting(0.5, "share of the hidden layer that is dropped in training")
+    bias_learning_rate: float = setting(2.0, "the step size of the hidden layer's bias is multiplied by this")
+    tree: str = setting("complete", "the source's; or huffman, cluster, balanced, random, two_level")
+    passes: int = setting(10, "passes over train.txt")
+    batch_size: int = setting(256, "windows of a training step")
+    optimizer: str = setting("adagrad", "adagrad or adam")
+    learning_rate: float = setting(0.5, "step size")
+    schedule: str = setting("linear", "linear: the step size falls to 0 over the passes; or constant")
+    log_every: int = setting(100, "iterations after which the losses are printed")
+    n_train: int = setting(0, "sentences of train.txt to learn from; 0: all")
+    n_valid: int = setting(0, "sentences of valid.txt to test on; 0: all")
 
 
 _QUICK = HsigmoidPtbSettings(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from sklearn_hashnlp.experiments._recipe import Move, Recipe, Result, Run, Tell
-from sklearn_hashnlp.experiments._settings import split_by_settings
+from sklearn_hashnlp.experiments._settings import setting, split_by_settings
 from sklearn_hashnlp.experiments._table import Table
 
 _DESCRIPTION = """\
@@ -29,29 +28,25 @@ gradient descent, torch's LSTM, one thread. About three minutes on an idle proce
 _SOURCE = {"softmax": {"seconds": 513.3, "valid_loss": 3.177}, "hsigmoid": {"seconds": 448.2, "valid_loss": 1.706}}
 
 
-def _setting(default: Any, help: str) -> Any:  # noqa: A002
-    return field(default=default, metadata={"help": help})
-
-
 @dataclass(frozen=True)
 class ReversalSettings:
     """What can be changed about the experiment; the metadata of each field say what it is."""
 
-    outputs: tuple[str, ...] = _setting(("softmax", "hsigmoid"), "output layers to compare")
-    n_symbols: int = _setting(1000, "symbols, without the one that ends a string")
-    max_length: int = _setting(4, "strings have 1 to this many symbols")
-    n_train: int = _setting(3000, "strings of a pass")
-    n_validation: int = _setting(50, "strings whose loss is added up")
-    n_test: int = _setting(1000, "strings to watch, and as many to test on")
-    passes: int = _setting(20, "passes over the fixed strings")
-    stop_at: float = _setting(0.98, "share of exact matches at which training on fresh strings stops")
-    max_passes: int = _setting(150, "passes over fresh strings at most")
-    batch_size: int = _setting(16, "strings of a training step; 1 is the source's")
-    learning_rate: float = _setting(0.003, "step size of Adam")
-    embedding_dim: int = _setting(200, "columns of a symbol's vector")
-    encoder_size: int = _setting(210, "columns of the encoder's state")
-    decoder_size: int = _setting(210, "columns of the decoder's state")
-    layer_repeats: int = _setting(200, "timed steps of each output layer alone")
+    outputs: tuple[str, ...] = setting(("softmax", "hsigmoid"), "output layers to compare")
+    n_symbols: int = setting(1000, "symbols, without the one that ends a string")
+    max_length: int = setting(4, "strings have 1 to this many symbols")
+    n_train: int = setting(3000, "strings of a pass")
+    n_validation: int = setting(50, "strings whose loss is added up")
+    n_test: int = setting(1000, "strings to watch, and as many to test on")
+    passes: int = setting(20, "passes over the fixed strings")
+    stop_at: float = setting(0.98, "share of exact matches at which training on fresh strings stops")
+    max_passes: int = setting(150, "passes over fresh strings at most")
+    batch_size: int = setting(16, "strings of a training step; 1 is the source's")
+    learning_rate: float = setting(0.003, "step size of Adam")
+    embedding_dim: int = setting(200, "columns of a symbol's vector")
+    encoder_size: int = setting(210, "columns of the encoder's state")
+    decoder_size: int = setting(210, "columns of the decoder's state")
+    layer_repeats: int = setting(200, "timed steps of each output layer alone")
 
 
 _QUICK = ReversalSettings(

@@ -4,10 +4,35 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, fields, replace
+from dataclasses import Field, field, fields, replace
 from typing import Any, get_type_hints
 
 _YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
+def setting(default: Any, help: str, *, place: bool = False) -> Any:  # noqa: A002  # what help prints
+    """Declare a setting, as a field of a recipe's dataclass.
+
+    Parameters
+    ----------
+    default : int, float, bool, str, or tuple of str or of int
+        Its value in the experiment.
+    help : str
+        What it is.
+    place : bool, default=False
+        Whether it says where and not what, and so is no part of a result.
+
+    Returns
+    -------
+    dataclasses.Field
+        The field.
+
+    Examples
+    --------
+    >>> setting(64, "rows of a training step").metadata["help"]
+    'rows of a training step'
+    """
+    return field(default=default, metadata={"help": help, "place": place})
 
 
 def change_settings(settings: Any, changes: Sequence[str]) -> Any:

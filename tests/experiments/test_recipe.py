@@ -10,10 +10,11 @@ from sklearn_hashnlp.experiments import Run
 from sklearn_hashnlp.experiments._recipe import part_of
 
 
-def test_a_run_is_silent_by_default() -> None:
+def test_a_run_is_silent_by_default(capfd: pytest.CaptureFixture[str]) -> None:
     run = Run(seed=0, folder=Path("kept"))
     run.tell("a line")
     run.move(1, 2)
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("n_fits", [1, 3])

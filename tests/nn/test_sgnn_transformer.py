@@ -315,7 +315,7 @@ def test_parameters_that_will_not_do_are_named(options: dict[str, Any], message:
 
 
 def test_without_layers_there_are_no_heads_to_share_the_width() -> None:
-    make(n_layers=0, n_heads=3)
+    assert len(make(n_layers=0, n_heads=3).layers) == 0
 
 
 @pytest.mark.parametrize(
