@@ -29,7 +29,7 @@ After https://github.com/YannDubs/Hash-Embeddings, section "Personal improvement
 bin/accuracy_distribution.sh divides n and B by 5; all else is as in hash-embed-nodict. Its standard embeddings have
 n rows there, five times the parameters; those of as many parameters are this recipe's.
 
-Three and a half minutes a seed for 36,000 short texts on an idle core."""
+About three minutes a seed for 36,000 short texts on one core."""
 
 _REFERENCE = "improved"  # what the others are compared with
 
