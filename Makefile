@@ -1,18 +1,20 @@
 # make demo    trains a text classifier on real text and shows how good it is
 # make test    runs the quick tests            make test-slow, make test-gpu   the others
+# make golden  says whether results differ in any bit from those of a commit: make golden BASE=HEAD~1
 # make check   ruff, the format and mypy       make format     lets ruff mend what it can
 # Each of them first makes .venv and installs what it needs. Nothing needs a compiler, a data set or a GPU.
 
 PYTHON ?= python3
 VENV ?= .venv
+BASE ?= HEAD
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-gpu check format clean
+.PHONY: help demo test test-slow test-gpu golden check format clean
 
 help:
-	@sed -n '1,4s/^# //p' Makefile
+	@sed -n '1,5s/^# //p' Makefile
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, $(PYTHON) is %d.%d; try: make PYTHON=python3.12 ..." % sys.version_info[:2])'
@@ -32,6 +34,9 @@ test-slow: $(VENV)/ready
 
 test-gpu: $(VENV)/ready
 	@$(BIN)/python -m pytest -m gpu
+
+golden: $(VENV)/ready
+	@$(BIN)/python -m tests.golden --base $(BASE)
 
 check: $(VENV)/ready
 	@$(BIN)/ruff check .

@@ -135,6 +135,18 @@ def frequent_ngrams() -> Arrays:
 
 
 @golden("exact")
+def text_rows_in_chunks() -> Arrays:
+    many = 10 * texts()  # more characters than one thread takes at a time
+    built = {
+        "words": HashingNgramVectorizer(**HASHING_NGRAM_VECTORIZER, n_jobs=n_jobs()),
+        "characters": featurizer(n_features=2**12),
+        "frequent": FrequentNgramVectorizer(**FREQUENT_NGRAM_VECTORIZER, n_jobs=n_jobs()),
+    }
+    rows = {name: sparse_arrays(vectorizer.fit_transform(many)) for name, vectorizer in built.items()}
+    return {f"{name}_{part}": array for name, arrays in rows.items() for part, array in arrays.items()}
+
+
+@golden("exact")
 def sgnn_projections() -> Arrays:
     rows = featurizer().transform(UNUSUAL + texts())
     return {output: projector(output=output).transform(rows) for output in ("binary", "sign", "packed", "float")}

@@ -1,0 +1,281 @@
+"""Golden configurations of the text classifiers over sparse rows."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from sklearn_hashnlp import (
+    AugmentedTextClassifier,
+    HashEmbeddingClassifier,
+    HashingNgramVectorizer,
+    load_model,
+    make_text_classifier,
+    save_model,
+    trees,
+)
+from tests.golden._features import HASHING_NGRAM_VECTORIZER
+from tests.golden._register import UNUSUAL, Arrays, golden, indicator, labels, n_jobs, texts
+
+HASH_EMBEDDING_CLASSIFIER: dict[str, Any] = {
+    "variant": "improved",
+    "n_buckets": 2**12,
+    "n_hashes": 2,
+    "n_embeddings": 2**14,
+    "embedding_dim": 8,
+    "aggregation": "sum",
+    "append_weight": True,
+    "hash_rows": True,
+    "importance_init": "idf",
+    "train_pool": True,
+    "train_importance": True,
+    "normalize": "l2",
+    "hidden_layer_sizes": (),
+    "ngram_dropout": None,
+    "loss": "softmax",
+    "tree": "two_level",
+    "class_weight": None,
+    "optimizer": "adagrad",
+    "learning_rate": 0.2,
+    "learning_rate_schedule": "constant",
+    "average": True,
+    "max_epochs": 3,
+    "max_time": None,
+    "batch_size": 32,
+    "shuffle": True,
+    "early_stopping": False,
+    "validation_fraction": 0.1,
+    "monitor": "valid_acc",
+    "n_iter_no_change": 10,
+    "lr_plateau": None,
+    "restore_best": True,
+    "checkpoint_dir": None,
+    "warm_start": False,
+    "device": "cpu",
+    "callbacks": None,
+    "random_state": 0,
+    "verbose": 0,
+}
+MAKE_TEXT_CLASSIFIER: dict[str, Any] = {
+    "features": "words",
+    "ngram_range": (1, 2),
+    "n_buckets": 2**12,
+    "n_hashes": 1,
+    "n_embeddings": 2**14,
+    "embedding_dim": 8,
+    "loss": "softmax",
+    "tree": "two_level",
+    "class_weight": None,
+    "learning_rate": 0.2,
+    "average": True,
+    "max_epochs": 2,
+    "batch_size": 32,
+    "early_stopping": False,
+    "device": "cpu",
+    "callbacks": None,
+    "random_state": 0,
+    "verbose": 0,
+}
+
+
+def classifier(**settings: Any) -> HashEmbeddingClassifier:
+    """Return a small classifier, all settings spelled out."""
+    return HashEmbeddingClassifier(**HASH_EMBEDDING_CLASSIFIER | settings)
+
+
+def text_classifier(**settings: Any) -> Pipeline:
+    """Return a small pipeline over strings, all settings spelled out."""
+    return make_text_classifier(**MAKE_TEXT_CLASSIFIER | settings, n_jobs=n_jobs())
+
+
+@cache
+def rows() -> Any:
+    """Return the n-gram counts of all texts."""
+    settings = HASHING_NGRAM_VECTORIZER | {"n_features": 2**31 - 1, "norm": None, "alternate_sign": False}
+    return HashingNgramVectorizer(**settings, n_jobs=1).transform(texts() + UNUSUAL)
+
+
+def seen() -> Any:
+    """Return the rows of the texts that have labels."""
+    return rows()[: len(texts())]
+
+
+def predictions(model: Any, X: Any) -> Arrays:
+    """Return what a classifier says of rows: probabilities, scores and predicted labels."""
+    arrays = {"probabilities": model.predict_proba(X), "labels": model.predict(X)}
+    if hasattr(model, "decision_function"):
+        arrays["scores"] = model.decision_function(X)
+    return arrays
+
+
+def best_labels(model: Any, X: Any) -> Arrays:
+    """Return the three most probable labels of each row, with their probabilities."""
+    best = model.predict_topk(X, k=3, threshold=0.0)
+    return {
+        "best_labels": np.array([[label for label, _ in row] for row in best]),
+        "best_probabilities": np.array([[probability for _, probability in row] for row in best]),
+    }
+
+
+def losses(model: Any) -> Arrays:
+    """Return the losses of all epochs."""
+    names = [name for name in ("train_loss", "valid_loss", "valid_acc") if name in model.history_[0]]
+    return {name: np.array([entry[name] for entry in model.history_]) for name in names}
+
+
+def weights() -> NDArray[np.float64]:
+    """Return weights of the texts, some of them 0."""
+    return (np.arange(len(texts())) % 5).astype(float)
+
+
+def _fitted(**settings: Any) -> Arrays:
+    model = classifier(**settings).fit(seen(), labels())
+    return predictions(model, rows()) | losses(model)
+
+
+@golden("trained")
+def classifier_improved() -> Arrays:
+    model = classifier().fit(seen(), labels())
+    return predictions(model, rows()) | losses(model) | best_labels(model, rows())
+
+
+@golden("trained")
+def classifier_paper() -> Arrays:
+    return _fitted(variant="paper", importance_init="ones", normalize="l1")
+
+
+@golden("trained")
+def classifier_standard() -> Arrays:
+    return _fitted(variant="standard", normalize=None, learning_rate=0.05)
+
+
+@golden("trained")
+def classifier_concat() -> Arrays:
+    return _fitted(aggregation="concat", append_weight=False)
+
+
+@golden("trained")
+def classifier_median() -> Arrays:
+    return _fitted(aggregation="median", n_hashes=3, importance_init="zeros", average=False)
+
+
+@golden("trained")
+def classifier_ova() -> Arrays:
+    return _fitted(loss="ova", class_weight="balanced")
+
+
+@golden("trained")
+def classifier_several_labels() -> Arrays:
+    model = classifier(loss="ova").fit(seen(), indicator(labels()))
+    return predictions(model, rows()) | losses(model)
+
+
+@golden("trained")
+def classifier_hinge() -> Arrays:
+    return _fitted(loss="hinge")
+
+
+@golden("trained")
+def classifier_hsigmoid() -> Arrays:
+    model = classifier(loss="hsigmoid", tree="two_level").fit(seen(), labels())
+    return predictions(model, rows()) | losses(model) | best_labels(model, rows())
+
+
+@golden("trained")
+def classifier_hsigmoid_own_tree() -> Arrays:
+    return _fitted(loss="hsigmoid", tree=trees.balanced_tree(8, arity=3), optimizer="adam", learning_rate=0.01)
+
+
+@golden("trained")
+def classifier_hidden_layers() -> Arrays:
+    return _fitted(
+        hidden_layer_sizes=(16, 8),
+        optimizer="adam",
+        learning_rate=0.01,
+        average=False,
+        early_stopping=True,
+        validation_fraction=0.2,
+        monitor="valid_loss",
+        n_iter_no_change=2,
+        lr_plateau=(1, 0.5),
+        max_epochs=5,
+    )
+
+
+@golden("trained")
+def classifier_early_stopping() -> Arrays:
+    return _fitted(early_stopping=True, validation_fraction=0.2, n_iter_no_change=1, max_epochs=6)
+
+
+@golden("trained")
+def classifier_adam_linear() -> Arrays:
+    return _fitted(optimizer="adam", learning_rate=0.01, learning_rate_schedule="linear")
+
+
+@golden("trained")
+def classifier_ngram_dropout() -> Arrays:
+    return _fitted(ngram_dropout=(4, 20), shuffle=False)
+
+
+@golden("trained")
+def classifier_weights() -> Arrays:
+    balance = {label: 1.0 + place for place, label in enumerate(np.unique(labels()))}
+    model = classifier(class_weight=balance).fit(seen(), labels(), sample_weight=weights())
+    return predictions(model, rows()) | losses(model)
+
+
+@golden("trained")
+def classifier_partial_fit() -> Arrays:
+    model = classifier(average=False)
+    for part in (slice(0, 160), slice(160, 320)):
+        model.partial_fit(seen()[part], labels()[part], classes=np.unique(labels()), sample_weight=weights()[part])
+    return predictions(model, rows())
+
+
+@golden("trained")
+def classifier_warm_start() -> Arrays:
+    model = classifier(warm_start=True, max_epochs=1).fit(seen(), labels())
+    first = predictions(model, rows())["probabilities"]
+    model.set_params(learning_rate=0.1, train_pool=False).fit(seen(), labels())
+    return predictions(model, rows()) | {"first": first}
+
+
+@golden("trained")
+def classifier_saved() -> Arrays:
+    model = classifier(max_epochs=1).fit(seen()[:160], labels()[:160])
+    with tempfile.TemporaryDirectory() as folder:
+        save_model(model, folder, precision="float32", training_state=True)
+        loaded = load_model(folder)
+        save_model(model, folder, precision="int8", training_state=False)
+        rounded = load_model(folder)
+    before = loaded.predict_proba(rows())
+    loaded.partial_fit(seen()[160:], labels()[160:])
+    return predictions(loaded, rows()) | {"before": before, "rounded": rounded.predict_proba(rows())}
+
+
+@golden("trained")
+def text_classifier_words() -> Arrays:
+    return predictions(text_classifier().fit(texts(), labels()), texts() + UNUSUAL)
+
+
+@golden("trained")
+def text_classifier_words_and_characters() -> Arrays:
+    model = text_classifier(features="words+characters").fit(texts(), labels())
+    return predictions(model, texts() + UNUSUAL)
+
+
+@golden("trained")
+def text_classifier_characters() -> Arrays:
+    model = text_classifier(features="characters", ngram_range=(1, 4), loss="hinge").fit(texts(), labels())
+    return predictions(model, texts() + UNUSUAL)
+
+
+@golden("trained")
+def text_classifier_augmented() -> Arrays:
+    model = AugmentedTextClassifier(text_classifier(max_epochs=1), distortion=0.1, n_copies=2, random_state=0)
+    return predictions(model.fit(texts(), labels()), texts() + UNUSUAL)

@@ -1,0 +1,210 @@
+"""Golden configurations of the language model: its output layers, its embeddings, and trainings taken up again."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from skorch.callbacks import Callback
+
+from sklearn_hashnlp import HsigmoidLanguageModel, load_model, save_model
+from sklearn_hashnlp.persistence import load_word_vectors
+from tests.golden._classifiers import losses
+from tests.golden._register import Arrays, golden, sentences
+
+LANGUAGE_MODEL: dict[str, Any] = {
+    "order": 4,
+    "embedding_dim": 12,
+    "hidden_size": 24,
+    "output": "hsigmoid",
+    "tree": "huffman",
+    "direct_connections": False,
+    "n_direct": 2**14,
+    "activation": "tanh",
+    "dropout": 0.25,
+    "embedding_dropout": 0.0,
+    "init": "default",
+    "embedding": "table",
+    "n_embeddings": 2**14,
+    "n_buckets": 2**12,
+    "n_projections": 10,
+    "n_bits": 8,
+    "vocabulary": None,
+    "max_vocabulary": None,
+    "min_count": 2,
+    "padding": "full",
+    "optimizer": "adagrad",
+    "learning_rate": 0.3,
+    "bias_learning_rate": 1.0,
+    "direct_learning_rate": 1.0,
+    "learning_rate_schedule": "linear",
+    "lr_plateau": None,
+    "max_epochs": 2,
+    "max_time": None,
+    "batch_size": 128,
+    "shuffle": True,
+    "early_stopping": False,
+    "validation_fraction": 0.1,
+    "n_iter_no_change": 2,
+    "log_every": None,
+    "checkpoint_dir": None,
+    "keep": "best",
+    "resume": False,
+    "warm_start": False,
+    "device": "cpu",
+    "callbacks": None,
+    "random_state": 0,
+    "verbose": 0,
+}
+CONTEXTS = ["", "return the", "return true if the", "set the", "a word that nobody knows", "this class"]
+
+
+def language_model(**settings: Any) -> HsigmoidLanguageModel:
+    """Return a small language model, all settings spelled out."""
+    return HsigmoidLanguageModel(**LANGUAGE_MODEL | settings)
+
+
+def _train() -> list[str]:
+    return sentences()[:280]
+
+
+def _test() -> list[str]:
+    return sentences()[280:]
+
+
+def _predictions(model: HsigmoidLanguageModel) -> Arrays:
+    return {
+        "scores": model.score_samples(_test()),
+        "probabilities": model.predict_proba(CONTEXTS),
+        "vectors": model.embeddings_,
+        "words": model.predict(CONTEXTS),
+    } | losses(model)
+
+
+def _fitted(**settings: Any) -> Arrays:
+    return _predictions(language_model(**settings).fit(_train()))
+
+
+@golden("trained")
+def language_model_hsigmoid() -> Arrays:
+    model = language_model().fit(_train())
+    near = model.most_similar("the", n=5) + model.analogy("the", "a", "is", n=5)
+    best = [entry for row in model.predict_topk(CONTEXTS, k=3) for entry in row]
+    sampled = model.sample(3, random_state=0, start="the", max_length=10)
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_word2vec(Path(folder, "vectors.txt"), binary=False)
+        vectors = load_word_vectors(Path(folder, "vectors.txt"), binary=False)[1]
+    return _predictions(model) | {
+        "cosines": np.array([cosine for _, cosine in near]),
+        "best_probabilities": np.array([probability for _, probability in best]),
+        "written_vectors": np.asarray(vectors),
+        "near_words": np.array([word for word, _ in near]),
+        "best_words": np.array([word for word, _ in best]),
+        "sampled": np.array([word for sentence in sampled for word in sentence]),
+        "greedy": model.predict(CONTEXTS, search="greedy"),
+        "vocabulary": np.array(list(model.vocabulary_)),
+        "learned_tree": model.learned_tree(_train()).depths,
+    }
+
+
+@golden("trained")
+def language_model_two_level_tree() -> Arrays:
+    return _fitted(tree="two_level", shuffle=False, max_vocabulary=200, dropout=0.0)
+
+
+@golden("trained")
+def language_model_cluster_tree() -> Arrays:
+    return _fitted(tree="cluster", direct_connections=True)
+
+
+@golden("trained")
+def language_model_hashed_direct_connections() -> Arrays:
+    return _fitted(direct_connections="hashed", direct_learning_rate=2.0, embedding_dropout=0.1)
+
+
+@golden("trained")
+def language_model_softmax() -> Arrays:
+    return _fitted(output="softmax", learning_rate_schedule="constant")
+
+
+@golden("trained")
+def language_model_adaptive() -> Arrays:
+    return _fitted(output="adaptive", optimizer="adam", learning_rate=0.005)
+
+
+@golden("trained")
+def language_model_hash_embedding() -> Arrays:
+    return _fitted(embedding="hash", optimizer="adam", learning_rate=0.005, activation="sigmoid", init="uniform")
+
+
+@golden("trained")
+def language_model_sgnn_embedding() -> Arrays:
+    return _fitted(embedding="sgnn", optimizer="adam", learning_rate=0.002)
+
+
+@golden("trained")
+def language_model_reference() -> Arrays:
+    arrays = _fitted(padding="reference", tree="complete", init="reference", order=3)
+    return arrays | {"scores": np.nan_to_num(arrays["scores"], nan=1.0)}
+
+
+@golden("trained")
+def language_model_early_stopping() -> Arrays:
+    settings: dict[str, Any] = {"early_stopping": True, "n_iter_no_change": 1, "lr_plateau": (1, 0.5), "max_epochs": 4}
+    held_out = _fitted(**settings, learning_rate_schedule="constant")
+    model = language_model(**settings, log_every=4).fit(_train(), X_valid=_test())
+    return held_out | {f"given_{name}": array for name, array in _predictions(model).items()}
+
+
+@golden("trained")
+def language_model_partial_fit_saved() -> Arrays:
+    model = language_model().partial_fit(_train()[:140])
+    first = model.score_samples(_test())
+    with tempfile.TemporaryDirectory() as folder:
+        save_model(model, folder, precision="float32", training_state=True)
+        loaded = load_model(folder)
+    return _predictions(loaded.partial_fit(_train()[140:])) | {"first": first}
+
+
+class InterruptionError(Exception):
+    """Stands for whatever ends a training in its midst."""
+
+
+class StopAfter(Callback):  # type: ignore[misc]  # skorch has no types
+    """Raise after a number of steps."""
+
+    def __init__(self, n_steps: int) -> None:
+        self.n_steps = n_steps
+
+    def on_batch_end(self, net: Any, **kwargs: Any) -> None:
+        self.n_steps -= 1
+        if self.n_steps == 0:
+            raise InterruptionError
+
+
+@golden("trained")
+def language_model_resumed() -> Arrays:
+    with tempfile.TemporaryDirectory() as folder:
+        settings: dict[str, Any] = {"checkpoint_dir": folder, "max_epochs": 2}
+        with suppress(InterruptionError):
+            language_model(**settings, callbacks=[StopAfter(30)]).fit(_train())
+        n_passes = sum(1 for path in Path(folder).iterdir() if path.is_dir() and not path.name.startswith("."))
+        resumed = _predictions(language_model(**settings, resume=True).fit(_train()))
+    return resumed | {"n_passes": np.array([n_passes])}
+
+
+@golden("trained")
+def language_model_more_epochs() -> Arrays:
+    with tempfile.TemporaryDirectory() as folder:
+        settings: dict[str, Any] = {"checkpoint_dir": folder, "learning_rate_schedule": "constant", "keep": "last"}
+        first = language_model(**settings, max_epochs=1).fit(_train()).score_samples(_test())
+        return _predictions(language_model(**settings, max_epochs=2, resume=True).fit(_train())) | {"first": first}
+
+
+@golden("trained")
+def language_model_warm_start() -> Arrays:
+    model = language_model(warm_start=True, max_epochs=1).fit(_train())
+    return _predictions(model.set_params(learning_rate=0.1).fit(_train()))

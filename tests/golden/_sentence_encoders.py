@@ -1,0 +1,139 @@
+"""Golden configurations of the sentence encoder: without layers, with a Transformer, and taken up again."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from sklearn_hashnlp import SGNNSentenceEncoder, load_model, save_model
+from tests.golden._classifiers import losses
+from tests.golden._language_models import InterruptionError, StopAfter
+from tests.golden._register import UNUSUAL, Arrays, golden, n_jobs, texts
+
+SENTENCE_ENCODER: dict[str, Any] = {
+    "n_projections": 20,
+    "n_bits": 10,
+    "ngram_range": (2, 5),
+    "spelling_width": 48,
+    "context_share": 0.1,
+    "n_common": 4,
+    "width": 32,
+    "n_layers": 0,
+    "n_heads": 4,
+    "feedforward_size": 48,
+    "pooling": "weighted",
+    "pooling_width": None,
+    "depths": 1,
+    "positions": True,
+    "n_tables": 4,
+    "table_bits": 8,
+    "dropout": 0.0,
+    "start": "identity",
+    "word_steps": 3,
+    "loss": "infonce",
+    "temperature": 0.05,
+    "sentence_weight": 1.0,
+    "word_weight": 0.0,
+    "masked_weight": 0.0,
+    "sentence_splitter": None,
+    "max_sentences": 8,
+    "max_words": 256,
+    "max_epochs": 1,
+    "max_time": None,
+    "batch_size": 64,
+    "learning_rate": 0.001,
+    "monitor": None,
+    "log_every": None,
+    "checkpoint_dir": None,
+    "checkpoint_every": 240.0,
+    "resume": False,
+    "device": "cpu",
+    "callbacks": None,
+    "random_state": 0,
+    "verbose": 0,
+}
+TRANSFORMER: dict[str, Any] = {
+    "context_share": 1.0,
+    "n_layers": 2,
+    "pooling": "max",
+    "n_tables": 0,
+    "start": "random",
+    "loss": "bxent",
+    "learning_rate": 0.0005,
+}
+
+
+def encoder(**settings: Any) -> SGNNSentenceEncoder:
+    """Return a small encoder, all settings spelled out."""
+    return SGNNSentenceEncoder(**SENTENCE_ENCODER | settings, n_jobs=n_jobs())
+
+
+def _vectors(model: SGNNSentenceEncoder) -> Arrays:
+    return {"vectors": model.transform(texts()[::4] + UNUSUAL)} | losses(model)
+
+
+def _fitted(**settings: Any) -> Arrays:
+    return _vectors(encoder(**settings).fit(texts()))
+
+
+@golden("trained")
+def sentence_encoder() -> Arrays:
+    model = encoder().fit(texts())
+    indices, cosines = model.most_similar(UNUSUAL[-4:-1], texts()[:100], k=3)
+    with tempfile.TemporaryDirectory() as folder:
+        save_model(model, folder, precision="float32", training_state=False)
+        loaded = load_model(folder).transform(texts()[:5])
+    similarity = model.similarity(texts()[:20], texts()[20:40])
+    return _vectors(model) | {"similarity": similarity, "cosines": cosines, "loaded": loaded, "indices": indices}
+
+
+@golden("trained")
+def sentence_encoder_words_alone() -> Arrays:
+    model = encoder(max_epochs=0, context_share=0.5).fit(texts())
+    return {"vectors": model.transform(texts()[::4] + UNUSUAL)}
+
+
+@golden("trained")
+def sentence_encoder_transformer() -> Arrays:
+    return _fitted(**TRANSFORMER)
+
+
+@golden("trained")
+def sentence_encoder_heads() -> Arrays:
+    return _fitted(
+        n_layers=1,
+        pooling="attention",
+        pooling_width=40,
+        dropout=0.1,
+        loss="vmf",
+        sentence_weight=(0.2, 1.0),
+        word_weight=(1.0, 0.0),
+        masked_weight=0.5,
+        learning_rate=0.0005,
+    )
+
+
+@golden("trained")
+def sentence_encoder_two_depths() -> Arrays:
+    return _fitted(n_layers=2, depths=2, positions=False, pooling="mean", loss="proximity", learning_rate=0.0005)
+
+
+@golden("trained")
+def sentence_encoder_partial_fit() -> Arrays:
+    model = encoder().partial_fit(texts()[:160])
+    first = model.transform(texts()[:10])
+    return _vectors(model.partial_fit(texts()[160:])) | {"first": first}
+
+
+@golden("trained")
+def sentence_encoder_resumed() -> Arrays:
+    with tempfile.TemporaryDirectory() as folder:
+        settings: dict[str, Any] = TRANSFORMER | {"checkpoint_dir": folder, "max_epochs": 2, "n_layers": 1}
+        with suppress(InterruptionError):
+            encoder(**settings, callbacks=[StopAfter(12)]).fit(texts())
+        n_epochs = len(load_model(folder).history_)
+        resumed = _vectors(encoder(**settings, resume=True).fit(texts()))
+    return resumed | {"n_epochs": np.array([n_epochs])}
