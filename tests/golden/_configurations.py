@@ -12,7 +12,8 @@ from tests.golden._register import CONFIGURATIONS, Arrays
 
 # Importing a module enters its configurations.
 MODULES = (_features, _classifiers, _networks, _language_models, _sentence_encoders)
-NAMES = {kind: [name for name, entry in CONFIGURATIONS.items() if entry.kind == kind] for kind in ("exact", "trained")}
+KINDS = ("exact", "trained", "local")
+NAMES = {kind: [name for name, entry in CONFIGURATIONS.items() if entry.kind == kind] for kind in KINDS}
 
 
 @cache

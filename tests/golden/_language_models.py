@@ -115,9 +115,14 @@ def language_model_two_level_tree() -> Arrays:
     return _fitted(tree="two_level", shuffle=False, max_vocabulary=200, dropout=0.0)
 
 
-@golden("trained")
+@golden("local")
 def language_model_cluster_tree() -> Arrays:
-    return _fitted(tree="cluster", direct_connections=True)
+    return _fitted(tree="cluster")
+
+
+@golden("trained")
+def language_model_direct_connections() -> Arrays:
+    return _fitted(direct_connections=True, learning_rate=0.05)
 
 
 @golden("trained")
@@ -190,7 +195,7 @@ def language_model_resumed() -> Arrays:
     with tempfile.TemporaryDirectory() as folder:
         settings: dict[str, Any] = {"checkpoint_dir": folder, "max_epochs": 2}
         with suppress(InterruptionError):
-            language_model(**settings, callbacks=[StopAfter(30)]).fit(_train())
+            language_model(**settings, callbacks=[StopAfter(45)]).fit(_train())
         n_passes = sum(1 for path in Path(folder).iterdir() if path.is_dir() and not path.name.startswith("."))
         resumed = _predictions(language_model(**settings, resume=True).fit(_train()))
     return resumed | {"n_passes": np.array([n_passes])}

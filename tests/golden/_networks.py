@@ -85,7 +85,7 @@ def network_hidden_layers() -> Arrays:
 
 @golden("trained")
 def network_packed() -> Arrays:
-    return _fitted("packed", packed=True, class_weight="balanced", loss="ova")
+    return _fitted("packed", packed=True, class_weight="balanced", loss="ova", learning_rate=0.01)
 
 
 @golden("trained")
@@ -102,7 +102,7 @@ def network_several_labels() -> Arrays:
 @golden("trained")
 def network_partial_fit_saved() -> Arrays:
     X, y = bits("binary")[: len(texts())], labels()
-    model = network().partial_fit(X[:160], y[:160], classes=np.unique(y))
+    model = network(learning_rate=0.01).partial_fit(X[:160], y[:160], classes=np.unique(y))
     with tempfile.TemporaryDirectory() as folder:
         save_model(model, folder, precision="float32", training_state=True)
         loaded = load_model(folder)

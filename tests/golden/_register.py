@@ -20,21 +20,25 @@ Arrays: TypeAlias = dict[str, Any]
 """Name -> array or CSR matrix."""
 
 
+Kind: TypeAlias = Literal["exact", "trained", "local"]
+
+
 class Configuration(NamedTuple):
     """A function that computes arrays, and how the stored ones are compared with them.
 
     ``"exact"``: integers and sums in a fixed order, equal in every bit on every machine. ``"trained"``: floating-point
-    training, equal in every bit on one machine, and within a tolerance on others.
+    training, equal in every bit on one machine, and within a tolerance on others. ``"local"``: training that makes
+    much of the last bits, as Adam does of gradients near zero; nothing is stored, only commits are compared.
     """
 
-    kind: Literal["exact", "trained"]
+    kind: Kind
     compute: Callable[[], Arrays]
 
 
 CONFIGURATIONS: dict[str, Configuration] = {}
 
 
-def golden(kind: Literal["exact", "trained"]) -> Callable[[Callable[[], Arrays]], Callable[[], Arrays]]:
+def golden(kind: Kind) -> Callable[[Callable[[], Arrays]], Callable[[], Arrays]]:
     """Enter a function into the register under its own name."""
 
     def enter(compute: Callable[[], Arrays]) -> Callable[[], Arrays]:

@@ -62,7 +62,7 @@ TRANSFORMER: dict[str, Any] = {
     "n_tables": 0,
     "start": "random",
     "loss": "bxent",
-    "learning_rate": 0.0005,
+    "learning_rate": 0.0002,
 }
 
 
@@ -92,13 +92,13 @@ def sentence_encoder() -> Arrays:
 
 @golden("trained")
 def sentence_encoder_words_alone() -> Arrays:
-    model = encoder(max_epochs=0, context_share=0.5).fit(texts())
+    model = encoder(max_epochs=0, context_share=0.3, word_steps=1).fit(texts())
     return {"vectors": model.transform(texts()[::4] + UNUSUAL)}
 
 
 @golden("trained")
 def sentence_encoder_transformer() -> Arrays:
-    return _fitted(**TRANSFORMER)
+    return _vectors(encoder(**TRANSFORMER).fit(texts()[:120]))
 
 
 @golden("trained")
@@ -133,7 +133,7 @@ def sentence_encoder_resumed() -> Arrays:
     with tempfile.TemporaryDirectory() as folder:
         settings: dict[str, Any] = TRANSFORMER | {"checkpoint_dir": folder, "max_epochs": 2, "n_layers": 1}
         with suppress(InterruptionError):
-            encoder(**settings, callbacks=[StopAfter(12)]).fit(texts())
+            encoder(**settings, callbacks=[StopAfter(8)]).fit(texts()[:80])
         n_epochs = len(load_model(folder).history_)
-        resumed = _vectors(encoder(**settings, resume=True).fit(texts()))
+        resumed = _vectors(encoder(**settings, resume=True).fit(texts()[:80]))
     return resumed | {"n_epochs": np.array([n_epochs])}
