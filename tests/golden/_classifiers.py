@@ -203,7 +203,12 @@ HIDDEN_LAYERS: dict[str, Any] = {
 
 
 @golden("trained")
-def classifier_hidden_layers() -> Arrays:
+def classifier_hidden_layer() -> Arrays:
+    return _fitted(hidden_layer_sizes=(16,), optimizer="adagrad", learning_rate=0.01, max_epochs=1, average=False)
+
+
+@golden("local")
+def classifier_hidden_layers_early_stopping() -> Arrays:
     return _fitted(**HIDDEN_LAYERS, optimizer="adagrad", learning_rate=0.03, max_epochs=3)
 
 
