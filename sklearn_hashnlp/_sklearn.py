@@ -31,16 +31,5 @@ __all__ = [
 
 
 def in_configured_sparse_interface(X: Any) -> Any:
-    """Give a sparse matrix the kind, matrix or array, that ``sklearn.set_config`` asks for.
-
-    Parameters
-    ----------
-    X : sparse matrix
-        What a transformer is about to return.
-
-    Returns
-    -------
-    sparse matrix or sparse array
-        The same values.
-    """
+    """Return a sparse matrix the kind, matrix or array, that ``sklearn.set_config`` asks for."""
     return _align_api_if_sparse(X)

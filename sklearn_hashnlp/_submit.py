@@ -11,31 +11,7 @@ Result = TypeVar("Result")
 
 
 def submit(pool: ThreadPoolExecutor, work: Callable[..., Result], *arguments: Any) -> Future[Result]:
-    """Let a pool do some work, or do it here and now where the pool takes none.
-
-    Python's pools refuse work as soon as the main thread has ended, though other threads may serve on, and where the
-    system gives no further thread.
-
-    Parameters
-    ----------
-    pool : ThreadPoolExecutor
-        Who is to do it.
-    work : callable
-        What to do.
-    *arguments : object
-        For it.
-
-    Returns
-    -------
-    concurrent.futures.Future
-        Its ``result()`` waits for the end, and raises what the work raised.
-
-    Examples
-    --------
-    >>> with ThreadPoolExecutor(1) as pool:
-    ...     submit(pool, max, 3, 5).result()
-    5
-    """
+    """Let a pool do some work, or do it here and now where the pool takes none."""
     future: Future[Result] = Future()
     first = Lock()
 

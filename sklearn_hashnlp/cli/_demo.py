@@ -150,18 +150,7 @@ def demo(
 
 
 def make_linear_model(*, characters: bool) -> Any:
-    """Make what most people would have used.
-
-    Parameters
-    ----------
-    characters : bool
-        Whether n-grams of 2 to 5 characters within words are counted beside words and pairs of words.
-
-    Returns
-    -------
-    sklearn.pipeline.Pipeline
-        TF-IDF and a linear support vector machine.
-    """
+    """Make what most people would have used."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import make_pipeline, make_union
     from sklearn.svm import LinearSVC
@@ -175,7 +164,7 @@ def make_linear_model(*, characters: bool) -> Any:
 def _learning_curves(
     screen: Screen, models: dict[str, tuple[Any, float]], texts: Any, labels: Any, test_texts: Any, test_labels: Any
 ) -> dict[str, list[tuple[int, float]]]:
-    """Measure each model after learning from fewer texts, too; with all of them it was measured before."""
+    """Compute each model after learning from fewer texts, too; with all of them it was measured before."""
     from sklearn.base import clone
     from sklearn.model_selection import train_test_split
 

@@ -9,74 +9,30 @@ from skorch.callbacks import Callback
 
 
 class EpochProgress(Callback):  # type: ignore[misc]  # skorch has no types
-    """Moves a progress bar with every batch and tells a line with every epoch.
-
-    Parameters
-    ----------
-    tell : callable
-        Takes the line.
-    move : callable
-        Takes the number of rows seen and the number of all rows of all epochs.
-    """
+    """Moves a progress bar with every batch and tells a line with every epoch."""
 
     def __init__(self, tell: Callable[[str], None], move: Callable[[int, int], None]) -> None:
         self.tell = tell
         self.move = move
 
     def initialize(self) -> EpochProgress:
-        """Begin a new training.
-
-        Returns
-        -------
-        EpochProgress
-            This callback.
-        """
+        """Begin a new training."""
         self.seen_ = 0
         self.total_ = 0
         return self
 
     def on_epoch_begin(self, net: Any, dataset_train: Any = None, **kwargs: Any) -> None:
-        """Learn how many rows there are.
-
-        Parameters
-        ----------
-        net : skorch.NeuralNet
-            The net in training.
-        dataset_train : sized
-            Its rows.
-        **kwargs : dict
-            What else skorch tells.
-        """
+        """Learn how many rows there are."""
         self.total_ = len(dataset_train) * net.max_epochs
 
     def on_batch_end(self, net: Any, batch: Any = None, training: bool | None = None, **kwargs: Any) -> None:
-        """Move the bar.
-
-        Parameters
-        ----------
-        net : skorch.NeuralNet
-            The net in training.
-        batch : tuple
-            Rows and targets.
-        training : bool
-            Whether the batch was learned from, and not only measured.
-        **kwargs : dict
-            What else skorch tells.
-        """
+        """Move the bar."""
         if training:
             self.seen_ += len(batch[1])
             self.move(self.seen_, self.total_)
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Tell how the epoch went.
-
-        Parameters
-        ----------
-        net : skorch.NeuralNet
-            The net in training.
-        **kwargs : dict
-            What else skorch tells.
-        """
+        """Return how the epoch went."""
         epoch = net.history[-1]
         parts = [f"Epoch {epoch['epoch']}/{net.max_epochs}", f"training loss {epoch['train_loss']:.4f}"]
         if "valid_loss" in epoch:

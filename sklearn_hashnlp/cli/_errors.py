@@ -28,18 +28,7 @@ _EXPECTED = (OSError, ValueError, ImportError, MemoryError, RuntimeError)
 
 
 def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command report errors as one line on stderr, and give it the option ``--debug``.
-
-    Parameters
-    ----------
-    command : callable
-        The function behind a command.
-
-    Returns
-    -------
-    callable
-        A function for typer with one parameter more, which ends by ``typer.Exit`` where the command raised.
-    """
+    """Let a command report errors as one line on stderr, and give it the option ``--debug``."""
 
     @functools.wraps(command)
     def reported(*, debug: bool, **arguments: Any) -> None:
@@ -71,20 +60,7 @@ def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def noticing_interrupts() -> Iterator[None]:
-    """Raise ``KeyboardInterrupt`` at the end if Ctrl-C came and the code inside took it for a normal end.
-
-    skorch ends a training early on Ctrl-C and keeps what was learned, which suits a notebook. At the command line
-    the user wants out, and no half-trained model in the place of a good one.
-
-    Yields
-    ------
-    None
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If Ctrl-C was pressed inside.
-    """
+    """Raise ``KeyboardInterrupt`` at the end if Ctrl-C came and the code inside took it for a normal end."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread gets signals
         return
@@ -105,23 +81,7 @@ def noticing_interrupts() -> Iterator[None]:
 
 
 def one_line(error: Exception) -> str:
-    r"""Write an error as one line for the user.
-
-    Parameters
-    ----------
-    error : Exception
-        What was raised.
-
-    Returns
-    -------
-    str
-        Its message; one that nobody expects says so and how to see where it arose.
-
-    Examples
-    --------
-    >>> one_line(ValueError("The device\n must be there."))
-    'The device must be there.'
-    """
+    """Write an error as one line for the user."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         message = f"{error.filename}: {error.strerror}"
     elif isinstance(error, MemoryError):

@@ -47,7 +47,7 @@ def evaluate(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure a model; the parameters are the command's options."""
+    """Compute a model; the parameters are the command's options."""
     screen = Screen(as_json=as_json, quiet=quiet)
     from sklearn_hashnlp.cli._work import load_classifier, predict_proba, read_labelled
 
@@ -70,19 +70,7 @@ def evaluate(
 
 
 def measure(true: Any, found: Any) -> dict[str, Any]:
-    """Compute everything that ``hashnlp test`` reports.
-
-    Parameters
-    ----------
-    true, found : ndarray of shape (n_texts,), dtype str
-        The labels that the texts have, and those that they were given.
-
-    Returns
-    -------
-    dict
-        ``accuracy``, ``n_texts``, ``macro_f1``, ``labels`` (for each its ``precision``, ``recall``, ``f1`` and
-        ``support``) and ``confusion_matrix`` (``labels``, and ``counts`` with a row for each true label).
-    """
+    """Compute everything that ``hashnlp test`` reports."""
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
     names = sorted(set(true.tolist()) | set(found.tolist()))
@@ -102,15 +90,7 @@ def measure(true: Any, found: Any) -> dict[str, Any]:
 
 
 def show_report(screen: Screen, report: dict[str, Any]) -> None:
-    """Print a report as tables.
-
-    Parameters
-    ----------
-    screen : Screen
-        Where to print.
-    report : dict
-        What :func:`measure` returned.
-    """
+    """Print a report as tables."""
     screen.show(f"Accuracy {report['accuracy']:.4f} on {report['n_texts']:,} texts\n", style="bold")
     table = Table("label", box=None, pad_edge=False)
     for heading in ("precision", "recall", "F1", "texts"):

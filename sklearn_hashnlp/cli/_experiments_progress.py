@@ -18,25 +18,10 @@ from sklearn_hashnlp.experiments._run_all import Listener
 
 
 class TimeLeft(ProgressColumn):
-    """The time left, by all the time that a task has taken: a step of an experiment may take an hour.
-
-    Of the fields of a task ``before`` says how much was done before it started, and ``at`` after how many seconds it
-    moved last; from then on the time runs down.
-    """
+    """The time left, by all the time that a task has taken: a step of an experiment may take an hour."""
 
     def render(self, task: Task) -> Text:
-        """Write hours, minutes and seconds.
-
-        Parameters
-        ----------
-        task : Task
-            What is shown.
-
-        Returns
-        -------
-        Text
-            The time left.
-        """
+        """Write hours, minutes and seconds."""
         moved_at = task.fields["at"]
         left = seconds_left(moved_at, task.fields["before"], task.completed, task.total or 0.0)
         if left is None:
@@ -45,17 +30,7 @@ class TimeLeft(ProgressColumn):
 
 
 class RunsOnScreen(Listener):
-    """Show runs as they are carried out.
-
-    Parameters
-    ----------
-    screen : Screen
-        Where to write.
-    progress : Progress
-        The display, with a ``TimeLeft``.
-    n_runs : int
-        How many runs there are.
-    """
+    """Show runs as they are carried out."""
 
     def __init__(self, screen: Screen, progress: Progress, n_runs: int) -> None:
         self._screen = screen
@@ -144,46 +119,10 @@ class RunsOnScreen(Listener):
 
 
 def seconds_left(elapsed: float, before: float, done: float, total: float) -> float | None:
-    """Estimate how long the rest takes.
-
-    Parameters
-    ----------
-    elapsed : float
-        Seconds so far.
-    before : float
-        What was done before these seconds.
-    done, total : float
-        What is done now, and what there is in all.
-
-    Returns
-    -------
-    float or None
-        Seconds; None if nothing was done yet.
-
-    Examples
-    --------
-    >>> seconds_left(60, 2, 5, 10)
-    100.0
-    """
+    """Estimate how long the rest takes."""
     return elapsed * (total - done) / (done - before) if done > before else None
 
 
 def duration(seconds: float) -> str:
-    """Write a time as hours, minutes and seconds.
-
-    Parameters
-    ----------
-    seconds : float
-        The time.
-
-    Returns
-    -------
-    str
-        With whole seconds.
-
-    Examples
-    --------
-    >>> duration(3725.4)
-    '1:02:05'
-    """
+    """Write a time as hours, minutes and seconds."""
     return str(timedelta(seconds=round(seconds)))

@@ -76,15 +76,7 @@ def report_experiments(
 
 
 def show_tables(screen: Screen, results: Sequence[dict[str, Any]]) -> None:
-    """Print the tables of results, for people.
-
-    Parameters
-    ----------
-    screen : Screen
-        Where to.
-    results : sequence of dict
-        Of any experiments.
-    """
+    """Print the tables of results, for people."""
     from sklearn_hashnlp.experiments._report import make_tables
     from sklearn_hashnlp.experiments._table import as_text
 

@@ -111,7 +111,7 @@ def predict(
 
 
 def _windows(model: HsigmoidLanguageModel, line: str, *, every_word: bool) -> list[tuple[list[str], str]]:
-    """Give contexts and the words after them."""
+    """Return contexts and the words after them."""
     from sklearn_hashnlp.estimators._sentence_windows import sentence_windows
 
     words = line.split()

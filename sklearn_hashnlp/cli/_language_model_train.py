@@ -322,7 +322,7 @@ def _fit(screen: Screen, language_model: HsigmoidLanguageModel, data: Path, vali
 
 
 def _report(screen: Screen, language_model: HsigmoidLanguageModel, model: Path, seconds: float) -> None:
-    """Tell what came out."""
+    """Return what came out."""
     history = language_model.history_
     kept = history[-1] if history else {}
     if language_model.early_stopping:

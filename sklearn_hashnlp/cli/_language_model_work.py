@@ -11,20 +11,7 @@ if TYPE_CHECKING:
 
 
 def check_sentences(path: Path) -> None:
-    """Refuse a file without sentences, before torch is loaded and anything is trained.
-
-    Parameters
-    ----------
-    path : Path
-        The file; one that ends in .gz, .bz2, .xz or .zip is decompressed on the way. A pipe is left alone.
-
-    Raises
-    ------
-    OSError
-        If it cannot be opened.
-    ValueError
-        If it holds no sentence or cannot be read.
-    """
+    """Refuse a file without sentences, before torch is loaded and anything is trained."""
     from sklearn_hashnlp.datasets._lines import read_lines
 
     if path.is_dir():
@@ -36,43 +23,14 @@ def check_sentences(path: Path) -> None:
 
 
 def sentences_of(path: Path) -> Callable[[], Iterator[str]]:
-    """Make a reader of a file's sentences.
-
-    Parameters
-    ----------
-    path : Path
-        The file, as :func:`check_sentences` takes it.
-
-    Returns
-    -------
-    callable
-        Gives an iterator of the sentences; blank lines are none.
-    """
+    """Make a reader of a file's sentences."""
     from sklearn_hashnlp.datasets._lines import read_lines
 
     return lambda: (line for line in read_lines(path) if not line.isspace())
 
 
 def load_language_model(folder: Path) -> HsigmoidLanguageModel:
-    """Load a language model.
-
-    Parameters
-    ----------
-    folder : Path
-        Its folder, or that of a pass.
-
-    Returns
-    -------
-    HsigmoidLanguageModel
-        The model.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no model.
-    ValueError
-        If the model there is another, or a damaged one.
-    """
+    """Load a language model."""
     from sklearn_hashnlp import HsigmoidLanguageModel
     from sklearn_hashnlp.persistence import load_model
 
@@ -93,18 +51,7 @@ def load_language_model(folder: Path) -> HsigmoidLanguageModel:
 
 
 def check_without_passes(folder: Path) -> None:
-    """Refuse a checkpoint folder of an earlier training, before the sentences are read.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-
-    Raises
-    ------
-    FileExistsError
-        If it holds passes.
-    """
+    """Refuse a checkpoint folder of an earlier training, before the sentences are read."""
     passes = _passes_in(folder)
     if passes:
         raise FileExistsError(
@@ -123,20 +70,7 @@ def _passes_in(folder: Path) -> list[Path]:
 
 
 def check_known(model: HsigmoidLanguageModel, words: list[str]) -> None:
-    """Refuse words that a model has no vectors of.
-
-    Parameters
-    ----------
-    model : HsigmoidLanguageModel
-        The model.
-    words : list of str
-        The words.
-
-    Raises
-    ------
-    ValueError
-        If one is not known, with the most similar spellings among those that are.
-    """
+    """Refuse words that a model has no vectors of."""
     from difflib import get_close_matches
 
     if model.embedding != "table":  # every word has a vector

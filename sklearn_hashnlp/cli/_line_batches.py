@@ -18,18 +18,7 @@ _READ = 2**20
 
 
 def check_lines(file: Path | None) -> None:
-    """Refuse a file that cannot be read.
-
-    Parameters
-    ----------
-    file : Path or None
-        The file; None and ``-`` are the standard input. A pipe is no regular file and yet can be read.
-
-    Raises
-    ------
-    FileNotFoundError
-        If it does not exist or is a folder.
-    """
+    """Refuse a file that cannot be read."""
     if file is None or _is_stdin(file):
         return
     if os.path.isdir(file):  # noqa: PTH112 - pathlib's refuses a text that is too long for a name
@@ -44,29 +33,7 @@ def check_lines(file: Path | None) -> None:
 def line_batches(
     screen: Screen, file: Path | None, *, doing: str, what: str, size: int = BATCH
 ) -> Iterator[Iterator[list[str]]]:
-    """Read lines in batches: those of a file behind a progress bar, those of a pipe as soon as they have come.
-
-    Parameters
-    ----------
-    screen : Screen
-        Where the bar is shown.
-    file : Path or None
-        The file, as :func:`check_lines` takes it.
-    doing, what : str
-        What is done with the lines, for the bar, and what each holds, for who types them.
-    size : int, default=BATCH
-        Lines of a batch at most.
-
-    Yields
-    ------
-    iterator of list of str
-        The batches, the lines without their ends.
-
-    Raises
-    ------
-    ValueError
-        If a line is no UTF-8, after the lines before it.
-    """
+    """Read lines in batches: those of a file behind a progress bar, those of a pipe as soon as they have come."""
     # Beside answers on the same screen a bar would be in the way.
     with nullcontext() if _is_stdin(file) or sys.stdout.isatty() else screen.progress() as progress:
         if file is None or _is_stdin(file):
@@ -85,25 +52,7 @@ def _is_stdin(file: Path | None) -> bool:
 
 
 def batches_of_stream(stream: BinaryIO, size: int = BATCH) -> Iterator[list[str]]:
-    """Yield the lines that have come, as soon as they have: a pipe that is slow is answered line by line.
-
-    Parameters
-    ----------
-    stream : binary stream
-        UTF-8.
-    size : int, default=BATCH
-        Lines of a batch at most.
-
-    Yields
-    ------
-    list of str
-        The lines without their ends.
-
-    Raises
-    ------
-    ValueError
-        If a line is no UTF-8, after the lines before it.
-    """
+    """Yield the lines that have come, as soon as they have: a pipe that is slow is answered line by line."""
     rest: list[bytes] = []  # what has come of a line, joined once: adding each chunk to the last copies them all again
     number = 0
     read = stream.read1 if isinstance(stream, io.BufferedReader) else stream.read

@@ -18,26 +18,7 @@ def draw_picture(
     curves: Mapping[str, Sequence[tuple[int, float]]],
     title: str,
 ) -> None:
-    """Draw the confusion matrix and, beside it, learning curves.
-
-    Parameters
-    ----------
-    path : Path
-        The PNG file to write.
-    true, found : ndarray of shape (n_texts,), dtype str
-        The labels that the texts have, and those that they were given.
-    labels : list of str
-        All labels, in the order to draw them.
-    curves : mapping of str to sequence of (int, float)
-        For each model the numbers of training texts and the held-out accuracy reached with them.
-    title : str
-        What stands above.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    """
+    """Draw the confusion matrix and, beside it, learning curves."""
     # First: without matplotlib this tells how to install it.
     import sklearn_hashnlp.plotting  # noqa: F401 - imported for its error alone
 

@@ -14,17 +14,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColum
 
 
 class Screen:
-    """Prints results on stdout and everything else on stderr.
-
-    With JSON, stdout holds JSON only and results for people are not printed at all.
-
-    Parameters
-    ----------
-    as_json : bool
-        Whether results are for machines.
-    quiet : bool
-        Whether progress, hints and summaries are left out.
-    """
+    """Prints results on stdout and everything else on stderr."""
 
     def __init__(self, *, as_json: bool, quiet: bool) -> None:
         self.as_json = as_json
@@ -35,52 +25,19 @@ class Screen:
         self._results = Console(quiet=quiet or as_json, **plain)
 
     def note(self, text: str, *, style: str | None = None) -> None:
-        """Print a line about what is going on, on stderr.
-
-        Parameters
-        ----------
-        text : str
-            The line.
-        style : str, default=None
-            As rich writes it, such as ``"dim"``.
-        """
+        """Print a line about what is going on, on stderr."""
         self._notes.print(text, style=style)
 
     def show(self, *parts: RenderableType, style: str | None = None) -> None:
-        """Print a result for people on stdout.
-
-        Parameters
-        ----------
-        *parts : str or rich renderable
-            What to print.
-        style : str, default=None
-            As rich writes it.
-        """
+        """Print a result for people on stdout."""
         self._results.print(*parts, style=style)
 
     def put_json(self, value: Any) -> None:
-        """Print a result for machines: one line on stdout.
-
-        Parameters
-        ----------
-        value : object
-            Anything that JSON can hold.
-        """
+        """Print a result for machines: one line on stdout."""
         sys.stdout.write(f"{json.dumps(value)}\n")
 
     def progress(self, time_left: ProgressColumn | None = None) -> Progress:
-        """Make a progress display on stderr; without a terminal there or when quiet it shows nothing.
-
-        Parameters
-        ----------
-        time_left : ProgressColumn, default=None
-            The column that tells the time left. None is rich's, which goes by the last half minute.
-
-        Returns
-        -------
-        rich.progress.Progress
-            A context manager.
-        """
+        """Make a progress display on stderr; without a terminal there or when quiet it shows nothing."""
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -93,20 +50,7 @@ class Screen:
 
 
 def bar(progress: Progress, description: str) -> Callable[[int, int], None]:
-    """Add a bar and return the function that moves it.
-
-    Parameters
-    ----------
-    progress : rich.progress.Progress
-        The display.
-    description : str
-        What stands before the bar.
-
-    Returns
-    -------
-    callable
-        Takes what is done and what there is in all.
-    """
+    """Add a bar and return the function that moves it."""
     task = progress.add_task(description, total=None)
 
     def move(done: int, total: int) -> None:
@@ -116,13 +60,7 @@ def bar(progress: Progress, description: str) -> Callable[[int, int], None]:
 
 
 def command_name() -> str:
-    """Tell how the user called this command, for hints that can be pasted.
-
-    Returns
-    -------
-    str
-        ``"hashnlp"``, or the path by which it was called where it is not on the search path.
-    """
+    """Return how the user called this command, for hints that can be pasted."""
     called = sys.argv[0]
     if Path(called).stem != "hashnlp":
         return "hashnlp"

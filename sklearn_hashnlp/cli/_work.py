@@ -22,24 +22,7 @@ _ROWS_OF_A_PREDICTION = 2000
 
 
 def read_labelled(screen: Screen, path: Path, **options: Any) -> tuple[list[str], NDArray[np.str_]]:
-    """Read a labelled file behind a progress bar.
-
-    Parameters
-    ----------
-    screen : Screen
-        Where the bar is shown.
-    path : Path
-        The file.
-    **options : dict
-        Further parameters of :func:`~sklearn_hashnlp.datasets.load_labelled`.
-
-    Returns
-    -------
-    texts : list of str
-        The texts.
-    labels : ndarray of shape (n_texts,), dtype str
-        Their labels.
-    """
+    """Read a labelled file behind a progress bar."""
     from sklearn_hashnlp.datasets import load_labelled
 
     with screen.progress() as progress:
@@ -49,20 +32,7 @@ def read_labelled(screen: Screen, path: Path, **options: Any) -> tuple[list[str]
 
 
 def check_labels(labels: NDArray[np.str_], source: str) -> None:
-    """Refuse data from which nothing can be learned, before anything else is done.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_texts,)
-        The labels.
-    source : str
-        Where they come from.
-
-    Raises
-    ------
-    ValueError
-        If there is one label only.
-    """
+    """Refuse data from which nothing can be learned, before anything else is done."""
     different = set(labels.tolist())
     if len(different) < 2:
         raise ValueError(
@@ -71,18 +41,7 @@ def check_labels(labels: NDArray[np.str_], source: str) -> None:
 
 
 def check_device(device: str) -> None:
-    """Refuse a device that is not there, before a large file is read for it.
-
-    Parameters
-    ----------
-    device : {"cpu", "cuda", "auto"}
-        Where to train.
-
-    Raises
-    ------
-    typer.BadParameter
-        If there is no such device.
-    """
+    """Refuse a device that is not there, before a large file is read for it."""
     if device != "cuda":
         return
     import torch
@@ -95,26 +54,7 @@ def check_device(device: str) -> None:
 
 
 def make_pipeline(*, seed: int, device: str, n_jobs: int | None, epochs: int | None, features: str = "words") -> Any:
-    """Make the untrained model of ``hashnlp train``.
-
-    Parameters
-    ----------
-    seed : int
-        Of everything random.
-    device : {"cpu", "cuda", "auto"}
-        Where to train.
-    n_jobs : int or None
-        Threads of the vectorizer; None for the default.
-    epochs : int or None
-        Passes over the data; None for the default.
-    features : {"words", "words+characters", "characters"}, default="words"
-        Which n-grams.
-
-    Returns
-    -------
-    sklearn.pipeline.Pipeline
-        With the steps ``vectorizer`` and ``classifier``.
-    """
+    """Make the untrained model of ``hashnlp train``."""
     from sklearn_hashnlp.estimators import make_text_classifier
 
     given: dict[str, Any] = {"n_jobs": n_jobs, "max_epochs": epochs}
@@ -127,27 +67,7 @@ def make_pipeline(*, seed: int, device: str, n_jobs: int | None, epochs: int | N
 
 
 def train_pipeline(screen: Screen, pipeline: Any, texts: list[str], labels: NDArray[np.str_]) -> None:
-    """Fit a pipeline, showing how far it is.
-
-    The result is that of ``pipeline.fit(texts, labels)``: the transformers before the classifier are stateless, so
-    texts can be vectorised part by part.
-
-    Parameters
-    ----------
-    screen : Screen
-        Where progress is shown.
-    pipeline : sklearn.pipeline.Pipeline
-        Ends in a classifier with the parameter ``callbacks``.
-    texts : list of str
-        The texts.
-    labels : ndarray of shape (n_texts,)
-        Their labels.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If Ctrl-C was pressed.
-    """
+    """Fit a pipeline, showing how far it is."""
     from scipy.sparse import vstack
 
     from sklearn_hashnlp.cli._epoch_progress import EpochProgress
@@ -171,22 +91,7 @@ def train_pipeline(screen: Screen, pipeline: Any, texts: list[str], labels: NDAr
 
 
 def predict_proba(screen: Screen, model: Any, texts: list[str]) -> NDArray[np.float64]:
-    """Compute class probabilities behind a progress bar.
-
-    Parameters
-    ----------
-    screen : Screen
-        Where the bar is shown.
-    model : estimator
-        A fitted classifier of texts.
-    texts : list of str
-        At least one text.
-
-    Returns
-    -------
-    ndarray of shape (n_texts, n_classes)
-        The probabilities.
-    """
+    """Compute class probabilities behind a progress bar."""
     import numpy as np
 
     with screen.progress() as progress:
@@ -199,23 +104,7 @@ def predict_proba(screen: Screen, model: Any, texts: list[str]) -> NDArray[np.fl
 
 
 def load_classifier(folder: Path) -> Any:
-    """Load a model that can classify.
-
-    Parameters
-    ----------
-    folder : Path
-        Its folder.
-
-    Returns
-    -------
-    estimator
-        A fitted classifier of texts.
-
-    Raises
-    ------
-    ValueError
-        If the model in the folder is no classifier, or one that would take texts for names of files to open.
-    """
+    """Load a model that can classify."""
     from sklearn_hashnlp import HsigmoidLanguageModel
     from sklearn_hashnlp.persistence import load_model
 

@@ -91,7 +91,7 @@ def _folder_of(key: str, home: Path, download: bool) -> Path:
 
 
 def _named(labels: NDArray[np.str_], known: ZhangSet, folder: Path) -> NDArray[np.str_]:
-    """Give the classes their names; those of a file that names its own stay."""
+    """Return the classes their names; those of a file that names its own stay."""
     found, positions = np.unique(labels, return_inverse=True)
     names = []
     for label in found.tolist():

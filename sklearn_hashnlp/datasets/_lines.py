@@ -20,31 +20,7 @@ _LINES_BETWEEN_REPORTS = 1000
 
 
 def read_lines(path: Path, progress: Callable[[int, int], None] | None = None) -> Generator[str, None, None]:
-    r"""Yield the lines of a UTF-8 file, each with its line feed.
-
-    Lines end at ``\n`` alone, so that every editor's line numbers agree with the errors. A byte order mark at the
-    beginning is no part of the first line. NUL characters are ordinary characters.
-
-    Parameters
-    ----------
-    path : Path
-        The file; one that ends in .gz, .bz2, .xz or .zip is decompressed on the way.
-    progress : callable, default=None
-        Called now and then with the number of bytes read and the size of the file, both as stored on disk. Never
-        called for a pipe, which has neither.
-
-    Yields
-    ------
-    str
-        The next line.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be opened.
-    ValueError
-        If the file is damaged or a line is no UTF-8, naming the file and the line.
-    """
+    """Yield the lines of a UTF-8 file, each with its line feed."""
     with ExitStack() as stack:
         stored = stack.enter_context(path.open("rb"))
         if not stored.seekable():
@@ -66,18 +42,7 @@ def read_lines(path: Path, progress: Callable[[int, int], None] | None = None) -
 
 
 def name_inside(path: Path) -> str:
-    """Tell the name that the file has when it is decompressed: ``"a.csv"`` for ``a.csv.gz``.
-
-    Parameters
-    ----------
-    path : Path
-        The file. A zip archive is opened for the name of its only member.
-
-    Returns
-    -------
-    str
-        The name without a folder.
-    """
+    """Return the name that the file has when it is decompressed: ``"a.csv"`` for ``a.csv.gz``."""
     if path.suffix.lower() in {".gz", ".bz2", ".xz"}:
         return path.stem
     if path.suffix.lower() == ".zip":
@@ -87,7 +52,7 @@ def name_inside(path: Path) -> str:
 
 
 def decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
-    """Give the stream of a file's content, whose bytes may raise ``DAMAGED`` as they are read; zip: of its member."""
+    """Return the stream of a file's content, whose bytes may raise ``DAMAGED`` as they are read; zip: of its member."""
     suffix = path.suffix.lower()
     if suffix == ".gz":
         return cast(IO[bytes], gzip.GzipFile(fileobj=stored))

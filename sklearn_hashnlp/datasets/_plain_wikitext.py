@@ -63,25 +63,7 @@ _ANY_WORD = re.compile(r"\w")
 
 
 def plain_paragraphs(wikitext: str, hidden: Set[str]) -> list[str]:
-    """Give the paragraphs of running text in a page.
-
-    Parameters
-    ----------
-    wikitext : str
-        The page in MediaWiki's markup.
-    hidden : set of str
-        The names of namespaces, in small letters, whose links show no text of their own: pictures and categories.
-
-    Returns
-    -------
-    list of str
-        The paragraphs, each one line of words with single blanks between.
-
-    Raises
-    ------
-    ValueError
-        If the markup cannot be parsed.
-    """
+    """Return the paragraphs of running text in a page."""
     try:
         code = mwparserfromhell.parse(wikitext, skip_style_tags=True)
     except ParserError as error:

@@ -21,61 +21,20 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class RemoteFile(NamedTuple):
-    """A file on a server.
+    """A file on a server."""
 
-    Attributes
-    ----------
-    name : str
-        Its name on the disk.
-    address : str
-        Where it is; http or https.
-    sha256 : str or None
-        What is published as its SHA-256; None where nothing is. The first file that comes is trusted then: its own is
-        recorded beside it, as ``NAME.sha256``, and later ones are held to that.
-    n_bytes : int or None, default=None
-        Its length where that is known: not a byte more is taken from the server.
-    """
-
-    name: str
-    address: str
+    name: str  # its name on the disk
+    address: str  # where it is; http or https
+    # What is published as its SHA-256; None where nothing is. The first file that comes is trusted then: its own is
+    # recorded beside it, as ``NAME.sha256``, and later ones are held to that
     sha256: str | None
-    n_bytes: int | None = None
+    n_bytes: int | None = None  # its length where that is known: not a byte more is taken from the server
 
 
 def obtain(
     remote: RemoteFile, folder: Path, *, download: bool = True, progress: Callable[[int, int], None] | None = None
 ) -> Path:
-    """Give the path of a file that is in the folder, or download it there; checked by its SHA-256 in both cases.
-
-    It is downloaded under another name, which no reader knows, and gets its own when it is whole and checked: at that
-    moment, and not before, there is a file. Two processes may do so at once.
-
-    Parameters
-    ----------
-    remote : RemoteFile
-        The file.
-    folder : Path
-        Where it belongs; made where it does not exist.
-    download : bool, default=True
-        Whether a file that is not there is downloaded.
-    progress : callable, default=None
-        Called now and then with the number of bytes that are there and of all, the latter 0 where the server does not
-        tell.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the file is not there and shall not be downloaded.
-    ValueError
-        If the file is not the one that is expected, or the server leads to an address that is no web address.
-    OSError
-        If it cannot be downloaded or written. The messages of all three tell what to do.
-    """
+    """Return the path of a file that is in the folder, or download it there; checked by its SHA-256 in both cases."""
     path = folder / remote.name
     if path.exists():
         _check(_sha256_of(path), remote, folder, found=f"The file {path}", cure="Delete it.")

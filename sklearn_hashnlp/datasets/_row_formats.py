@@ -53,32 +53,7 @@ class Columns(NamedTuple):
 def delimited_rows(
     lines: Iterable[str], path: Path, columns: Columns, *, delimiter: str, quoted: bool
 ) -> Iterator[Row]:
-    """Read CSV or TSV whose first line names the columns.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        The lines of the file with their line feeds; a quoted field may run over several.
-    path : Path
-        The file, for the errors.
-    columns : Columns
-        Which columns to take.
-    delimiter : str
-        What stands between two fields.
-    quoted : bool
-        Whether quotes around a field are marks; else they are characters like any other.
-
-    Yields
-    ------
-    Row
-        The next row; blank lines are passed over.
-
-    Raises
-    ------
-    ValueError
-        For a missing column, a row with too few or too many fields, wrong quotes, a carriage return that stands
-        alone, or a label that is empty or cannot be one.
-    """
+    """Read CSV or TSV whose first line names the columns."""
     header: list[str] | None = None
     for start, fields in _records(lines, path, delimiter=delimiter, quoted=quoted):
         if header is None:
@@ -95,26 +70,7 @@ def delimited_rows(
 
 
 def numbered_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
-    """Read CSV without a header, as Zhang, Zhao and LeCun wrote it: a class number, then one or more columns of text.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        The lines of the file with their line feeds.
-    path : Path
-        The file, for the errors.
-
-    Yields
-    ------
-    Row
-        The next row, its columns of text joined by a blank; blank lines are passed over.
-
-    Raises
-    ------
-    ValueError
-        For a row without a text, with another number of fields than the first, or whose first is no number; for wrong
-        quotes or a carriage return that stands alone.
-    """
+    """Read CSV without a header, as Zhang, Zhao and LeCun wrote it: a class number, then columns of text."""
     n_fields = 0
     for start, fields in _records(lines, path, delimiter=",", quoted=True):
         n_fields = n_fields or len(fields)
@@ -132,38 +88,17 @@ def numbered_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
 
 
 def has_header(lines: Iterable[str], path: Path) -> bool:
-    """Tell whether the first row of a CSV file names its columns, rather than to begin with a class number."""
+    """Return whether the first row of a CSV file names its columns, rather than to begin with a class number."""
     return not any(is_class_number(fields[0]) for _, fields in islice(_records(lines, path, ",", True), 1))
 
 
 def is_class_number(field: str) -> bool:
-    """Tell whether a label is a class number of Zhang's: ``"1"``, ``"2"``, ..."""
+    """Return whether a label is a class number of Zhang's: ``"1"``, ``"2"``, ..."""
     return field.strip().isdecimal() and field.isascii()
 
 
 def json_rows(lines: Iterable[str], path: Path, columns: Columns) -> Iterator[Row]:
-    """Read JSON lines: one object a line, with a string text and a label that is a string, a number or a boolean.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        The lines of the file.
-    path : Path
-        The file, for the errors.
-    columns : Columns
-        Which keys to take.
-
-    Yields
-    ------
-    Row
-        The next row; blank lines are passed over.
-
-    Raises
-    ------
-    ValueError
-        For a line that is no JSON object, a missing key, a value of the wrong type, half a surrogate pair in the text
-        or the label, or a label that is empty or cannot be one.
-    """
+    """Read JSON lines: one object a line, with a string text and a label that is a string, a number or a boolean."""
     names: tuple[str, str] | None = None
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -197,28 +132,7 @@ def json_rows(lines: Iterable[str], path: Path, columns: Columns) -> Iterator[Ro
 
 
 def fasttext_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
-    """Read fastText's training format: ``__label__`` and the label, a blank, and the text.
-
-    Blanks are fastText's: a no-break space, for example, is part of a label or a word.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        The lines of the file.
-    path : Path
-        The file, for the errors.
-
-    Yields
-    ------
-    Row
-        The next row; blank lines are passed over.
-
-    Raises
-    ------
-    ValueError
-        For a line without a label at its beginning, or with a further label anywhere: fastText would learn that one,
-        too, and here it would stay in the text and give the answer away.
-    """
+    """Read fastText's training format: ``__label__`` and the label, a blank, and the text."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue

@@ -29,29 +29,7 @@ class TextSet(NamedTuple):
 
 
 def read_text_set(folder: str | os.PathLike[str]) -> TextSet:
-    r"""Read both parts of a set, each from a CSV file in one of two forms.
-
-    Either the first row names the columns, which :func:`load_labelled` then finds; or each row is what Zhang, Zhao and
-    LeCun (2015) wrote: a class number and one to three columns of text, which are joined by a blank. Texts are those
-    of the file: where the authors wrote a line feed as ``\n``, these two characters stay.
-
-    Parameters
-    ----------
-    folder : str or path-like
-        A folder with ``train.csv`` and ``test.csv``.
-
-    Returns
-    -------
-    TextSet
-        The texts and their labels, in the order of the files. Class numbers are strings, too.
-
-    Raises
-    ------
-    FileNotFoundError
-        If one of the files is not there.
-    ValueError
-        If a file is in neither form: the message names the file, the line, what was expected and what came.
-    """
+    """Read both parts of a set, each from a CSV file in one of two forms."""
     return TextSet(*read_part(folder, "train"), *read_part(folder, "test"))
 
 
@@ -72,28 +50,7 @@ def read_part(folder: str | os.PathLike[str], part: str) -> tuple[list[str], NDA
 
 
 def find_text_set(name: str, folder: str | os.PathLike[str] = "") -> Path:
-    """Find the folder of a set on the disk; nothing is downloaded.
-
-    Parameters
-    ----------
-    name : str
-        One of ``ag``, ``amazon``, ``amazon-polarity``, ``dbpedia``, ``sogou``, ``yahoo``, ``yelp``,
-        ``yelp-polarity``, whose folder may have any of the usual names, such as ``ag_news_csv`` or ``ag_news``; or the
-        name of a folder.
-    folder : str or path-like, default=""
-        Where to look. By default the folder that the environment variable ``HASHNLP_DATA`` names, then
-        ``~/sklearn_hashnlp_data``, where ``fetch_ag_news`` and the like put what they download.
-
-    Returns
-    -------
-    Path
-        A folder with ``train.csv`` and ``test.csv``.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none: the message tells where was looked and what to do.
-    """
+    """Find the folder of a set on the disk; nothing is downloaded."""
     places = [data_home(folder)] if folder else [data_home(), data_home(USUAL_FOLDER)]
     looked_at = list(dict.fromkeys(place / form for place in places for form in _names_of_folder(name)))
     for found in looked_at:
@@ -108,7 +65,7 @@ def find_text_set(name: str, folder: str | os.PathLike[str] = "") -> Path:
 
 
 def has_both_parts(folder: Path) -> bool:
-    """Tell whether a folder has ``train.csv`` and ``test.csv``."""
+    """Return whether a folder has ``train.csv`` and ``test.csv``."""
     return all((folder / f"{part}.csv").is_file() for part in PARTS)
 
 

@@ -16,25 +16,7 @@ _NEEDED = ("train.csv", "test.csv")
 
 
 def unpack_text_set(archive: Path, folder: Path) -> None:
-    """Take the files of a set out of its archive.
-
-    The folder appears when all of them are written, and not before. Only ordinary files of the four names that the
-    sets have are written, right into the folder, whatever folder they have in the archive.
-
-    Parameters
-    ----------
-    archive : Path
-        A tar archive, compressed or not, with ``train.csv`` and ``test.csv`` in it.
-    folder : Path
-        Where to write them; it must not be there.
-
-    Raises
-    ------
-    ValueError
-        If the archive is damaged or none, has not the two files, or has a member whose path leads out of it.
-    OSError
-        If the files cannot be written.
-    """
+    """Take the files of a set out of its archive."""
     with (
         written_in(folder.parent, folder.name),
         tempfile.TemporaryDirectory(prefix=f"{folder.name}.", suffix=".part", dir=folder.parent) as place,

@@ -24,41 +24,20 @@ _OF_REVIEWS_OF_YELP = "Yelp's terms for its dataset, for academic purposes: http
 
 
 class ZhangSet(NamedTuple):
-    """A set of the paper's.
+    """A set of the paper's."""
 
-    Attributes
-    ----------
-    title : str
-        What it is called.
-    archive : str
-        The name of its archive and of the folder in it, without ``_csv``.
-    classes : tuple of str
-        The classes; number i of the files is ``classes[i - 1]``.
-    n_train, n_test : int
-        How many texts there are to train with and to test with.
-    columns : str
-        The columns of the files after the class number.
-    escapes_line_feeds : bool
-        Whether a line feed stands in the files as a backslash and an ``n``. AG's News has backslashes where lines were
-        broken, whatever letter follows, so that a backslash and an ``n`` may begin a word there.
-    terms : str
-        What its authors say of its use.
-    n_bytes : int
-        The length of the archive.
-    sha256 : str
-        The SHA-256 of the archive, in hexadecimal.
-    """
-
-    title: str
-    archive: str
-    classes: tuple[str, ...]
+    title: str  # what it is called
+    archive: str  # the name of its archive and of the folder in it, without ``_csv``
+    classes: tuple[str, ...]  # the classes; number i of the files is ``classes[i - 1]``
     n_train: int
     n_test: int
-    columns: str
+    columns: str  # the columns of the files after the class number
+    # Whether a line feed stands in the files as a backslash and an ``n``. AG's News has backslashes where lines were
+    # broken, whatever letter follows, so that a backslash and an ``n`` may begin a word there
     escapes_line_feeds: bool
-    terms: str
-    n_bytes: int
-    sha256: str
+    terms: str  # what its authors say of its use
+    n_bytes: int  # the length of the archive
+    sha256: str  # the SHA-256 of the archive, in hexadecimal
 
     @property
     def address(self) -> str:

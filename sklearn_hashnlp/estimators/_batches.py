@@ -18,26 +18,7 @@ from sklearn_hashnlp.kernels._gather_rows import gather_rows
 
 
 class RaggedRows(LabelledRows):
-    """Rows of a CSR matrix with their targets, handed out many at a time.
-
-    Parameters
-    ----------
-    matrix : scipy.sparse CSR of shape (n_samples, n_features)
-        Canonical: sorted columns, no duplicates. Its arrays are kept, not copied.
-    targets : ndarray of shape (n_samples,), dtype int64, or (n_samples, n_classes), dtype float32, default=None
-        Class numbers, or 1 for each class that a row has and else 0; None is class number 0 everywhere.
-    row_weights : ndarray of shape (n_samples,), dtype float32, default=None
-        How much each row counts in the loss; None is one each.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy.sparse import csr_array
-    >>> rows = RaggedRows(csr_array([[0, 2.0, 1], [0, 0, 0], [3, 0, 0]]))
-    >>> batch, _ = rows.take(np.array([2, 0]))
-    >>> batch.ids.tolist(), batch.offsets.tolist(), batch.weights.tolist()
-    ([0, 1, 2], [0, 1, 3], [3.0, 2.0, 1.0])
-    """
+    """Rows of a CSR matrix with their targets, handed out many at a time."""
 
     def __init__(
         self, matrix: Any, targets: NDArray[Any] | None = None, row_weights: NDArray[np.float32] | None = None
@@ -53,18 +34,7 @@ class RaggedRows(LabelledRows):
         return len(self.indices)
 
     def select(self, rows: NDArray[np.int64]) -> RaggedRows:
-        """Make a set of some of the rows.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n_rows,), dtype int64
-            Which, in the order wanted.
-
-        Returns
-        -------
-        RaggedRows
-            Copies of them.
-        """
+        """Make a set of some of the rows."""
         part = RaggedRows.__new__(RaggedRows)
         part.indices, part.data, part.indptr = gather_rows(
             self.indices, self.data, self.indptr, rows, index_dtype=self.indices.dtype
@@ -80,26 +50,7 @@ class RaggedRows(LabelledRows):
         dropout: tuple[int, int] | None = None,
         generator: np.random.Generator | None = None,
     ) -> tuple[RaggedBatch, Tensor]:
-        """Gather rows.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n_rows,), dtype int64, or slice
-            Which, in the order wanted. Of a slice, which has a start and a stop and no step, nothing is copied that
-            has the right type.
-        dropout : (int, int), default=None
-            Keep of each row a random number of columns between these two, both included, drawn without replacement; a
-            row that has no more stays whole.
-        generator : numpy.random.Generator, default=None
-            For the dropout.
-
-        Returns
-        -------
-        batch : RaggedBatch
-            The rows.
-        targets : Tensor of shape (n_rows,), dtype int64, or (n_rows, n_classes), dtype float32
-            Their targets.
-        """
+        """Gather rows."""
         if isinstance(rows, slice):
             offsets = self.indptr[rows.start : rows.stop + 1].astype(np.int64)
             ids = self.indices[offsets[0] : offsets[-1]].astype(np.int64, copy=False)
@@ -129,30 +80,9 @@ def _draw(
 
 
 class RaggedBatches(RowBatches):
-    """Go through the rows of a :class:`RaggedRows` once, batch by batch.
+    """Go through the rows of a :class:`RaggedRows` once, batch by batch."""
 
-    Parameters
-    ----------
-    dataset : RaggedRows
-        The rows.
-    batch_size : int
-        Rows a batch.
-    shuffle : bool, default=False
-        Whether every pass has an order of its own.
-    most_values : int, default=None
-        A batch ends earlier where it would hold more values than these, though not before its first row. Batches that
-        end early do not move the others: a multiple of ``batch_size`` rows always ends a batch. Not with ``shuffle``.
-    dropout : (int, int), default=None
-        As in :meth:`RaggedRows.take`.
-    smallest : int, default=1
-        A last batch with fewer rows joins the one before: batch normalisation cannot train on a single row.
-    generator : numpy.random.Generator, default=None
-        For order and dropout.
-    device : torch.device or str, default="cpu"
-        Where the batches are to be. Elsewhere than on the CPU, all rows are copied there at the first pass.
-    """
-
-    dataset: RaggedRows
+    dataset: RaggedRows  # the rows
 
     def __init__(
         self,

@@ -20,24 +20,7 @@ FILE_NAME = "best_weights.safetensors"
 
 
 class RowJournal:
-    """What a table held, for the rows that were written since.
-
-    Parameters
-    ----------
-    table : Tensor of shape (n_rows, n_columns)
-        The table to watch.
-
-    Examples
-    --------
-    >>> import torch
-    >>> table = torch.zeros(4, 2)
-    >>> journal = RowJournal(table)
-    >>> journal.note(torch.tensor([2]))
-    >>> table[2] = 7
-    >>> journal.undo()
-    >>> table.any().item()
-    False
-    """
+    """What a table held, for the rows that were written since."""
 
     def __init__(self, table: Tensor) -> None:
         self.table = table
@@ -45,13 +28,7 @@ class RowJournal:
         self._entries: list[tuple[Tensor, Tensor]] = []
 
     def note(self, rows: Tensor) -> None:
-        """Remember rows that are about to be written.
-
-        Parameters
-        ----------
-        rows : Tensor of shape (n,), dtype int64
-            Distinct row numbers.
-        """
+        """Remember rows that are about to be written."""
         numbers = rows.cpu().numpy()
         new = numbers[~self._seen[numbers]]
         if len(new):
@@ -74,30 +51,7 @@ class RowJournal:
 
 
 class StopAtBest(Callback):  # type: ignore[misc]  # skorch has no types
-    """Stop when validation has not improved for some epochs, and end with the weights of the best epoch.
-
-    In memory, tables with sparse gradients are never copied on the CPU: the first time that a row is written after the
-    best epoch, its value is kept. Everything else (the head) is copied whole, being small. So is everything on another
-    device, where copying takes less time than asking which rows are written.
-
-    Parameters
-    ----------
-    patience : int or None
-        Epochs without improvement after which training stops; None is never.
-    monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
-        What is to improve: accuracy grows, loss falls.
-    restore : bool, default=True
-        Whether to end with the weights of the best epoch rather than the last.
-    folder : str, default=None
-        Where to write the weights of the best epoch so far. They are then not kept in memory. While a training runs,
-        their file has a name of its own, so that trainings at the same time may share the folder; one that ends leaves
-        them as ``best_weights.safetensors``.
-
-    Attributes
-    ----------
-    best_epoch_ : int
-        The best epoch, counted from 1; 0 when none was better than nothing.
-    """
+    """Stop when validation has not improved for some epochs, and end with the weights of the best epoch."""
 
     def __init__(
         self, patience: int | None, monitor: str = "valid_acc", *, restore: bool = True, folder: str | None = None
@@ -167,21 +121,5 @@ class StopAtBest(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 def lower_is_better(monitor: str) -> bool:
-    """Tell whether less of a measure is better.
-
-    Parameters
-    ----------
-    monitor : {"valid_acc", "valid_loss"}
-        The measure.
-
-    Returns
-    -------
-    bool
-        True for the loss.
-
-    Examples
-    --------
-    >>> lower_is_better("valid_loss"), lower_is_better("valid_acc")
-    (True, False)
-    """
+    """Return whether less of a measure is better."""
     return monitor == "valid_loss"

@@ -14,41 +14,7 @@ _AT_ONCE = 2**14  # words that are projected at once, so that what is made on th
 
 
 class CachedProjections:
-    """Give words' projections, scaled to unit length, by the numbers of the words.
-
-    The projections of the words that are asked for most often are made once and kept; others are made whenever they are
-    asked for. Which of them are kept does not change a bit of what is given. Several threads may ask.
-
-    Parameters
-    ----------
-    words : sequence of str
-        The words; the place of a word is its number.
-    counts : ndarray of int of shape (n_words,)
-        How often each is going to be asked for, about.
-    featurizer : CharNgramFeaturizer
-        Makes rows of words.
-    projector : SGNNProjector
-        Projects the rows, to floats.
-    max_bytes : int, default=2**29
-        How much memory the projections may take that are kept.
-
-    Attributes
-    ----------
-    n_kept : int
-        How many projections are kept.
-    n_features : int
-        Columns of a projection.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
-    >>> projections = CachedProjections(
-    ...     ["the", "cat"], np.array([7, 1]), CharNgramFeaturizer(), SGNNProjector(output="float"), max_bytes=5000
-    ... )
-    >>> projections.n_kept, projections.rows(np.array([1, 0, 1])).shape
-    (1, (3, 1120))
-    """
+    """Return words' projections, scaled to unit length, by the numbers of the words."""
 
     def __init__(
         self,
@@ -74,18 +40,7 @@ class CachedProjections:
             self._kept[start : start + len(part)] = self._project(part)
 
     def rows(self, numbers: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Give the projections of some words.
-
-        Parameters
-        ----------
-        numbers : ndarray of int of shape (n,)
-            Which; mostly each once.
-
-        Returns
-        -------
-        ndarray of float32 of shape (n, n_features)
-            Unit rows; zero for a word that is too short for any n-gram.
-        """
+        """Return the projections of some words."""
         places = self._places[numbers]
         are_missing = places < 0
         rows: NDArray[np.float32]

@@ -24,30 +24,7 @@ def common_directions(
     projections: CachedProjections,
     n_common: int,
 ) -> torch.Tensor:
-    """Find the principal directions of the spelled sentences but for the first.
-
-    They are those of the second moment, taken of 20,000 sentences spread evenly. The first is near the mean of all
-    sentences, and stays: how much a sentence has of it says how ordinary its words are. The next ones hold what
-    frequent words look like.
-
-    Parameters
-    ----------
-    network : SentenceNetwork
-        Spells sentences.
-    sentences : Ragged of int
-        Words by their numbers.
-    weights : ndarray of float32 of shape (n_words,)
-        What they count.
-    projections : CachedProjections
-        Of the words.
-    n_common : int
-        How many directions to find.
-
-    Returns
-    -------
-    Tensor of shape (<= n_common, spelling_width), dtype float32
-        Orthonormal rows; fewer where there are few sentences.
-    """
+    """Find the principal directions of the spelled sentences but for the first."""
     device = network.common.device
     n_sentences = len(sentences.offsets) - 1
     chosen = np.unique(np.linspace(0, n_sentences - 1, min(n_sentences, _SENTENCES)).astype(np.int64))

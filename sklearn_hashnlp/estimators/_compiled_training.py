@@ -27,34 +27,15 @@ _PARAMETER_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 
 
 class Places(NamedTuple):
-    """All about a batch that does not depend on what was learned.
-
-    Parameters
-    ----------
-    rows, slots : ndarray of int32
-        As :func:`locate_ids` gives them.
-    groups : BagGroups
-        As :func:`group_bags` gives them.
-    """
+    """All about a batch that does not depend on what was learned."""
 
     rows: NDArray[np.int32]
     slots: NDArray[np.int32]
-    groups: BagGroups
+    groups: BagGroups  # as :func:`group_bags` gives them
 
 
 class CompiledTraining:
-    """Forward pass, cross-entropy, backward pass and the optimiser's step, in a handful of compiled kernels.
-
-    Torch would take longer to find its way through so small a net than the net takes. The tables get the same
-    gradients to the last bit; the head's differ from torch's by rounding.
-
-    Parameters
-    ----------
-    module : BagOfHashEmbeddings
-        One of those that :func:`trains_compiled` accepts.
-    optimizer : RowwiseOptimizer
-        Trains it.
-    """
+    """Forward pass, cross-entropy, backward pass and the optimiser's step, in a handful of compiled kernels."""
 
     def __init__(self, module: BagOfHashEmbeddings, optimizer: RowwiseOptimizer) -> None:
         self._bag, self._head, self._optimizer = module.bag, cast(nn.Linear, module.head[0]), optimizer
@@ -65,20 +46,7 @@ class CompiledTraining:
     def steps(
         self, batches: RaggedBatches
     ) -> Iterator[tuple[tuple[RaggedBatch, Tensor], Callable[[], dict[str, Any]]]]:
-        """Prepare a step for each batch; the next is made on the side while this one is taken.
-
-        Parameters
-        ----------
-        batches : RaggedBatches
-            Documents and class numbers.
-
-        Yields
-        ------
-        batch : (RaggedBatch, Tensor)
-            The batch.
-        take_step : callable
-            Learns from it, and gives ``loss`` and ``y_pred``, the scores. To be called before the next is asked for.
-        """
+        """Prepare a step for each batch; the next is made on the side while this one is taken."""
         steps = ((batch, partial(self._step, *batch, self._locate(batch[0]))) for batch in batches)
         return ahead(steps) if len(batches) > 1 else steps
 
@@ -113,21 +81,7 @@ class CompiledTraining:
 
 
 def trains_compiled(module: BagOfHashEmbeddings, optimizer: torch.optim.Optimizer) -> bool:
-    """Tell whether :class:`CompiledTraining` can train a net with cross-entropy.
-
-    Parameters
-    ----------
-    module : BagOfHashEmbeddings
-        The net.
-    optimizer : Optimizer
-        Trains it.
-
-    Returns
-    -------
-    bool
-        False on other devices than the CPU, for heads with hidden layers or very many classes, for medians, and where
-        somebody has put a hook of torch's on a module or a parameter, which must be called.
-    """
+    """Return whether :class:`CompiledTraining` can train a net with cross-entropy."""
     head = module.head
     return (
         isinstance(optimizer, RowwiseOptimizer)

@@ -14,29 +14,7 @@ _ROWS = 4096
 
 
 def context_means(net: LanguageNet, windows: WordWindows, n_classes: int) -> NDArray[np.float32]:
-    """Give words that the network predicts in like contexts like vectors.
-
-    A word's vector is the mean of the hidden layer over all contexts that it follows [1]_, less the mean over all
-    contexts.
-
-    Parameters
-    ----------
-    net : LanguageNet
-        A trained net.
-    windows : WordWindows
-        The corpus.
-    n_classes : int
-        Words that are predicted.
-
-    Returns
-    -------
-    ndarray of float32 of shape (n_classes, hidden_size)
-        The vectors; zeros for a word that does not occur.
-
-    References
-    ----------
-    .. [1] Mnih & Hinton (2008). A scalable hierarchical distributed language model. NIPS, section 4.
-    """
+    """Return words that the network predicts in like contexts like vectors."""
     module = net.module_.eval()
     counts = np.bincount(windows.y, minlength=n_classes)[:, np.newaxis]
     sums = 0.0

@@ -16,41 +16,7 @@ _BLOCK = 2**22  # windows that are counted at once
 def context_vectors(
     windows: WordWindows, n_classes: int, *, n_components: int = 100, seed: int = 0
 ) -> NDArray[np.float32]:
-    """Give words that are predicted in similar contexts similar vectors.
-
-    For each distance, one word back, two words back, and so on, it is counted how often a word follows another; rows of
-    the square roots of the relative counts (Hellinger distance) are reduced by a truncated singular value
-    decomposition [1]_. The nearer a context word stands, the more it weighs.
-
-    Parameters
-    ----------
-    windows : WordWindows
-        The corpus.
-    n_classes : int
-        Words that are predicted.
-    n_components : int, default=100
-        Length of a vector at most.
-    seed : int, default=0
-        Of the decomposition.
-
-    Returns
-    -------
-    ndarray of float32 of shape (n_classes, <= n_components)
-        The vectors; zeros for a word that does not occur.
-
-    References
-    ----------
-    .. [1] Lebret & Collobert (2014). Word embeddings through Hellinger PCA. EACL.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> text = np.array([4, 0, 2, 4, 1, 2, 4, 0, 3, 4, 1, 3], dtype=np.int32)  # 0 and 1 follow 4; 2 and 3 follow both
-    >>> vectors = context_vectors(WordWindows(text, text, np.arange(1, 12), np.arange(12), 2), 5, n_components=3)
-    >>> cosines = vectors @ vectors.T
-    >>> bool(cosines[0, 1] > 0.99), bool(abs(cosines[0, 2]) < 0.01)
-    (True, True)
-    """
+    """Return words that are predicted in similar contexts similar vectors."""
     counts = np.bincount(windows.y, minlength=n_classes)
     blocks = []
     for distance in range(1, windows.order):

@@ -18,69 +18,22 @@ from sklearn_hashnlp.text._documents import as_documents
 
 @dataclass(frozen=True)
 class CorpusReader:
-    """Everything that turns sentences into numbers.
+    """Everything that turns sentences into numbers."""
 
-    Parameters
-    ----------
-    vocabulary : Vocabulary
-        The words.
-    translation : ndarray of int32 or None
-        Where the user has numbered the words: the vocabulary's number for each of the user's.
-    order : int
-        Words of a window.
-    padding : {"full", "reference"}
-        As :func:`make_windows` takes it.
-    open_words : OpenWords or None
-        What contexts show of words, known or not; None is the numbers of known words.
-    caller : str
-        Class that reads, for the messages.
-    """
-
-    vocabulary: Vocabulary
+    vocabulary: Vocabulary  # the words
+    # Where the user has numbered the words: the vocabulary's number for each of the user's
     translation: NDArray[np.int32] | None
-    order: int
-    padding: str
-    open_words: OpenWords | None
-    caller: str
+    order: int  # words of a window
+    padding: str  # as :func:`make_windows` takes it
+    open_words: OpenWords | None  # what contexts show of words, known or not; None is the numbers of known words
+    caller: str  # class that reads, for the messages
 
     def read(self, X: Any) -> WordWindows:
-        """Read sentences or windows.
-
-        Parameters
-        ----------
-        X : object
-            As :func:`read_corpus` takes it.
-
-        Returns
-        -------
-        WordWindows
-            The windows; may be none.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As :func:`read_corpus` and :func:`make_windows`.
-        """
+        """Read sentences or windows."""
         return self.windows(read_corpus(X, order=self.order, caller=self.caller))
 
     def windows(self, corpus: Sentences | NumberedWindows) -> WordWindows:
-        """Make the windows of what was read.
-
-        Parameters
-        ----------
-        corpus : Sentences or NumberedWindows
-            What was read.
-
-        Returns
-        -------
-        WordWindows
-            The windows; may be none.
-
-        Raises
-        ------
-        ValueError
-            As :func:`make_windows`.
-        """
+        """Make the windows of what was read."""
         return make_windows(
             corpus,
             self.vocabulary,
@@ -92,23 +45,7 @@ class CorpusReader:
         )
 
     def contexts(self, X: Any) -> NDArray[np.int64]:
-        """Read beginnings of sentences as contexts of the word that follows.
-
-        Parameters
-        ----------
-        X : iterable of (str or iterable of str)
-            The beginnings.
-
-        Returns
-        -------
-        ndarray of int64 of shape (n_contexts, order - 1) or (n_contexts, order - 1, n_numbers)
-            Their last words, filled up by ``<s>`` on the left.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If they are no sentences.
-        """
+        """Read beginnings of sentences as contexts of the word that follows."""
         if isinstance(X, str):
             raise TypeError(
                 f"{self.caller} needs a list of contexts, got a single str. Wrap it in a list: [{X!r:.40}]."
@@ -121,18 +58,7 @@ class CorpusReader:
         )
 
     def number(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
-        """Make contexts of words.
-
-        Parameters
-        ----------
-        beginnings : list of list of str
-            The words.
-
-        Returns
-        -------
-        ndarray of int64 of shape (n_contexts, order - 1) or (n_contexts, order - 1, n_numbers)
-            As :meth:`contexts`.
-        """
+        """Make contexts of words."""
         width = self.order - 1
         last = [words[-width:] for words in beginnings]
         place_of = {word: place for place, word in enumerate(dict.fromkeys(chain.from_iterable(last)), start=2)}
@@ -144,7 +70,7 @@ class CorpusReader:
         return shown
 
     def _codes(self, words: list[str]) -> NDArray[Any]:
-        """Tell what contexts show of ``<s>`` and ``</s>``, and of words within sentences."""
+        """Return what contexts show of ``<s>`` and ``</s>``, and of words within sentences."""
         if self.open_words is not None:
             return encode_within(self.open_words, words)
         vocabulary = self.vocabulary

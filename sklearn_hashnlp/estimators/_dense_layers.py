@@ -15,30 +15,7 @@ from sklearn_hashnlp.nn._seeded_dropout import SeededDropout
 
 
 class DenseLayers(RowModule):
-    """Rows to one score a class: standardised, then linear and rectified layers, with dropout before each.
-
-    Parameters
-    ----------
-    in_features : int
-        Columns of a row; with ``packed`` eight for each byte.
-    packed : bool
-        Whether a row is bytes of eight bits, the first of them the highest, as :func:`numpy.packbits` makes them.
-    hidden_sizes : sequence of int
-        Widths of the hidden layers.
-    num_classes : int
-        Scores of a row.
-    dropout : float
-        Share of each hidden layer's outputs that training drops.
-    input_dropout : float
-        Share of a row's columns that training drops.
-
-    Examples
-    --------
-    >>> import torch
-    >>> layers = DenseLayers(16, packed=True, hidden_sizes=[8], num_classes=3, dropout=0.5, input_dropout=0.0)
-    >>> layers(torch.tensor([[255, 0]], dtype=torch.uint8)).shape
-    torch.Size([1, 3])
-    """
+    """Rows to one score a class: standardised, then linear and rectified layers, with dropout before each."""
 
     def __init__(
         self,
@@ -63,55 +40,21 @@ class DenseLayers(RowModule):
         self.head = nn.Sequential(*layers, last)
 
     def widen(self, rows: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Make a number of each column.
-
-        Parameters
-        ----------
-        rows : Tensor of shape (n_rows, n_columns)
-            Numbers of any dtype; with ``packed`` of uint8, eight columns each.
-        dtype : torch.dtype, default=torch.float32
-            Of the numbers.
-
-        Returns
-        -------
-        Tensor of shape (n_rows, in_features)
-            The numbers.
-        """
+        """Make a number of each column."""
         if self.packed:
             places = torch.arange(7, -1, -1, dtype=torch.uint8, device=rows.device)
             rows = (rows.unsqueeze(-1) >> places & 1).flatten(1)
         return rows.to(dtype)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Score rows.
-
-        Parameters
-        ----------
-        rows : Tensor of shape (n_rows, n_columns)
-            As :meth:`widen` takes them.
-
-        Returns
-        -------
-        Tensor of shape (n_rows, num_classes)
-            Scores before the softmax.
-        """
+        """Score rows."""
         dtype = next(self.parameters()).dtype
         scores: Tensor = self.head(self.standardize(self.widen(rows, dtype)))
         return scores
 
     @contextmanager
     def seeded(self, seed: int) -> Iterator[None]:
-        """Let dropout draw from generators of its own.
-
-        Parameters
-        ----------
-        seed : int
-            Theirs.
-
-        Yields
-        ------
-        None
-        """
+        """Let dropout draw from generators of its own."""
         device = self.standardize.mean.device
         layers = [layer for layer in self.head if isinstance(layer, SeededDropout)]
         for place, layer in enumerate(layers):

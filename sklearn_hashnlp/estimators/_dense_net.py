@@ -32,78 +32,29 @@ class DenseNet(RowNet):
     )
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Give what :func:`dense_net_from_state` needs to make this net again.
-
-        Returns
-        -------
-        values : dict
-            JSON values: ``architecture``, the module's keyword arguments, and ``device``.
-        arrays : dict of str to ndarray
-            The weights.
-        """
+        """Return what :func:`dense_net_from_state` needs to make this net again."""
         values = {"architecture": self.get_params_for("module"), "device": torch.device(self.device).type}
         return values, self.module_.to_arrays()
 
     @contextmanager
     def following(self, plan: TrainingPlan) -> Iterator[None]:
-        """Let dropout draw from a plan's seed, for as long as it is followed.
-
-        Parameters
-        ----------
-        plan : TrainingPlan
-            How the net is about to be trained.
-
-        Yields
-        ------
-        None
-        """
+        """Let dropout draw from a plan's seed, for as long as it is followed."""
         with self.module_.seeded(plan.seed):
             yield
 
     def see(self, rows: DenseRows) -> None:
-        """Count rows in to those by which all are standardised.
-
-        Parameters
-        ----------
-        rows : DenseRows
-            The rows.
-        """
+        """Count rows in to those by which all are standardised."""
         for part in DenseBatches(rows, PREDICT_ROWS).parts():
             values = self.module_.widen(rows.take(part)[0].values, torch.float64)
             self.module_.standardize.see(values.numpy())
 
     def infer(self, x: DenseBatch) -> Tensor:
-        """Score one batch.
-
-        Parameters
-        ----------
-        x : DenseBatch
-            On any device.
-
-        Returns
-        -------
-        Tensor of shape (n_rows, n_classes)
-            Scores, on the net's device.
-        """
+        """Score one batch."""
         scores: Tensor = self.module_(x.to(self.device).values)
         return scores
 
     def score_rows(self, rows: DenseRows) -> NDArray[np.float64]:
-        """Score all rows of a set.
-
-        A matrix product's last bits depend on its number of rows, and a row's scores must not depend on its
-        neighbours. So the layers run in float64, and what comes out is rounded to float32.
-
-        Parameters
-        ----------
-        rows : DenseRows
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            Scores before the softmax.
-        """
+        """Score all rows of a set."""
         module = deepcopy(self.module_).double().eval()
         parts = DenseBatches(rows, PREDICT_ROWS).parts()
         n_threads = cpu_count() if torch.device(self.device).type == "cpu" else 1
@@ -118,40 +69,14 @@ class DenseNet(RowNet):
 
 
 def make_dense_net(architecture: dict[str, Any], device: str) -> DenseNet:
-    """Make a net that is not initialised yet.
-
-    Parameters
-    ----------
-    architecture : dict
-        Keyword arguments of :class:`DenseLayers`.
-    device : {"cpu", "cuda"}
-        Where it computes.
-
-    Returns
-    -------
-    DenseNet
-        The net, silent and without anything that only training needs.
-    """
+    """Make a net that is not initialised yet."""
     return DenseNet.untrained(DenseLayers, architecture, batches=DenseBatches, optimizer=RowwiseAdam, device=device)
 
 
 def dense_net_from_state(
     values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
 ) -> DenseNet:
-    """Make a trained net again.
-
-    Parameters
-    ----------
-    values, arrays
-        What :meth:`DenseNet.to_state` gave.
-    history : list of dict
-        Measures an epoch.
-
-    Returns
-    -------
-    DenseNet
-        The net; on the CPU if it was trained on CUDA and there is none.
-    """
+    """Make a trained net again."""
     net = make_dense_net(values["architecture"], "cpu")
     net.restore(arrays, values["device"], history)
     return net

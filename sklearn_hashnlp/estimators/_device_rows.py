@@ -20,18 +20,7 @@ _BATCHES_AT_ONCE = 64  # gathered together: enough to keep a device busy, little
 
 
 class DeviceRows:
-    """Rows with their targets, copied to a device once.
-
-    A pass sends the order there, and how many values each row keeps. What a batch needs to know on the CPU, its size,
-    is known there; so nothing is waited for.
-
-    Parameters
-    ----------
-    rows : RaggedRows
-        The rows.
-    device : torch.device
-        Where they are to be.
-    """
+    """Rows with their targets, copied to a device once."""
 
     def __init__(self, rows: RaggedRows, device: torch.device) -> None:
         self.indptr: NDArray[np.int64] = rows.indptr.astype(np.int64)
@@ -50,26 +39,7 @@ class DeviceRows:
         dropout: tuple[int, int] | None = None,
         generator: np.random.Generator | None = None,
     ) -> Iterator[tuple[RaggedBatch, Tensor]]:
-        """Go through rows once.
-
-        Parameters
-        ----------
-        order : ndarray of shape (n,), dtype int64
-            The rows, in the order wanted.
-        edges : list of int
-            Where in the order each batch begins, and the end.
-        dropout : (int, int), default=None
-            As in :meth:`RaggedRows.take`.
-        generator : numpy.random.Generator, default=None
-            For the dropout.
-
-        Yields
-        ------
-        batch : RaggedBatch
-            Rows.
-        targets : Tensor
-            Their targets.
-        """
+        """Go through rows once."""
         lengths = np.diff(self.indptr)[order]
         kept, draws = lengths, None
         if dropout is not None and generator is not None:
@@ -105,7 +75,7 @@ class DeviceRows:
 
 
 def _spread(starts: Tensor, lengths: Tensor, n_values: int) -> tuple[Tensor, Tensor]:
-    """Give the places ``starts[i] .. starts[i] + lengths[i]`` of all runs, end to end, and where each run begins."""
+    """Return the places ``starts[i] .. starts[i] + lengths[i]`` of all runs, end to end, and where each run begins."""
     offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
     shifts = torch.repeat_interleave(starts - offsets[:-1], lengths, output_size=n_values)
     return shifts + torch.arange(n_values, device=starts.device), offsets

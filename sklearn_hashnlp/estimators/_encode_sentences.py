@@ -25,28 +25,7 @@ _PLACES = 2**14  # words of a batch, with the padding: enough that many are the 
 def encode_sentences(
     net: SentenceNet, reader: SentenceReader, words: list[str], rows: Ragged, *, max_words: int, n_jobs: int | None
 ) -> NDArray[np.float32]:
-    """Make the vectors of sentences.
-
-    Parameters
-    ----------
-    net : SentenceNet
-        A trained net.
-    reader : SentenceReader
-        Tells what words look like and how much they count.
-    words : list of str
-        The different words.
-    rows : Ragged of int64
-        The words of each sentence by their numbers.
-    max_words : int
-        So many words of a sentence are read.
-    n_jobs : int or None
-        Threads, as joblib counts them; on a GPU one.
-
-    Returns
-    -------
-    ndarray of float32 of shape (n_sentences, dim)
-        Unit rows; zero for a sentence without words.
-    """
+    """Make the vectors of sentences."""
     network = net.module_.network
     vectors = np.zeros((len(rows.offsets) - 1, network.dim), dtype=np.float32)
     if not words:

@@ -26,29 +26,7 @@ def first_stage(
     seed: int,
     verbose: int = 0,
 ) -> None:
-    """Let a network learn the vectors of words, and what all sentences share.
-
-    Where no word is frequent enough to have neighbours, the vectors stay what they are.
-
-    Parameters
-    ----------
-    network : SentenceNetwork
-        Fresh; its first layer and ``common`` are changed.
-    paragraphs : Paragraphs
-        What to learn from.
-    reader : SentenceReader
-        Says what words count.
-    projections : CachedProjections
-        Of their words.
-    word_steps : int
-        Of conjugate gradients; 0 leaves the vectors of words as they are.
-    n_common : int
-        Directions to find; 0 for none.
-    seed : int
-        Of the decomposition that gives words vectors.
-    verbose : int, default=0
-        With 1 or more, a line a step is printed.
-    """
+    """Let a network learn the vectors of words, and what all sentences share."""
     if network.transformer is not None and word_steps:
         numbers, targets, counts = context_targets(paragraphs, n_components=network.transformer.width, seed=seed)
         most = np.sort(np.argsort(-counts, kind="stable")[:_MOST_WORDS])

@@ -20,50 +20,7 @@ _BLOCK = 2**18
 
 
 class BagOfHashEmbeddings(RowModule):
-    """Documents to one score a class, or to what a tree of classes reads: a :class:`HashEmbeddingBag` and a head.
-
-    The pool starts at zero unless asked otherwise, and so may the importance: an n-gram that no training document holds
-    then adds nothing to a document, and a fresh table costs neither time nor memory. The head's orthogonal rows break
-    the symmetry.
-
-    Parameters
-    ----------
-    num_embeddings : int
-        Rows of the importance table.
-    num_buckets : int
-        Vectors in the pool.
-    embedding_dim : int
-        Columns of the pool.
-    num_hashes : int
-        Component vectors of a feature.
-    variant : {"improved", "paper", "standard"}
-        See :class:`HashEmbeddingBag`.
-    aggregation : {"sum", "concat", "median"}
-        See :class:`HashEmbeddingBag`.
-    append_weight : bool
-        See :class:`HashEmbeddingBag`.
-    hash_rows : bool, default=True
-        See :class:`HashEmbeddingBag`.
-    pool_std : float, default=0.0
-        Standard deviation of the pool at the start.
-    normalize : {None, "l1", "l2"}
-        See :class:`HashEmbeddingBag`.
-    importance_init : float
-        Every importance weight at the start.
-    hash_seed : int
-        Of the hash functions.
-    hidden_sizes : sequence of int
-        Widths of hidden layers.
-    num_classes : int
-        Classes to tell apart.
-    tree : SoftmaxTree, default=None
-        Over the classes, for a hierarchical softmax; None scores each class.
-
-    Raises
-    ------
-    ValueError
-        If the tree has another number of classes.
-    """
+    """Documents to one score a class, or to what a tree of classes reads: a :class:`HashEmbeddingBag` and a head."""
 
     def __init__(
         self,
@@ -112,43 +69,16 @@ class BagOfHashEmbeddings(RowModule):
             self.head = TreeHead(width, hidden_sizes, tree)
 
     def forward(self, ids: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
-        """Compute what the loss of documents is computed from.
-
-        Parameters
-        ----------
-        ids : Tensor of shape (n_values,), dtype int64
-            Feature ids, document after document.
-        offsets : Tensor of shape (n_documents + 1,), dtype int64
-            Where each document begins, and after the last where it ends.
-        weights : Tensor of shape (n_values,), dtype float32
-            Weight of each feature.
-
-        Returns
-        -------
-        Tensor of shape (n_documents, num_classes) or (n_documents, width)
-            Scores before the softmax; with a tree what it reads, of which ``head.scores`` makes log-probabilities.
-        """
+        """Compute what the loss of documents is computed from."""
         outputs: Tensor = self.head(self.bag(ids, offsets, weights))
         return outputs
 
     def tables(self) -> dict[str, Tensor]:
-        """Give the tables of the bag.
-
-        Returns
-        -------
-        dict of str to Tensor
-            By their names in ``state_dict``, whose memory they share.
-        """
+        """Return the tables of the bag."""
         return {f"bag.{name}": table.detach() for name, table in self.bag.named_parameters()}
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Give all weights as arrays; of a table that is mostly untouched only the rows that were touched.
-
-        Returns
-        -------
-        dict of str to ndarray
-            See :func:`pack_table`.
-        """
+        """Return all weights as arrays; of a table that is mostly untouched only the rows that were touched."""
         arrays: dict[str, NDArray[Any]] = {}
         tables = self.tables()
         for name, tensor in self.state_dict().items():
@@ -157,18 +87,7 @@ class BagOfHashEmbeddings(RowModule):
         return arrays
 
     def load_arrays(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`to_arrays` gave, in a module of the same kind whose tables are untouched.
-
-        Parameters
-        ----------
-        arrays : dict of str to ndarray
-            The weights.
-
-        Raises
-        ------
-        ValueError
-            If they belong to other hash functions or are of other shapes.
-        """
+        """Take back what :meth:`to_arrays` gave, in a module of the same kind whose tables are untouched."""
         tables = self.tables()
         for name, tensor in self.state_dict().items():  # these share memory with the module
             if name == "bag._extra_state":

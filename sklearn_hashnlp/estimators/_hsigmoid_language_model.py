@@ -455,7 +455,7 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         return self
 
     def _as_it_is(self, net: LanguageNet, reader: CorpusReader, log: list[dict[str, float]]) -> HsigmoidLanguageModel:
-        """Give a model that shares the net and can be saved."""
+        """Return a model that shares the net and can be saved."""
         seed = self.random_state if isinstance(self.random_state, Integral) else None
         folder = None if self.checkpoint_dir is None else os.fspath(self.checkpoint_dir)
         parameters = self.get_params(deep=False)

@@ -22,61 +22,18 @@ _LARGEST_SHIFT = 62
 
 
 class IntegerLayer(NamedTuple):
-    """A linear layer, rectified unless it is the last, in integers.
+    """A linear layer, rectified unless it is the last, in integers."""
 
-    Parameters
-    ----------
-    weight : ndarray of shape (n_outputs, n_inputs), dtype int8
-        Between -127 and 127; each row has a scale of its own.
-    bias : ndarray of shape (n_outputs,), dtype int64
-        Added to the sums.
-    multiplier : ndarray of shape (n_outputs,), dtype int32
-        What brings the sums of all rows to one scale; zeros in the last layer.
-    shift : int
-        How many bits are dropped after that; 0 in the last layer.
-    scale : ndarray of shape (n_outputs,), dtype float64
-        What a sum of the last layer is multiplied by; zeros in the others.
-    """
-
-    weight: NDArray[np.int8]
-    bias: NDArray[np.int64]
+    weight: NDArray[np.int8]  # (n_outputs, n_inputs): between -127 and 127; each row has a scale of its own
+    bias: NDArray[np.int64]  # (n_outputs,): added to the sums
+    # (n_outputs,): what brings the sums of all rows to one scale; zeros in the last layer
     multiplier: NDArray[np.int32]
-    shift: int
-    scale: NDArray[np.float64]
+    shift: int  # how many bits are dropped after that; 0 in the last layer
+    scale: NDArray[np.float64]  # (n_outputs,): what a sum of the last layer is multiplied by; zeros in the others
 
 
 def integer_scores(layers: Sequence[IntegerLayer], rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Score rows.
-
-    All of it is integers but the last step, so that every implementation gives the same scores to the last bit:
-
-    1. ``q = rint(4096 x)``, halves to the even one;
-    2. ``a[k] = bias[k] + sum_j weight[k, j] q[j]``, and for each layer but the last
-       ``q[k] = max(0, (a[k] * multiplier[k] + 2**(shift - 1)) >> shift)``, where ``>>`` rounds down; then 2. again;
-    3. of the last layer, ``score[k] = a[k] * scale[k]``, one product in float64.
-
-    Sums fit into 53 bits and products into 63, and none of ``q`` is beyond 2**24; of the first layer, for bits, the sum
-    is that of the weights whose bit is set, times 4096.
-
-    Parameters
-    ----------
-    layers : sequence of IntegerLayer
-        The layers.
-    rows : ndarray of shape (n_rows, n_inputs), dtype float64
-        Numbers from -1 to 1.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_outputs), dtype float64
-        The scores.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> layers = integer_layers([np.array([[1.0, -0.5]])], [np.array([0.25])])
-    >>> integer_scores(layers, np.array([[1.0, 0.0], [0.0, 1.0]])).round(2).tolist()
-    [[1.25], [-0.25]]
-    """
+    """Score rows."""
     numbers = np.rint(rows * ONE)
     for layer in layers[:-1]:
         scaled = _sums(layer, numbers) * layer.multiplier
@@ -93,28 +50,7 @@ def _sums(layer: IntegerLayer, numbers: NDArray[np.float64]) -> NDArray[np.int64
 def integer_layers(
     weights: Sequence[NDArray[np.float64]], biases: Sequence[NDArray[np.float64]]
 ) -> tuple[IntegerLayer, ...]:
-    """Round linear layers, all but the last rectified, to integers.
-
-    Needs no rows to look at: the largest output that a layer can have, for whatever row, is known from its weights, and
-    24 bits leave room for it and for the outputs that are usual.
-
-    Parameters
-    ----------
-    weights : sequence of ndarray of shape (n_outputs, n_inputs), dtype float64
-        A matrix a layer.
-    biases : sequence of ndarray of shape (n_outputs,), dtype float64
-        A vector a layer.
-
-    Returns
-    -------
-    tuple of IntegerLayer
-        A layer each.
-
-    Raises
-    ------
-    ValueError
-        If a weight is infinite or not a number, or a layer has so many inputs that its sums could leave 53 bits.
-    """
+    """Round linear layers, all but the last rectified, to integers."""
     layers = []
     unit = 1 / ONE  # what the number 1 stands for
     lowest, highest = np.full(weights[0].shape[1], -ONE), np.full(weights[0].shape[1], ONE)

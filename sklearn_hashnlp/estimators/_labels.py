@@ -14,37 +14,13 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 @dataclass(frozen=True)
 class Labels:
-    """What a classifier tells apart.
+    """What a classifier tells apart."""
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        The labels, ascending.
-    multilabel : bool
-        Whether a row may have any number of them; they are the numbers of the columns then.
-    """
-
-    classes: NDArray[Any]
-    multilabel: bool
+    classes: NDArray[Any]  # (n_classes,): the labels, ascending
+    multilabel: bool  # whether a row may have any number of them; they are the numbers of the columns then
 
     def number(self, y: Any) -> NDArray[Any]:
-        """Turn the labels of rows into what a net aims at.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n,), or {ndarray, sparse matrix} of shape (n, n_classes)
-            Labels; an indicator matrix if and only if ``multilabel``.
-
-        Returns
-        -------
-        ndarray of shape (n,), dtype int64, or of shape (n, n_classes), dtype float32
-            Class numbers, or the indicator.
-
-        Raises
-        ------
-        ValueError
-            If a label is not among the classes, or ``y`` is of the other kind or of another width.
-        """
+        """Turn the labels of rows into what a net aims at."""
         if self.multilabel != (y.ndim == 2) or (self.multilabel and y.shape[1] != len(self.classes)):
             wanted = f"an indicator matrix of {len(self.classes)} columns" if self.multilabel else "one label a row"
             raise ValueError(f"The model was made for {wanted} in y, got y of shape {y.shape}.")
@@ -61,18 +37,7 @@ class Labels:
         return np.array([number_of[label] for label in present.tolist()], dtype=np.int64)[place.reshape(-1)]
 
     def check_same(self, others: Labels) -> None:
-        """Make sure that training can go on with other rows.
-
-        Parameters
-        ----------
-        others : Labels
-            What those rows tell apart.
-
-        Raises
-        ------
-        ValueError
-            If it is not the same.
-        """
+        """Check that training can go on with other rows."""
         if self.multilabel != others.multilabel or self.classes.tolist() != others.classes.tolist():
             was, now = (
                 f"an indicator matrix of {len(one.classes)} columns" if one.multilabel else one.classes.tolist()
@@ -85,29 +50,7 @@ class Labels:
 
 
 def check_kind(y: Any, *, loss: str, caller: str) -> Any:
-    """Tell labels from indicator matrices, and refuse everything else.
-
-    Parameters
-    ----------
-    y : {ndarray, sparse matrix} of shape (n,), (n, 1) or (n, n_classes)
-        Labels, or an indicator matrix.
-    loss : {"softmax", "ova", "hinge"}
-        Only "ova" learns from an indicator matrix.
-    caller : str
-        Class that asks, for the messages.
-
-    Returns
-    -------
-    ndarray of shape (n,), or {ndarray, CSR} of shape (n, n_classes)
-        The labels, or the indicator matrix.
-
-    Raises
-    ------
-    ValueError
-        If ``y`` is neither, or is an indicator matrix and ``loss`` is not "ova".
-    TypeError
-        If labels are of types that have no order.
-    """
+    """Return labels from indicator matrices, and refuse everything else."""
     if issparse(y) and y.shape[1] == 1:
         raise ValueError(
             f"{caller} takes one label a row as an array of shape (n_samples,), got a sparse matrix of a single "
@@ -139,29 +82,7 @@ def check_kind(y: Any, *, loss: str, caller: str) -> Any:
 
 
 def find_labels(y: Any, classes: ArrayLike | None = None, *, caller: str) -> Labels:
-    """Find out what there is to tell apart.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,), or {ndarray, sparse matrix} of shape (n, n_classes)
-        Labels, or an indicator matrix.
-    classes : array-like of shape (n_classes,), default=None
-        All labels; None where ``y`` holds them all.
-    caller : str
-        Class that asks, for the message.
-
-    Returns
-    -------
-    Labels
-        The labels.
-
-    Raises
-    ------
-    ValueError
-        If there is one label only or none, or the numbers of an indicator's columns are given otherwise than in order.
-    TypeError
-        If ``classes`` are of types that have no order.
-    """
+    """Find what there is to tell apart."""
     if y.ndim == 2:
         numbers = np.arange(y.shape[1])
         if classes is not None and not np.array_equal(classes, numbers):

@@ -15,22 +15,7 @@ _WORDS = ("hashed_words", "projected_words")
 
 
 def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
-    """Make the network.
-
-    Parameters
-    ----------
-    architecture : dict
-        JSON values: keyword arguments of :class:`NPLM`, and what takes the place of its table: ``hashed_words``, None
-        or keyword arguments of :class:`HashEmbedding`, and ``projected_words``, None or those of
-        :class:`ProjectedWords`.
-    tree : SoftmaxTree or None
-        Of the output layer.
-
-    Returns
-    -------
-    NPLM
-        The network, with fresh weights.
-    """
+    """Make the network."""
     embedding = _make_embedding(architecture)
     network = NPLM(
         **{name: value for name, value in architecture.items() if name not in _WORDS},
@@ -54,22 +39,7 @@ def _make_embedding(architecture: dict[str, Any]) -> HashEmbedding | ProjectedEm
 
 
 def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int) -> dict[str, Any]:
-    """Say what a network is made of.
-
-    Parameters
-    ----------
-    estimator : HsigmoidLanguageModel
-        Its parameters count.
-    vocabulary : Vocabulary
-        The words.
-    hash_seed : int
-        Of the hash functions, or the hyperplanes.
-
-    Returns
-    -------
-    dict
-        As :func:`make_nplm` takes it.
-    """
+    """Say what a network is made of."""
     hashed, projected = None, None
     if estimator.embedding == "hash":
         hashed = {
@@ -106,22 +76,7 @@ def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int
 
 
 def check_same_network(estimator: Any, net: Any, reader: CorpusReader) -> None:
-    """Make sure that training can go on with a net that is there.
-
-    Parameters
-    ----------
-    estimator : HsigmoidLanguageModel
-        Its parameters count.
-    net : LanguageNet
-        The net.
-    reader : CorpusReader
-        What it read so far.
-
-    Raises
-    ------
-    ValueError
-        If a parameter that a net or its windows are made of is another by now, or it is to go on elsewhere.
-    """
+    """Check that training can go on with a net that is there."""
     name = type(estimator).__name__
     made_of = net.get_params_for("module")["architecture"] | {"padding": reader.padding}
     wanted = language_architecture(estimator, reader.vocabulary, made_of["direct_seed"])

@@ -16,17 +16,7 @@ from sklearn_hashnlp.nn._rowwise_optimizer import coalesced
 
 
 class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
-    """Give every epoch's order and dropout a seed of its own, which only the training's and its number decide.
-
-    So a training that goes on after an interruption draws what it would have drawn.
-
-    Parameters
-    ----------
-    seed : int
-        Of the training.
-    generator : numpy.random.Generator
-        Of the order.
-    """
+    """Return every epoch's order and dropout a seed of its own, which only the training's and its number decide."""
 
     def __init__(self, seed: int, generator: np.random.Generator) -> None:
         self.seed = seed
@@ -48,17 +38,7 @@ class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 class Plateau(Callback):  # type: ignore[misc]  # skorch has no types
-    """Make the step size smaller when the validation loss no longer falls.
-
-    Parameters
-    ----------
-    patience : int
-        Epochs without a better one, or since the last change, after which it is made smaller.
-    factor : float
-        What it is multiplied by.
-    first : int
-        How many epochs of the history belong to earlier trainings.
-    """
+    """Make the step size smaller when the validation loss no longer falls."""
 
     def __init__(self, patience: int, factor: float, first: int) -> None:
         self.patience = patience
@@ -78,24 +58,7 @@ class Plateau(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 class StopAtBestPass(Callback):  # type: ignore[misc]  # skorch has no types
-    """Stop when the validation loss has not fallen for some epochs, and end with the weights of the best epoch.
-
-    Of tables with sparse gradients on the CPU, only the rows that are written after the best epoch are kept.
-
-    Parameters
-    ----------
-    patience : int or None
-        Epochs without improvement after which training stops; None is never.
-    first : int
-        How many epochs of the history belong to earlier trainings.
-    best_weights : dict of str to Tensor, default=None
-        Those of the best epoch since, where a training is taken up again.
-
-    Attributes
-    ----------
-    best_epoch_ : int
-        Its place in the history, counted from 1; 0 if there was none.
-    """
+    """Stop when the validation loss has not fallen for some epochs, and end with the weights of the best epoch."""
 
     def __init__(self, patience: int | None, first: int, best_weights: dict[str, Tensor] | None = None) -> None:
         self.patience = patience
@@ -150,19 +113,7 @@ class StopAtBestPass(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
-    """Note training and validation loss every so many steps of an epoch, and print them.
-
-    Parameters
-    ----------
-    every : int
-        Steps.
-    valid_windows : WordWindows or None
-        What to measure the validation loss by.
-    log : list of dict
-        An entry is added each time: ``epoch``, ``step``, ``train_loss`` since the entry before and ``valid_loss``.
-    show : bool
-        Whether to print a line each time.
-    """
+    """Note training and validation loss every so many steps of an epoch, and print them."""
 
     def __init__(
         self, every: int, valid_windows: WordWindows | None, log: list[dict[str, float]], *, show: bool

@@ -16,55 +16,17 @@ from sklearn_hashnlp.estimators._word_windows import WordWindows
 
 
 class LanguageCorpus(NamedTuple):
-    """What a language model is trained on.
+    """What a language model is trained on."""
 
-    Attributes
-    ----------
-    reader : CorpusReader
-        Knows the words.
-    windows : WordWindows
-        What to learn.
-    valid_windows : WordWindows or None
-        What to measure by.
-    """
-
-    reader: CorpusReader
-    windows: WordWindows
-    valid_windows: WordWindows | None
+    reader: CorpusReader  # knows the words
+    windows: WordWindows  # what to learn
+    valid_windows: WordWindows | None  # what to measure by
 
 
 def read_language_corpus(
     estimator: Any, X: Any, X_valid: Any, *, seed: int | None, hash_seed: int = 0, reader: CorpusReader | None = None
 ) -> LanguageCorpus:
-    """Read sentences for training, and hold some out where that is asked for.
-
-    Words are learned from those that are trained on alone.
-
-    Parameters
-    ----------
-    estimator : HsigmoidLanguageModel
-        Its parameters count.
-    X : object
-        As :func:`read_corpus` takes it.
-    X_valid : object
-        As ``X``; None holds some of ``X`` out if ``early_stopping`` is set.
-    seed : int or None
-        Decides which; None holds none out.
-    hash_seed : int, default=0
-        As :func:`language_architecture` takes it. Only without ``reader``.
-    reader : CorpusReader, default=None
-        Knows the words already; None learns them.
-
-    Returns
-    -------
-    LanguageCorpus
-        The windows and who reads more of them.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`read_corpus`, and if there is nothing to learn or to measure by.
-    """
+    """Read sentences for training, and hold some out where that is asked for."""
     name = type(estimator).__name__
     corpus = read_corpus(X, order=int(estimator.order), caller=name)
     if len(corpus) == 0:

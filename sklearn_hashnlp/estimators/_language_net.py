@@ -21,11 +21,7 @@ SCORE_ROWS = 1024
 
 
 class LanguageNet(LeanNet):
-    """A skorch net that predicts words from the words before.
-
-    Its module gives log-probabilities of targets and their loss at once, so that no score of another word is needed.
-    Its history holds the losses and perplexities of every epoch.
-    """
+    """A skorch net that predicts words from the words before."""
 
     divergence: ClassVar[str] = (
         "The training diverged: the loss is infinite or not a number. Set a smaller learning_rate."
@@ -42,50 +38,18 @@ class LanguageNet(LeanNet):
         ]
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
-        """Drop what was noted for each batch of the epoch before: of a large corpus that would fill the memory.
-
-        Parameters
-        ----------
-        net : LanguageNet
-            Itself.
-        **kwargs : dict
-            As skorch's.
-        """
+        """Drop what was noted for each batch of the epoch before: of a large corpus that would fill the memory."""
         super().on_epoch_begin(net, **kwargs)
         for entry in self.history[-2:-1]:
             entry["batches"] = []
 
     def infer(self, x: Tensor) -> Tensor:
-        """Tell the log-probabilities of all words, for skorch's callbacks.
-
-        Parameters
-        ----------
-        x : Tensor of shape (rows, order - 1), dtype int64
-            Contexts, on any device.
-
-        Returns
-        -------
-        Tensor of shape (rows, n_classes)
-            Log-probabilities, on the net's device.
-        """
+        """Return the log-probabilities of all words, for skorch's callbacks."""
         log_probs: Tensor = self.module_.log_prob(x.to(self.device))
         return log_probs
 
     def train_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
-        """Learn from one batch.
-
-        Parameters
-        ----------
-        batch : (Tensor, Tensor)
-            Contexts and the words that follow.
-        **fit_params : dict
-            Not used.
-
-        Returns
-        -------
-        dict
-            ``loss`` and ``y_pred``, the log-probabilities of the words that follow.
-        """
+        """Learn from one batch."""
         context, target = batch
         if not self.module_.training:
             self._set_training(True)
@@ -98,20 +62,7 @@ class LanguageNet(LeanNet):
         return {"loss": loss, "y_pred": log_probs}
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
-        """Measure the loss of one batch.
-
-        Parameters
-        ----------
-        batch : (Tensor, Tensor)
-            Contexts and the words that follow.
-        **fit_params : dict
-            Not used.
-
-        Returns
-        -------
-        dict
-            As :meth:`train_step`.
-        """
+        """Compute the loss of one batch."""
         if self.module_.training:
             self._set_training(False)
         with torch.no_grad():
@@ -119,18 +70,7 @@ class LanguageNet(LeanNet):
         return {"loss": loss, "y_pred": log_probs}
 
     def score_windows(self, windows: WordWindows) -> NDArray[np.float64]:
-        """Give the log-probability of every window's last word.
-
-        Parameters
-        ----------
-        windows : WordWindows
-            The windows.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_windows,)
-            Natural logarithms.
-        """
+        """Return the log-probability of every window's last word."""
         self.module_.eval()
         found = [np.empty(0)]
         with torch.inference_mode():
@@ -151,22 +91,7 @@ class Perplexities(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 def make_language_net(architecture: dict[str, Any], tree: Any, device: str) -> LanguageNet:
-    """Make a net that is not initialised yet.
-
-    Parameters
-    ----------
-    architecture : dict
-        As :func:`make_nplm` takes it.
-    tree : SoftmaxTree or None
-        Of its output layer.
-    device : {"cpu", "cuda"}
-        Where it computes.
-
-    Returns
-    -------
-    LanguageNet
-        The net, silent and without anything that only training needs.
-    """
+    """Make a net that is not initialised yet."""
     return LanguageNet(
         make_nplm,
         module__architecture=architecture,

@@ -28,29 +28,7 @@ def make_language_optimizer(
     bias_learning_rate: float = 1.0,
     direct_learning_rate: float = 1.0,
 ) -> RowwiseAdagrad | RowwiseAdam:
-    """Make an optimiser that has gathered nothing yet.
-
-    Parameters
-    ----------
-    module : NPLM
-        What it trains.
-    name : {"adagrad", "adam"}
-        Which.
-    learning_rate : float
-        Step size.
-    n_words : int
-        How many words a step learns from, at most. The loss is their mean, so that the gradient of a word's own rows is
-        a share of 1 / ``n_words``: AdaGrad's damping is one as well.
-    bias_learning_rate : float, default=1.0
-        What that of the hidden layer's bias is multiplied by.
-    direct_learning_rate : float, default=1.0
-        What that of the hashed direct connections is multiplied by.
-
-    Returns
-    -------
-    RowwiseAdagrad or RowwiseAdam
-        The optimiser.
-    """
+    """Make an optimiser that has gathered nothing yet."""
     parameters = dict(module.named_parameters())
     factors = {"hidden_layer.bias": bias_learning_rate, "output_layer.direct": direct_learning_rate}
     groups: list[dict[str, Any]] = [{"params": [parameters[key] for key in parameters if key not in factors]}]
@@ -69,11 +47,7 @@ def make_language_optimizer(
 def _projection_group(
     others: list[torch.Tensor], weight: torch.Tensor, learning_rate: float, n_words: int
 ) -> dict[str, Any]:
-    """Take the layer that reads n signs of +-1 / sqrt(n) out of its group, and say how AdaGrad trains it.
-
-    The gradient of an element is that of a vector's over sqrt(n), and so is the damping. Its n elements, each of which
-    AdaGrad gives a step of the same size, move a vector sqrt(n) times as far.
-    """
+    """Take the layer that reads n signs of +-1 / sqrt(n) out of its group, and say how AdaGrad trains it."""
     others[:] = [parameter for parameter in others if parameter is not weight]
     root = math.sqrt(weight.shape[1])
     return {"params": [weight], "lr": learning_rate * _PROJECTION_STEP / root, "eps": _DAMPING / n_words / root}
@@ -82,22 +56,7 @@ def _projection_group(
 def pack_language_optimizer(
     module: NPLM, optimizer: torch.optim.Optimizer
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Give what an optimiser has gathered; of a table only the rows that were trained.
-
-    Parameters
-    ----------
-    module : NPLM
-        What it trains.
-    optimizer : Optimizer
-        One of :data:`OPTIMIZERS`.
-
-    Returns
-    -------
-    values : dict
-        JSON values: its name and the step sizes that it has come to.
-    arrays : dict of str to ndarray
-        Keys are the parameter's name and the accumulator's, and what :func:`pack_table` adds.
-    """
+    """Return what an optimiser has gathered; of a table only the rows that were trained."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, parameter in module.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
@@ -112,25 +71,7 @@ def pack_language_optimizer(
 def unpack_language_optimizer(
     module: NPLM, values: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> RowwiseAdagrad | RowwiseAdam:
-    """Make an optimiser with what another had gathered.
-
-    Parameters
-    ----------
-    module : NPLM
-        What it trains.
-    values, arrays
-        What :func:`pack_language_optimizer` gave.
-
-    Returns
-    -------
-    RowwiseAdagrad or RowwiseAdam
-        The optimiser, with the step sizes of the other. Its damping is set for every training.
-
-    Raises
-    ------
-    ValueError
-        If an array does not fit the module, or there is no such optimiser.
-    """
+    """Make an optimiser with what another had gathered."""
     if values["optimizer"] not in OPTIMIZERS:
         raise ValueError(f"The optimizer must be one of {tuple(OPTIMIZERS)}, got {values['optimizer']!r}.")
     optimizer = make_language_optimizer(module, values["optimizer"], 0.0, n_words=1)

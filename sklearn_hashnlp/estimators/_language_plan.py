@@ -8,77 +8,29 @@ from typing import Any
 
 @dataclass(frozen=True)
 class LanguagePlan:
-    """How a language model is trained.
+    """How a language model is trained."""
 
-    Parameters
-    ----------
-    optimizer : {"adagrad", "adam"}
-        Row-wise AdaGrad or row-wise Adam.
-    learning_rate : float
-        Step size.
-    bias_learning_rate : float
-        What the step size of the hidden layer's bias is multiplied by.
-    direct_learning_rate : float
-        What that of the hashed direct connections is multiplied by.
-    schedule : {"constant", "linear"}
-        Whether the step size falls linearly, to 0 after the last planned step.
-    lr_plateau : (int, float) or None
-        Epochs without a better one after which the step size is multiplied by the factor.
-    max_epochs : int
-        Passes over the windows, those done before an interruption among them.
-    max_time : float or None
-        Seconds after which training ends.
-    batch_size : int
-        Windows a step.
-    shuffle : bool
-        Whether each pass has an order of its own.
-    patience : int or None
-        Epochs without a better one after which training stops; None is never.
-    restore_best : bool
-        Whether to end with the weights of the epoch with the lowest validation loss.
-    log_every : int or None
-        Steps after which losses are noted.
-    verbose : int
-        0 is silent, 1 prints a line an epoch, 2 also what is noted within an epoch.
-    callbacks : tuple
-        More skorch callbacks, their classes, or pairs of a name and one.
-    seed : int
-        Of order and dropout.
-    """
-
-    optimizer: str
-    learning_rate: float
-    bias_learning_rate: float
-    direct_learning_rate: float
-    schedule: str
+    optimizer: str  # row-wise AdaGrad or row-wise Adam
+    learning_rate: float  # step size
+    bias_learning_rate: float  # what the step size of the hidden layer's bias is multiplied by
+    direct_learning_rate: float  # what that of the hashed direct connections is multiplied by
+    schedule: str  # whether the step size falls linearly, to 0 after the last planned step
+    # Epochs without a better one after which the step size is multiplied by the factor
     lr_plateau: tuple[int, float] | None
-    max_epochs: int
-    max_time: float | None
-    batch_size: int
-    shuffle: bool
-    patience: int | None
-    restore_best: bool
-    log_every: int | None
-    verbose: int
-    callbacks: tuple[Any, ...]
-    seed: int
+    max_epochs: int  # passes over the windows, those done before an interruption among them
+    max_time: float | None  # seconds after which training ends
+    batch_size: int  # windows a step
+    shuffle: bool  # whether each pass has an order of its own
+    patience: int | None  # epochs without a better one after which training stops; None is never
+    restore_best: bool  # whether to end with the weights of the epoch with the lowest validation loss
+    log_every: int | None  # steps after which losses are noted
+    verbose: int  # 0 is silent, 1 prints a line an epoch, 2 also what is noted within an epoch
+    callbacks: tuple[Any, ...]  # more skorch callbacks, their classes, or pairs of a name and one
+    seed: int  # of order and dropout
 
 
 def language_plan(estimator: Any, seed: int) -> LanguagePlan:
-    """Say how ``fit`` trains.
-
-    Parameters
-    ----------
-    estimator : HsigmoidLanguageModel
-        Its parameters count.
-    seed : int
-        Of order and dropout.
-
-    Returns
-    -------
-    LanguagePlan
-        The plan.
-    """
+    """Say how ``fit`` trains."""
     patience, plateau, log_every = estimator.n_iter_no_change, estimator.lr_plateau, estimator.log_every
     return LanguagePlan(
         optimizer=estimator.optimizer,
@@ -101,19 +53,6 @@ def language_plan(estimator: Any, seed: int) -> LanguagePlan:
 
 
 def streaming_language_plan(estimator: Any, seed: int) -> LanguagePlan:
-    """Say how ``partial_fit`` trains: once over the windows, and every call alike.
-
-    Parameters
-    ----------
-    estimator : HsigmoidLanguageModel
-        Its parameters count.
-    seed : int
-        Of order and dropout.
-
-    Returns
-    -------
-    LanguagePlan
-        The plan.
-    """
+    """Say how ``partial_fit`` trains: once over the windows, and every call alike."""
     plan = language_plan(estimator, seed)
     return replace(plan, schedule="constant", max_epochs=1, max_time=None)

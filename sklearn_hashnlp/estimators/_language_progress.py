@@ -15,26 +15,7 @@ _RECENT_BATCHES = 200  # enough for a steady number, and few enough to see it fa
 
 
 class LanguageProgress(Callback):  # type: ignore[misc]  # skorch has no types
-    """Tell where a training is: every batch, every entry of its log and every epoch.
-
-    Parameters
-    ----------
-    tell : callable
-        Takes a line: an entry of ``log_``, or how an epoch went.
-    move : callable
-        Takes the number of words learned from, that of all words of all epochs, and a text with the epoch and the
-        perplexity of the last batches.
-
-    Examples
-    --------
-    >>> from sklearn_hashnlp import HsigmoidLanguageModel
-    >>> from sklearn_hashnlp.estimators._language_progress import LanguageProgress
-    >>> moves = []
-    >>> progress = LanguageProgress(lambda line: None, lambda *move: moves.append(move))
-    >>> _ = HsigmoidLanguageModel(order=3, max_epochs=2, batch_size=4, callbacks=[progress]).fit(["a b a b a"])
-    >>> [(done, total) for done, total, _ in moves]
-    [(0, 12), (4, 12), (6, 12), (6, 12), (10, 12), (12, 12)]
-    """
+    """Return where a training is: every batch, every entry of its log and every epoch."""
 
     def __init__(self, tell: Callable[[str], None], move: Callable[[int, int, str], None]) -> None:
         self.tell = tell
@@ -60,7 +41,7 @@ class LanguageProgress(Callback):  # type: ignore[misc]  # skorch has no types
             self._n_seen += len(batch[0])
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Tell how the epoch went."""
+        """Return how the epoch went."""
         self._move(net)
         epoch = net.history[-1]
         parts = [f"Epoch {epoch['epoch']}/{self._n_epochs}", f"training perplexity {epoch['train_perplexity']:.2f}"]

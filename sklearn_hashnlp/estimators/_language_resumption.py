@@ -9,25 +9,7 @@ from sklearn_hashnlp.estimators._pass_folders import PassFolders, best_epoch
 
 
 def check_same_training(estimator: Any, model: Any, corpus: LanguageCorpus, passes: PassFolders) -> None:
-    """Make sure that going on gives what the training would have given without an interruption.
-
-    Parameters
-    ----------
-    estimator : HsigmoidLanguageModel
-        Is to go on.
-    model : HsigmoidLanguageModel
-        The last pass.
-    corpus : LanguageCorpus
-        What there is to learn now.
-    passes : PassFolders
-        All passes that are left.
-
-    Raises
-    ------
-    ValueError
-        If words, tree or sentences are others than then, if validation sentences came or went, or if the best pass is
-        to be returned to and is no longer there.
-    """
+    """Check that going on gives what the training would have given without an interruption."""
     folder = f"{type(estimator).__name__}: checkpoint_dir={str(passes.folder)!r}"
     if corpus.reader.vocabulary.words != model._reader.vocabulary.words or estimator.tree != model.tree:
         raise ValueError(

@@ -18,20 +18,7 @@ _STARTS_AT_ZERO = "output_layer.direct"  # a table of which few rows are trained
 
 
 def net_to_state(net: LanguageNet) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Give what :func:`net_from_state` needs to make a net again.
-
-    Parameters
-    ----------
-    net : LanguageNet
-        A net.
-
-    Returns
-    -------
-    values : dict
-        JSON values: ``architecture`` and ``device``.
-    arrays : dict of str to ndarray
-        The weights and the tree.
-    """
+    """Return what :func:`net_from_state` needs to make a net again."""
     parameters = net.get_params_for("module")
     arrays: dict[str, NDArray[Any]] = {}
     for name, tensor in net.module_.state_dict().items():
@@ -45,20 +32,7 @@ def net_to_state(net: LanguageNet) -> tuple[dict[str, Any], dict[str, NDArray[An
 def net_from_state(
     values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
 ) -> LanguageNet:
-    """Make a trained net again.
-
-    Parameters
-    ----------
-    values, arrays
-        What :func:`net_to_state` gave.
-    history : list of dict
-        Measures an epoch.
-
-    Returns
-    -------
-    LanguageNet
-        The net; on the CPU if it was trained on CUDA and there is none.
-    """
+    """Make a trained net again."""
     tree = None
     if values["architecture"]["output"] == "hsigmoid":
         tree = SoftmaxTree.from_arrays({name: arrays[f"tree.{name}"] for name in ("children", "offsets")})
@@ -76,20 +50,7 @@ def net_from_state(
 
 
 def load_weights(net: LanguageNet, arrays: dict[str, NDArray[Any]]) -> None:
-    """Write stored weights over those of a net.
-
-    Parameters
-    ----------
-    net : LanguageNet
-        A net of the same kind.
-    arrays : dict of str to ndarray
-        What :func:`net_to_state` gave.
-
-    Raises
-    ------
-    KeyError, RuntimeError, ValueError
-        If they do not fit.
-    """
+    """Write stored weights over those of a net."""
     module = net.module_
     state: dict[str, Any] = {}
     for name, tensor in module.state_dict().items():

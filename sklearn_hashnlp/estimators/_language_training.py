@@ -23,21 +23,11 @@ _LOGGED_WINDOWS = 2**13  # enough for a loss to two digits, in a tenth of a seco
 
 @dataclass(frozen=True)
 class Interrupted:
-    """What is known of a training that is taken up again.
+    """What is known of a training that is taken up again."""
 
-    Parameters
-    ----------
-    first : int
-        How many epochs of the net's history belong to trainings before it.
-    learning_rates : list of float
-        The step sizes that it had come to.
-    best_weights : dict of str to Tensor
-        Those of its best epoch, if they are to be returned to.
-    """
-
-    first: int
-    learning_rates: list[float]
-    best_weights: dict[str, Tensor]
+    first: int  # how many epochs of the net's history belong to trainings before it
+    learning_rates: list[float]  # the step sizes that it had come to
+    best_weights: dict[str, Tensor]  # those of its best epoch, if they are to be returned to
 
 
 def train_language(
@@ -50,35 +40,7 @@ def train_language(
     last_callback: Callback | None = None,
     interrupted: Interrupted | None = None,
 ) -> None:
-    """Train a net, and leave on it nothing that only training needs but the optimiser and the callbacks.
-
-    An interrupt (``KeyboardInterrupt``) ends training early and in good order: the weights are the best epoch's where
-    they are kept, else what was reached; the history holds the epochs that were finished, and ``net.interrupted_`` is
-    True.
-
-    Parameters
-    ----------
-    net : LanguageNet
-        An initialised net. If it was trained before, its optimiser goes on with what it has gathered, unless the plan
-        has another; the history is added to.
-    windows : WordWindows
-        What to learn.
-    valid_windows : WordWindows or None
-        What to measure every epoch by.
-    plan : LanguagePlan
-        How.
-    log : list of dict
-        What is noted every ``plan.log_every`` steps is added to it.
-    last_callback : skorch callback, default=None
-        One that is called after all others.
-    interrupted : Interrupted, default=None
-        What there is to go on with; None begins a training.
-
-    Raises
-    ------
-    ValueError
-        If training diverges.
-    """
+    """Train a net, and leave on it nothing that only training needs but the optimiser and the callbacks."""
     started = time.perf_counter()
     optimizer = make_language_optimizer(
         net.module_,

@@ -23,31 +23,7 @@ TREES: Final = (*CLASS_TREES, *_OF_CONTEXTS)
 def language_tree(
     tree: SoftmaxTree | str, windows: WordWindows, n_classes: int, *, seed: int, caller: str
 ) -> SoftmaxTree:
-    """Give a tree over the words that can be predicted.
-
-    Parameters
-    ----------
-    tree : SoftmaxTree or one of :data:`TREES`
-        A tree, or the name of a builder.
-    windows : WordWindows
-        What is learned from: how often each word occurs, and for clusters after which words.
-    n_classes : int
-        How many words can be predicted.
-    seed : int
-        For ``"random"`` and for clusters.
-    caller : str
-        Class that asks, for the message.
-
-    Returns
-    -------
-    SoftmaxTree
-        The tree.
-
-    Raises
-    ------
-    ValueError
-        If a tree that was given has another number of classes.
-    """
+    """Return a tree over the words that can be predicted."""
     if isinstance(tree, SoftmaxTree):
         if tree.n_classes != n_classes:
             raise ValueError(
@@ -65,21 +41,5 @@ def language_tree(
 
 
 def two_level_clusters(counts: NDArray[np.intp], vectors: NDArray[np.float32], *, seed: int) -> SoftmaxTree:
-    """Build the tree of two levels that predicts best.
-
-    Parameters
-    ----------
-    counts : ndarray of int of shape (n_classes,)
-        How often each word occurs.
-    vectors : ndarray of float32 of shape (n_classes, d)
-        What brings words together.
-    seed : int
-        Where the clusters begin.
-
-    Returns
-    -------
-    SoftmaxTree
-        About sqrt(V) clusters below the root and beside them as many of the most frequent words, which there is room
-        for and which resemble no others.
-    """
+    """Build the tree of two levels that predicts best."""
     return trees.cluster_tree(counts, vectors, arity="sqrt", n_direct=isqrt(len(counts)), random_state=seed)

@@ -17,47 +17,18 @@ MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: asking CUDA for a loss mean
 
 
 class LeanNet(NeuralNet):  # type: ignore[misc]  # skorch has no types
-    """A skorch net for batches that take less time than what skorch does around each.
+    """A skorch net for batches that take less time than what skorch does around each."""
 
-    Only those callbacks are called for a batch that have something to do then, and the optimiser is given no closure. A
-    callback that ends training, by raising ``KeyboardInterrupt`` at the end of an epoch as skorch's do, does so after
-    all the others have had their turn.
-
-    Attributes
-    ----------
-    deadline : float or None
-        The time, by :func:`time.perf_counter`, at which training ends as if a callback had ended it. The epoch is cut
-        short after the batch in which the time comes, and closed.
-    interrupted_ : bool
-        Whether training was ended by something else than such a callback: by the user.
-    measures : tuple of str
-        What a step measures beside ``y_pred``: goes into the history.
-    last_measure : str
-        What the end of an epoch with validation records last.
-    divergence : str
-        What to tell when a loss is infinite or not a number.
-    """
-
+    # The time, by :func:`time.perf_counter`, at which training ends as if a callback had ended it. The epoch is cut
+    # short after the batch in which the time comes, and closed
     deadline: float | None = None
-    measures: ClassVar[tuple[str, ...]] = ("loss",)
-    last_measure: ClassVar[str] = "valid_loss"
+    measures: ClassVar[tuple[str, ...]] = ("loss",)  # what a step measures beside ``y_pred``: goes into the history
+    last_measure: ClassVar[str] = "valid_loss"  # what the end of an epoch with validation records last
+    # What to tell when a loss is infinite or not a number
     divergence: ClassVar[str] = "The training diverged: the loss is infinite or not a number."
 
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
-        """Call a method of every callback.
-
-        Parameters
-        ----------
-        method_name : str
-            Which.
-        **cb_kwargs : dict
-            Handed on to it.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            If a callback ends training.
-        """
+        """Call a method of every callback."""
         if method_name != "on_epoch_end":
             super().notify(method_name, **cb_kwargs)
             return
@@ -75,23 +46,7 @@ class LeanNet(NeuralNet):  # type: ignore[misc]  # skorch has no types
             raise stop
 
     def fit_loop(self, *args: Any, **kwargs: Any) -> LeanNet:
-        """Train, and leave no epoch in the history that was not finished.
-
-        Parameters
-        ----------
-        *args, **kwargs
-            As skorch's.
-
-        Returns
-        -------
-        LeanNet
-            Itself.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            If training was ended, for :meth:`partial_fit` to take as an end.
-        """
+        """Train, and leave no epoch in the history that was not finished."""
         self.interrupted_ = self._ended_by_callback = False
         try:
             super().fit_loop(*args, **kwargs)
@@ -106,26 +61,7 @@ class LeanNet(NeuralNet):  # type: ignore[misc]  # skorch has no types
     def run_single_epoch(
         self, iterator: Any, training: bool, prefix: str, step_fn: Callable[..., dict[str, Any]], **fit_params: Any
     ) -> None:
-        """Go through the batches once.
-
-        Parameters
-        ----------
-        iterator : iterable of batches or None
-            The batches; None does nothing.
-        training : bool
-            Whether to learn from them.
-        prefix : str
-            Begins the names in the history.
-        step_fn : callable
-            What to do with a batch.
-        **fit_params : dict
-            Handed on to it.
-
-        Raises
-        ------
-        ValueError
-            If a loss is infinite or not a number in training: nothing can be learned from there on.
-        """
+        """Go through the batches once."""
         if iterator is None:
             return
         before, after = self.hooks("on_batch_begin"), self.hooks("on_batch_end")
@@ -151,54 +87,17 @@ class LeanNet(NeuralNet):  # type: ignore[misc]  # skorch has no types
         self.history.record(f"{prefix}_batch_count", n_batches)
 
     def n_rows(self, batch: Any) -> int:
-        """Tell how much a batch counts in the means of an epoch.
-
-        Parameters
-        ----------
-        batch : tuple
-            A batch.
-
-        Returns
-        -------
-        int
-            Rows of its first part.
-        """
+        """Return how much a batch counts in the means of an epoch."""
         return len(batch[0])
 
     def steps(
         self, iterator: Any, training: bool, step_fn: Callable[[Any], dict[str, Any]]
     ) -> Iterable[tuple[Any, Callable[[], dict[str, Any]]]]:
-        """Give each batch together with what is to be done with it.
-
-        Parameters
-        ----------
-        iterator : iterable of batches
-            The batches.
-        training : bool
-            Whether to learn from them.
-        step_fn : callable
-            Takes a step with a batch.
-
-        Returns
-        -------
-        iterable of (batch, callable)
-            Each batch, and what takes its step.
-        """
+        """Return each batch together with what is to be done with it."""
         return ((batch, partial(step_fn, batch)) for batch in iterator)
 
     def hooks(self, name: str) -> list[Callable[..., None]]:
-        """Give the methods of that name of those callbacks that do something there.
-
-        Parameters
-        ----------
-        name : str
-            A method of skorch's callbacks.
-
-        Returns
-        -------
-        list of callable
-            They.
-        """
+        """Return the methods of that name of those callbacks that do something there."""
         methods = (getattr(callback, name) for _, callback in self.callbacks_)
         return [method for method in methods if getattr(method, "__func__", None) is not getattr(Callback, name)]
 

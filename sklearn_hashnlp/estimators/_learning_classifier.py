@@ -26,12 +26,7 @@ from sklearn_hashnlp.estimators._validation_rows import hold_out
 
 
 class LearningClassifier(TrainedClassifier):
-    """The half of a classifier that trains its net.
-
-    A subclass says what its rows and its net are, and has the parameters of training: ``loss``, ``class_weight``,
-    ``early_stopping``, ``validation_fraction``, ``warm_start``, ``device``, ``random_state`` and what its plan is made
-    from. Its ``fit`` and ``partial_fit`` do nothing but call :meth:`_fit` and :meth:`_partial_fit`.
-    """
+    """The half of a classifier that trains its net."""
 
     loss: str
     class_weight: dict[Any, float] | str | None
@@ -59,7 +54,7 @@ class LearningClassifier(TrainedClassifier):
 
     @abstractmethod
     def _check_unchanged(self) -> None:
-        """Make sure that training can go on with the net that is there."""
+        """Check that training can go on with the net that is there."""
 
     @abstractmethod
     def _plan(self, n_rows: int, seed: int) -> TrainingPlan:

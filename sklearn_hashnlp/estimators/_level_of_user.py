@@ -6,13 +6,7 @@ import sys
 
 
 def level_of_user() -> int:
-    """Tell how far up the nearest call is that is neither this package's nor scikit-learn's.
-
-    Returns
-    -------
-    int
-        What ``warnings.warn`` takes as ``stacklevel``, called by the caller of this.
-    """
+    """Return how far up the nearest call is that is neither this package's nor scikit-learn's."""
     frame, level = sys._getframe(1), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in {"sklearn_hashnlp", "sklearn"}:
         frame, level = frame.f_back, level + 1

@@ -8,17 +8,7 @@ from skorch.callbacks import Callback
 
 
 class LinearSchedule(Callback):  # type: ignore[misc]  # skorch has no types
-    """Let the step size fall from step to step, in equal parts, so that it would be 0 after the last.
-
-    Each step multiplies it by what the line falls, so that whatever else changes it has its effect, too.
-
-    Parameters
-    ----------
-    n_steps : int
-        All steps of the training.
-    n_done : int, default=0
-        How many of them were taken before an interruption; the optimiser has the step size of the last of them.
-    """
+    """Let the step size fall from step to step, in equal parts, so that it would be 0 after the last."""
 
     def __init__(self, n_steps: int, n_done: int = 0) -> None:
         self.n_steps = n_steps

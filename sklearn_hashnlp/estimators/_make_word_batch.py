@@ -12,37 +12,7 @@ from sklearn_hashnlp.nn import WordBatch
 
 
 def make_word_batch(sentences: Ragged, weights: NDArray[np.float32], projections: CachedProjections) -> WordBatch:
-    """Make a batch.
-
-    A word that stands several times in a sentence has its weight shared out among its places, so that each different
-    word counts once.
-
-    Parameters
-    ----------
-    sentences : Ragged of int
-        The words of each sentence by their numbers.
-    weights : ndarray of float32 of shape (n_words,)
-        What each word counts in a sentence.
-    projections : CachedProjections
-        Knows the words by the same numbers.
-
-    Returns
-    -------
-    WordBatch
-        The sentences, in their order; its rows of projections are in the order of the words' numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
-    >>> projections = CachedProjections(
-    ...     ["the", "cat", "dog"], np.array([9, 1, 1]), CharNgramFeaturizer(), SGNNProjector(output="float")
-    ... )
-    >>> sentences = Ragged(np.array([2, 0, 2, 0]), np.array([0, 3, 4]))
-    >>> batch = make_word_batch(sentences, np.array([1, 4, 4], dtype=np.float32), projections)
-    >>> batch.words.tolist(), batch.weights.tolist()
-    ([[1, 0, 1], [0, -1, -1]], [[2.0, 1.0, 2.0], [1.0, 0.0, 0.0]])
-    """
+    """Make a batch."""
     different, rows = np.unique(sentences.values, return_inverse=True)
     lengths = np.diff(sentences.offsets)
     there = np.arange(lengths.max(initial=0)) < lengths[:, None]

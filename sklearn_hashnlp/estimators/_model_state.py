@@ -13,33 +13,7 @@ _BLOCK = 2**18
 
 
 def pack_table(name: str, table: NDArray[Any], fill: float) -> dict[str, NDArray[Any]]:
-    """Store a table by the rows that differ from its initial value, or whole if that is smaller.
-
-    Parameters
-    ----------
-    name : str
-        Key of the table.
-    table : ndarray of shape (n_rows, ...), C-contiguous
-        The table; it has at most 2**32 rows.
-    fill : float
-        Its initial value.
-
-    Returns
-    -------
-    dict of str to ndarray
-        ``name.values``, the rows that differ, in ascending order, or all. Where it is not all, also which rows they
-        are: ``name.rows``, their numbers in uint32, or ``name.bitmap``, a bit a row of the table, whichever is
-        smaller. A model folder may hold ``name.values`` in less precision; see
-        :func:`~sklearn_hashnlp.persistence.save_model`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> table = np.zeros((1000, 2), dtype=np.float32)
-    >>> table[7] = 1
-    >>> pack_table("pool", table, fill=0.0)
-    {'pool.rows': array([7], dtype=uint32), 'pool.values': array([[1., 1.]], dtype=float32)}
-    """
+    """Store a table by the rows that differ from its initial value, or whole if that is smaller."""
     # Bits are compared, so that -0.0 and NaN come back as they were; in blocks, so that nothing table-sized is made.
     unsigned = np.dtype(f"u{table.dtype.itemsize}")
     bits, untouched = table.view(unsigned), np.asarray(fill, dtype=table.dtype).view(unsigned)
@@ -62,25 +36,7 @@ def pack_table(name: str, table: NDArray[Any], fill: float) -> dict[str, NDArray
 
 
 def unpack_table(name: str, arrays: dict[str, NDArray[Any]], table: NDArray[Any]) -> None:
-    """Write a stored table over a fresh one.
-
-    Parameters
-    ----------
-    name : str
-        Key of the table.
-    arrays : dict of str to ndarray
-        Holds what :func:`pack_table` made; or what it made for folders of format version 1, which had whole tables
-        under ``name`` and row numbers in int64.
-    table : ndarray of shape (n_rows, ...)
-        Written in place; holds the initial value everywhere.
-
-    Raises
-    ------
-    KeyError
-        If the table is not among the arrays.
-    ValueError
-        If what is stored does not fit the table.
-    """
+    """Write a stored table over a fresh one."""
     stored = arrays[name] if name in arrays else arrays[f"{name}{TABLE_VALUES}"]
     rows: Any = slice(None)
     n_rows = len(table)
@@ -100,29 +56,7 @@ def unpack_table(name: str, arrays: dict[str, NDArray[Any]], table: NDArray[Any]
 
 
 def pack_labels(classes: NDArray[Any]) -> dict[str, Any]:
-    """Turn class labels into JSON values.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Strings, integers, floats or bools, in an array of that kind or of objects.
-
-    Returns
-    -------
-    dict
-        ``{"dtype": str, "values": list}``.
-
-    Raises
-    ------
-    TypeError
-        If a label is of another type.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pack_labels(np.array([False, True]))
-    {'dtype': '|b1', 'values': [False, True]}
-    """
+    """Turn class labels into JSON values."""
     values = [value.item() if isinstance(value, np.generic) else value for value in classes.tolist()]
     for value in values:
         if not isinstance(value, str | int | float):
@@ -134,21 +68,5 @@ def pack_labels(classes: NDArray[Any]) -> dict[str, Any]:
 
 
 def unpack_labels(packed: dict[str, Any]) -> NDArray[Any]:
-    """Turn JSON values back into class labels.
-
-    Parameters
-    ----------
-    packed : dict
-        What :func:`pack_labels` made.
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-        The labels, of the dtype they had.
-
-    Examples
-    --------
-    >>> unpack_labels({"dtype": "<U3", "values": ["no", "yes"]})
-    array(['no', 'yes'], dtype='<U3')
-    """
+    """Turn JSON values back into class labels."""
     return np.array(packed["values"], dtype=np.dtype(packed["dtype"]))

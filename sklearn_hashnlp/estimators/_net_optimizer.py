@@ -24,24 +24,7 @@ _HIDDEN_SHARE = 0.1
 def make_optimizer(
     module: RowModule, name: str, *, learning_rate: float, average_after: int | None = None
 ) -> RowwiseAdagrad | RowwiseAdam:
-    """Make an optimiser that has gathered nothing yet.
-
-    Parameters
-    ----------
-    module : RowModule
-        What it trains.
-    name : {"adagrad", "adam"}
-        Which.
-    learning_rate : float
-        Step size; by AdaGrad, a head with hidden layers takes a tenth of it where it stands on tables.
-    average_after : int, default=None
-        After how many steps the mean of the weights begins; None is never.
-
-    Returns
-    -------
-    RowwiseAdagrad or RowwiseAdam
-        The optimiser.
-    """
+    """Make an optimiser that has gathered nothing yet."""
     names = module.tables().keys()
     tables = {"params": [parameter for key, parameter in module.named_parameters() if key in names]}
     head: dict[str, Any] = {"params": list(module.head.parameters())}
@@ -54,15 +37,7 @@ def make_optimizer(
 
 
 def hand_over(old: torch.optim.Optimizer, new: torch.optim.Optimizer) -> None:
-    """Let an optimiser go on with what another of its kind has gathered; one of another kind begins anew.
-
-    Parameters
-    ----------
-    old : Optimizer
-        Trained the parameters so far.
-    new : Optimizer
-        Will train them; changed in place.
-    """
+    """Let an optimiser go on with what another of its kind has gathered; one of another kind begins anew."""
     if type(old) is type(new):
         for parameter, state in old.state.items():
             new.state[parameter] = {key: value for key, value in state.items() if key != _OF_ONE_RUN}
@@ -71,22 +46,7 @@ def hand_over(old: torch.optim.Optimizer, new: torch.optim.Optimizer) -> None:
 def pack_optimizer(
     module: RowModule, optimizer: torch.optim.Optimizer
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Give what an optimiser has gathered; of a table only the rows that were trained.
-
-    Parameters
-    ----------
-    module : RowModule
-        What it trains.
-    optimizer : Optimizer
-        One of :data:`OPTIMIZERS`.
-
-    Returns
-    -------
-    values : dict
-        JSON values: its name.
-    arrays : dict of str to ndarray
-        Keys are the parameter's name and the accumulator's, and for tables what :func:`pack_table` adds.
-    """
+    """Return what an optimiser has gathered; of a table only the rows that were trained."""
     arrays: dict[str, NDArray[Any]] = {}
     tables = module.tables()
     for name, parameter in module.named_parameters():
@@ -103,25 +63,7 @@ def pack_optimizer(
 def unpack_optimizer(
     module: RowModule, values: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> RowwiseAdagrad | RowwiseAdam:
-    """Make an optimiser with what another had gathered.
-
-    Parameters
-    ----------
-    module : RowModule
-        What it trains.
-    values, arrays
-        What :func:`pack_optimizer` gave.
-
-    Returns
-    -------
-    RowwiseAdagrad or RowwiseAdam
-        The optimiser. Its step size is 0 and is set for every training.
-
-    Raises
-    ------
-    ValueError
-        If an array does not fit the module, or there is no such optimiser.
-    """
+    """Make an optimiser with what another had gathered."""
     if values["optimizer"] not in OPTIMIZERS:
         raise ValueError(f"The optimizer must be one of {tuple(OPTIMIZERS)}, got {values['optimizer']!r}.")
     optimizer = make_optimizer(module, values["optimizer"], learning_rate=0.0)

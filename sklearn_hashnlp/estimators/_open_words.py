@@ -17,87 +17,28 @@ class OpenWords(Protocol):
     """Tells what a context shows of any word."""
 
     def encode(self, words: list[str]) -> NDArray[Any]:
-        """Encode words.
-
-        Parameters
-        ----------
-        words : list of str
-            The words.
-
-        Returns
-        -------
-        ndarray of shape (n_words,) or (n_words, n_numbers), of integers
-            A code for each; one of several numbers begins with the word's hash.
-        """
+        """Encode words."""
 
 
 @dataclass(frozen=True)
 class HashedWords:
-    """Words as hashes, for hash embeddings.
-
-    Examples
-    --------
-    >>> HashedWords().encode(["hash", "trick"]).tolist()
-    [1455707387, 553385734]
-    """
+    """Words as hashes, for hash embeddings."""
 
     def encode(self, words: list[str]) -> NDArray[np.int32]:
-        """Encode words.
-
-        Parameters
-        ----------
-        words : list of str
-            The words.
-
-        Returns
-        -------
-        ndarray of int32 of shape (n_words,)
-            As :func:`hash_words` gives them.
-        """
+        """Encode words."""
         return hash_words(words)
 
 
 @dataclass(frozen=True)
 class ProjectedWords:
-    """Words as SGNN projections of the character n-grams (1 to 3) of the marked word.
-
-    Parameters
-    ----------
-    n_projections, n_bits : int
-        As :class:`SGNNProjector` takes them.
-    seed : int
-        Of the hyperplanes.
-
-    Examples
-    --------
-    >>> codes = ProjectedWords(80, 14, 0).encode(["start", "started"])
-    >>> codes.shape  # the hash, and 1120 bits in 18 numbers of 64
-    (2, 19)
-    """
+    """Words as SGNN projections of the character n-grams (1 to 3) of the marked word."""
 
     n_projections: int
     n_bits: int
-    seed: int
+    seed: int  # of the hyperplanes
 
     def encode(self, words: list[str]) -> NDArray[np.int64]:
-        """Encode words.
-
-        Parameters
-        ----------
-        words : list of str
-            The words.
-
-        Returns
-        -------
-        ndarray of int64 of shape (n_words, 1 + ceil(n_projections * n_bits / 64))
-            The word's hash, and its bits in the order of ``numpy.packbits``, filled up with zeros to whole numbers. A
-            word without characters has no bits.
-
-        Raises
-        ------
-        ValueError
-            If a word holds a lone surrogate.
-        """
+        """Encode words."""
         n_bytes = -(-self.n_projections * self.n_bits // 8)
         codes = np.zeros((len(words), 8 * (1 + -(-n_bytes // 8))), dtype=np.uint8)
         if words:  # scikit-learn refuses a matrix without rows
@@ -111,18 +52,7 @@ class ProjectedWords:
 
 
 def open_words(architecture: dict[str, Any]) -> OpenWords | None:
-    """Tell what the contexts of a network show.
-
-    Parameters
-    ----------
-    architecture : dict
-        As :func:`make_nplm` takes it; ``hashed_words`` and ``projected_words`` count.
-
-    Returns
-    -------
-    OpenWords or None
-        None: the numbers of known words.
-    """
+    """Return what the contexts of a network show."""
     if architecture["hashed_words"] is not None:
         return HashedWords()
     projected = architecture.get("projected_words")  # models of before it was there hold none
@@ -130,47 +60,12 @@ def open_words(architecture: dict[str, Any]) -> OpenWords | None:
 
 
 def encode_within(words: OpenWords, distinct: list[str]) -> NDArray[Any]:
-    """Encode the marks at the ends of sentences, and words within, where the marks are unknown words.
-
-    Parameters
-    ----------
-    words : OpenWords
-        Encodes.
-    distinct : list of str
-        The words within.
-
-    Returns
-    -------
-    ndarray of shape (2 + n_words,) or (2 + n_words, n_numbers), of integers
-        The codes of ``<s>`` and ``</s>``, and those of the words.
-
-    Examples
-    --------
-    >>> codes = encode_within(HashedWords(), ["<s>", "trick"])
-    >>> codes.tolist() == hash_words(["<s>", "</s>", "<unk>", "trick"]).tolist()
-    True
-    """
+    """Encode the marks at the ends of sentences, and words within, where the marks are unknown words."""
     return words.encode([BEGIN, END, *(UNKNOWN if word in (BEGIN, END) else word for word in distinct)])
 
 
 def hash_words(words: list[str]) -> NDArray[np.int32]:
-    """Hash words to 31 bits.
-
-    Parameters
-    ----------
-    words : list of str
-        The words.
-
-    Returns
-    -------
-    ndarray of int32 of shape (n_words,)
-        MurmurHash3 of the UTF-8 bytes, without the sign bit.
-
-    Examples
-    --------
-    >>> hash_words(["hash", "trick"]).tolist()
-    [1455707387, 553385734]
-    """
+    """Hash words to 31 bits."""
     encoded = [word.encode("utf-8", "surrogatepass") for word in words]
     offsets = np.concatenate(([0], np.cumsum([len(word) for word in encoded], dtype=np.int64)))
     rows = Ragged(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets.astype(np.int64))

@@ -26,99 +26,22 @@ _WINDOW = 64  # batches among whose paragraphs those of like length are brought 
 
 
 class ParagraphBatch(NamedTuple):
-    """The sentences of some whole paragraphs.
+    """The sentences of some whole paragraphs."""
 
-    Parameters
-    ----------
-    batch : WordBatch
-        The sentences, paragraph after paragraph.
-    blocks : Tensor of shape (n_sentences,), dtype int64
-        Which of the batch's paragraphs each sentence is from: 0, 1 and so on.
-    hidden : Tensor of shape (n_sentences, longest), dtype bool, or None
-        Places whose words are to be guessed; None if no words are.
-    number : int
-        Its place in the epoch, from 0.
-    """
-
-    batch: WordBatch
-    blocks: Tensor
-    hidden: Tensor | None
-    number: int
+    batch: WordBatch  # the sentences, paragraph after paragraph
+    blocks: Tensor  # (n_sentences,): which of the batch's paragraphs each sentence is from: 0, 1 and so on
+    hidden: Tensor | None  # (n_sentences, longest): places whose words are to be guessed; None if no words are
+    number: int  # its place in the epoch, from 0
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> ParagraphBatch:
-        """Move all tensors.
-
-        Parameters
-        ----------
-        device : torch.device or str
-            Where to.
-        non_blocking : bool, default=False
-            Whether not to wait for the copy, where the tensors are in pinned memory.
-
-        Returns
-        -------
-        ParagraphBatch
-            The batch there.
-        """
+        """Move all tensors."""
         hidden = None if self.hidden is None else self.hidden.to(device, non_blocking=non_blocking)
         blocks = self.blocks.to(device, non_blocking=non_blocking)
         return ParagraphBatch(self.batch.to(device, non_blocking=non_blocking), blocks, hidden, self.number)
 
 
 class ParagraphBatches:
-    """Go once through paragraphs in an order of the epoch's own, batch by batch.
-
-    Paragraphs of like length share a batch, so that there is little padding: of neighbours in a random order, enough
-    for 64 batches, those with short longest sentences come first and those with long ones last, or the other way about
-    in every second neighbourhood. Whole paragraphs are taken from this order as long as they fit into a batch, and the
-    batches are put in a random order. The last two share their paragraphs evenly, so that there is no batch with too
-    few of them to tell apart.
-
-    What batch k of an epoch holds hangs on nothing but the paragraphs, ``batch_size``, ``seed`` and ``epoch``: not on
-    ``n_jobs``, on ``first`` or on which projections are kept.
-
-    Parameters
-    ----------
-    paragraphs : Paragraphs
-        The paragraphs.
-    weights : ndarray of float32 of shape (n_words,)
-        What each of their words counts in a sentence.
-    projections : CachedProjections
-        Of their words.
-    batch_size : int
-        Sentences a batch, at most; but a single paragraph may have more.
-    seed : int
-        Of the orders and the hidden words, not negative.
-    epoch : int
-        Which epoch, not negative.
-    first : int, default=0
-        The first batch that is wanted: so many are passed over, which takes no time.
-    hidden_share : float, default=0.0
-        The share of the places that are hidden, chosen at random; 0 for none at all.
-    n_jobs : int or None, default=1
-        How many threads prepare batches, as joblib counts them, besides the thread that uses them. Twice as many
-        batches wait at most.
-
-    Attributes
-    ----------
-    waited : float
-        For how many seconds the user of the batches has waited for them so far.
-    total : float
-        How many seconds have passed meanwhile, from the first batch asked for to the last one used.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
-    >>> words, sentences = ["the", "cat", "dog"], Ragged(np.array([0, 1, 0, 2, 2]), np.array([0, 2, 4, 5]))
-    >>> paragraphs = Paragraphs(words, sentences, np.array([0, 2, 3]))
-    >>> projector = SGNNProjector(output="float")
-    >>> projections = CachedProjections(words, np.array([2, 1, 2]), CharNgramFeaturizer(), projector)
-    >>> weights = np.ones(3, dtype=np.float32)
-    >>> batches = ParagraphBatches(paragraphs, weights, projections, batch_size=4, seed=0, epoch=0)
-    >>> [(batch.number, sorted(batch.batch.words.tolist())) for batch in batches]
-    [(0, [[0, 1], [0, 2], [2, -1]])]
-    """
+    """Go once through paragraphs in an order of the epoch's own, batch by batch."""
 
     def __init__(
         self,
@@ -171,18 +94,7 @@ class ParagraphBatches:
                 self.total = before + perf_counter() - begin
 
     def make(self, number: int) -> ParagraphBatch:
-        """Make one batch.
-
-        Parameters
-        ----------
-        number : int
-            Its place in the epoch.
-
-        Returns
-        -------
-        ParagraphBatch
-            The batch, the same whenever it is made.
-        """
+        """Make one batch."""
         place = self._batches[number]
         chosen = self._order[self._ends[place] : self._ends[place + 1]]
         sentences = np.diff(self.paragraphs.offsets)[chosen]
@@ -204,7 +116,7 @@ class ParagraphBatches:
 def _pack(
     paragraphs: Paragraphs, batch_size: int, generator: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give an order of the paragraphs, and where in it each batch begins, and the last one ends."""
+    """Return an order of the paragraphs, and where in it each batch begins, and the last one ends."""
     order = generator.permutation(len(paragraphs))
     sentences = np.diff(paragraphs.offsets)
     window = (np.cumsum(sentences[order]) - sentences[order]) // (_WINDOW * batch_size)
@@ -227,7 +139,7 @@ def take_rows(rows: Ragged, chosen: NDArray[np.int64]) -> Ragged:
 
 
 def _spans(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give the numbers of spans, one after the other: starts[0], starts[0] + 1 and so on."""
+    """Return the numbers of spans, one after the other: starts[0], starts[0] + 1 and so on."""
     places: NDArray[np.int64] = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
     places += np.arange(len(places))
     return places

@@ -26,22 +26,13 @@ _CHARACTERS = 2**22
 
 @dataclass(frozen=True)
 class Paragraphs:
-    """Paragraphs of sentences of words, which are numbered as they come.
+    """Paragraphs of sentences of words, which are numbered as they come."""
 
-    Parameters
-    ----------
-    words : list of str
-        The different words, in the order in which they come first; those of the ends of sentences that were too long
-        are among them.
-    sentences : Ragged of int32
-        Each sentence's words as places in ``words``; no sentence is empty.
-    offsets : ndarray of int64 of shape (n_paragraphs + 1,)
-        Which sentences make up each paragraph; no paragraph is empty.
-    """
-
+    # The different words, in the order in which they come first; those of the ends of sentences that were too long are
+    # among them
     words: list[str]
-    sentences: Ragged
-    offsets: NDArray[np.int64]
+    sentences: Ragged  # each sentence's words as places in ``words``; no sentence is empty
+    offsets: NDArray[np.int64]  # (n_paragraphs + 1,): which sentences make up each paragraph; no paragraph is empty
 
     @property
     def n_sentences(self) -> int:
@@ -52,13 +43,7 @@ class Paragraphs:
         return len(self.offsets) - 1
 
     def digest(self) -> int:
-        """Give a number that tells other paragraphs, or their order, from these.
-
-        Returns
-        -------
-        int
-            A CRC-32.
-        """
+        """Return a number that tells other paragraphs, or their order, from these."""
         found = zlib.crc32("\n".join(self.words).encode("utf-8", "surrogatepass"))
         for array in (*self.sentences, self.offsets):
             found = zlib.crc32(np.ascontiguousarray(array).data, found)
@@ -68,48 +53,7 @@ class Paragraphs:
 def read_paragraphs(
     X: Any, *, split: Splitter, featurizer: CharNgramFeaturizer, max_sentences: int, max_words: int, caller: str
 ) -> Paragraphs:
-    """Read paragraphs.
-
-    Parameters
-    ----------
-    X : iterable of (str, list of str or path-like), path-like or callable
-        Paragraphs: texts, which are split, or lists of sentences. A path-like object names a text file with a paragraph
-        a line. A callable without arguments gives an iterator of paragraphs.
-    split : callable
-        Makes a list of sentences of a text.
-    featurizer : CharNgramFeaturizer
-        Its ``split`` and ``lowercase`` say what words are.
-    max_sentences : int
-        Longer paragraphs are cut into parts as equal as may be.
-    max_words : int
-        Of longer sentences the beginning is kept, and a warning is given.
-    caller : str
-        Class that asks, for the messages.
-
-    Returns
-    -------
-    Paragraphs
-        What was read; sentences without words and paragraphs without sentences are passed over.
-
-    Raises
-    ------
-    TypeError
-        If ``X``, a paragraph or what ``split`` makes of one is not as described.
-    ValueError
-        If ``X`` is a single string or a table, a sentence holds a lone surrogate, or a file is damaged or no UTF-8.
-    FileNotFoundError, IsADirectoryError
-        If a path names no file.
-
-    Examples
-    --------
-    >>> from sklearn_hashnlp.text import CharNgramFeaturizer, split_sentences
-    >>> texts = ["One is here. Two are there.", ["three"], ""]
-    >>> read = read_paragraphs(
-    ...     texts, split=split_sentences, featurizer=CharNgramFeaturizer(), max_sentences=8, max_words=99, caller="Me"
-    ... )
-    >>> read.offsets.tolist(), np.diff(read.sentences.offsets).tolist()
-    ([0, 2, 3], [3, 3, 1])
-    """
+    """Read paragraphs."""
     numbers: dict[str, int] = {}
     values, lengths = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
     n_sentences: list[int] = []
@@ -135,15 +79,7 @@ def read_paragraphs(
 
 
 def warn_of_single_sentences(paragraphs: Paragraphs, *, caller: str) -> None:
-    """Warn where no two sentences belong together, as if somebody had handed in sentences and not paragraphs.
-
-    Parameters
-    ----------
-    paragraphs : Paragraphs
-        What was read.
-    caller : str
-        Class that asks, for the message.
-    """
+    """Warn where no two sentences belong together, as if somebody had handed in sentences and not paragraphs."""
     if len(paragraphs) == paragraphs.n_sentences:
         warnings.warn(
             f"{caller}: no paragraph has more than one sentence with words, and nothing is learned of which sentences "
@@ -154,25 +90,7 @@ def warn_of_single_sentences(paragraphs: Paragraphs, *, caller: str) -> None:
 
 
 def cut_words(rows: Ragged, max_words: int) -> Ragged:
-    """Keep the beginnings of rows.
-
-    Parameters
-    ----------
-    rows : Ragged
-        Rows of words.
-    max_words : int
-        How many to keep of each.
-
-    Returns
-    -------
-    Ragged
-        The beginnings.
-
-    Examples
-    --------
-    >>> cut_words(Ragged(np.arange(5), np.array([0, 3, 5])), 2).values.tolist()
-    [0, 1, 3, 4]
-    """
+    """Keep the beginnings of rows."""
     kept, lengths = _cut(rows, max_words)
     return Ragged(kept, np.concatenate(([0], np.cumsum(lengths))))
 

@@ -9,19 +9,7 @@ from skorch.callbacks import Callback
 
 
 def check_parameters(estimator: Any) -> None:
-    """Check sizes of hidden layers against the batch, the two numbers of dropout and of the plateau, and callbacks.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Has ``hidden_layer_sizes``, ``batch_size``, ``ngram_dropout``, ``lr_plateau`` and ``callbacks``, of the declared
-        types.
-
-    Raises
-    ------
-    ValueError
-        If one of them will not do; the message names it.
-    """
+    """Check sizes of hidden layers against the batch, the two numbers of dropout and of the plateau, and callbacks."""
     name = type(estimator).__name__
     check_hidden_layers(estimator)
     if estimator.hidden_layer_sizes and estimator.batch_size == 1:
@@ -39,18 +27,7 @@ def check_parameters(estimator: Any) -> None:
 
 
 def check_hidden_layers(estimator: Any) -> None:
-    """Check sizes of hidden layers.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Has ``hidden_layer_sizes``, of a declared type.
-
-    Raises
-    ------
-    ValueError
-        If one of them will not do.
-    """
+    """Check sizes of hidden layers."""
     sizes = estimator.hidden_layer_sizes
     if not all(_is_integer(size) and size >= 1 for size in sizes):
         raise ValueError(
@@ -60,18 +37,7 @@ def check_hidden_layers(estimator: Any) -> None:
 
 
 def check_schedule_and_callbacks(estimator: Any) -> None:
-    """Check the two numbers of the plateau, and callbacks.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Has ``lr_plateau`` and ``callbacks``, of the declared types.
-
-    Raises
-    ------
-    ValueError
-        If one of them will not do; the message names it.
-    """
+    """Check the two numbers of the plateau, and callbacks."""
     name = type(estimator).__name__
     pair = estimator.lr_plateau
     if pair is not None and not (
@@ -89,18 +55,7 @@ def check_schedule_and_callbacks(estimator: Any) -> None:
 
 
 def check_callbacks(estimator: Any) -> None:
-    """Check callbacks.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Has ``callbacks``, of the declared type.
-
-    Raises
-    ------
-    ValueError
-        If one of them is none.
-    """
+    """Check callbacks."""
     for place, item in enumerate(estimator.callbacks or []):
         if not _is_callback(item):
             raise ValueError(
@@ -110,18 +65,7 @@ def check_callbacks(estimator: Any) -> None:
 
 
 def check_language_parameters(estimator: Any) -> None:
-    """Check what a language model's parameters say together.
-
-    Parameters
-    ----------
-    estimator : HsigmoidLanguageModel
-        Its parameters are of the declared types.
-
-    Raises
-    ------
-    ValueError
-        If one of them will not do; the message names it.
-    """
+    """Check what a language model's parameters say together."""
     check_schedule_and_callbacks(estimator)
     name = type(estimator).__name__
     if estimator.direct_connections == "hashed" and estimator.output != "hsigmoid":

@@ -19,74 +19,23 @@ _NAME = re.compile(r"pass-(\d{5,})")
 
 
 class PassFolders:
-    """The folders ``pass-00001``, ``pass-00002`` and so on within a folder.
-
-    Each is there whole or not at all: it is written under another name and then renamed.
-
-    Parameters
-    ----------
-    folder : str or path-like
-        Where they are. It is made if it does not exist.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be made.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     passes = PassFolders(folder)
-    ...     passes.numbers(), passes.path(3).name
-    ([], 'pass-00003')
-    """
+    """The folders ``pass-00001``, ``pass-00002`` and so on within a folder."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, number: int) -> Path:
-        """Give the folder of a pass.
-
-        Parameters
-        ----------
-        number : int
-            Of the pass, from 1.
-
-        Returns
-        -------
-        Path
-            The folder, whether it is there or not.
-        """
+        """Return the folder of a pass."""
         return self.folder / f"pass-{number:05d}"
 
     def numbers(self) -> list[int]:
-        """Tell which passes are there.
-
-        Returns
-        -------
-        list of int
-            Their numbers, ascending.
-        """
+        """Return which passes are there."""
         found = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
         return sorted(int(match[1]) for match in found if match)
 
     def save(self, model: Any, number: int) -> None:
-        """Save a model with all that further training needs.
-
-        Parameters
-        ----------
-        model : estimator
-            The model.
-        number : int
-            Of its pass.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written.
-        """
+        """Save a model with all that further training needs."""
         unfinished = self._unfinished()
         try:
             save_model(model, unfinished, training_state=True)
@@ -96,33 +45,11 @@ class PassFolders:
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def load(self, number: int) -> Any:
-        """Load a model.
-
-        Parameters
-        ----------
-        number : int
-            Of its pass.
-
-        Returns
-        -------
-        estimator
-            The model.
-
-        Raises
-        ------
-        FileNotFoundError, ModelFormatError
-            As :func:`load_model`.
-        """
+        """Load a model."""
         return load_model(self.path(number))
 
     def remove(self, number: int) -> None:
-        """Remove a pass, if it is there.
-
-        Parameters
-        ----------
-        number : int
-            Of the pass.
-        """
+        """Remove a pass, if it is there."""
         if self.path(number).exists():
             unfinished = self._unfinished()
             self.path(number).rename(unfinished)  # over an empty folder: gone at once, though not yet deleted
@@ -138,19 +65,7 @@ class PassFolders:
 
 
 class KeepPasses(Callback):  # type: ignore[misc]  # skorch has no types
-    """Save the model after every epoch, and remove what is not to be kept.
-
-    Parameters
-    ----------
-    passes : PassFolders
-        Where.
-    make_model : callable
-        Gives the model as it is.
-    keep : {"best", "last", "all"}
-        What stays beside the last pass.
-    first : int
-        How many epochs of the history belong to earlier trainings.
-    """
+    """Save the model after every epoch, and remove what is not to be kept."""
 
     def __init__(self, passes: PassFolders, make_model: Callable[[], Any], keep: str, first: int) -> None:
         self.passes = passes
@@ -175,25 +90,7 @@ class KeepPasses(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 def best_epoch(history: list[dict[str, Any]], first: int) -> int:
-    """Tell which epoch was the best: by the validation loss, or where there was none by the training loss.
-
-    Parameters
-    ----------
-    history : list of dict
-        Measures an epoch.
-    first : int
-        How many of them do not count.
-
-    Returns
-    -------
-    int
-        Its place in the history, counted from 1; of equal ones the first. 0 if there is none.
-
-    Examples
-    --------
-    >>> best_epoch([{"valid_loss": 1.0}, {"valid_loss": 3.0}, {"valid_loss": 2.0}], first=1)
-    3
-    """
+    """Return which epoch was the best: by the validation loss, or where there was none by the training loss."""
     measure = "valid_loss" if all("valid_loss" in entry for entry in history[first:]) else "train_loss"
     losses = [entry[measure] for entry in history[first:]]
     return first + losses.index(min(losses)) + 1 if losses else 0

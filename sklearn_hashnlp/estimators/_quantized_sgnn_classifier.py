@@ -22,21 +22,11 @@ _NARROW = [np.float64, np.float32, np.uint8, np.int8, np.bool_]
 
 
 class PartSize(NamedTuple):
-    """What a part of a model takes, in bytes.
+    """What a part of a model takes, in bytes."""
 
-    Parameters
-    ----------
-    part : str
-        Its name; the last of a report is ``"total"``.
-    before : int
-        Bytes of the trained network, which computes in float32.
-    after : int
-        Bytes of the quantised one.
-    """
-
-    part: str
-    before: int
-    after: int
+    part: str  # its name; the last of a report is ``"total"``
+    before: int  # bytes of the trained network, which computes in float32
+    after: int  # bytes of the quantised one
 
 
 class QuantizedSGNNClassifier(ScoringClassifier):

@@ -10,41 +10,18 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class RaggedBatch:
-    """Some documents, each a run of weighted feature ids.
+    """Some documents, each a run of weighted feature ids."""
 
-    Parameters
-    ----------
-    ids : Tensor of shape (n_values,), dtype int64
-        Feature ids, document after document.
-    offsets : Tensor of shape (n_documents + 1,), dtype int64
-        Where each document begins, and after the last where it ends.
-    weights : Tensor of shape (n_values,), dtype float32
-        Weight of each feature.
-    row_weights : Tensor of shape (n_documents,), dtype float32, or None
-        How much each document counts in the loss; None is one each.
-    """
-
-    ids: Tensor
-    offsets: Tensor
-    weights: Tensor
-    row_weights: Tensor | None = None
+    ids: Tensor  # (n_values,): feature ids, document after document
+    offsets: Tensor  # (n_documents + 1,): where each document begins, and after the last where it ends
+    weights: Tensor  # (n_values,): weight of each feature
+    row_weights: Tensor | None = None  # (n_documents,): how much each document counts in the loss; None is one each
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def to(self, device: torch.device | str) -> RaggedBatch:
-        """Copy to a device; nothing is copied that is there.
-
-        Parameters
-        ----------
-        device : torch.device or str
-            Where to.
-
-        Returns
-        -------
-        RaggedBatch
-            The batch there.
-        """
+        """Copy to a device; nothing is copied that is there."""
         if self.ids.device == torch.device(device):
             return self
         row_weights = None if self.row_weights is None else self.row_weights.to(device)

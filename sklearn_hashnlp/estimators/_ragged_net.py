@@ -40,15 +40,7 @@ class RaggedNet(RowNet):
     divergence: ClassVar[str] = _DIVERGED
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Give what :func:`net_from_state` needs to make this net again.
-
-        Returns
-        -------
-        values : dict
-            JSON values: ``architecture``, the module's keyword arguments, and ``device``.
-        arrays : dict of str to ndarray
-            The weights and the tree.
-        """
+        """Return what :func:`net_from_state` needs to make this net again."""
         architecture: dict[str, Any] = self.get_params_for("module")
         tree, arrays = architecture.pop("tree"), self.module_.to_arrays()
         if tree is not None:
@@ -57,79 +49,25 @@ class RaggedNet(RowNet):
 
     @contextmanager
     def following(self, plan: TrainingPlan) -> Iterator[None]:
-        """Drop columns as a plan says, for as long as it is followed.
-
-        Parameters
-        ----------
-        plan : TrainingPlan
-            How the net is about to be trained.
-
-        Yields
-        ------
-        None
-        """
+        """Drop columns as a plan says, for as long as it is followed."""
         self.iterator_train__dropout = plan.dropout
         yield
 
     def infer(self, x: RaggedBatch) -> Tensor:
-        """Compute what the loss of one batch is computed from.
-
-        Parameters
-        ----------
-        x : RaggedBatch
-            On any device.
-
-        Returns
-        -------
-        Tensor of shape (n_documents, n_classes) or (n_documents, width)
-            Scores, or what the tree reads, on the net's device.
-        """
+        """Compute what the loss of one batch is computed from."""
         x = x.to(self.device)
         outputs: Tensor = self.module_(x.ids, x.offsets, x.weights)
         return outputs
 
     def score_rows(self, rows: RaggedRows) -> NDArray[np.float64]:
-        """Score all rows of a set.
-
-        A matrix product's last bits depend on its number of rows, and a document's scores must not depend on its
-        neighbours. So the head runs in float64, always on as many rows where there are as many, and what comes out is
-        rounded to float32.
-
-        Parameters
-        ----------
-        rows : RaggedRows
-            Documents.
-
-        Returns
-        -------
-        ndarray of shape (n_documents, n_classes)
-            Scores before the softmax.
-        """
+        """Score all rows of a set."""
         head = self.module_.head.in_double()
         with torch.inference_mode():
             scores = [head.scores(block).float().cpu().numpy() for block in self._documents(rows)]
         return np.concatenate(scores).astype(np.float64)
 
     def best_classes(self, rows: RaggedRows, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Find the most probable classes of each row in the tree, without a score of every class.
-
-        They are those with the highest of :meth:`score_rows`, the first of equal ones: rows in which the search finds
-        classes too close to each other for an order are scored in full.
-
-        Parameters
-        ----------
-        rows : RaggedRows
-            Documents.
-        k : int
-            How many classes.
-
-        Returns
-        -------
-        log_probs : ndarray of shape (n_documents, k)
-            Descending.
-        classes : ndarray of shape (n_documents, k), dtype int64
-            Class numbers.
-        """
+        """Find the most probable classes of each row in the tree, without a score of every class."""
         head = self.module_.head.in_double()
         log_probs, classes = [], []
         with torch.inference_mode():
@@ -169,22 +107,7 @@ class RaggedNet(RowNet):
     def steps(
         self, iterator: Any, training: bool, step_fn: Callable[[Any], dict[str, Any]]
     ) -> Iterable[tuple[Any, Callable[[], dict[str, Any]]]]:
-        """Give each batch together with what is to be done with it.
-
-        Parameters
-        ----------
-        iterator : RaggedBatches
-            The batches.
-        training : bool
-            Whether to learn from them, through kernels alone where they do.
-        step_fn : callable
-            Takes a step with a batch.
-
-        Returns
-        -------
-        iterable of (batch, callable)
-            Each batch, and what takes its step.
-        """
+        """Return each batch together with what is to be done with it."""
         if training and self._trains_compiled():
             self._set_training(True)
             return CompiledTraining(self.module_, self.optimizer_).steps(iterator)
@@ -199,22 +122,7 @@ class RaggedNet(RowNet):
 
 
 def make_net(architecture: dict[str, Any], device: str, tree: SoftmaxTree | None = None) -> RaggedNet:
-    """Make a net that is not initialised yet.
-
-    Parameters
-    ----------
-    architecture : dict
-        Keyword arguments of :class:`BagOfHashEmbeddings`, all but the tree.
-    device : {"cpu", "cuda"}
-        Where it computes.
-    tree : SoftmaxTree, default=None
-        Over the classes, for a hierarchical softmax.
-
-    Returns
-    -------
-    RaggedNet
-        The net, silent and without anything that only training needs.
-    """
+    """Make a net that is not initialised yet."""
     return RaggedNet.untrained(
         BagOfHashEmbeddings,
         architecture,
@@ -227,20 +135,7 @@ def make_net(architecture: dict[str, Any], device: str, tree: SoftmaxTree | None
 
 
 def net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]) -> RaggedNet:
-    """Make a trained net again.
-
-    Parameters
-    ----------
-    values, arrays
-        What :meth:`RaggedNet.to_state` gave.
-    history : list of dict
-        Measures an epoch.
-
-    Returns
-    -------
-    RaggedNet
-        The net; on the CPU if it was trained on CUDA and there is none.
-    """
+    """Make a trained net again."""
     stored = {name.removeprefix(_TREE): array for name, array in arrays.items() if name.startswith(_TREE)}
     net = make_net(values["architecture"], "cpu", SoftmaxTree.from_arrays(stored) if stored else None)
     net.restore(arrays, values["device"], history)

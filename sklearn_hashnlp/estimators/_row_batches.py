@@ -15,23 +15,7 @@ from sklearn_hashnlp.estimators._labelled_rows import LabelledRows
 
 
 class RowBatches:
-    """Go through rows once, batch by batch.
-
-    Parameters
-    ----------
-    dataset : LabelledRows
-        The rows.
-    batch_size : int
-        Rows a batch.
-    shuffle : bool, default=False
-        Whether every pass has an order of its own.
-    smallest : int, default=1
-        A last batch with fewer rows joins the one before: batch normalisation cannot train on a single row.
-    generator : numpy.random.Generator, default=None
-        For the order.
-    device : torch.device or str, default="cpu"
-        Where the net is that the batches are for.
-    """
+    """Go through rows once, batch by batch."""
 
     def __init__(
         self,
@@ -59,13 +43,7 @@ class RowBatches:
             yield self.dataset.take(order[part] if self.shuffle else part)
 
     def parts(self) -> list[slice]:
-        """Tell which rows, in their order, make up each batch.
-
-        Returns
-        -------
-        list of slice
-            One a batch.
-        """
+        """Return which rows, in their order, make up each batch."""
         return [slice(start, stop) for start, stop in pairwise(self._edges())]
 
     def _order(self) -> NDArray[np.int64]:

@@ -30,16 +30,7 @@ PREDICT_ROWS = 1024
 
 
 class RowNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]  # skorch has no types
-    """A skorch classifier of class numbers, made for the rows of one kind of :class:`LabelledRows`.
-
-    Its module is a :class:`RowModule`. Its criterion gives one loss a row, of which the mean is taken, weighted where
-    the rows are. Its history holds the validation accuracy.
-
-    Attributes
-    ----------
-    multilabel : bool
-        Whether a row may have several classes: :meth:`predict` then tells those with a probability above a half.
-    """
+    """A skorch classifier of class numbers, made for the rows of one kind of :class:`LabelledRows`."""
 
     multilabel = False
     measures: ClassVar[tuple[str, ...]] = ("loss", "acc")
@@ -56,28 +47,7 @@ class RowNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]  # skorch has 
         device: str,
         **options: Any,
     ) -> Self:
-        """Make a net that is not initialised yet, silent and without anything that only training needs.
-
-        Parameters
-        ----------
-        module : type
-            Of the module.
-        architecture : dict
-            Its keyword arguments.
-        batches : type
-            Of the batches.
-        optimizer : type
-            Of the optimiser, until a training takes another.
-        device : {"cpu", "cuda"}
-            Where it computes.
-        **options : dict
-            More of skorch's.
-
-        Returns
-        -------
-        RowNet
-            The net.
-        """
+        """Make a net that is not initialised yet, silent and without anything that only training needs."""
         return cls(
             module,
             classes=list(range(architecture["num_classes"])),
@@ -95,17 +65,7 @@ class RowNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]  # skorch has 
         )
 
     def restore(self, arrays: dict[str, NDArray[Any]], device: str, history: list[dict[str, Any]]) -> None:
-        """Take back what was learned, as a net on the CPU that is not initialised yet.
-
-        Parameters
-        ----------
-        arrays : dict of str to ndarray
-            The weights.
-        device : {"cpu", "cuda"}
-            Where the net was trained: it goes there, if that is still there.
-        history : list of dict
-            Measures an epoch.
-        """
+        """Take back what was learned, as a net on the CPU that is not initialised yet."""
         with plain_torch():
             with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
                 self.initialize()
@@ -117,71 +77,23 @@ class RowNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]  # skorch has 
 
     @abstractmethod
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Give what is needed to make this net again.
-
-        Returns
-        -------
-        values : dict
-            JSON values: ``architecture``, the module's keyword arguments, and ``device``.
-        arrays : dict of str to ndarray
-            The weights.
-        """
+        """Return what is needed to make this net again."""
 
     @abstractmethod
     def score_rows(self, rows: LabelledRows) -> NDArray[np.float64]:
-        """Score all rows of a set; a row's scores do not depend on its neighbours.
-
-        Parameters
-        ----------
-        rows : LabelledRows
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-            Scores before the softmax.
-        """
+        """Score all rows of a set; a row's scores do not depend on its neighbours."""
 
     @contextmanager
     def following(self, plan: TrainingPlan) -> Iterator[None]:
-        """Take from a plan, for as long as it is followed, what this kind of net alone has.
-
-        Parameters
-        ----------
-        plan : TrainingPlan
-            How it is about to be trained.
-
-        Yields
-        ------
-        None
-        """
+        """Take from a plan, for as long as it is followed, what this kind of net alone has."""
         yield
 
     def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Give what only further training needs: what the optimiser has gathered.
-
-        Returns
-        -------
-        values : dict
-            JSON values.
-        arrays : dict of str to ndarray
-            Accumulators.
-        """
+        """Return what only further training needs: what the optimiser has gathered."""
         return pack_optimizer(self.module_, self.optimizer_)
 
     def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`to_training_state` gave.
-
-        Parameters
-        ----------
-        values, arrays
-            As there.
-
-        Raises
-        ------
-        ValueError
-            If they do not fit this net.
-        """
+        """Take back what :meth:`to_training_state` gave."""
         self.optimizer_ = unpack_optimizer(self.module_, values, arrays)
 
     @property
@@ -195,63 +107,20 @@ class RowNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]  # skorch has 
         ]
 
     def predict(self, X: LabelledRows) -> NDArray[np.int64]:
-        """Tell the classes of rows, for skorch's callbacks.
-
-        Parameters
-        ----------
-        X : LabelledRows
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_classes), dtype int64
-            Class numbers, or 1 for each class that a row has and else 0.
-        """
+        """Return the classes of rows, for skorch's callbacks."""
         probabilities = self.predict_proba(X)
         found = probabilities > 0.5 if self.multilabel else probabilities.argmax(axis=1)
         return np.asarray(found, dtype=np.int64)
 
     def get_loss(self, y_pred: Tensor, y_true: Tensor, X: Any = None, training: bool = False) -> Tensor:
-        """Measure one batch.
-
-        Parameters
-        ----------
-        y_pred : Tensor of shape (n_rows, n_outputs)
-            What :meth:`infer` gave.
-        y_true : Tensor
-            Targets, on any device.
-        X : object
-            The rows.
-        training : bool, default=False
-            As skorch's.
-
-        Returns
-        -------
-        Tensor
-            Mean over the rows of their loss times their weight.
-        """
+        """Compute one batch."""
         losses: Tensor = self.criterion_(y_pred, y_true.to(y_pred.device))
         if X.row_weights is not None:
             losses = losses * X.row_weights.to(y_pred.device)
         return losses.mean()
 
     def train_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
-        """Learn from one batch.
-
-        A single row has no variance: batch normalisation then takes its running statistics, and leaves them.
-
-        Parameters
-        ----------
-        batch : (object, Tensor)
-            Rows and targets.
-        **fit_params : dict
-            Not used.
-
-        Returns
-        -------
-        dict
-            ``loss`` and ``y_pred``, what :meth:`infer` gave.
-        """
+        """Learn from one batch."""
         rows, targets = batch
         if not self.module_.training:
             self._set_training(True)
@@ -269,36 +138,12 @@ class RowNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]  # skorch has 
         return {"loss": loss, "y_pred": outputs}
 
     def check_scores(self, rows: LabelledRows) -> None:
-        """Make sure that the last step, whose loss nobody sees, left usable weights.
-
-        Parameters
-        ----------
-        rows : LabelledRows
-            Some rows to score.
-
-        Raises
-        ------
-        ValueError
-            If a score is infinite or not a number.
-        """
+        """Check that the last step, whose loss nobody sees, left usable weights."""
         if not np.isfinite(self.score_rows(rows)).all():
             raise ValueError(self.divergence)
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
-        """Measure loss and accuracy of one batch.
-
-        Parameters
-        ----------
-        batch : (object, Tensor)
-            Rows and targets.
-        **fit_params : dict
-            Handed on to skorch.
-
-        Returns
-        -------
-        dict
-            As skorch's, and ``acc``: the share of rows with the right class, or with all classes right.
-        """
+        """Compute loss and accuracy of one batch."""
         step: dict[str, Any] = super().validation_step(batch, **fit_params)
         right = self.criterion_.right(step["y_pred"], batch[1].to(step["y_pred"].device))
         return step | {"acc": right.double().mean()}

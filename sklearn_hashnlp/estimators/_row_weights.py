@@ -15,37 +15,7 @@ from sklearn_hashnlp.estimators._labels import Labels
 def drop_weightless(
     X: Any, y: Any, sample_weight: ArrayLike | None, *, caller: str
 ) -> tuple[Any, Any, NDArray[np.float32] | None]:
-    """Leave out rows of weight zero, as if they had never been there.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        Rows.
-    y : {ndarray, sparse matrix} of shape (n_samples,) or (n_samples, n_classes)
-        Labels.
-    sample_weight : array-like of shape (n_samples,) or None
-        Weights; None is one each.
-    caller : str
-        Class that asks, for the messages.
-
-    Returns
-    -------
-    X, y
-        The rows that have a weight.
-    weights : ndarray of shape (n,), dtype float32, or None
-        Their weights; None where none were given.
-
-    Raises
-    ------
-    ValueError
-        If the weights are no finite numbers, one a row, or one is negative or all are zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> drop_weightless(np.eye(3), np.array([0, 1, 2]), [2, 0, 1], caller="HashEmbeddingClassifier")[1:]
-    (array([0, 2]), array([2., 1.], dtype=float32))
-    """
+    """Leave out rows of weight zero, as if they had never been there."""
     if sample_weight is None:
         return X, y, None
     weights = check_array(sample_weight, ensure_2d=False, dtype=np.float32, input_name="sample_weight")
@@ -77,34 +47,7 @@ def weigh_classes(
     *,
     caller: str,
 ) -> NDArray[np.float32] | None:
-    """Multiply the weights of rows by those of their classes.
-
-    Parameters
-    ----------
-    class_weight : dict, "balanced" or None
-        Weight of each label, one where the dict has none; "balanced" is inverse to the number of its rows.
-    labels : Labels
-        All labels.
-    y : ndarray of shape (n,), or {ndarray, sparse matrix} of shape (n, n_classes)
-        Labels of the rows.
-    targets : ndarray
-        Their numbers.
-    weights : ndarray of shape (n,), dtype float32, or None
-        Weights of the rows.
-    caller : str
-        Class that asks, for the messages.
-
-    Returns
-    -------
-    ndarray of shape (n,), dtype float32, or None
-        The products; None where nothing has a weight.
-
-    Raises
-    ------
-    ValueError
-        If ``y`` is an indicator matrix, ``class_weight`` names a label that there is not or has a weight that is
-        negative or no finite number, or no row is left with a weight.
-    """
+    """Multiply the weights of rows by those of their classes."""
     if class_weight is None:
         return weights
     if labels.multilabel:

@@ -147,7 +147,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         ]
 
     def _refuse_texts(self, X: Any) -> None:
-        """Tell what is missing where texts come in the place of rows."""
+        """Return what is missing where texts come in the place of rows."""
         refuse_texts(X, caller=type(self).__name__, makes_rows=self._of_texts)
 
     def _most_probable(self, X: Any) -> NDArray[np.int64]:

@@ -10,22 +10,7 @@ from sklearn_hashnlp.nn import MaskedWordHead, SentenceNetwork, SGNNTransformer,
 
 
 class SentenceModule(nn.Module):
-    """A network, and what only its training needs.
-
-    Parameters
-    ----------
-    network : SentenceNetwork
-        Makes the vectors.
-    masked_words : bool
-        Whether there is a head that guesses hidden words.
-
-    Attributes
-    ----------
-    network : SentenceNetwork
-        The same.
-    masked_head : MaskedWordHead or None
-        The head.
-    """
+    """A network, and what only its training needs."""
 
     def __init__(self, network: SentenceNetwork, *, masked_words: bool) -> None:
         super().__init__()
@@ -35,35 +20,13 @@ class SentenceModule(nn.Module):
             self.masked_head = MaskedWordHead(network.transformer.width)
 
     def forward(self, batch: WordBatch) -> Tensor:
-        """Make the vectors of sentences.
-
-        Parameters
-        ----------
-        batch : WordBatch
-            The sentences.
-
-        Returns
-        -------
-        Tensor of shape (n_sentences, dim)
-            Unit rows.
-        """
+        """Make the vectors of sentences."""
         vectors: Tensor = self.network(batch)
         return vectors
 
 
 def make_sentence_module(architecture: dict[str, Any]) -> SentenceModule:
-    """Make the network with fresh weights.
-
-    Parameters
-    ----------
-    architecture : dict
-        What :func:`sentence_architecture` gave.
-
-    Returns
-    -------
-    SentenceModule
-        The network and its head.
-    """
+    """Make the network with fresh weights."""
     network = SentenceNetwork(
         SGNNTransformer(**architecture["transformer"]), architecture["spelling_width"], architecture["context_share"]
     )
@@ -74,18 +37,7 @@ def make_sentence_module(architecture: dict[str, Any]) -> SentenceModule:
 
 
 def sentence_architecture(estimator: Any) -> dict[str, Any]:
-    """Say what a network is made of.
-
-    Parameters
-    ----------
-    estimator : SGNNSentenceEncoder
-        Its parameters count.
-
-    Returns
-    -------
-    dict
-        JSON values.
-    """
+    """Say what a network is made of."""
     share, masked = float(estimator.context_share), estimator.masked_weight
     return {
         "transformer": {

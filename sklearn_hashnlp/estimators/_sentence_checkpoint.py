@@ -17,20 +17,7 @@ _FREE = {
 
 
 def check_free(estimator: Any) -> None:
-    """Make sure that no model is written over.
-
-    Parameters
-    ----------
-    estimator : SGNNSentenceEncoder
-        Has a ``checkpoint_dir``.
-
-    Raises
-    ------
-    ValueError
-        If the folder holds something.
-    FileExistsError
-        If it is a file.
-    """
+    """Check that no model is written over."""
     folder = Path(estimator.checkpoint_dir)
     if folder.is_file():
         raise FileExistsError(
@@ -44,25 +31,7 @@ def check_free(estimator: Any) -> None:
 
 
 def read_checkpoint(estimator: Any) -> Any:
-    """Load the training in a folder.
-
-    Parameters
-    ----------
-    estimator : SGNNSentenceEncoder
-        Is to go on with it; its ``checkpoint_dir`` counts.
-
-    Returns
-    -------
-    SGNNSentenceEncoder or None
-        As it was; None if there is none.
-
-    Raises
-    ------
-    ValueError
-        If it was of other parameters.
-    ModelFormatError
-        If it is damaged.
-    """
+    """Load the training in a folder."""
     name, folder = type(estimator).__name__, Path(estimator.checkpoint_dir)
     try:
         model = load_model(folder)

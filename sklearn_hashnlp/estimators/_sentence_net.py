@@ -25,26 +25,7 @@ _WARM_UP = 0.02  # share of a training in which the step size rises
 
 
 class EpochsOfParagraphs(Dataset):  # type: ignore[misc]  # skorch has no types
-    """Batches of paragraphs, epoch after epoch, each in an order of its own.
-
-    Parameters
-    ----------
-    make_batches : callable
-        Gives the batches of an epoch, from a certain one: ``make_batches(epoch, first)``.
-    n_sentences : int
-        Of an epoch.
-    epoch, first : int
-        Where to begin.
-
-    Attributes
-    ----------
-    epoch : int
-        Which epoch is going on, or comes next.
-    n_batches : int
-        Of the epoch that is going on.
-    waited, total : float
-        Seconds that were spent waiting for batches, and in all.
-    """
+    """Batches of paragraphs, epoch after epoch, each in an order of its own."""
 
     def __init__(
         self, make_batches: Callable[[int, int], ParagraphBatches], n_sentences: int, *, epoch: int = 0, first: int = 0
@@ -71,27 +52,13 @@ class EpochsOfParagraphs(Dataset):  # type: ignore[misc]  # skorch has no types
 
 
 class SentenceNet(LeanNet):
-    """A skorch net that learns which sentences belong together.
-
-    Attributes
-    ----------
-    objective : SentenceObjective
-        What it learns by; set for each training, as are the others.
-    paragraphs : EpochsOfParagraphs
-        What it learns from.
-    n_epochs : int
-        Epochs of the training, those before an interruption among them.
-    first_epoch : int
-        Epochs of trainings before.
-    decays : bool
-        Whether the step size falls linearly.
-    """
+    """A skorch net that learns which sentences belong together."""
 
     divergence: ClassVar[str] = (
         "The training diverged: the loss is infinite or not a number. Set a smaller learning_rate."
     )
-    objective: SentenceObjective
-    paragraphs: EpochsOfParagraphs
+    objective: SentenceObjective  # what it learns by; set for each training, as are the others
+    paragraphs: EpochsOfParagraphs  # what it learns from
     n_epochs = 1
     decays = True
 
@@ -104,83 +71,27 @@ class SentenceNet(LeanNet):
         ]
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
-        """Drop what was noted for each batch of the epoch before.
-
-        Parameters
-        ----------
-        net : SentenceNet
-            Itself.
-        **kwargs : dict
-            As skorch's.
-        """
+        """Drop what was noted for each batch of the epoch before."""
         super().on_epoch_begin(net, **kwargs)
         for entry in self.history[-2:-1]:
             entry["batches"] = []
 
     def get_iterator(self, dataset: Any, training: bool = False) -> Any:
-        """Give what goes through the batches of an epoch each time.
-
-        Parameters
-        ----------
-        dataset : EpochsOfParagraphs
-            The paragraphs.
-        training : bool, default=False
-            As skorch's.
-
-        Returns
-        -------
-        EpochsOfParagraphs
-            The same.
-        """
+        """Return what goes through the batches of an epoch each time."""
         return dataset
 
     def n_rows(self, batch: ParagraphBatch) -> int:
-        """Tell how much a batch counts in the mean loss of an epoch.
-
-        Parameters
-        ----------
-        batch : ParagraphBatch
-            A batch.
-
-        Returns
-        -------
-        int
-            Its sentences.
-        """
+        """Return how much a batch counts in the mean loss of an epoch."""
         return len(batch.blocks)
 
     def progress(self, batch: ParagraphBatch) -> float:
-        """Tell how much of the training is done before a batch.
-
-        Parameters
-        ----------
-        batch : ParagraphBatch
-            A batch of the epoch that is going on.
-
-        Returns
-        -------
-        float
-            From 0 to below 1; 1 where a stream has no end.
-        """
+        """Return how much of the training is done before a batch."""
         if not self.decays:
             return 1.0
         return min(1.0, (self.paragraphs.epoch + batch.number / self.paragraphs.n_batches) / self.n_epochs)
 
     def train_step(self, batch: ParagraphBatch, **fit_params: Any) -> dict[str, Any]:
-        """Learn from one batch.
-
-        Parameters
-        ----------
-        batch : ParagraphBatch
-            Whole paragraphs.
-        **fit_params : dict
-            Not used.
-
-        Returns
-        -------
-        dict
-            ``loss``, and as ``y_pred`` too, since there is nothing else.
-        """
+        """Learn from one batch."""
         if not self.module_.training:
             self._set_training(True)
         epoch, progress = self.paragraphs.epoch, self.progress(batch)
@@ -206,20 +117,7 @@ class SentenceNet(LeanNet):
 
 
 def make_sentence_net(architecture: dict[str, Any], device: str) -> SentenceNet:
-    """Make a net that is not initialised yet.
-
-    Parameters
-    ----------
-    architecture : dict
-        As :func:`make_sentence_module` takes it.
-    device : {"cpu", "cuda"}
-        Where it computes.
-
-    Returns
-    -------
-    SentenceNet
-        The net, silent and without anything that only training needs.
-    """
+    """Make a net that is not initialised yet."""
     # A projection has length one, and its elements are so much smaller than what layers read.
     gain = math.sqrt(architecture["transformer"]["n_features"])
     return SentenceNet(

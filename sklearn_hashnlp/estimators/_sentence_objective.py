@@ -24,80 +24,29 @@ _WORDS_OF_HEAD = 512  # a batch has thousands, and the loss compares each with e
 
 @dataclass(frozen=True)
 class Fade:
-    """A weight that changes linearly over a training.
-
-    Parameters
-    ----------
-    start, end : float
-        The weight at the first step and after the last.
-
-    Examples
-    --------
-    >>> Fade(1.0, 0.0).at(0.25)
-    0.75
-    """
+    """A weight that changes linearly over a training."""
 
     start: float
     end: float
 
     def at(self, progress: float) -> float:
-        """Give the weight.
-
-        Parameters
-        ----------
-        progress : float
-            The share of the training that is done, from 0 to 1.
-
-        Returns
-        -------
-        float
-            The weight then.
-        """
+        """Return the weight."""
         return self.start + (self.end - self.start) * progress
 
 
 @dataclass(frozen=True)
 class SentenceObjective:
-    """A weighted sum of losses.
+    """A weighted sum of losses."""
 
-    Parameters
-    ----------
-    loss : {"bxent", "infonce", "proximity", "vmf"}
-        What draws sentences of a paragraph together, and words of a sentence.
-    temperature : float
-        Of "infonce".
-    sentence, word, masked : Fade
-        The weights of the loss over sentences, of the same over words, and of the guesses at hidden words.
-    seed : int
-        Of the choice of words.
-    """
-
-    loss: str
-    temperature: float
+    loss: str  # what draws sentences of a paragraph together, and words of a sentence
+    temperature: float  # of "infonce"
     sentence: Fade
     word: Fade
     masked: Fade
-    seed: int
+    seed: int  # of the choice of words
 
     def measure(self, module: SentenceModule, batch: ParagraphBatch, *, epoch: int, progress: float) -> Tensor:
-        """Compute the loss of a batch.
-
-        Parameters
-        ----------
-        module : SentenceModule
-            What learns.
-        batch : ParagraphBatch
-            The batch.
-        epoch : int
-            Its epoch.
-        progress : float
-            The share of the training that is done.
-
-        Returns
-        -------
-        Tensor of shape ()
-            The sum.
-        """
+        """Compute the loss of a batch."""
         criterion, parts = self._criterion(), []
         transformer = module.network.transformer
         if transformer is not None and (weight := self.sentence.at(progress)):
@@ -137,41 +86,12 @@ class SentenceObjective:
 
 
 def both_ends(weight: Any) -> tuple[Any, ...]:
-    """Read a head's weight: a number is the weight at both ends of a training.
-
-    Parameters
-    ----------
-    weight : number, tuple or list
-        As a user gives it.
-
-    Returns
-    -------
-    tuple
-        Two weights, if the user gave a number or two.
-
-    Examples
-    --------
-    >>> both_ends(0.5), both_ends([1, 0])
-    ((0.5, 0.5), (1, 0))
-    """
+    """Read a head's weight: a number is the weight at both ends of a training."""
     return tuple(weight) if isinstance(weight, tuple | list) else (weight, weight)
 
 
 def sentence_objective(estimator: Any, seed: int) -> SentenceObjective:
-    """Say what ``fit`` learns by.
-
-    Parameters
-    ----------
-    estimator : SGNNSentenceEncoder
-        Its parameters count.
-    seed : int
-        Of the choice of words.
-
-    Returns
-    -------
-    SentenceObjective
-        The objective.
-    """
+    """Say what ``fit`` learns by."""
     weights = (estimator.sentence_weight, estimator.word_weight, estimator.masked_weight)
     sentence, word, masked = (Fade(*map(float, both_ends(weight))) for weight in weights)
     return SentenceObjective(estimator.loss, float(estimator.temperature), sentence, word, masked, seed)

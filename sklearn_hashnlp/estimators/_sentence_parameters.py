@@ -58,18 +58,7 @@ OF_SENTENCE_ENCODERS: Final[dict[str, list[Any]]] = {
 
 
 def check_sentence_parameters(estimator: Any) -> None:
-    """Check what a sentence encoder's parameters say together.
-
-    Parameters
-    ----------
-    estimator : SGNNSentenceEncoder
-        Its parameters are of the declared types.
-
-    Raises
-    ------
-    ValueError
-        If one of them will not do; the message names it.
-    """
+    """Check what a sentence encoder's parameters say together."""
     name = type(estimator).__name__
     check_callbacks(estimator)
     weighs_anything = False

@@ -16,25 +16,13 @@ from sklearn_hashnlp.text._word_projections import number_words
 
 @dataclass(frozen=True)
 class SentenceReader:
-    """Reads words, in small letters, and marks; knows what each looks like and in how many sentences it was.
-
-    Parameters
-    ----------
-    n_projections, n_bits : int
-        As :class:`SGNNProjector` takes them.
-    ngram_range : (int, int)
-        Shortest and longest character n-grams of a word.
-    seed : int
-        Of the hyperplanes.
-    frequencies : WordFrequencies
-        Of the words in the training sentences.
-    """
+    """Reads words, in small letters, and marks; knows what each looks like and in how many sentences it was."""
 
     n_projections: int
     n_bits: int
-    ngram_range: tuple[int, int]
-    seed: int
-    frequencies: WordFrequencies
+    ngram_range: tuple[int, int]  # shortest and longest character n-grams of a word
+    seed: int  # of the hyperplanes
+    frequencies: WordFrequencies  # of the words in the training sentences
 
     @property
     def featurizer(self) -> CharNgramFeaturizer:
@@ -49,56 +37,15 @@ class SentenceReader:
         )
 
     def number(self, texts: list[Any], *, first: int, caller: str) -> tuple[list[str], Ragged]:
-        """Give the different words of some texts, and the numbers of the words that make up each text.
-
-        Parameters
-        ----------
-        texts : list of str
-            The texts.
-        first : int
-            The position of the first of them among all, for the messages.
-        caller : str
-            Who asks, for the messages.
-
-        Returns
-        -------
-        words : list of str
-            The words in the order in which they come first.
-        rows : Ragged of int64
-            Each text's words by their numbers.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a text is none.
-        """
+        """Return the different words of some texts, and the numbers of the words that make up each text."""
         return number_words(texts, first=first, featurizer=self.featurizer, caller=caller)
 
     def weights(self, words: list[str]) -> NDArray[np.float32]:
-        """Tell what words count in a sentence.
-
-        Parameters
-        ----------
-        words : list of str
-            Any words.
-
-        Returns
-        -------
-        ndarray of float32 of shape (n_words,)
-            Their weights.
-        """
+        """Return what words count in a sentence."""
         return self.frequencies.weights(words)
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Give what :meth:`from_state` takes.
-
-        Returns
-        -------
-        values : dict
-            JSON values.
-        arrays : dict of str to ndarray
-            Frequencies.
-        """
+        """Return what :meth:`from_state` takes."""
         slots = np.flatnonzero(self.frequencies.counts).astype(np.int32)
         return {
             "n_projections": self.n_projections,
@@ -110,18 +57,7 @@ class SentenceReader:
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> SentenceReader:
-        """Make a reader again.
-
-        Parameters
-        ----------
-        values, arrays
-            What :meth:`to_state` gave.
-
-        Returns
-        -------
-        SentenceReader
-            The reader.
-        """
+        """Make a reader again."""
         counts = np.zeros(N_COUNTERS, dtype=np.int32)
         counts[arrays["slots"]] = arrays["counts"]
         shortest, longest = values["ngram_range"]

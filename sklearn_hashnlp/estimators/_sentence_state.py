@@ -21,20 +21,7 @@ _BEST = "best."
 
 
 def net_to_state(net: SentenceNet) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Give what :func:`net_from_state` needs to make a net again.
-
-    Parameters
-    ----------
-    net : SentenceNet
-        A net.
-
-    Returns
-    -------
-    values : dict
-        JSON values: ``architecture`` and ``device``.
-    arrays : dict of str to ndarray
-        The weights.
-    """
+    """Return what :func:`net_from_state` needs to make a net again."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, tensor in net.module_.state_dict().items():
         array = tensor.detach().cpu().contiguous().numpy()
@@ -46,25 +33,7 @@ def net_to_state(net: SentenceNet) -> tuple[dict[str, Any], dict[str, NDArray[An
 def net_from_state(
     values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
 ) -> SentenceNet:
-    """Make a trained net again.
-
-    Parameters
-    ----------
-    values, arrays
-        What :func:`net_to_state` gave.
-    history : list of dict
-        Measures an epoch.
-
-    Returns
-    -------
-    SentenceNet
-        The net; on the CPU if it was trained on CUDA and there is none.
-
-    Raises
-    ------
-    KeyError, RuntimeError, ValueError
-        If arrays and architecture do not fit.
-    """
+    """Make a trained net again."""
     with plain_torch():
         net = make_sentence_net(values["architecture"], "cpu")
         with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
@@ -89,22 +58,7 @@ def net_from_state(
 
 
 def training_to_state(net: SentenceNet, course: Course | None) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Give what only further training needs.
-
-    Parameters
-    ----------
-    net : SentenceNet
-        Its optimiser counts.
-    course : Course or None
-        Where the training is; None where there is none to be taken up.
-
-    Returns
-    -------
-    values : dict
-        JSON values.
-    arrays : dict of str to ndarray
-        Moments and, where a monitor watches, the best weights.
-    """
+    """Return what only further training needs."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, parameter in net.module_.named_parameters():
         for key, value in net.optimizer_.state.get(parameter, {}).items():
@@ -124,25 +78,7 @@ def training_to_state(net: SentenceNet, course: Course | None) -> tuple[dict[str
 
 
 def training_from_state(net: SentenceNet, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Course | None:
-    """Take back what :func:`training_to_state` gave.
-
-    Parameters
-    ----------
-    net : SentenceNet
-        The same net, or one of the same kind; its optimiser is changed.
-    values, arrays
-        What that gave.
-
-    Returns
-    -------
-    Course or None
-        Where the training was.
-
-    Raises
-    ------
-    ValueError
-        If an array does not fit.
-    """
+    """Take back what :func:`training_to_state` gave."""
     parameters = dict(net.module_.named_parameters())
     best: dict[str, Tensor] = {}
     for name, array in arrays.items():

@@ -18,107 +18,42 @@ from sklearn_hashnlp.estimators._sentence_objective import SentenceObjective
 
 @dataclass
 class Course:
-    """Where a training is: what a checkpoint holds beside weights and optimiser.
-
-    Parameters
-    ----------
-    epoch, batch : int
-        The next batch: its epoch, counted from 0 within this training, and its place.
-    losses, sizes : list of float, list of int
-        Of the batches of this epoch that are done.
-    best_score : float or None
-        Of what ``monitor`` said so far.
-    best_weights : dict of str to Tensor
-        With it.
-    """
+    """Where a training is: what a checkpoint holds beside weights and optimiser."""
 
     epoch: int = 0
     batch: int = 0
     losses: list[float] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
-    best_score: float | None = None
-    best_weights: dict[str, Tensor] = field(default_factory=dict)
+    best_score: float | None = None  # of what ``monitor`` said so far
+    best_weights: dict[str, Tensor] = field(default_factory=dict)  # with it
 
     def note(self, score: float, net: SentenceNet) -> None:
-        """Keep the weights if no score was as good; one that is not a number is none.
-
-        Parameters
-        ----------
-        score : float
-            Of the weights as they are.
-        net : SentenceNet
-            Has them.
-        """
+        """Keep the weights if no score was as good; one that is not a number is none."""
         if not math.isnan(score) and (self.best_score is None or score > self.best_score):
             self.best_score, self.best_weights = score, trained_weights(net)
 
 
 @dataclass(frozen=True)
 class SentencePlan:
-    """How to train.
+    """How to train."""
 
-    Parameters
-    ----------
-    objective : SentenceObjective
-        What to learn by.
-    learning_rate : float
-        Step size.
-    decays : bool
-        Whether it falls linearly to zero.
-    max_epochs : int
-        Passes, those before an interruption among them.
-    max_time : float or None
-        Seconds after which to end.
-    log_every : int or None
-        Steps after which the loss, and the monitor's score, are noted.
-    monitor : callable or None
-        Gives the score of the model as it is.
-    checkpoint : callable or None
-        Saves the model as it is.
-    checkpoint_every : float
-        Seconds between checkpoints.
-    callbacks : tuple
-        More skorch callbacks.
-    verbose : int
-        0 is silent.
-    """
-
-    objective: SentenceObjective
-    learning_rate: float
-    decays: bool
-    max_epochs: int
-    max_time: float | None
-    log_every: int | None
-    monitor: Callable[[], float] | None
-    checkpoint: Callable[[], None] | None
-    checkpoint_every: float
-    callbacks: tuple[Any, ...]
-    verbose: int
+    objective: SentenceObjective  # what to learn by
+    learning_rate: float  # step size
+    decays: bool  # whether it falls linearly to zero
+    max_epochs: int  # passes, those before an interruption among them
+    max_time: float | None  # seconds after which to end
+    log_every: int | None  # steps after which the loss, and the monitor's score, are noted
+    monitor: Callable[[], float] | None  # gives the score of the model as it is
+    checkpoint: Callable[[], None] | None  # saves the model as it is
+    checkpoint_every: float  # seconds between checkpoints
+    callbacks: tuple[Any, ...]  # more skorch callbacks
+    verbose: int  # 0 is silent
 
 
 def train_sentences(
     net: SentenceNet, paragraphs: EpochsOfParagraphs, plan: SentencePlan, course: Course, log: list[dict[str, Any]]
 ) -> None:
-    """Train a net, and leave nothing on it that only training needs but the optimiser and the callbacks.
-
-    Parameters
-    ----------
-    net : SentenceNet
-        An initialised net; its optimiser goes on with what it has gathered.
-    paragraphs : EpochsOfParagraphs
-        What to learn from, beginning where ``course`` is.
-    plan : SentencePlan
-        How.
-    course : Course
-        Where the training is; kept up to date.
-    log : list of dict
-        What is noted is added to it.
-
-    Raises
-    ------
-    ValueError
-        If training diverges.
-    """
+    """Train a net, and leave nothing on it that only training needs but the optimiser and the callbacks."""
     started = time.perf_counter()
     net.lr, net.verbose, net.decays = plan.learning_rate, plan.verbose, plan.decays
     net.max_epochs, net.n_epochs = plan.max_epochs - course.epoch, plan.max_epochs
@@ -137,17 +72,7 @@ def train_sentences(
 
 
 class KeepCourse(Callback):  # type: ignore[misc]  # skorch has no types
-    """Note where the training is, score it, and save it from time to time.
-
-    Parameters
-    ----------
-    course : Course
-        Kept up to date.
-    plan : SentencePlan
-        When to do what.
-    log : list of dict
-        Added to.
-    """
+    """Note where the training is, score it, and save it from time to time."""
 
     def __init__(self, course: Course, plan: SentencePlan, log: list[dict[str, Any]]) -> None:
         self.course = course
@@ -207,23 +132,7 @@ class KeepCourse(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 def score_of(estimator: Any) -> float:
-    """Ask an encoder's monitor for the encoder's score.
-
-    Parameters
-    ----------
-    estimator : SGNNSentenceEncoder
-        Has a ``monitor``.
-
-    Returns
-    -------
-    float
-        What it said.
-
-    Raises
-    ------
-    TypeError
-        If that is no number.
-    """
+    """Ask an encoder's monitor for the encoder's score."""
     score = estimator.monitor(estimator)
     try:
         return float(score)
@@ -235,31 +144,12 @@ def score_of(estimator: Any) -> float:
 
 
 def trained_weights(net: SentenceNet) -> dict[str, Tensor]:
-    """Copy what training changes.
-
-    Parameters
-    ----------
-    net : SentenceNet
-        The net.
-
-    Returns
-    -------
-    dict of str to Tensor
-        The parameters that have gradients, by name.
-    """
+    """Copy what training changes."""
     return {name: value.detach().clone() for name, value in net.module_.named_parameters() if value.requires_grad}
 
 
 def load_trained_weights(net: SentenceNet, weights: dict[str, Tensor]) -> None:
-    """Put back what :func:`trained_weights` gave.
-
-    Parameters
-    ----------
-    net : SentenceNet
-        The same net, or one of the same kind.
-    weights : dict of str to Tensor
-        Them.
-    """
+    """Put back what :func:`trained_weights` gave."""
     parameters = dict(net.module_.named_parameters())
     with torch.no_grad():
         for name, value in weights.items():

@@ -20,21 +20,11 @@ from sklearn_hashnlp.text._documents import as_documents
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences of words, which are numbered as they come.
+    """Sentences of words, which are numbered as they come."""
 
-    Parameters
-    ----------
-    words : list of str
-        The distinct words, in the order of their first appearance.
-    numbers : ndarray of int32 of shape (n_tokens,)
-        Sentence after sentence, each token's place in ``words``.
-    lengths : ndarray of int64 of shape (n_sentences,)
-        Tokens of each sentence.
-    """
-
-    words: list[str]
-    numbers: NDArray[np.int32]
-    lengths: NDArray[np.int64]
+    words: list[str]  # the distinct words, in the order of their first appearance
+    numbers: NDArray[np.int32]  # (n_tokens,): sentence after sentence, each token's place in ``words``
+    lengths: NDArray[np.int64]  # (n_sentences,): tokens of each sentence
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -42,14 +32,9 @@ class Sentences:
 
 @dataclass(frozen=True)
 class NumberedWindows:
-    """Windows of words that the user has numbered.
+    """Windows of words that the user has numbered."""
 
-    Parameters
-    ----------
-    windows : ndarray of int64 of shape (n_windows, order)
-        A context and the word after it, by the numbers of the user's vocabulary.
-    """
-
+    # (n_windows, order): a context and the word after it, by the numbers of the user's vocabulary
     windows: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -57,43 +42,7 @@ class NumberedWindows:
 
 
 def read_corpus(X: Any, *, order: int, caller: str) -> Sentences | NumberedWindows:
-    """Read sentences, or from a reader windows.
-
-    Parameters
-    ----------
-    X : iterable of (str or iterable of str), path-like or callable
-        Sentences: strings, which are split at white space, or lists of words. A path-like object names a text file in
-        UTF-8 with a sentence a line; blank lines are passed over. A callable without arguments, a reader, gives an
-        iterator of sentences, or of tuples or arrays of ``order`` integers each. ``<s>`` at the beginning of a sentence
-        and ``</s>`` at its end are left out.
-    order : int
-        Length of such a tuple.
-    caller : str
-        Class that asks, for the messages.
-
-    Returns
-    -------
-    Sentences or NumberedWindows
-        What was read; may be nothing.
-
-    Raises
-    ------
-    TypeError
-        If ``X`` is a single string, or something in it is no sentence; or if a reader gives no iterator, or both tuples
-        of numbers and something else.
-    ValueError
-        If a tuple of numbers has another length, or ``X`` is a table.
-    FileNotFoundError, IsADirectoryError, UnicodeDecodeError
-        If the file cannot be read.
-
-    Examples
-    --------
-    >>> read = read_corpus(["a b a", ["b", "c"]], order=3, caller="Model")
-    >>> read.words, read.numbers.tolist(), read.lengths.tolist()
-    (['a', 'b', 'c'], [0, 1, 0, 1, 2], [3, 2])
-    >>> read_corpus(lambda: iter([(1, 2, 3)]), order=3, caller="Model").windows.tolist()
-    [[1, 2, 3]]
-    """
+    """Read sentences, or from a reader windows."""
     if isinstance(X, str | bytes):
         raise TypeError(
             f"{caller}: a single {type(X).__name__} is ambiguous. Wrap a sentence in a list, [{X[:20]!r}], and the "
@@ -113,32 +62,7 @@ def read_corpus(X: Any, *, order: int, caller: str) -> Sentences | NumberedWindo
 
 
 def tokens_of(sentence: Any, *, place: int, caller: str) -> list[str]:
-    """Split one sentence.
-
-    Parameters
-    ----------
-    sentence : str or iterable of str
-        The sentence.
-    place : int
-        Its number, for the message.
-    caller : str
-        Class that asks, for the message.
-
-    Returns
-    -------
-    list of str
-        Its words, without ``<s>`` at the beginning and ``</s>`` at the end.
-
-    Raises
-    ------
-    TypeError
-        If it is no sentence.
-
-    Examples
-    --------
-    >>> tokens_of("<s> a dream </s>", place=0, caller="Model")
-    ['a', 'dream']
-    """
+    """Split one sentence."""
     if isinstance(sentence, str):
         tokens = sentence.split()
     elif isinstance(sentence, Iterable) and not isinstance(sentence, bytes | dict):

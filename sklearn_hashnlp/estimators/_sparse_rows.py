@@ -12,34 +12,7 @@ _MOST_COLUMNS = 2**31 - 1
 
 
 def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
-    """Sort the columns of every row, add duplicates up and drop stored zeros, which are no occurrences.
-
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix} of shape (n_samples, n_features), dtype float32
-        Finite values of any sign. It is left as it is.
-    any_scale : bool
-        Whether a row may be rescaled, since it will be divided by its norm. A row whose largest value has a square that
-        float32 cannot hold is then divided by that value; what a row becomes depends on no other row.
-
-    Returns
-    -------
-    scipy.sparse.csr_array of shape (n_samples, n_features)
-        The same rows; arrays are shared with ``X`` where nothing had to change.
-
-    Raises
-    ------
-    ValueError
-        If there are more columns than 2**31 - 1, if duplicates add up to infinity or if, with ``any_scale=False``, a
-        value is larger than 1e15.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = canonical_rows(np.array([[0, 2, -1], [0, 0, 0]], dtype=np.float32), any_scale=False)
-    >>> rows.indices.tolist(), rows.data.tolist(), rows.indptr.tolist()
-    ([1, 2], [2.0, -1.0], [0, 2, 2])
-    """
+    """Sort the columns of every row, add duplicates up and drop stored zeros, which are no occurrences."""
     if X.shape[1] > _MOST_COLUMNS:
         raise ValueError(
             f"X has {X.shape[1]} columns, and at most 2**31 - 1 can be told apart. Make fewer, for example by "

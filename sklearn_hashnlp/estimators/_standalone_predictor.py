@@ -29,7 +29,7 @@ _BLOCK = 1024  # columns that are added at once
 
 
 def predict(texts: Iterable[str]) -> Any:
-    """Tell the label of each text: an array of labels, or an indicator matrix if the model was trained on one."""
+    """Return the label of each text: an array of labels, or an indicator matrix if the model was trained on one."""
     scores, model = _scores(texts), _model()
     if model["multilabel"]:
         return (scores > 0).astype(np.int64)
@@ -93,7 +93,7 @@ def _ngrams(text: str) -> Counter[str]:
 
 
 def _columns(text: str) -> tuple[Any, Any]:
-    """Give the columns of a text's n-grams, ascending, and their values."""
+    """Return the columns of a text's n-grams, ascending, and their values."""
     featurizer = _model()["featurizer"]
     lengths: dict[int, list[bytes]] = {}
     counts: dict[int, list[int]] = {}
@@ -138,7 +138,7 @@ def _mix(words: Any) -> Any:
 
 
 def _hash_words(columns: Any, keys: list[int], n_words: int) -> Any:
-    """Give the first words of each column, 32 bits each: an array of shape (n_columns, n_words)."""
+    """Return the first words of each column, 32 bits each: an array of shape (n_columns, n_words)."""
     low, high = (columns & 0xFFFFFFFF).astype(np.uint32), (columns >> 32 & 0xFFFFFFFF).astype(np.uint32)
     state, step = (_mix(_mix(low ^ np.uint32(key)) ^ high)[:, np.newaxis] for key in keys)
     return _mix(state + np.arange(n_words, dtype=np.uint32) * (step | np.uint32(1)))
@@ -187,7 +187,7 @@ def _ties() -> Any:
 
 
 def _bits(text: str) -> Any:
-    """Tell on which side of each hyperplane a text lies: 0 or 1, or -1 or 1."""
+    """Return on which side of each hyperplane a text lies: 0 or 1, or -1 or 1."""
     projector = _model()["projector"]
     columns, values = _columns(text)
     bits = np.zeros(projector["n"], dtype=bool)
@@ -201,7 +201,7 @@ def _bits(text: str) -> Any:
 
 
 def _project(text: str) -> Any:
-    """Give the row of a text: its bits, or the mean of its words' bits."""
+    """Return the row of a text: its bits, or the mean of its words' bits."""
     if _model()["level"] == "document":
         return _bits(text)
     words = _words(text)

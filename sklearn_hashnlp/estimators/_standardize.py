@@ -11,38 +11,11 @@ _RESOLUTION = 1e-7  # relative: what float32 tells apart; less is rounding, whic
 
 
 class Standardize(nn.Module):
-    """Subtract from each column its mean over the rows seen, and divide all by one number.
+    """Subtract from each column its mean over the rows seen, and divide all by one number."""
 
-    The number is the root of the columns' mean variance; 1 where there is none but rounding. The columns of a
-    projection are alike but for their means, so they share it, and a column that hardly ever changed has no say of its
-    own.
-
-    Parameters
-    ----------
-    n_columns : int
-        Columns of a row.
-
-    Attributes
-    ----------
-    mean : Tensor of shape (n_columns,), dtype float64
-        Of each column, over the rows seen.
-    squares : Tensor of shape (), dtype float64
-        Sum of the squares of all that is left when the means are subtracted.
-    n_rows : Tensor of shape (), dtype float64
-        How many rows were seen.
-
-    Examples
-    --------
-    >>> import numpy as np, torch
-    >>> standardize = Standardize(2)
-    >>> standardize.see(np.array([[0.0, 5.0], [4.0, 5.0]]))
-    >>> standardize(torch.tensor([[2.0, 5.0], [4.0, 5.0]])).tolist()
-    [[0.0, 0.0], [1.4142135381698608, 0.0]]
-    """
-
-    mean: Tensor
-    squares: Tensor
-    n_rows: Tensor
+    mean: Tensor  # (n_columns,): of each column, over the rows seen
+    squares: Tensor  # (): sum of the squares of all that is left when the means are subtracted
+    n_rows: Tensor  # (): how many rows were seen
 
     def __init__(self, n_columns: int) -> None:
         super().__init__()
@@ -57,13 +30,7 @@ class Standardize(nn.Module):
         return torch.where(variance > _RESOLUTION**2 * self.mean.square().mean(), variance.sqrt(), 1.0)
 
     def see(self, rows: NDArray[np.float64]) -> None:
-        """Count more rows in.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n_rows, n_columns), dtype float64
-            At least one.
-        """
+        """Count more rows in."""
         own_mean = rows.mean(axis=0)
         own_squares = float(np.square(rows - own_mean).sum())
         own_mean_there = torch.from_numpy(own_mean).to(self.mean.device)
@@ -75,16 +42,5 @@ class Standardize(nn.Module):
         self.n_rows.copy_(total)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Standardise rows.
-
-        Parameters
-        ----------
-        rows : Tensor of float, shape (n_rows, n_columns)
-            The rows.
-
-        Returns
-        -------
-        Tensor of the same shape and dtype
-            Standardised.
-        """
+        """Standardise rows."""
         return (rows - self.mean.to(rows.dtype)) / self.scale.to(rows.dtype)

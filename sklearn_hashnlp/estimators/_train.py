@@ -23,29 +23,7 @@ _CHECKED_ROWS = 32
 
 
 def train(net: RowNet, rows: LabelledRows, valid_rows: LabelledRows | None, plan: TrainingPlan) -> None:
-    """Train a net, and leave on it nothing that only training needs but the optimiser and the callbacks.
-
-    An interrupt (``KeyboardInterrupt``) ends training early and in good order: the weights are the best epoch's where
-    they are kept, else the mean so far where one is taken, else what was reached; the history holds the epochs that
-    were finished, and ``net.interrupted_`` is True.
-
-    Parameters
-    ----------
-    net : RowNet
-        An initialised net. If it was trained before, its optimiser goes on with what it has gathered, unless the plan
-        has another; the history is added to.
-    rows : LabelledRows
-        What to learn.
-    valid_rows : LabelledRows or None
-        What to measure every epoch by.
-    plan : TrainingPlan
-        How.
-
-    Raises
-    ------
-    ValueError
-        If training diverges.
-    """
+    """Train a net, and leave on it nothing that only training needs but the optimiser and the callbacks."""
     started = time.perf_counter()
     smallest = 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in net.module_.head) else 1
     n_batches = len(net.iterator_train(rows, plan.batch_size, smallest=smallest))

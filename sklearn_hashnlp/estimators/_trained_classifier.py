@@ -75,7 +75,7 @@ class TrainedClassifier(ScoringClassifier):
         self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Give everything learned, as JSON values and as arrays."""
+        """Return everything learned, as JSON values and as arrays."""
         check_is_fitted(self)
         values, arrays = self.net_.to_state()
         values |= {
@@ -106,7 +106,7 @@ class TrainedClassifier(ScoringClassifier):
         self._hold(self._net_from_state(values, arrays, values["history"]), [])
 
     def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-        """Give what only further training needs; None if nothing was trained since the model was loaded."""
+        """Return what only further training needs; None if nothing was trained since the model was loaded."""
         return self.net_.to_training_state() if self.net_.optimizer_.state else None
 
     def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:

@@ -316,7 +316,7 @@ class TrainedLanguageModel(WordNeighbours, BaseEstimator):  # type: ignore[misc]
         self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Give everything learned, as JSON values and as arrays."""
+        """Return everything learned, as JSON values and as arrays."""
         check_is_fitted(self)
         values, arrays = net_to_state(self.net_)
         reader = self._reader
@@ -354,7 +354,7 @@ class TrainedLanguageModel(WordNeighbours, BaseEstimator):  # type: ignore[misc]
         self._hold(net_from_state(values, arrays, values["history"]), reader, [])
 
     def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-        """Give what only further training needs; None if nothing was trained since the model was loaded."""
+        """Return what only further training needs; None if nothing was trained since the model was loaded."""
         if not self.net_.optimizer_.state:
             return None
         return pack_language_optimizer(self.net_.module_, self.net_.optimizer_)

@@ -169,7 +169,7 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.network.parameters())
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Give everything learned, as JSON values and as arrays."""
+        """Return everything learned, as JSON values and as arrays."""
         check_is_fitted(self)
         values, arrays = net_to_state(self.net_)
         reader_values, reader_arrays = self._reader.to_state()
@@ -191,7 +191,7 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self._hold(net_from_state(values, arrays, values["history"]), reader, [])
 
     def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-        """Give what only further training needs; None if nothing was trained since the model was loaded."""
+        """Return what only further training needs; None if nothing was trained since the model was loaded."""
         if not self.net_.optimizer_.state and self._course is None:
             return None
         return training_to_state(self.net_, self._course)

@@ -31,29 +31,7 @@ _generators = Lock()
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Run torch on one intra-op thread, and put the user's number back at the end, whatever happens.
-
-    Torch splits a sum over its threads, so the number of threads changes the last bits of a result; on one thread the
-    same seed gives the same bytes everywhere.
-
-    Each Python thread has a number of its own, which it takes from the thread that set one last when it first asks
-    torch. So one that comes while others are inside and finds 1 takes it for theirs, and ends with the number that the
-    first of them found.
-
-    Yields
-    ------
-    None
-
-    Examples
-    --------
-    >>> import torch
-    >>> before = torch.get_num_threads()
-    >>> with one_torch_thread():
-    ...     torch.get_num_threads()
-    1
-    >>> torch.get_num_threads() == before
-    True
-    """
+    """Run torch on one intra-op thread, and put the user's number back at the end, whatever happens."""
     nested = _here.inside
     with _Everyone.lock:
         found = torch.get_num_threads()
@@ -76,24 +54,7 @@ def one_torch_thread() -> Iterator[None]:
 
 @contextmanager
 def plain_torch(device: str = "cpu") -> Iterator[None]:
-    """Run torch as if the user had set no mode: on one thread, with gradients, without autocast or inference mode.
-
-    Parameters
-    ----------
-    device : {"cpu", "cuda"}, default="cpu"
-        Where it computes.
-
-    Yields
-    ------
-    None
-
-    Examples
-    --------
-    >>> import torch
-    >>> with torch.inference_mode(), torch.autocast("cpu"), plain_torch():
-    ...     torch.is_inference_mode_enabled(), torch.is_grad_enabled(), torch.is_autocast_enabled("cpu")
-    (False, True, False)
-    """
+    """Run torch as if the user had set no mode: on one thread, with gradients, without autocast or inference mode."""
     with ExitStack() as modes:
         modes.enter_context(one_torch_thread())
         modes.enter_context(torch.inference_mode(False))  # this ends no_grad, too
@@ -104,33 +65,7 @@ def plain_torch(device: str = "cpu") -> Iterator[None]:
 
 @contextmanager
 def torch_seed(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
-    """Let torch draw random numbers from a seed, and put its global generators back at the end, whatever happens.
-
-    One Python thread at a time: the others wait. So it stands around the making of a module only, which takes no time.
-
-    Parameters
-    ----------
-    seed : int
-        Of torch's generators inside.
-    device : torch.device or str, default="cpu"
-        Whose generator is seeded and put back beside the CPU's.
-
-    Yields
-    ------
-    None
-
-    Examples
-    --------
-    >>> import torch
-    >>> before = torch.random.get_rng_state()
-    >>> with torch_seed(3):
-    ...     first = torch.rand(2)
-    >>> with torch_seed(3):
-    ...     bool((torch.rand(2) == first).all())
-    True
-    >>> bool((torch.random.get_rng_state() == before).all())
-    True
-    """
+    """Let torch draw random numbers from a seed, and put its global generators back at the end, whatever happens."""
     device = torch.device(device)
     on_cuda = device.type == "cuda"
     others = [torch.cuda.current_device() if device.index is None else device.index] if on_cuda else []
@@ -142,30 +77,7 @@ def torch_seed(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
 
 
 def resolve_device(device: str, *, caller: str) -> str:
-    """Turn the ``device`` parameter of an estimator into a device that exists.
-
-    Parameters
-    ----------
-    device : {"cpu", "cuda", "auto"}
-        What the user asked for; "auto" takes a CUDA device where there is one.
-    caller : str
-        Class that asks, for the message.
-
-    Returns
-    -------
-    {"cpu", "cuda"}
-        The device.
-
-    Raises
-    ------
-    RuntimeError
-        If "cuda" was asked for and torch has none.
-
-    Examples
-    --------
-    >>> resolve_device("cpu", caller="HashEmbeddingClassifier")
-    'cpu'
-    """
+    """Turn the ``device`` parameter of an estimator into a device that exists."""
     if device == "cpu":
         return "cpu"
     if torch.cuda.is_available():

@@ -35,55 +35,18 @@ class Seeds(NamedTuple):
     split: int
 
     def of_order(self, n_epochs: int) -> int:
-        """Give a seed for order and dropout.
-
-        Parameters
-        ----------
-        n_epochs : int
-            Those before, so that a training that goes on has other orders than the one before.
-
-        Returns
-        -------
-        int
-            The seed.
-        """
+        """Return a seed for order and dropout."""
         return int(np.random.SeedSequence((self.order, n_epochs)).generate_state(1)[0])
 
 
 def draw_seeds(random_state: int | np.random.RandomState | None) -> Seeds:
-    """Draw all seeds of one training.
-
-    Parameters
-    ----------
-    random_state : int, RandomState instance or None
-        As scikit-learn's.
-
-    Returns
-    -------
-    Seeds
-        The seeds.
-    """
+    """Draw all seeds of one training."""
     generator = check_random_state(random_state)
     return Seeds(*(int(generator.randint(_SEEDS)) for _ in Seeds._fields))
 
 
 def architecture(estimator: Any, n_classes: int, hash_seed: int) -> dict[str, Any]:
-    """Say what a net is made of.
-
-    Parameters
-    ----------
-    estimator : HashEmbeddingClassifier
-        Its parameters count.
-    n_classes : int
-        Scores of a row.
-    hash_seed : int
-        Of the hash functions.
-
-    Returns
-    -------
-    dict
-        Keyword arguments of :class:`BagOfHashEmbeddings`, JSON values; all but the tree.
-    """
+    """Say what a net is made of."""
     return {
         "num_embeddings": int(estimator.n_embeddings),
         "num_buckets": int(estimator.n_buckets),
@@ -103,24 +66,7 @@ def architecture(estimator: Any, n_classes: int, hash_seed: int) -> dict[str, An
 
 
 def check_unchanged(estimator: Any, wanted: dict[str, Any], made_of: dict[str, Any], device: str) -> None:
-    """Make sure that training can go on with a net that is there.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Its parameters count.
-    wanted : dict
-        What its net would be made of by its parameters: keyword arguments of the module, and ``loss``.
-    made_of : dict
-        What the net was made of.
-    device : {"cpu", "cuda"}
-        Where it is.
-
-    Raises
-    ------
-    ValueError
-        If a parameter that a net is made of is another by now, or it is to go on elsewhere.
-    """
+    """Check that training can go on with a net that is there."""
     for name, value in wanted.items():
         if made_of[name] != value:
             parameter = _PARAMETER_OF.get(name, name)
@@ -137,48 +83,14 @@ def check_unchanged(estimator: Any, wanted: dict[str, Any], made_of: dict[str, A
 
 
 def training_plan(estimator: Any, n_rows: int, seed: int) -> TrainingPlan:
-    """Say how ``fit`` trains a bag of hash embeddings.
-
-    Parameters
-    ----------
-    estimator : HashEmbeddingClassifier
-        Its parameters count.
-    n_rows : int
-        Rows to train on.
-    seed : int
-        Of order and dropout.
-
-    Returns
-    -------
-    TrainingPlan
-        The plan.
-    """
+    """Say how ``fit`` trains a bag of hash embeddings."""
     return make_plan(estimator, n_rows, seed, max_epochs=_max_epochs(estimator, n_rows), dropout=_dropout(estimator))
 
 
 def make_plan(
     estimator: Any, n_rows: int, seed: int, *, max_epochs: int, dropout: tuple[int, int] | None = None
 ) -> TrainingPlan:
-    """Say how ``fit`` trains, by the parameters that all classifiers have.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Its parameters count.
-    n_rows : int
-        Rows to train on.
-    seed : int
-        Of order and dropout.
-    max_epochs : int
-        Passes over the rows.
-    dropout : (int, int), default=None
-        Fewest and most columns that a row keeps in training.
-
-    Returns
-    -------
-    TrainingPlan
-        The plan.
-    """
+    """Say how ``fit`` trains, by the parameters that all classifiers have."""
     patience, plateau = estimator.n_iter_no_change, estimator.lr_plateau
     folder = estimator.checkpoint_dir
     return TrainingPlan(
@@ -204,36 +116,12 @@ def make_plan(
 
 
 def streaming_plan(estimator: Any, seed: int) -> TrainingPlan:
-    """Say how ``partial_fit`` trains a bag of hash embeddings.
-
-    Parameters
-    ----------
-    estimator : HashEmbeddingClassifier
-        Its parameters count.
-    seed : int
-        Of order and dropout.
-
-    Returns
-    -------
-    TrainingPlan
-        The plan.
-    """
+    """Say how ``partial_fit`` trains a bag of hash embeddings."""
     return single_pass(training_plan(estimator, 1, seed))
 
 
 def single_pass(plan: TrainingPlan) -> TrainingPlan:
-    """Change a plan to that of ``partial_fit``: once over the rows, and every call alike.
-
-    Parameters
-    ----------
-    plan : TrainingPlan
-        As for ``fit`` on a single row.
-
-    Returns
-    -------
-    TrainingPlan
-        The plan.
-    """
+    """Change a plan to that of ``partial_fit``: once over the rows, and every call alike."""
     return replace(plan, schedule="constant", average=False, max_epochs=1, max_time=None)
 
 

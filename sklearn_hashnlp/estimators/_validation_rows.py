@@ -15,36 +15,7 @@ _FEWEST = 20  # accuracy on fewer rows says next to nothing
 
 
 def hold_out(rows: Rows, fraction: float, *, seed: int) -> tuple[Rows, Rows | None]:
-    """Set a share of the rows apart, stratified by class if a row has one; or none where that would be of no use.
-
-    Parameters
-    ----------
-    rows : LabelledRows
-        All rows.
-    fraction : float
-        Share to hold out, rounded up; 0 holds out none.
-    seed : int
-        Decides which.
-
-    Returns
-    -------
-    train : LabelledRows
-        Rows to train on.
-    valid : LabelledRows or None
-        Rows held out. None where they would be fewer than 20 or than the classes, or a class has a single row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy.sparse import csr_array
-    >>> from sklearn_hashnlp.estimators._batches import RaggedRows
-    >>> rows = RaggedRows(csr_array(np.eye(400)), np.arange(400) % 2)
-    >>> train, valid = hold_out(rows, 0.05, seed=0)
-    >>> len(train), len(valid)
-    (380, 20)
-    >>> hold_out(rows, 0.04, seed=0)[1] is None
-    True
-    """
+    """Set a share of the rows apart, stratified by class if a row has one; or none where that would be of no use."""
     n_valid = int(np.ceil(fraction * len(rows)))
     one_label = rows.targets.ndim == 1
     counts = np.bincount(rows.targets) if one_label else np.array([len(rows)])

@@ -15,29 +15,7 @@ UNKNOWN: Final = "<unk>"
 
 
 class Vocabulary:
-    """Words and their numbers, which are their places in a list.
-
-    The last word is always ``<s>``, which fills up the contexts at the beginning of a sentence and is never predicted:
-    a model over all words but the last gives it no probability.
-
-    Parameters
-    ----------
-    words : sequence of str
-        Distinct words, ``</s>`` and ``<unk>`` among them and ``<s>`` not.
-
-    Attributes
-    ----------
-    words : list of str
-        All words in order, ``<s>`` at the end.
-    number_of : dict of str to int
-        Their numbers.
-
-    Examples
-    --------
-    >>> vocabulary = Vocabulary(["the", "</s>", "<unk>"])
-    >>> vocabulary.numbers(["the", "zebra", "<s>"]).tolist(), vocabulary.begin, vocabulary.n_classes
-    ([0, 2, 2], 3, 3)
-    """
+    """Words and their numbers, which are their places in a list."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = [*words, BEGIN]
@@ -67,18 +45,7 @@ class Vocabulary:
         return self.number_of[UNKNOWN]
 
     def numbers(self, words: Iterable[str]) -> NDArray[np.int32]:
-        """Look words up that stand within sentences, where the marks ``<s>`` and ``</s>`` are no words.
-
-        Parameters
-        ----------
-        words : iterable of str
-            The words.
-
-        Returns
-        -------
-        ndarray of int32 of shape (n_words,)
-            Their numbers, and that of ``<unk>`` for those that are not known.
-        """
+        """Look words up that stand within sentences, where the marks ``<s>`` and ``</s>`` are no words."""
         number_of, unknown = self.number_of, self.unknown
         return np.fromiter(
             (unknown if word in (BEGIN, END) else number_of.get(word, unknown) for word in words), dtype=np.int32
@@ -88,33 +55,7 @@ class Vocabulary:
 def learn_vocabulary(
     words: list[str], counts: NDArray[np.int64], n_sentences: int, *, min_count: int, max_words: int | None
 ) -> Vocabulary:
-    """Choose the words of a corpus.
-
-    Parameters
-    ----------
-    words : list of str
-        Distinct words.
-    counts : ndarray of int64 of shape (n_words,)
-        How often each occurs.
-    n_sentences : int
-        Each of which has one ``</s>``.
-    min_count : int
-        Words that occur less often are left out.
-    max_words : int or None
-        How many words to keep at most beside the marks, the most frequent ones; None keeps all.
-
-    Returns
-    -------
-    Vocabulary
-        By falling frequency, and in alphabetical order where that is equal. ``</s>`` and ``<unk>``, which stands for
-        all that was left out, have their places among the words by their frequency.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> learn_vocabulary(["b", "a", "c"], np.array([5, 5, 1]), 3, min_count=2, max_words=None).words
-    ['a', 'b', '</s>', '<unk>', '<s>']
-    """
+    """Choose the words of a corpus."""
     marks = {BEGIN, END, UNKNOWN}
     unknown = sum(int(count) for word, count in zip(words, counts, strict=True) if word in marks)
     ranked = sorted((-int(count), word) for word, count in zip(words, counts, strict=True) if word not in marks)
@@ -124,35 +65,7 @@ def learn_vocabulary(
 
 
 def adopt_vocabulary(mapping: Any, *, caller: str) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Take the words that a user has numbered.
-
-    Parameters
-    ----------
-    mapping : dict of str to int
-        Words to the numbers 0, 1, 2, and so on. Where ``</s>`` or ``<unk>`` is missing it is added after them.
-    caller : str
-        Class that asks, for the messages.
-
-    Returns
-    -------
-    vocabulary : Vocabulary
-        The words in the order of their numbers, but for ``<s>``, which is the last.
-    translation : ndarray of int32 of shape (n_words,)
-        For each of the user's numbers the vocabulary's.
-
-    Raises
-    ------
-    TypeError
-        If it is no mapping of words to integers.
-    ValueError
-        If the numbers are not 0, 1, 2, and so on, or there is no word.
-
-    Examples
-    --------
-    >>> vocabulary, translation = adopt_vocabulary({"<s>": 0, "the": 1, "<unk>": 2}, caller="Model")
-    >>> vocabulary.words, translation.tolist()
-    (['the', '<unk>', '</s>', '<s>'], [3, 0, 1])
-    """
+    """Take the words that a user has numbered."""
     if not isinstance(mapping, Mapping) or not all(
         isinstance(word, str) and isinstance(number, Integral) and not isinstance(number, bool)
         for word, number in mapping.items()

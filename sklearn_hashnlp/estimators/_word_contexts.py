@@ -28,62 +28,7 @@ def context_targets(
     power: float = 0.25,
     seed: int = 0,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
-    r"""Give words that stand among the same words similar vectors.
-
-    A word's row holds its positive pointwise mutual information with the most frequent words,
-
-    .. math:: \max(0, \log \frac{n(w, c) \sum_{c'} n(c')^\alpha}{n(w) n(c)^\alpha}),
-
-    where n(w, c) sums, over the places of one sentence in which c stands at most ``window`` places from w, the inverses
-    of the distances. The rows are reduced by a truncated singular value decomposition U S V' to the rows of U S^p, and
-    these to unit length.
-
-    Parameters
-    ----------
-    paragraphs : Paragraphs
-        The text.
-    n_components : int
-        Length of a vector. Where the text gives fewer dimensions, the others are zero.
-    window : int, default=5
-        How far a context reaches to each side, in words.
-    min_count : int, default=3
-        Rarer words get no vector, and are no contexts.
-    n_contexts : int, default=20_000
-        So many of the most frequent words are contexts.
-    smoothing : float, default=0.75
-        Context distribution smoothing, alpha: below 1, rare contexts count for less.
-    power : float, default=0.25
-        Exponent p of the singular values: below 1, the rarer directions count for more.
-    seed : int, default=0
-        Of the decomposition.
-
-    Returns
-    -------
-    word_numbers : ndarray of int64 of shape (n_vectors,)
-        Which words have a vector, ascending: those that are frequent enough and have any context.
-    targets : ndarray of float32 of shape (n_vectors, n_components)
-        Their vectors, of unit length.
-    counts : ndarray of int64 of shape (n_vectors,)
-        How often each of them occurs.
-
-    References
-    ----------
-    O. Levy, Y. Goldberg and I. Dagan, "Improving distributional similarity with lessons learned from word embeddings",
-    TACL 3, 2015, sections 2.1 and 3.
-
-    Examples
-    --------
-    >>> from sklearn_hashnlp.text import CharNgramFeaturizer, split_sentences
-    >>> from sklearn_hashnlp.estimators._paragraphs import read_paragraphs
-    >>> texts = ["a cat sleeps", "a dog sleeps", "it rains today", "it snows today"]
-    >>> read = read_paragraphs(
-    ...     texts, split=split_sentences, featurizer=CharNgramFeaturizer(), max_sentences=8, max_words=99, caller="Me"
-    ... )
-    >>> numbers, targets, counts = context_targets(read, n_components=4, min_count=1)
-    >>> row = {read.words[number]: target for number, target in zip(numbers, targets)}
-    >>> bool(row["cat"] @ row["dog"] > 0.99), bool(abs(row["cat"] @ row["rains"]) < 0.01)
-    (True, True)
-    """
+    """Return words that stand among the same words similar vectors."""
     counts = np.bincount(paragraphs.sentences.values, minlength=len(paragraphs.words))
     frequent = np.flatnonzero(counts >= min_count)
     frequent = frequent[np.argsort(-counts[frequent], kind="stable")]
@@ -119,7 +64,7 @@ def _count_pairs(
 
 
 def _neighbours(sentences: Ragged, distance: int) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-    """Give the pairs of words of one sentence at this distance, many at once."""
+    """Return the pairs of words of one sentence at this distance, many at once."""
     values, offsets = sentences
     for first in range(0, len(values) - distance, _BLOCK):
         places = np.arange(first, min(first + _BLOCK, len(values) - distance))

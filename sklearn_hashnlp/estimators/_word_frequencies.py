@@ -21,51 +21,14 @@ _has_letter_or_digit = re.compile(r"[^\W_]").search
 
 @dataclass(frozen=True)
 class WordFrequencies:
-    """Counts of the sentences in which words stand, by a hash of the word.
+    """Counts of the sentences in which words stand, by a hash of the word."""
 
-    A word has the counter ``murmur3(word) % n_counters``, so that any string has one; words that share one are counted
-    together. Counts of several texts can be added.
-
-    Parameters
-    ----------
-    counts : ndarray of int32 of shape (n_counters,)
-        In how many sentences the words of each counter stand.
-    n_sentences : int
-        How many sentences there were.
-
-    References
-    ----------
-    .. [1] Sparck Jones (1972). A statistical interpretation of term specificity and its application in retrieval.
-           Journal of Documentation 28.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn_hashnlp.estimators._paragraphs import Paragraphs
-    >>> sentences = Ragged(np.array([0, 1, 0, 0, 2], dtype=np.int32), np.array([0, 3, 5]))
-    >>> read = Paragraphs(["the", "cat", "dog"], sentences, np.array([0, 2]))
-    >>> frequencies = WordFrequencies.count(read)
-    >>> print(frequencies.weights(["the", "cat", "never", "?"]).round(2))
-    [1.   1.67 3.04 1.52]
-    """
-
-    counts: NDArray[np.int32]
-    n_sentences: int
+    counts: NDArray[np.int32]  # (n_counters,): in how many sentences the words of each counter stand
+    n_sentences: int  # how many sentences there were
 
     @classmethod
     def count(cls, paragraphs: Paragraphs) -> WordFrequencies:
-        """Count.
-
-        Parameters
-        ----------
-        paragraphs : Paragraphs
-            The sentences.
-
-        Returns
-        -------
-        WordFrequencies
-            Each sentence counts once for each counter of its words.
-        """
+        """Count."""
         values, offsets = paragraphs.sentences
         counters = _counters(paragraphs.words, N_COUNTERS)[values]
         counters += np.repeat(np.arange(paragraphs.n_sentences) * N_COUNTERS, np.diff(offsets))
@@ -78,24 +41,7 @@ class WordFrequencies:
         return WordFrequencies(self.counts + other.counts, self.n_sentences + other.n_sentences)
 
     def weights(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """Tell what words count in a sentence.
-
-        A word that stands in df of n sentences counts
-
-            min(idf, 9)^1.5, where idf = ln((1 + n) / (1 + df)) + 1,
-
-        and half of that if it has neither a letter nor a digit.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Any words.
-
-        Returns
-        -------
-        ndarray of float32 of shape (n_words,)
-            Their weights, positive.
-        """
+        """Return what words count in a sentence."""
         frequency = self.counts[_counters(words, len(self.counts))].astype(np.float64)
         idf = np.log((1 + self.n_sentences) / (1 + frequency)) + 1
         weights: NDArray[np.float32] = (np.minimum(idf, _LARGEST_IDF) ** _POWER).astype(np.float32)

@@ -29,40 +29,7 @@ def learn_words(
     n_steps: int,
     verbose: int = 0,
 ) -> list[float]:
-    """Let word vectors become what the company of the words says, by least squares.
-
-    A word counts by the fourth root of how often it occurs. First the matrix W is solved for by ridge regression: what
-    spelling says of a word's use. What that leaves the tables learn, by so few steps of conjugate gradients [1]_, each
-    column for itself, that they have learned what many words share and not yet every word by heart.
-
-    Parameters
-    ----------
-    transformer : SGNNTransformer
-        Its linear layer and its tables are written.
-    projections : CachedProjections
-        Of all words.
-    numbers : ndarray of int64 of shape (n_words,)
-        Which of them are to be learned.
-    targets : ndarray of float32 of shape (n_words, width)
-        Unit vectors, which are learned at the length sqrt(width).
-    counts : ndarray of int64 of shape (n_words,)
-        How often each word occurs.
-    n_steps : int
-        Of conjugate gradients; at least 1.
-    verbose : int, default=0
-        With 1 or more, a line is printed for each.
-
-    Returns
-    -------
-    list of float
-        The weighted mean squared distance from the targets, as a share of their squared length: by W alone, and where
-        there are tables after each step.
-
-    References
-    ----------
-    .. [1] Hestenes & Stiefel (1952). Methods of conjugate gradients for solving linear systems. Journal of Research of
-           the National Bureau of Standards 49.
-    """
+    """Let word vectors become what the company of the words says, by least squares."""
     weights = counts.astype(np.float64) ** _POWER
     weights = (weights / weights.mean()).astype(np.float32)[:, np.newaxis]
     scale = math.sqrt(transformer.width)
@@ -101,7 +68,7 @@ def learn_words(
 def _solve_linear(
     projections: CachedProjections, numbers: NDArray[np.int64], targets: NDArray[np.float32], weights: NDArray[Any]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Give the ridge regression of the targets on the projections, and what it leaves."""
+    """Return the ridge regression of the targets on the projections, and what it leaves."""
     n_features = projections.n_features
     blocks = [slice(start, start + _BLOCK) for start in range(0, len(numbers), _BLOCK)]
     moment, cross = _RIDGE * np.eye(n_features), np.zeros((n_features, targets.shape[1]))
@@ -118,7 +85,7 @@ def _solve_linear(
 def _which_rows(
     transformer: SGNNTransformer, projections: CachedProjections, numbers: NDArray[np.int64]
 ) -> tuple[csr_array, NDArray[np.int64]]:
-    """Give a matrix of ones where a word has a row, of those rows that any word has, and which these are."""
+    """Return a matrix of ones where a word has a row, of those rows that any word has, and which these are."""
     assert transformer.tables is not None
     found = [
         transformer.tables.buckets(torch.from_numpy(projections.rows(numbers[start : start + _BLOCK]))).numpy()

@@ -19,32 +19,7 @@ from sklearn_hashnlp.kernels._word_windows import gather_windows
 
 
 class WordWindows(Dataset):  # type: ignore[misc]  # skorch has no types
-    """All windows of a corpus, which are made when they are asked for.
-
-    Parameters
-    ----------
-    inputs : ndarray of int32 of shape (n_words,)
-        The corpus as contexts show it: sentence after sentence, with the marks between.
-    targets : ndarray of int32 of shape (n_words,)
-        The corpus as it is predicted; mostly the same array.
-    positions : ndarray of int of shape (n_windows,)
-        Where the words stand that are to be predicted.
-    offsets : ndarray of int64 of shape (n_sentences + 1,)
-        Which of the windows belong to each sentence.
-    order : int
-        Words of a window.
-    codes : ndarray of int64 of shape (n_distinct_words, n_numbers), default=None
-        What contexts show of each number in ``inputs``; None is the number itself.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> text = np.array([9, 9, 3, 1, 4], dtype=np.int32)
-    >>> windows = WordWindows(text, text, np.array([2, 3, 4]), np.array([0, 3]), 3)
-    >>> context, target = windows.take(np.array([0, 2]))
-    >>> context.tolist(), target.tolist()
-    ([[9, 9], [3, 1]], [3, 4])
-    """
+    """All windows of a corpus, which are made when they are asked for."""
 
     def __init__(
         self,
@@ -82,33 +57,14 @@ class WordWindows(Dataset):  # type: ignore[misc]  # skorch has no types
         return found
 
     def take(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Gather windows.
-
-        Parameters
-        ----------
-        rows : ndarray of int64 of shape (n,)
-            Which, in the order wanted.
-
-        Returns
-        -------
-        context : Tensor of shape (n, order - 1) or (n, order - 1, n_numbers), dtype int64
-            The words before, the oldest first.
-        target : Tensor of shape (n,), dtype int64
-            The words that follow.
-        """
+        """Gather windows."""
         context, target = gather_windows(self.inputs, self.targets, self.positions, rows, self.order - 1)
         if self.codes is not None:
             context = self.codes[context]
         return torch.from_numpy(context), torch.from_numpy(target)
 
     def digest(self) -> int:
-        """Give a number that tells other windows, or their order, from these.
-
-        Returns
-        -------
-        int
-            CRC-32 of what is read and predicted.
-        """
+        """Return a number that tells other windows, or their order, from these."""
         found = 0
         for array in (self.inputs, self.targets, self.positions):
             found = zlib.crc32(np.ascontiguousarray(array).data, found)
@@ -117,57 +73,21 @@ class WordWindows(Dataset):  # type: ignore[misc]  # skorch has no types
         return found
 
     def select(self, chosen: NDArray[np.bool_]) -> WordWindows:
-        """Make a set of the windows of some sentences.
-
-        Parameters
-        ----------
-        chosen : ndarray of bool of shape (n_sentences,)
-            Which sentences.
-
-        Returns
-        -------
-        WordWindows
-            Theirs, in the same order; the text is shared.
-        """
+        """Make a set of the windows of some sentences."""
         lengths = np.diff(self.offsets)
         positions = self.positions[np.repeat(chosen, lengths)]
         offsets = np.concatenate(([0], np.cumsum(lengths[chosen])))
         return WordWindows(self.inputs, self.targets, positions, offsets, self.order, self.codes)
 
     def spread(self, n_windows: int) -> WordWindows:
-        """Make a set of windows that stand evenly in this one, each for itself.
-
-        Parameters
-        ----------
-        n_windows : int
-            How many at most.
-
-        Returns
-        -------
-        WordWindows
-            They.
-        """
+        """Make a set of windows that stand evenly in this one, each for itself."""
         rows = np.unique(np.linspace(0, len(self) - 1, min(n_windows, len(self))).astype(np.int64))
         offsets = np.arange(len(rows) + 1)
         return WordWindows(self.inputs, self.targets, self.positions[rows], offsets, self.order, self.codes)
 
 
 class WindowBatches:
-    """Go through the windows of a corpus once, batch by batch.
-
-    Parameters
-    ----------
-    dataset : WordWindows
-        The windows.
-    batch_size : int
-        Windows a batch.
-    shuffle : bool, default=False
-        Whether every pass has an order of its own.
-    generator : numpy.random.Generator, default=None
-        For that order.
-    device : torch.device or str, default="cpu"
-        Where the batches are to be. Elsewhere than on the CPU, the corpus is copied there at the first pass.
-    """
+    """Go through the windows of a corpus once, batch by batch."""
 
     def __init__(
         self,
@@ -224,37 +144,7 @@ def make_windows(
     open_words: OpenWords | None,
     caller: str,
 ) -> WordWindows:
-    """Give the words of a corpus their numbers and put marks between its sentences.
-
-    Parameters
-    ----------
-    corpus : Sentences or NumberedWindows
-        What was read.
-    vocabulary : Vocabulary
-        The words.
-    translation : ndarray of int32 or None
-        For windows of the user's numbers: those of the vocabulary.
-    order : int
-        Words of a window.
-    padding : {"full", "reference"}
-        ``"full"``: ``order - 1`` times ``<s>`` before a sentence, so that each of its words is predicted.
-        ``"reference"``: once; the first words are not predicted, and sentences shorter than ``order``, with both
-        marks, not at all.
-    open_words : OpenWords or None
-        What contexts show of words; None is their numbers.
-    caller : str
-        Class that asks, for the messages.
-
-    Returns
-    -------
-    WordWindows
-        The windows; may be none.
-
-    Raises
-    ------
-    ValueError
-        If windows of numbers come without a translation, hold a number that it lacks, or predict ``<s>``.
-    """
+    """Return the words of a corpus their numbers and put marks between its sentences."""
     if isinstance(corpus, NumberedWindows):
         numbers = _translate(corpus.windows, vocabulary, translation, caller)
         shown, codes = numbers, None

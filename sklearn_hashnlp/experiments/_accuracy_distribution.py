@@ -50,7 +50,7 @@ class AccuracyDistributionSettings:
 
 
 def _ways(settings: AccuracyDistributionSettings) -> dict[str, HashEmbeddingSettings]:
-    """Give the settings of each way to embed, by its name."""
+    """Return the settings of each way to embed, by its name."""
     common = {name: getattr(settings, name) for name in settings.__dataclass_fields__}
     improved = replace(SETTINGS["hash-embed-nodict"], **common)
     n_parameters = improved.n_embeddings * improved.n_hashes + improved.n_buckets * improved.embedding_dim

@@ -26,23 +26,7 @@ SHARED = {"improved": ("embedding", "any order", "components"), "paper": ("embed
 
 
 def count_trial(places: NDArray[np.int64]) -> Counted:
-    """Count the words of one trial that share something.
-
-    Parameters
-    ----------
-    places : ndarray of int64 of shape (n_words,)
-        What each word has; words with the same number share it.
-
-    Returns
-    -------
-    Counted
-        The counts.
-
-    Examples
-    --------
-    >>> count_trial(np.array([7, 3, 7, 7, 2]))
-    Counted(n_trials=1, pairs=3, squared_pairs=9, sharing_words=3, squared_sharing_words=9)
-    """
+    """Count the words of one trial that share something."""
     ordered = np.sort(places)
     ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
     lengths = np.diff(ends, prepend=-1)
@@ -53,35 +37,7 @@ def count_trial(places: NDArray[np.int64]) -> Counted:
 def count_embeddings(
     variant: str, sizes: Sizes, n_words: int, n_trials: int, sequence: np.random.SeedSequence
 ) -> dict[str, Counted]:
-    """Count words that share rows of a hash embedding's tables, which are not made.
-
-    Every trial draws words, as different columns of 2**31 - 1, and the seed of the hash functions.
-
-    Parameters
-    ----------
-    variant : {"improved", "paper"}
-        Of the hash embedding.
-    sizes : Sizes
-        Of the tables.
-    n_words : int
-        Different words of a trial; V.
-    n_trials : int
-        How many trials.
-    sequence : numpy.random.SeedSequence
-        Decides everything.
-
-    Returns
-    -------
-    dict of str to Counted
-        Sums for each thing to share, see :func:`pair_chance`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> found = count_embeddings("improved", Sizes(10, 5, 2), 100, 20, np.random.SeedSequence(0))
-    >>> {what: counted.pairs / 20 for what, counted in found.items()}  # 19.8, 35.64 and 198 are expected
-    {'embedding': ...}
-    """
+    """Count words that share rows of a hash embedding's tables, which are not made."""
     generator = np.random.default_rng(sequence)
     found = {what: Counted() for what in SHARED[variant]}
     for _ in range(n_trials):
@@ -93,31 +49,7 @@ def count_embeddings(
 
 
 def find_places(variant: str, sizes: Sizes, ids: NDArray[np.int64], seed: int) -> dict[str, NDArray[np.int64]]:
-    """Give a number to what each word has: words share it where the numbers are equal.
-
-    Parameters
-    ----------
-    variant : {"improved", "paper"}
-        Of the hash embedding.
-    sizes : Sizes
-        Of the tables.
-    ids : ndarray of int64 of shape (n_words,)
-        Feature ids.
-    seed : int
-        Of the hash functions, as ``HashEmbeddingBag`` takes it.
-
-    Returns
-    -------
-    dict of str to ndarray of int64 of shape (n_words,)
-        By what may be shared, as in :func:`pair_chance`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> places = find_places("paper", Sizes(2, 100, 2), np.arange(6), seed=0)
-    >>> [len(set(places[what].tolist())) for what in ("embedding", "components")]
-    [2, 2]
-    """
+    """Return a number to what each word has: words share it where the numbers are equal."""
     constants = np.array(hash_constants(seed, sizes.n_hashes + 1), dtype=np.uint64)
     rows, slots = locate_ids(ids, constants, sizes.n_embeddings, sizes.n_buckets, VARIANTS.index(variant))
     rows_size, slots_sizes = [sizes.n_embeddings], [sizes.n_buckets] * sizes.n_hashes
@@ -145,28 +77,7 @@ def _join(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[np.i
 
 
 def count_columns(n_words: int, n_trials: int, sequence: np.random.SeedSequence) -> Counted:
-    """Count words that :class:`HashingNgramVectorizer` puts into one of 2**31 - 1 columns.
-
-    Parameters
-    ----------
-    n_words : int
-        Different words of a trial, sixteen random characters each; V.
-    n_trials : int
-        How many trials, with other words each. The hash function is always the same one.
-    sequence : numpy.random.SeedSequence
-        Decides everything.
-
-    Returns
-    -------
-    Counted
-        The sums.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> count_columns(1000, 2, np.random.SeedSequence(0)).pairs  # 0.0005 are expected
-    0
-    """
+    """Count words that :class:`HashingNgramVectorizer` puts into one of 2**31 - 1 columns."""
     generator = np.random.default_rng(sequence)
     vectorizer = HashingNgramVectorizer(n_features=N_COLUMNS, norm=None)
     counted = Counted()
@@ -185,29 +96,5 @@ def _different_words(n_words: int, generator: np.random.Generator) -> list[str]:
 
 
 def plan_trials(n_words: int, pairs_a_trial: float, *, pairs: int, max_words: int, least: int) -> int:
-    """Tell how many trials it takes to count so many pairs.
-
-    Parameters
-    ----------
-    n_words : int
-        Words of a trial.
-    pairs_a_trial : float
-        Expected pairs of a trial.
-    pairs : int
-        Pairs that are wanted in all.
-    max_words : int
-        Words that may be hashed in all.
-    least : int
-        Trials at least, whatever the words; never less than the two that a variance takes.
-
-    Returns
-    -------
-    int
-        The number.
-
-    Examples
-    --------
-    >>> plan_trials(4000, 0.1, pairs=1000, max_words=10**9, least=30)
-    10000
-    """
+    """Return the number of trials it takes to count so many pairs."""
     return max(min(math.ceil(pairs / pairs_a_trial), max_words // n_words), least, 2)

@@ -58,23 +58,7 @@ class _Row(NamedTuple):
 
 
 def report_collisions(results: Sequence[Result]) -> list[Table]:
-    """Set counted pairs beside expected ones.
-
-    Parameters
-    ----------
-    results : sequence of dict
-        Of the recipe ``collisions``. Trials of several seeds are taken together.
-
-    Returns
-    -------
-    list of Table
-        One for each thing that words may share, and one for the examples by formula.
-
-    Examples
-    --------
-    >>> report_collisions([])
-    []
-    """
+    """Set counted pairs beside expected ones."""
     return [
         table._replace(title=f"{table.title} ({what})" if what else table.title)
         for what, found in split_by_settings(results)
@@ -83,15 +67,7 @@ def report_collisions(results: Sequence[Result]) -> list[Table]:
 
 
 def plot_collisions(results: Sequence[Result], figure: Figure) -> None:
-    """Draw counted pairs on the lines of expected ones, and shares of words with the source's bounds.
-
-    Parameters
-    ----------
-    results : sequence of dict
-        Of the recipe ``collisions``. Of several settings the first are drawn.
-    figure : matplotlib Figure
-        An empty one.
-    """
+    """Draw counted pairs on the lines of expected ones, and shares of words with the source's bounds."""
     parts = split_by_settings(results)
     rows = _merge(parts[0][1], "embedding") if parts else []
     figure.set_layout_engine("constrained")

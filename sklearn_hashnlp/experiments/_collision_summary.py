@@ -9,122 +9,43 @@ from sklearn_hashnlp.experiments._collision_formulas import expected_pairs, shar
 
 
 class Counted(NamedTuple):
-    """Sums over trials.
+    """Sums over trials."""
 
-    Parameters
-    ----------
-    n_trials : int, default=0
-        How many trials.
-    pairs : int, default=0
-        Pairs of words that share something.
-    squared_pairs : int, default=0
-        Sum of the squares of a trial's pairs.
-    sharing_words : int, default=0
-        Words that share it with any other.
-    squared_sharing_words : int, default=0
-        Sum of the squares of a trial's sharing words.
-
-    Examples
-    --------
-    >>> Counted(n_trials=1, pairs=3).plus(Counted(n_trials=1, pairs=2)).pairs
-    5
-    """
-
-    n_trials: int = 0
-    pairs: int = 0
-    squared_pairs: int = 0
-    sharing_words: int = 0
-    squared_sharing_words: int = 0
+    n_trials: int = 0  # how many trials
+    pairs: int = 0  # pairs of words that share something
+    squared_pairs: int = 0  # sum of the squares of a trial's pairs
+    sharing_words: int = 0  # words that share it with any other
+    squared_sharing_words: int = 0  # sum of the squares of a trial's sharing words
 
     def plus(self, other: Counted) -> Counted:
-        """Take the trials of another together with these.
-
-        Parameters
-        ----------
-        other : Counted
-            Of other trials of the same kind.
-
-        Returns
-        -------
-        Counted
-            The sums of both.
-        """
+        """Take the trials of another together with these."""
         return Counted(*(own + more for own, more in zip(self, other, strict=True)))
 
 
 class Summary(NamedTuple):
-    """What a trial has on average, beside what is expected.
+    """What a trial has on average, beside what is expected."""
 
-    Parameters
-    ----------
-    expected_pairs : float
-        V (V - 1) / 2 q.
-    mean_pairs : float
-        Counted.
-    low_pairs, high_pairs : float
-        Ends of the 95 % confidence interval of the mean.
-    z : float
-        Standard errors between the mean and what is expected. Of mean 0 and deviation 1 if the formula holds, and
-        normal where many pairs are expected.
-    p_value : float
-        Probability that the mean is at least so far from what is expected, if the formula holds: two-sided and exact,
-        as the interval is.
-    expected_dispersion : float
-        Variance of a trial's pairs over their mean, for random hash functions.
-    dispersion : float or None
-        The same, counted; None where no pair was.
-    expected_sharing : float
-        Share of words that share with any other: 1 - (1 - q)^(V - 1), as if pairs were independent.
-    mean_sharing : float
-        Counted.
-    low_sharing, high_sharing : float
-        Ends of the 95 % confidence interval of that mean.
-    """
-
-    expected_pairs: float
-    mean_pairs: float
+    expected_pairs: float  # v (V - 1) / 2 q
+    mean_pairs: float  # counted
     low_pairs: float
     high_pairs: float
+    # Standard errors between the mean and what is expected. Of mean 0 and deviation 1 if the formula holds, and normal
+    # where many pairs are expected
     z: float
+    # Probability that the mean is at least so far from what is expected, if the formula holds: two-sided and exact, as
+    # the interval is
     p_value: float
-    expected_dispersion: float
-    dispersion: float | None
+    expected_dispersion: float  # variance of a trial's pairs over their mean, for random hash functions
+    dispersion: float | None  # the same, counted; None where no pair was
+    # Share of words that share with any other: 1 - (1 - q)^(V - 1), as if pairs were independent
     expected_sharing: float
-    mean_sharing: float
+    mean_sharing: float  # counted
     low_sharing: float
     high_sharing: float
 
 
 def summarize(counted: Counted, *, n_words: int, chance: float, expected_dispersion: float) -> Summary:
-    """Set counts beside what is expected.
-
-    The interval of the pairs is that of a Poisson distribution, exact, widened where a trial's pairs are known to vary
-    more: c pairs of dispersion f tell as much as c / f pairs of dispersion 1. That of the sharing words is the mean
-    and 1.96 standard errors, from the spread of the trials.
-
-    Parameters
-    ----------
-    counted : Counted
-        Sums over two trials or more.
-    n_words : int
-        Different words of a trial; V.
-    chance : float
-        Probability that two words share; q.
-    expected_dispersion : float
-        Of the pairs, as :func:`pair_dispersion` gives it.
-
-    Returns
-    -------
-    Summary
-        Means, intervals and the distance from the formula.
-
-    Examples
-    --------
-    >>> counted = Counted(n_trials=100, pairs=520, squared_pairs=3200, sharing_words=1000, squared_sharing_words=12000)
-    >>> summary = summarize(counted, n_words=101, chance=0.001, expected_dispersion=1.0)
-    >>> summary.mean_pairs, round(summary.low_pairs, 2), round(summary.high_pairs, 2), round(summary.z, 2)
-    (5.2, 4.76, 5.67, 0.67)
-    """
+    """Set counts beside what is expected."""
     trials = counted.n_trials
     expected = expected_pairs(n_words, chance)
     mean, variance = _moments(counted.pairs, counted.squared_pairs, trials)
@@ -148,34 +69,12 @@ def summarize(counted: Counted, *, n_words: int, chance: float, expected_dispers
 
 
 def _moments(total: int, squares: int, trials: int) -> tuple[float, float]:
-    """Give mean and variance; whole numbers are subtracted, so that none is lost."""
+    """Return mean and variance; whole numbers are subtracted, so that none is lost."""
     return total / trials, (trials * squares - total**2) / (trials * (trials - 1))
 
 
 def poisson_interval(count: float, confidence: float = 0.95) -> tuple[float, float]:
-    """Give the exact confidence interval of the mean of a Poisson distribution, from one count.
-
-    Parameters
-    ----------
-    count : float
-        What was counted. A fraction interpolates.
-    confidence : float, default=0.95
-        Probability that the interval holds the mean, at least.
-
-    Returns
-    -------
-    low, high : float
-        Its ends.
-
-    References
-    ----------
-    F. Garwood, "Fiducial limits for the Poisson distribution", Biometrika 28, 1936.
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in poisson_interval(10)]
-    [4.795, 18.39]
-    """
+    """Return the exact confidence interval of the mean of a Poisson distribution, from one count."""
     from scipy.stats import chi2
 
     low = float(chi2.ppf((1 - confidence) / 2, 2 * count)) / 2 if count else 0.0
@@ -183,26 +82,7 @@ def poisson_interval(count: float, confidence: float = 0.95) -> tuple[float, flo
 
 
 def poisson_p_value(count: float, mean: float) -> float:
-    """Test whether a count is of a Poisson distribution of a given mean.
-
-    Parameters
-    ----------
-    count : float
-        What was counted. A fraction interpolates.
-    mean : float
-        What is expected.
-
-    Returns
-    -------
-    float
-        Twice the smaller of the probabilities of at most the count and of at least the count, and 1 at most: less than
-        0.05 where :func:`poisson_interval` of the count does not hold the mean.
-
-    Examples
-    --------
-    >>> round(poisson_p_value(0, 3.0), 3)  # 2 exp(-3)
-    0.1
-    """
+    """Test whether a count is of a Poisson distribution of a given mean."""
     from scipy.special import gammainc, gammaincc
 
     at_least = float(gammainc(count, mean)) if count else 1.0

@@ -157,7 +157,7 @@ def _count_columns(step: Result, settings: CollisionsSettings, seed: int) -> Res
 
 
 def _shared(counted: Counted, n_words: int, chance: float, dispersion: float) -> Result:
-    """Give the sums, which results of other seeds can be added to, and what they come to."""
+    """Return the sums, which results of other seeds can be added to, and what they come to."""
     summary = summarize(counted, n_words=n_words, chance=chance, expected_dispersion=dispersion)
     return {"chance": chance, **counted._asdict(), **summary._asdict()}
 

@@ -9,20 +9,7 @@ from skorch.callbacks import Callback
 
 
 class FitProgress(Callback):  # type: ignore[misc]  # skorch has no types
-    """Tell the share of a training that is done, as if no later epoch were better than the best so far.
-
-    Parameters
-    ----------
-    moved : callable
-        Takes the share: 0 when a training begins, then a number an epoch. A better epoch moves the end away, so the
-        share may fall.
-    max_epochs : int
-        Epochs at most.
-    patience : int
-        Epochs without a better one after which training stops; 0 is never.
-    monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
-        What is better there.
-    """
+    """Return the share of a training that is done, as if no later epoch were better than the best so far."""
 
     def __init__(
         self, moved: Callable[[float], None], max_epochs: int, patience: int, monitor: str = "valid_acc"
@@ -37,7 +24,7 @@ class FitProgress(Callback):  # type: ignore[misc]  # skorch has no types
         self.moved(0.0)
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Tell where the training is."""
+        """Return where the training is."""
         epochs, last = len(net.history), self.max_epochs
         if self.patience and self.monitor in net.history[-1]:
             scores = net.history[:, self.monitor]

@@ -25,23 +25,7 @@ Moved = Callable[[float], None]
 
 
 def drop_punctuation(texts: Sequence[str]) -> list[str]:
-    """Write a blank for each punctuation mark of ASCII, as the source does before it splits texts at blanks.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        The texts.
-
-    Returns
-    -------
-    list of str
-        The texts without the marks.
-
-    Examples
-    --------
-    >>> drop_punctuation(["U.S. stocks (up 3%)"])
-    ['U S  stocks  up 3  ']
-    """
+    """Write a blank for each punctuation mark of ASCII, as the source does before it splits texts at blanks."""
     return [text.translate(_BLANK_FOR_EACH) for text in texts]
 
 
@@ -51,18 +35,7 @@ def first_columns(X: Any, n: int) -> Any:
 
 
 def make_ngrams(settings: HashEmbeddingSettings) -> Pipeline:
-    """Make what counts the n-grams of texts.
-
-    Parameters
-    ----------
-    settings : HashEmbeddingSettings
-        Of the experiment.
-
-    Returns
-    -------
-    Pipeline
-        Texts in, a sparse matrix out. With a dictionary, its columns are in order of frequency.
-    """
+    """Make what counts the n-grams of texts."""
     common: dict[str, Any] = {
         "token_pattern": _WORDS,
         "ngram_range": tuple(settings.ngram_range),
@@ -78,22 +51,7 @@ def make_ngrams(settings: HashEmbeddingSettings) -> Pipeline:
 
 
 def make_network(settings: HashEmbeddingSettings, seed: int, moved: Moved | None = None) -> Pipeline:
-    """Make what learns from n-grams.
-
-    Parameters
-    ----------
-    settings : HashEmbeddingSettings
-        Of the experiment.
-    seed : int
-        Of the network.
-    moved : callable, default=None
-        Takes the share of a training that is done, as :class:`FitProgress` tells it.
-
-    Returns
-    -------
-    Pipeline
-        The step ``"classifier"``; with a dictionary ``"cut"`` before it, which keeps the most frequent n-grams.
-    """
+    """Make what learns from n-grams."""
     classifier = ("classifier", make_classifier(settings, seed, moved))
     if not settings.dictionary:
         return Pipeline([classifier])
@@ -102,46 +60,13 @@ def make_network(settings: HashEmbeddingSettings, seed: int, moved: Moved | None
 
 
 def make_pipeline(settings: HashEmbeddingSettings, seed: int, folder: Path, moved: Moved | None = None) -> Pipeline:
-    """Make the whole way from texts to labels, for a search over the network's parameters.
-
-    Parameters
-    ----------
-    settings : HashEmbeddingSettings
-        Of the experiment.
-    seed : int
-        Of the network.
-    folder : Path
-        Where counts are kept, so that the n-grams of each part of the rows are counted once, whatever network is
-        trained on it.
-    moved : callable, default=None
-        Takes the share of each training that is done.
-
-    Returns
-    -------
-    Pipeline
-        Steps ``"ngrams"`` and ``"network"``.
-    """
+    """Make the whole way from texts to labels, for a search over the network's parameters."""
     steps = [("ngrams", make_ngrams(settings)), ("network", make_network(settings, seed, moved))]
     return Pipeline(steps, memory=Memory(folder / "ngrams", verbose=0))
 
 
 def make_classifier(settings: HashEmbeddingSettings, seed: int, moved: Moved | None = None) -> HashEmbeddingClassifier:
-    """Make the network of an experiment, with the source's training.
-
-    Parameters
-    ----------
-    settings : HashEmbeddingSettings
-        Of the experiment.
-    seed : int
-        Of hash functions, weights, order and dropout.
-    moved : callable, default=None
-        Takes the share of the training that is done.
-
-    Returns
-    -------
-    HashEmbeddingClassifier
-        Not fitted.
-    """
+    """Make the network of an experiment, with the source's training."""
     patience, plateau = settings.n_iter_no_change, settings.plateau_patience
     return HashEmbeddingClassifier(
         variant=settings.variant,

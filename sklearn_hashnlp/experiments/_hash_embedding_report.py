@@ -41,18 +41,7 @@ Groups = dict[Group, list[Result]]
 
 
 def report(results: Sequence[Result]) -> list[Table]:
-    """Set results beside what was published.
-
-    Parameters
-    ----------
-    results : sequence of dict
-        Of the six experiments.
-
-    Returns
-    -------
-    list of Table
-        Accuracies; the paper's claim over seeds; times and sizes; and, where values were chosen, what was tried.
-    """
+    """Set results beside what was published."""
     groups, marks = _groups(results), _marks(results)
     tables = [_accuracies(groups, marks), *claim_table(results), _times(groups, marks)] if groups else []
     tried = [result for result in results if result["part"] == "choice"]
@@ -60,15 +49,7 @@ def report(results: Sequence[Result]) -> list[Table]:
 
 
 def plot(results: Sequence[Result], figure: Figure) -> None:
-    """Draw measured accuracies beside published ones, a panel a set.
-
-    Parameters
-    ----------
-    results : sequence of dict
-        Of the six experiments.
-    figure : Figure
-        Empty; it becomes as large as the panels want.
-    """
+    """Draw measured accuracies beside published ones, a panel a set."""
     groups = _groups(results)
     names = sorted({group.dataset for group in groups}, key=_order)
     most = max((sum(group.dataset == name for group in groups) for name in names), default=0)
@@ -112,7 +93,7 @@ def _groups(results: Iterable[Result]) -> Groups:
 
 
 def _marks(results: Iterable[Result]) -> dict[str, str]:
-    """Give each change of settings a number, so that tables need not repeat it."""
+    """Return each change of settings a number, so that tables need not repeat it."""
     changes = sorted({_changes(result) for result in results} - {""})
     return {"": "", **{change: f" [{number}]" for number, change in enumerate(changes, 1)}}
 

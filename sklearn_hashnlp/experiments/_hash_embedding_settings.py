@@ -13,11 +13,7 @@ CHOSEN_BUCKETS = (500, 10_000, 50_000, 100_000, 150_000)  # of the pool, for has
 
 @dataclass(frozen=True)
 class HashEmbeddingSettings:
-    """What can be changed about an experiment; the metadata of each field say what it is.
-
-    The values are those of the source's ``custom`` experiment, under this package's names: docs/classifier.md says
-    which option of the source each one is.
-    """
+    """What can be changed about an experiment; the metadata of each field say what it is."""
 
     dataset: str = setting("ag", "ag, amazon, amazon-polarity, dbpedia, sogou, yahoo, yelp, yelp-polarity or a folder")
     data: str = setting("", "folder in which the set is looked for; empty: that of HASHNLP_DATA", place=True)
@@ -52,12 +48,12 @@ class HashEmbeddingSettings:
 
 
 def without_dictionary(variant: str) -> HashEmbeddingSettings:
-    """Give the settings of the experiments without a dictionary."""
+    """Return the settings of the experiments without a dictionary."""
     return HashEmbeddingSettings(variant=variant)
 
 
 def with_dictionary(variant: str, **changes: Any) -> HashEmbeddingSettings:
-    """Give the settings of the experiments with a dictionary and three hidden layers."""
+    """Return the settings of the experiments with a dictionary and three hidden layers."""
     return HashEmbeddingSettings(
         dictionary=True,
         variant=variant,

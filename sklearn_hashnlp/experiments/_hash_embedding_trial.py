@@ -33,20 +33,7 @@ class CountedTexts(NamedTuple):
 
 
 def read_texts(settings: HashEmbeddingSettings, seed: int) -> TextSet:
-    """Read the set of an experiment.
-
-    Parameters
-    ----------
-    settings : HashEmbeddingSettings
-        Which set, and how many of its rows.
-    seed : int
-        Of the training rows that are drawn, where not all are wanted.
-
-    Returns
-    -------
-    TextSet
-        Texts and labels.
-    """
+    """Read the set of an experiment."""
     texts = read_text_set(find_text_set(settings.dataset, settings.data))
     return TextSet(
         *_draw(texts.train_texts, texts.train_labels, settings.n_train, seed),
@@ -63,20 +50,7 @@ def _draw(texts: list[str], labels: NDArray[np.str_], n_rows: int, seed: int) ->
 
 
 def count_texts(settings: HashEmbeddingSettings, texts: TextSet) -> CountedTexts:
-    """Count the n-grams of a set, with a dictionary of its training texts where there is one.
-
-    Parameters
-    ----------
-    settings : HashEmbeddingSettings
-        Of the experiment.
-    texts : TextSet
-        Texts and labels.
-
-    Returns
-    -------
-    CountedTexts
-        Rows, labels and times.
-    """
+    """Count the n-grams of a set, with a dictionary of its training texts where there is one."""
     ngrams = make_ngrams(settings)
     started = time.perf_counter()
     train = ngrams.fit_transform(texts.train_texts)
@@ -95,30 +69,7 @@ def try_value(
     folder: Path,
     moved: Moved | None = None,
 ) -> Result:
-    """Judge a value of a parameter by cross-validation on the training rows.
-
-    Parameters
-    ----------
-    settings : HashEmbeddingSettings
-        Of the experiment.
-    parameter : {"n_embeddings", "n_buckets"}
-        Whose value it is.
-    value : int
-        The value.
-    texts : TextSet
-        Of which the training rows are used.
-    seed : int
-        Of folds and network.
-    folder : Path
-        Keeps what was counted, for the next value.
-    moved : callable, default=None
-        Takes the share of each fold's training that is done.
-
-    Returns
-    -------
-    dict
-        ``accuracy`` is the mean over the folds.
-    """
+    """Judge a value of a parameter by cross-validation on the training rows."""
     grid: dict[str, list[Any]] = {f"network__classifier__{parameter}": [value]}
     if parameter == "n_embeddings":
         grid["network__cut__kw_args"] = [{"n": value}]
@@ -156,28 +107,7 @@ def _folds(n_folds: int, labels: NDArray[np.str_], seed: int) -> Any:
 def train_and_test(
     settings: HashEmbeddingSettings, counted: CountedTexts, seed: int, moved: Moved | None = None
 ) -> tuple[Result, NDArray[np.float64]]:
-    """Train a network on the training rows and test it.
-
-    Parameters
-    ----------
-    settings : HashEmbeddingSettings
-        Of the experiment.
-    counted : CountedTexts
-        Rows and labels.
-    seed : int
-        Of the network.
-    moved : callable, default=None
-        Takes the share of the training that is done.
-
-    Returns
-    -------
-    result : dict
-        Accuracies (shares): ``accuracy`` on the test rows, ``valid_accuracy`` of the best epoch on the rows held out
-        (None where there were too few), ``train_accuracy`` on training rows under n-gram dropout; sizes; times in
-        seconds.
-    probabilities : ndarray of shape (n_test, n_classes)
-        Of the test rows.
-    """
+    """Train a network on the training rows and test it."""
     network = make_network(settings, seed, moved)
     started = time.perf_counter()
     network.fit(counted.train, counted.train_labels)
@@ -205,12 +135,12 @@ def train_and_test(
 
 
 def accuracy_of(classes: NDArray[Any], probabilities: NDArray[np.float64], labels: NDArray[np.str_]) -> float:
-    """Give the share of rows whose most probable class is the right one."""
+    """Return the share of rows whose most probable class is the right one."""
     return float(accuracy_score(labels, classes[probabilities.argmax(axis=1)]))
 
 
 def _accuracy_as_trained(network: Any, counted: CountedTexts, kept: tuple[int, ...], seed: int) -> float:
-    """Give the accuracy on training rows that have lost n-grams as they do in training."""
+    """Return the accuracy on training rows that have lost n-grams as they do in training."""
     random_state = np.random.RandomState(seed)
     n_right = 0
     for first in range(0, len(counted.train_labels), _ROWS_AT_A_TIME):
@@ -221,29 +151,7 @@ def _accuracy_as_trained(network: Any, counted: CountedTexts, kept: tuple[int, .
 
 
 def drop_ngrams(X: Any, kept: tuple[int, ...], random_state: np.random.RandomState) -> csr_array:
-    """Keep a random number of each row's columns, as training does.
-
-    Parameters
-    ----------
-    X : sparse matrix of shape (n_rows, n_columns)
-        In CSR form.
-    kept : (int, int)
-        Columns that a row keeps, at least and at most; shorter rows stay whole.
-    random_state : RandomState
-        Draws.
-
-    Returns
-    -------
-    csr_array of shape (n_rows, n_columns)
-        What is left.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> left = drop_ngrams(csr_array(np.ones((3, 9))), (2, 4), np.random.RandomState(0))
-    >>> left.sum(axis=1)
-    array([2., 3., 2.])
-    """
+    """Keep a random number of each row's columns, as training does."""
     lengths = np.diff(X.indptr)
     wanted = np.minimum(random_state.randint(kept[0], kept[1] + 1, size=len(lengths)), lengths)
     rows = np.repeat(np.arange(len(lengths)), lengths)

@@ -15,19 +15,7 @@ HASH, STANDARD = "hash-embed-nodict", "std-embed-nodict"
 
 
 def claim_table(results: Sequence[Result]) -> list[Table]:
-    """Compare hash embeddings with standard ones of five times the parameters, in the source's experiments.
-
-    Parameters
-    ----------
-    results : sequence of dict
-        Of any experiments; tests of both kinds without a dictionary, of the same set, rows, settings and seed, make a
-        pair.
-
-    Returns
-    -------
-    list of Table
-        One table, or none where no set has two pairs.
-    """
+    """Compare hash embeddings with standard ones of five times the parameters, in the source's experiments."""
     tests: dict[tuple[str, str], dict[str, dict[int, Result]]] = defaultdict(lambda: {HASH: {}, STANDARD: {}})
     for result in results:
         if result["part"] == "test" and result["recipe"] in (HASH, STANDARD):
@@ -48,20 +36,7 @@ def set_and_rows(result: Result) -> str:
 
 
 def compare_sizes(title: str, sets: Iterable[tuple[str, Mapping[int, tuple[Result, Result]]]]) -> list[Table]:
-    """Compare hash embeddings with standard ones, seed by seed.
-
-    Parameters
-    ----------
-    title : str
-        Of the table.
-    sets : iterable of (str, mapping of int to (dict, dict))
-        For each set its name and, by the seed, the results of both kinds.
-
-    Returns
-    -------
-    list of Table
-        One table, or none where no set has two seeds.
-    """
+    """Compare hash embeddings with standard ones, seed by seed."""
     from sklearn_hashnlp.experiments._paired_test import MOST_PAIRS, compare_paired, holm_correction
 
     rows, p_values, n_seeds = [], [], 0

@@ -14,28 +14,11 @@ from sklearn_hashnlp.experiments._settings import change_settings, settings_as_j
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A recipe with settings and a seed.
+    """A recipe with settings and a seed."""
 
-    Parameters
-    ----------
-    recipe : Recipe
-        Which one.
-    settings : instance of the recipe's dataclass
-        Its settings.
-    seed : int
-        Of everything random.
-
-    Examples
-    --------
-    >>> from sklearn_hashnlp.experiments import get_recipe
-    >>> recipe = get_recipe("reversal")
-    >>> PlannedRun(recipe, recipe.quick, 3).name
-    'reversal, seed 3'
-    """
-
-    recipe: Recipe
-    settings: Settings
-    seed: int
+    recipe: Recipe  # which one
+    settings: Settings  # its settings
+    seed: int  # of everything random
 
     @property
     def name(self) -> str:
@@ -67,37 +50,7 @@ def plan_runs(
     seeds: Iterable[int] = (0,),
     quick: bool = False,
 ) -> list[PlannedRun]:
-    """Combine each recipe with each data set and seed.
-
-    Parameters
-    ----------
-    recipes : iterable of Recipe
-        Each with its own settings.
-    datasets : sequence of str, default=()
-        Values of the setting ``dataset``; empty leaves it as it is.
-    changes : sequence of str, default=()
-        Settings to change in all of them, as ``change_settings`` takes them.
-    seeds : iterable of int, default=(0,)
-        The seeds.
-    quick : bool, default=False
-        Whether to start from the settings of a trial.
-
-    Returns
-    -------
-    list of PlannedRun
-        Seeds within data sets within recipes, each run once.
-
-    Raises
-    ------
-    ValueError
-        If a recipe lacks a setting that is to be changed, or one is of another type.
-
-    Examples
-    --------
-    >>> from sklearn_hashnlp.experiments import get_recipe
-    >>> [run.name for run in plan_runs([get_recipe("reversal")], seeds=(0, 1))]
-    ['reversal, seed 0', 'reversal, seed 1']
-    """
+    """Combine each recipe with each data set and seed."""
     seeds = list(seeds)
     runs: dict[str, PlannedRun] = {}
     for recipe in recipes:

@@ -6,21 +6,11 @@ from typing import NamedTuple
 
 
 class Published(NamedTuple):
-    """Test accuracies in percent, of one source.
+    """Test accuracies in percent, of one source."""
 
-    Parameters
-    ----------
-    source : str
-        What it is called in tables.
-    reference : str
-        Where the figures stand.
-    accuracies : dict of str to dict of str to float
-        By experiment and set.
-    """
-
-    source: str
-    reference: str
-    accuracies: dict[str, dict[str, float]]
+    source: str  # what it is called in tables
+    reference: str  # where the figures stand
+    accuracies: dict[str, dict[str, float]]  # by experiment and set
 
 
 TITLES = {

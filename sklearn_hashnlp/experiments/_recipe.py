@@ -59,34 +59,7 @@ class Run:
 
 
 def part_of(run: Run, done: int, total: int, *, n_fits: int = 1) -> Callable[[float], None]:
-    """Give a function by which trainings within one result move the bar of the whole run.
-
-    Parameters
-    ----------
-    run : Run
-        Whose bar.
-    done : int
-        Results that are there already.
-    total : int
-        Results in all.
-    n_fits : int, default=1
-        Trainings that the result takes, each as long as the others.
-
-    Returns
-    -------
-    callable
-        Takes the share of a training that is done; 0 when one begins.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> moved = part_of(Run(seed=0, folder=Path("kept"), move=lambda *place: print(place)), 1, 4, n_fits=2)
-    >>> for share in (0.0, 0.5, 0.0):
-    ...     moved(share)
-    (1000, 4000)
-    (1250, 4000)
-    (1500, 4000)
-    """
+    """Return a function by which trainings within one result move the bar of the whole run."""
     begun = 0
 
     def moved(share: float) -> None:

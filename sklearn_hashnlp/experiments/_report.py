@@ -17,25 +17,7 @@ if TYPE_CHECKING:
 
 
 def arrange_results(results: Iterable[Result]) -> list[Result]:
-    """Put results into an order that does not depend on that in which they came.
-
-    Parameters
-    ----------
-    results : iterable of dict
-        Results of any recipes, as ``run_recipe`` yields them.
-
-    Returns
-    -------
-    list of dict
-        By recipe as in ``RECIPES``, settings, seed and step; those of recipes that are not known are left out. Where a
-        step of a run is there twice, the last counts.
-
-    Examples
-    --------
-    >>> results = [{"recipe": "reversal", "settings": {}, "seed": 0, "step": step} for step in (1, 0, 1)]
-    >>> [result["step"] for result in arrange_results(results)]
-    [0, 1]
-    """
+    """Put results into an order that does not depend on that in which they came."""
     steps: dict[Hashable, Result] = {}
     for number, result in enumerate(results):
         # Without a step, as older versions wrote them, nothing tells that two are the same.
@@ -53,47 +35,13 @@ def arrange_results(results: Iterable[Result]) -> list[Result]:
 
 
 def make_tables(results: Iterable[Result]) -> list[Table]:
-    """Make the tables of all recipes that have results.
-
-    Parameters
-    ----------
-    results : iterable of dict
-        Results of any recipes, as ``run_recipe`` yields them or as they were read back.
-
-    Returns
-    -------
-    list of Table
-        In the order of ``RECIPES``; recipes with the same function for their report are in its tables together.
-
-    Examples
-    --------
-    >>> from sklearn_hashnlp.experiments import get_recipe, run_recipe
-    >>> recipe = get_recipe("reversal")
-    >>> [table.title for table in make_tables(run_recipe(recipe, settings=recipe.quick))]
-    ['Fixed strings', 'Fresh strings', 'Speed ratio, full softmax / tree']
-    """
+    """Make the tables of all recipes that have results."""
     groups = _group(results, lambda recipe: recipe.report)
     return [table for recipe, group in groups for table in recipe.report(group)]
 
 
 def plots_of(results: Iterable[Result]) -> list[tuple[str, Callable[[Figure], None]]]:
-    """Give what can be drawn.
-
-    Parameters
-    ----------
-    results : iterable of dict
-        Results of any recipes, as ``run_recipe`` yields them or as they were read back.
-
-    Returns
-    -------
-    list of (str, callable)
-        For each plot the name of its first recipe, and a function that draws into an empty figure of matplotlib.
-
-    Examples
-    --------
-    >>> plots_of([{"recipe": "reversal", "settings": {}, "seed": 0, "step": 0}])
-    []
-    """
+    """Return what can be drawn."""
     groups = _group(results, lambda recipe: recipe.plot)
     return [(recipe.name, partial(recipe.plot, group)) for recipe, group in groups if recipe.plot is not None]
 

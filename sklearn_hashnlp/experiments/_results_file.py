@@ -20,98 +20,24 @@ except ImportError:  # Windows has none; there the user alone sees to it that on
 
 
 def read_results(path: str | os.PathLike[str]) -> list[Result]:
-    r"""Read the results that a file holds.
-
-    Other lines of JSON are passed over, and so is a last line that was torn by a kill.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A file of JSON lines.
-
-    Returns
-    -------
-    list of dict
-        The results in the order of the file.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If a line is no JSON.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "found.jsonl")
-    ...     _ = path.write_text('{"recipe": "reversal", "seed": 3, "settings": {}, "step": 0}\n{"recipe": "rev')
-    ...     [result["seed"] for result in read_results(path)]
-    [3]
-    """
+    """Read the results that a file holds."""
     path = Path(path)
     with path.open("rb") as file:
         return _read(path, file)[0]
 
 
 def run_identity(recipe: str, settings: Mapping[str, Any], seed: int) -> str:
-    """Name a run: what is the same for all its results, and for no result of another.
-
-    Parameters
-    ----------
-    recipe : str
-        Name of the recipe.
-    settings : mapping
-        The settings as results hold them.
-    seed : int
-        Its seed.
-
-    Returns
-    -------
-    str
-        Text that is equal for equal runs.
-
-    Examples
-    --------
-    >>> run_identity("reversal", {"passes": 2}, 0)
-    '["reversal", {"passes": 2}, 0]'
-    """
+    """Name a run: what is the same for all its results, and for no result of another."""
     return json.dumps([recipe, settings, seed], sort_keys=True)
 
 
 def identity_of(result: Result) -> str:
-    """Name the run that a result belongs to.
-
-    Parameters
-    ----------
-    result : dict
-        As ``run_recipe`` yields it.
-
-    Returns
-    -------
-    str
-        As ``run_identity`` gives it.
-    """
+    """Name the run that a result belongs to."""
     return run_identity(result["recipe"], result["settings"], result["seed"])
 
 
 def first_steps(results: Sequence[Result], identity: str) -> list[Result]:
-    """Give the first results of a run, up to the first that is not there.
-
-    Parameters
-    ----------
-    results : sequence of dict
-        Results of any runs. Of those with the same place in the same run the last counts.
-    identity : str
-        Of the run.
-
-    Returns
-    -------
-    list of dict
-        The results whose steps are 0, 1, 2, ...
-    """
+    """Return the first results of a run, up to the first that is not there."""
     steps = {result.get("step"): result for result in results if identity_of(result) == identity}
     found: list[Result] = []
     while len(found) in steps:
@@ -120,34 +46,7 @@ def first_steps(results: Sequence[Result], identity: str) -> list[Result]:
 
 
 class ResultsFile:
-    """A file of results that is added to; only one program at a time has it open.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A file of JSON lines, or where there is none yet. A last line that was torn by a kill is cut off.
-
-    Attributes
-    ----------
-    results : list of dict
-        What the file held when it was opened.
-
-    Raises
-    ------
-    BlockingIOError
-        If another program has it open.
-    ValueError
-        If it is no file of JSON lines; then it is left as it is.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder, ResultsFile(Path(folder, "found.jsonl")) as file:
-    ...     file.add({"recipe": "reversal", "seed": 3, "settings": {}, "step": 0})
-    ...     len(read_results(file.path))
-    1
-    """
+    """A file of results that is added to; only one program at a time has it open."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -180,18 +79,7 @@ class ResultsFile:
             pass
 
     def add(self, result: Result) -> None:
-        """Write a result, so that it is there even if the machine stops.
-
-        Parameters
-        ----------
-        result : dict
-            As ``run_recipe`` yields it.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written, as on a full disk. The message names the file.
-        """
+        """Write a result, so that it is there even if the machine stops."""
         try:
             self._file.write(f"{json.dumps(result)}\n".encode())
             self._file.flush()

@@ -149,7 +149,7 @@ def _run_fresh(settings: ReversalSettings, seed: int, tell: Tell, move: Move) ->
 
 
 def _run_layers(settings: ReversalSettings, seed: int) -> Result:
-    """Measure the output layers alone, on as many rows as a training step has on average."""
+    """Compute the output layers alone, on as many rows as a training step has on average."""
     from sklearn_hashnlp.experiments._reversal_training import make_output, time_layers
 
     n_classes = settings.n_symbols + 1

@@ -22,22 +22,7 @@ class Purpose(IntEnum):
 
 
 def generator_for(seed: int, purpose: Purpose, number: int = 0) -> torch.Generator:
-    """Make the generator of random numbers of one purpose.
-
-    Parameters
-    ----------
-    seed : int
-        Of the experiment.
-    purpose : Purpose
-        What is drawn.
-    number : int, default=0
-        Of the pass, where something is drawn for each.
-
-    Returns
-    -------
-    torch.Generator
-        The same for the same three.
-    """
+    """Make the generator of random numbers of one purpose."""
     import numpy as np
 
     state = np.random.SeedSequence([seed, purpose, number]).generate_state(1, np.uint64)
@@ -47,33 +32,7 @@ def generator_for(seed: int, purpose: Purpose, number: int = 0) -> torch.Generat
 def draw_strings(
     n_strings: int, n_symbols: int, max_length: int, *, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    """Draw strings of equally probable lengths and symbols.
-
-    Parameters
-    ----------
-    n_strings : int
-        How many.
-    n_symbols : int
-        Number of symbols, without the one that ends a string.
-    max_length : int
-        Lengths are 1 to this.
-    generator : torch.Generator
-        Source of the draw.
-
-    Returns
-    -------
-    source : Tensor of shape (n_strings, max_length), dtype int64
-        The strings, padded with -1.
-    target : Tensor of shape (n_strings, max_length), dtype int64
-        The same strings backwards.
-
-    Examples
-    --------
-    >>> import torch
-    >>> source, target = draw_strings(3, 10, 4, generator=torch.Generator().manual_seed(0))
-    >>> [row[row >= 0].tolist() for row in source] == [row[row >= 0].flip(0).tolist() for row in target]
-    True
-    """
+    """Draw strings of equally probable lengths and symbols."""
     lengths = torch.randint(1, max_length + 1, (n_strings, 1), generator=generator)
     symbols = torch.randint(n_symbols, (n_strings, max_length), generator=generator)
     places = torch.arange(max_length)

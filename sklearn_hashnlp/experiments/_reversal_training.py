@@ -22,25 +22,7 @@ _GENERATED_AT_A_TIME = 250
 
 
 class Learner:
-    """A network and its optimiser.
-
-    All parts but the output layer start the same whatever the output layer is, and see the same strings in the same
-    order. Torch runs on one thread, so that the same seed gives the same network.
-
-    Parameters
-    ----------
-    output : {"softmax", "hsigmoid"}
-        Kind of the output layer: over all symbols, or a random binary tree.
-    settings : ReversalSettings
-        Sizes and training.
-    seed : int
-        Of the experiment.
-
-    Raises
-    ------
-    ValueError
-        If there is no such output layer.
-    """
+    """A network and its optimiser."""
 
     def __init__(self, output: str, settings: ReversalSettings, seed: int) -> None:
         n_classes = settings.n_symbols + 1
@@ -57,18 +39,7 @@ class Learner:
         self.passes = 0
 
     def learn(self, source: Tensor, target: Tensor) -> float:
-        """Pass over strings once, in an order of its own for each pass.
-
-        Parameters
-        ----------
-        source, target : Tensor of shape (n_strings, length), dtype int64
-            The strings and what they are turned into.
-
-        Returns
-        -------
-        float
-            Seconds taken.
-        """
+        """Pass over strings once, in an order of its own for each pass."""
         order = torch.randperm(len(source), generator=generator_for(self.seed, Purpose.order, self.passes))
         self.passes += 1
         started = time.perf_counter()
@@ -80,13 +51,7 @@ class Learner:
         return time.perf_counter() - started
 
     def warm_up(self, source: Tensor, target: Tensor) -> None:
-        """Let everything compile that compiles at its first call, and learn nothing.
-
-        Parameters
-        ----------
-        source, target : Tensor of shape (n_strings, length), dtype int64
-            Some strings.
-        """
+        """Let everything compile that compiles at its first call, and learn nothing."""
         with plain_torch():
             self._differentiate(source[: self.batch_size], target[: self.batch_size])
 
@@ -95,37 +60,13 @@ class Learner:
         self.network(source, target)[1].backward()
 
     def loss(self, source: Tensor, target: Tensor) -> float:
-        """Add up the negative log-likelihood of all symbols of all strings, ends included, as the source does.
-
-        Parameters
-        ----------
-        source, target : Tensor of shape (n_strings, length), dtype int64
-            The strings and what they are turned into.
-
-        Returns
-        -------
-        float
-            In nats.
-        """
+        """Add up the negative log-likelihood of all symbols of all strings, ends included, as the source does."""
         with plain_torch(), torch.no_grad():
             log_probs, _ = self.network(source, target)
         return -float(log_probs.sum())
 
     def exact_match(self, source: Tensor, target: Tensor) -> tuple[float, float]:
-        """Generate strings, and count those that are right from the first symbol to the end.
-
-        Parameters
-        ----------
-        source, target : Tensor of shape (n_strings, length), dtype int64
-            The strings and what they are turned into.
-
-        Returns
-        -------
-        share : float
-            Of the strings that are right.
-        seconds : float
-            Time it took to generate them.
-        """
+        """Generate strings, and count those that are right from the first symbol to the end."""
         n_right, seconds = 0, 0.0
         with plain_torch():
             parts = (torch.split(strings, _GENERATED_AT_A_TIME) for strings in (source, target))
@@ -140,29 +81,7 @@ class Learner:
 
 
 def make_output(output: str, in_features: int, n_classes: int, seed: int) -> FullSoftmax | HierarchicalSoftmax:
-    """Make an output layer.
-
-    Parameters
-    ----------
-    output : {"softmax", "hsigmoid"}
-        Which one.
-    in_features : int
-        Columns it reads.
-    n_classes : int
-        Number of classes.
-    seed : int
-        Of the random tree.
-
-    Returns
-    -------
-    FullSoftmax or HierarchicalSoftmax
-        The layer.
-
-    Raises
-    ------
-    ValueError
-        If there is no such output layer.
-    """
+    """Make an output layer."""
     if output == "softmax":
         return FullSoftmax(in_features, n_classes)
     if output == "hsigmoid":
@@ -174,26 +93,7 @@ def make_output(output: str, in_features: int, n_classes: int, seed: int) -> Ful
 def time_layers(
     layers: Mapping[str, nn.Module], *, in_features: int, n_classes: int, rows: int, repeats: int
 ) -> dict[str, float]:
-    """Measure a training step of output layers alone, there and back, in turns.
-
-    Parameters
-    ----------
-    layers : dict of str to Module
-        The output layers by their names.
-    in_features : int
-        Columns they read.
-    n_classes : int
-        Number of classes.
-    rows : int
-        Rows of a step.
-    repeats : int
-        Steps of each; the median counts.
-
-    Returns
-    -------
-    dict of str to float
-        Seconds of a step.
-    """
+    """Compute a training step of output layers alone, there and back, in turns."""
     drawn = torch.Generator().manual_seed(0)
     states = torch.randn(rows, in_features, generator=drawn, requires_grad=True)
     classes = torch.randint(n_classes, (rows,), generator=drawn)

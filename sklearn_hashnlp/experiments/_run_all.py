@@ -62,46 +62,7 @@ def run_all(
     processes: int = 1,
     listener: Listener | None = None,
 ) -> Outcome:
-    """Carry out runs, and keep every result as soon as it is there.
-
-    What is finished in ``output`` is not run again, and what was interrupted goes on after its last result there,
-    whatever ended it. What a run keeps between its steps lies beside the file, in a folder of the same name with
-    ``.parts``, until it is finished.
-
-    Parameters
-    ----------
-    runs : sequence of PlannedRun
-        Each once.
-    output : str or path-like, default=None
-        File of JSON lines to which results are added. None keeps them in memory alone.
-    processes : int, default=1
-        1 runs one after another, in this process. More run as many at a time, each in a process of its own with an
-        equal share of the machine's threads.
-    listener : Listener, default=None
-        Is told what happens.
-
-    Returns
-    -------
-    Outcome
-        Results in the order of the runs, and errors.
-
-    Raises
-    ------
-    BlockingIOError
-        If another program adds to ``output``.
-    OSError
-        If ``output`` cannot be written, at the beginning or at any result: then no run goes on.
-    ValueError
-        If ``output`` is no file of JSON lines, or ``processes`` is less than 1.
-
-    Examples
-    --------
-    >>> from sklearn_hashnlp.experiments import get_recipe
-    >>> recipe = get_recipe("reversal")
-    >>> outcome = run_all([PlannedRun(recipe, recipe.quick, seed) for seed in (0, 1)])
-    >>> len(outcome.results), outcome.failures
-    (10, [])
-    """
+    """Carry out runs, and keep every result as soon as it is there."""
     if processes < 1:
         raise ValueError(f"run_all: processes must be 1 or more. Got {processes!r} instead.")
     listener = Listener() if listener is None else listener
@@ -200,11 +161,7 @@ def _run_here(progress: _Progress) -> None:
 
 @contextmanager
 def _heeding_interrupts() -> Iterator[Callable[[], None]]:
-    """Give a function that raises ``KeyboardInterrupt`` once Ctrl-C was pressed, whatever was made of it.
-
-    skorch takes it for the wish to end a training early and goes on with what was learned. Its results would not be
-    those of the run.
-    """
+    """Return a function that raises ``KeyboardInterrupt`` once Ctrl-C was pressed, whatever was made of it."""
     interrupted = False
 
     def check() -> None:

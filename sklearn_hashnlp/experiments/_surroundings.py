@@ -11,23 +11,7 @@ from typing import Any
 
 
 def surroundings(*packages: str) -> dict[str, Any]:
-    """Describe the day, the machine and the versions.
-
-    Parameters
-    ----------
-    *packages : str
-        The installed packages whose versions matter.
-
-    Returns
-    -------
-    dict
-        ``date``, ``machine`` and ``versions``.
-
-    Examples
-    --------
-    >>> sorted(surroundings("numpy")["versions"])
-    ['numpy', 'python']
-    """
+    """Describe the day, the machine and the versions."""
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": {"processor": _processor(), "cores": os.cpu_count(), "system": platform.system()},

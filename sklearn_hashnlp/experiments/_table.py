@@ -41,28 +41,7 @@ class Table(NamedTuple):
 
 
 def as_text(table: Table) -> list[str]:
-    """Lay a table out for a screen: columns aligned, numbers to the right.
-
-    Parameters
-    ----------
-    table : Table
-        Title, header, rows and notes.
-
-    Returns
-    -------
-    list of str
-        The lines.
-
-    Raises
-    ------
-    ValueError
-        If a row is not as long as the header.
-
-    Examples
-    --------
-    >>> as_text(Table("Loss", ["pass", "train"], [["1", "0.25"]], ["One seed."]))
-    ['Loss', '  pass  train', '     1   0.25', '  One seed.']
-    """
+    """Lay a table out for a screen: columns aligned, numbers to the right."""
     right = _numeric_columns(table)
     cells = [table.header, *table.rows]
     widths = [max(len(row[column]) for row in cells) for column in range(len(right))]
@@ -77,34 +56,7 @@ def as_text(table: Table) -> list[str]:
 
 
 def as_markdown(table: Table) -> list[str]:
-    r"""Write a table as Markdown under a heading of the third level, numbers to the right.
-
-    Parameters
-    ----------
-    table : Table
-        Title, header, rows and notes.
-
-    Returns
-    -------
-    list of str
-        The lines.
-
-    Raises
-    ------
-    ValueError
-        If a row is not as long as the header.
-
-    Examples
-    --------
-    >>> print("\n".join(as_markdown(Table("Loss", ["pass", "train"], [["1", "0.25"]], ["One seed."]))))
-    ### Loss
-    <BLANKLINE>
-    | pass | train |
-    |---:|---:|
-    | 1 | 0.25 |
-    <BLANKLINE>
-    One seed.
-    """
+    """Write a table as Markdown under a heading of the third level, numbers to the right."""
     right = _numeric_columns(table)
     rule = f"|{'|'.join('---:' if numeric else '---' for numeric in right)}|"
     header, *rows = (f"| {' | '.join(map(_escape, row))} |" for row in (table.header, *table.rows))
@@ -119,7 +71,7 @@ def _escape(cell: str) -> str:
 
 
 def _numeric_columns(table: Table) -> list[bool]:
-    """Tell for each column whether it holds numbers, and nothing else but what stands for none."""
+    """Return for each column whether it holds numbers, and nothing else but what stands for none."""
     for row in table.rows:
         if len(row) != len(table.header):
             raise ValueError(

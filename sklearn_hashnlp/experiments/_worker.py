@@ -26,19 +26,7 @@ Send = Callable[[str, Any], None]
 
 
 def carry_out(run: PlannedRun, known: Sequence[Result], folder: Path, send: Send) -> None:
-    """Run a recipe, and send all that happens.
-
-    Parameters
-    ----------
-    run : PlannedRun
-        What to run.
-    known : sequence of dict
-        Its first results, if there are some.
-    folder : Path
-        For what it keeps between its steps.
-    send : callable
-        Takes ``"told"`` and a line, ``"moved"`` and (done, in all), or ``"found"`` and a result.
-    """
+    """Run a recipe, and send all that happens."""
     for result in run_recipe(
         run.recipe,
         settings=run.settings,
@@ -52,17 +40,7 @@ def carry_out(run: PlannedRun, known: Sequence[Result], folder: Path, send: Send
 
 
 def work(connection: Connection, run: PlannedRun, known: Sequence[Result], folder: Path, n_threads: int) -> None:
-    """Carry out a run; the whole life of a process that was spawned for it.
-
-    Parameters
-    ----------
-    connection : Connection
-        Where to send what happens; ``"finished"`` or ``"failed"`` with the error is the last.
-    run, known, folder
-        As of ``carry_out``.
-    n_threads : int
-        Threads that numerical libraries may use, unless the environment says so already.
-    """
+    """Carry out a run; the whole life of a process that was spawned for it."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes; the parent ends the others
     for name in _THREADS:

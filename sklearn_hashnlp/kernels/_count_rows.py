@@ -32,35 +32,11 @@ def _count(
 
 
 def count_rows(
-    ids: NDArray[Any], constants: tuple[int, int], n_rows: int
+    ids: NDArray[Any],  # (n,)
+    constants: tuple[int, int],
+    n_rows: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Hash ids to the rows of a table and count them there.
-
-    The time goes with the ids and not with the rows of the table.
-
-    Parameters
-    ----------
-    ids : ndarray of int of shape (n,)
-        At most 2**31 - 1; only the low 32 bits of each count.
-    constants : (int, int)
-        Of the hash function; zeros where an id, below ``n_rows``, is its own row.
-    n_rows : int
-        Rows of the table.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_found,), dtype int32
-        The rows that are found, ascending.
-    counts : ndarray of shape (n_found,), dtype int32
-        How many ids find each.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows, counts = count_rows(np.array([3, 8, 3]), (7 << 60, 1), 100)
-    >>> rows.tolist(), counts.tolist()
-    ([6, 81], [2, 1])
-    """
+    """Hash ids to the rows of a table and count them there."""
     counts = np.zeros(n_rows, dtype=np.int32)  # memory that the system gives when it is written
     found = np.empty(len(ids), dtype=np.int32)
     a, b = (np.uint64(constant) for constant in constants)

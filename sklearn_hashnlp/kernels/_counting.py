@@ -34,43 +34,7 @@ def count_hashes(
     dtype: type[np.floating[Any]] = np.float64,
     room: Room | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
-    """Count how often each column occurs in each row.
-
-    Parameters
-    ----------
-    hashes : Ragged of int32
-        The hashes of each row; the column of hash h is ``abs(h) % n_features``.
-    n_features : int
-        The number of columns, 1 to 2**31 - 1.
-    alternate_sign : bool, default=False
-        Whether a negative hash counts as -1. A column that comes to 0 stays in the matrix.
-    binary : bool, default=False
-        Whether every value is 1 instead of the count.
-    norm : int, default=NO_NORM
-        ``L1`` or ``L2`` for rows of that norm 1.
-    dtype : type, default=numpy.float64
-        Of the values, ``numpy.float32`` or ``numpy.float64``.
-    room : callable or None, default=None
-        Gives the two arrays, of int32 and of ``dtype``, that the columns and the values are written to, for as many of
-        them as it is asked for. None makes new ones.
-
-    Returns
-    -------
-    indices : ndarray of shape (n_values,), dtype int32
-        The columns, ascending within a row, none twice. The beginning of the room.
-    data : ndarray of shape (n_values,)
-        The values, likewise.
-    indptr : ndarray of shape (n_rows + 1,), dtype int64
-        Where each row begins.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> hashes = Ragged(np.array([9, 2, 9, 4], dtype=np.int32), np.array([0, 3, 4]))
-    >>> indices, data, indptr = count_hashes(hashes, n_features=8)
-    >>> indices.tolist(), data.tolist(), indptr.tolist()
-    ([1, 2, 4], [2.0, 1.0, 1.0], [0, 2, 3])
-    """
+    """Count how often each column occurs in each row."""
     size = len(hashes.values)
     indices, data = (np.empty(size, dtype=np.int32), np.empty(size, dtype=dtype)) if room is None else room(size)
     indptr = _count(hashes.values, hashes.offsets, n_features, alternate_sign, binary, norm, indices, data)
@@ -121,7 +85,7 @@ def _make_keys(
     alternate_sign: bool,
     keys: NDArray[np.uint32],
 ) -> None:
-    """Give each hash the sort key 2 * column + (1 for a negative sign)."""
+    """Return each hash the sort key 2 * column + (1 for a negative sign)."""
     sign_bit = np.uint32(alternate_sign)
     if n_features & (n_features - 1) == 0:
         mask = np.uint32(n_features - 1)

@@ -20,10 +20,7 @@ def cut_characters(
     classes: NDArray[np.uint8],
     letters: NDArray[np.uint8],
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """Write the characters of each row; see :func:`sklearn_hashnlp.kernels.character_units`.
-
-    Returned are the text, the posts and where each row's posts begin.
-    """
+    """Write the characters of each row; see :func:`sklearn_hashnlp.kernels.character_units`."""
     n_rows = len(offsets) - 1
     text = np.empty(len(source) + PADDING, dtype=np.uint8)
     posts = np.empty(len(source) + n_rows, dtype=np.int64)

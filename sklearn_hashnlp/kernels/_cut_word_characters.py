@@ -20,11 +20,7 @@ def cut_word_characters(
     before: Number,
     after: Number,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Write the characters of each word between two marks; see :func:`sklearn_hashnlp.kernels.word_character_units`.
-
-    Words are runs of characters that ``classes`` takes for ``WORD`` and single ones that it takes for ``OTHER``.
-    Returned are the text, the posts, where each word's posts and where each row's words begin.
-    """
+    """Write the characters of each word between two marks; see :func:`sklearn_hashnlp.kernels.word_character_units`."""
     n_rows = len(offsets) - 1
     # At worst each byte is a word: three bytes and four posts.
     text = np.empty(3 * len(source) + PADDING, dtype=np.uint8)

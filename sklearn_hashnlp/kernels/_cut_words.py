@@ -22,11 +22,7 @@ def cut_words(
     min_length: Number,
     keep_punctuation: bool,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """Write the words of each row, a blank behind each; see :func:`sklearn_hashnlp.kernels.word_units`.
-
-    ``classes`` tells what a character is, ``letters`` what an ASCII letter becomes, a blank for all that are none.
-    ``min_length`` is at least 1. Returned are the text, the posts and where each row's posts begin.
-    """
+    """Write the words of each row, a blank behind each; see :func:`sklearn_hashnlp.kernels.word_units`."""
     n_rows = len(offsets) - 1
     text = np.empty(2 * len(source) + n_rows + PADDING, dtype=np.uint8)
     posts = np.empty(len(source) + n_rows, dtype=np.int64)

@@ -80,42 +80,7 @@ def _distort(
 
 
 def distort_characters(texts: Ragged, *, rate: float, kinds: NDArray[np.int64], key: int) -> Ragged:
-    """Make typing errors in each text.
-
-    Of a text of n characters, m = floor(rate n + u) are chosen, u in [0, 1), all sets of m alike, and each has an edit
-    of one of the kinds, all alike: it goes; it changes places with the one after it (the last one: with the one before
-    it; the one after it then has no edit of its own); or a character drawn from those of the text comes before or after
-    it. What is drawn hangs on the key and the text's characters alone.
-
-    Parameters
-    ----------
-    texts : Ragged of uint32
-        The code points of each text.
-    rate : float
-        Edits a character, in [0, 1].
-    kinds : ndarray of int64
-        One or more of DELETION, SWAP and INSERTION.
-    key : int
-        Seed, in [0, 2**64).
-
-    Returns
-    -------
-    Ragged of uint32
-        The code points of each distorted text.
-
-    References
-    ----------
-    .. [1] Knuth (1997). The art of computer programming, volume 2, section 3.4.2: algorithm S.
-    .. [2] Steele, Lea & Flood (2014). Fast splittable pseudorandom number generators. OOPSLA, figure 17.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> text = np.array([97, 98, 99, 100], dtype=np.uint32)
-    >>> swapped = distort_characters(Ragged(text, np.array([0, 4])), rate=0.25, kinds=np.array([SWAP]), key=0)
-    >>> "".join(map(chr, swapped.values))
-    'acbd'
-    """
+    """Make typing errors in each text."""
     out = np.empty(2 * len(texts.values), dtype=np.uint32)
     ends = np.empty(len(texts.offsets), dtype=np.int64)
     _distort(texts.values, texts.offsets, rate, kinds, np.uint64(key), out, ends)

@@ -44,30 +44,11 @@ def _find(
 
 
 def first_equal_rows(
-    indptr: NDArray[np.int64], indices: NDArray[np.int64], data: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Tell for each row of a CSR matrix which one is the first that is equal to it.
-
-    Parameters
-    ----------
-    indptr : ndarray of int64 of shape (n_rows + 1,)
-        Where each row begins, and the end.
-    indices : ndarray of int64 of shape (n_values,)
-        Columns.
-    data : ndarray of float64 of shape (n_values,)
-        Values. They are compared bit by bit, columns and all, in their order.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), dtype int64
-        A row's own number where it is the first of its kind.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> first_equal_rows(np.array([0, 1, 2, 3]), np.array([5, 7, 5]), np.array([1.0, 1.0, 1.0])).tolist()
-    [0, 1, 0]
-    """
+    indptr: NDArray[np.int64],  # (n_rows + 1,)
+    indices: NDArray[np.int64],  # (n_values,)
+    data: NDArray[np.float64],  # (n_values,)
+) -> NDArray[np.int64]:  # (n_rows,)
+    """Return for each row of a CSR matrix which one is the first that is equal to it."""
     n_rows = len(indptr) - 1
     firsts = np.empty(n_rows, dtype=np.int64)
     slots = np.full(2 << n_rows.bit_length(), -1, dtype=np.int64)

@@ -33,10 +33,7 @@ def _power_of_two(_typing_context: Any, _exponent: Any) -> Any:
 
 @inlined
 def exp_of_negative(x: Number) -> Number:
-    """Give e**x for x <= 0: e**x = 2**n e**r, n whole and |r| <= ln(2) / 2, and the Taylor series of e**r.
-
-    Below -708 the result is that of -708, about 3e-308.
-    """
+    """Return e**x for x <= 0: e**x = 2**n e**r, n whole and |r| <= ln(2) / 2, and the Taylor series of e**r."""
     value = _LOWEST if x < _LOWEST else x * 1.0
     n = int(value * _PER_LN2 - 0.5)  # cut off towards zero: the nearest whole number, as the value is not positive
     r = (value - n * _LN2_HIGH) - n * _LN2_LOW
@@ -51,7 +48,7 @@ def exp_of_negative(x: Number) -> Number:
 
 @inlined
 def log1p_of_unit(x: Number) -> Number:
-    """Give log(1 + x) for 0 <= x <= 1: 2 artanh(s) with s = x / (2 + x) <= 1/3, and its Taylor series."""
+    """Return log(1 + x) for 0 <= x <= 1: 2 artanh(s) with s = x / (2 + x) <= 1/3, and its Taylor series."""
     s = x / (2.0 + x)
     q = s * s
     series = 1 / 29 + q * (1 / 31 + q * (1 / 33))

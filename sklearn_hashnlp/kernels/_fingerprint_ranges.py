@@ -15,19 +15,10 @@ N_RANGES = 2**_BITS
 
 
 @compiled
-def range_sizes(fingerprints: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Count the fingerprints of each range.
-
-    Parameters
-    ----------
-    fingerprints : ndarray of shape (n,), dtype uint64
-        In any order.
-
-    Returns
-    -------
-    ndarray of shape (N_RANGES,), dtype int64
-        The counts.
-    """
+def range_sizes(
+    fingerprints: NDArray[np.uint64],  # (n,)
+) -> NDArray[np.int64]:  # (N_RANGES,)
+    """Count the fingerprints of each range."""
     sizes = np.zeros(N_RANGES, dtype=np.int64)
     for i in range(len(fingerprints)):
         sizes[fingerprints[i] >> _SHIFT] += 1
@@ -36,21 +27,13 @@ def range_sizes(fingerprints: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 @compiled
 def scatter_ranges(
-    fingerprints: NDArray[np.uint64], first: Number, last: Number, places: NDArray[np.int64], room: NDArray[np.uint64]
+    fingerprints: NDArray[np.uint64],  # (n,)
+    first: Number,
+    last: Number,
+    places: NDArray[np.int64],  # (N_RANGES,)
+    room: NDArray[np.uint64],
 ) -> None:
-    """Write the fingerprints of some ranges, each to where its range wants it.
-
-    Parameters
-    ----------
-    fingerprints : ndarray of shape (n,), dtype uint64
-        In any order.
-    first, last : int
-        The first range that counts, and the first behind it that does not.
-    places : ndarray of shape (N_RANGES,), dtype int64
-        Where in ``room`` the next fingerprint of each range goes. It is moved on.
-    room : ndarray of uint64
-        What is written to.
-    """
+    """Write the fingerprints of some ranges, each to where its range wants it."""
     low, n_ranges = np.uint64(first), np.uint64(last - first)
     for i in range(len(fingerprints)):
         number = fingerprints[i] >> _SHIFT
@@ -60,30 +43,11 @@ def scatter_ranges(
 
 
 @compiled
-def count_runs(ascending: NDArray[np.uint64], above: Number) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Count equal neighbours.
-
-    Parameters
-    ----------
-    ascending : ndarray of shape (n,), dtype uint64
-        Sorted values.
-    above : int
-        Only values that come more often than this are given.
-
-    Returns
-    -------
-    values : ndarray of shape (n_found,), dtype uint64
-        The different values, ascending.
-    counts : ndarray of shape (n_found,), dtype int64
-        How often each comes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> values, counts = count_runs(np.array([3, 3, 5, 8, 8, 8], dtype=np.uint64), 1)
-    >>> values.tolist(), counts.tolist()
-    ([3, 8], [2, 3])
-    """
+def count_runs(
+    ascending: NDArray[np.uint64],  # (n,)
+    above: Number,
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Count equal neighbours."""
     n_found = 0
     begin = 0
     for i in range(1, len(ascending) + 1):

@@ -43,44 +43,14 @@ def _copy(
 
 
 def gather_rows(
-    indices: NDArray[Any],
-    data: NDArray[Any],
-    indptr: NDArray[Any],
-    rows: NDArray[np.int64],
+    indices: NDArray[Any],  # (n_values,)
+    data: NDArray[Any],  # (n_values,)
+    indptr: NDArray[Any],  # (n_rows + 1,)
+    rows: NDArray[np.int64],  # (n,)
     *,
     index_dtype: Any = np.int64,
 ) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.int64]]:
-    """Copy rows of a CSR matrix.
-
-    Parameters
-    ----------
-    indices : ndarray of int of shape (n_values,)
-        Columns.
-    data : ndarray of float of shape (n_values,)
-        Values.
-    indptr : ndarray of int of shape (n_rows + 1,)
-        Where each row begins, and the end.
-    rows : ndarray of int64 of shape (n,)
-        Which rows, in the order wanted; each may come more than once. They are not checked.
-    index_dtype : dtype, default=numpy.int64
-        Of the columns that come out.
-
-    Returns
-    -------
-    indices : ndarray of shape (n_gathered,)
-        Columns of these rows.
-    data : ndarray of shape (n_gathered,), dtype float32
-        Their values.
-    offsets : ndarray of shape (n + 1,), dtype int64
-        Where each of them begins, and the end.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> indptr, indices, data = np.array([0, 2, 2, 3]), np.array([4, 7, 1]), np.array([1.0, 2.0, 3.0])
-    >>> [array.tolist() for array in gather_rows(indices, data, indptr, np.array([2, 0]))]
-    [[1, 4, 7], [3.0, 1.0, 2.0], [0, 1, 3]]
-    """
+    """Copy rows of a CSR matrix."""
     offsets = np.empty(len(rows) + 1, dtype=np.int64)
     _offsets(indptr, rows, offsets)
     columns = np.empty(offsets[-1], dtype=index_dtype)

@@ -21,63 +21,29 @@ _AHEAD = 16  # values between asking for a row and using it: long enough for mem
 
 
 class BagLayout(NamedTuple):
-    """What a hash-embedding bag does with its tables.
+    """What a hash-embedding bag does with its tables."""
 
-    Parameters
-    ----------
-    variant : int
-        ``IMPROVED``, ``PAPER`` or ``STANDARD``.
-    side_by_side : bool
-        Whether components are put side by side rather than added up.
-    append_weight : bool
-        Whether the sum of the importance weights follows the vector.
-    norm : int
-        ``NO_BAG_NORM``, ``L1_BAG_NORM`` or ``L2_BAG_NORM``.
-    """
-
-    variant: int
-    side_by_side: bool
-    append_weight: bool
-    norm: int
+    variant: int  # ``IMPROVED``, ``PAPER`` or ``STANDARD``
+    side_by_side: bool  # whether components are put side by side rather than added up
+    append_weight: bool  # whether the sum of the importance weights follows the vector
+    norm: int  # ``NO_BAG_NORM``, ``L1_BAG_NORM`` or ``L2_BAG_NORM``
 
 
 class Bags(NamedTuple):
-    """Documents, and all that the way back needs to know of them.
+    """Documents, and all that the way back needs to know of them."""
 
-    Parameters
-    ----------
-    documents : ndarray of float of shape (n_documents, output_dim)
-        Their vectors.
-    norms : ndarray of float of shape (n_documents,)
-        What their sums were divided by.
-    rows : ndarray of int32 of shape (n_values,)
-        Importance row of each value.
-    slots : ndarray of int32 of shape (n_values, k)
-        Pool rows of each value.
-    weights : ndarray of float of shape (n_values, k)
-        Importance times count.
-    """
-
-    documents: NDArray[Any]
-    norms: NDArray[Any]
-    rows: NDArray[np.int32]
-    slots: NDArray[np.int32]
-    weights: NDArray[Any]
+    documents: NDArray[Any]  # (n_documents, output_dim): their vectors
+    norms: NDArray[Any]  # (n_documents,): what their sums were divided by
+    rows: NDArray[np.int32]  # (n_values,): importance row of each value
+    slots: NDArray[np.int32]  # (n_values, k): pool rows of each value
+    weights: NDArray[Any]  # (n_values, k): importance times count
 
 
 class RowGradients(NamedTuple):
-    """Gradient of a table, by the rows that have one.
+    """Gradient of a table, by the rows that have one."""
 
-    Parameters
-    ----------
-    rows : ndarray of int64 of shape (n,)
-        Ascending, each once.
-    values : ndarray of float of shape (n, n_columns)
-        Their gradients.
-    """
-
-    rows: NDArray[np.int64]
-    values: NDArray[Any]
+    rows: NDArray[np.int64]  # (n,): ascending, each once
+    values: NDArray[Any]  # (n, n_columns): their gradients
 
 
 @compiled
@@ -173,80 +139,36 @@ def _embed(
 
 
 class BagGroups(NamedTuple):
-    """Which values share a row, for each table, as :func:`group_rows` tells.
+    """Which values share a row, for each table, as :func:`group_rows` tells."""
 
-    Parameters
-    ----------
-    pool : tuple of ndarray
-        Of the flattened slots.
-    importance : tuple of ndarray
-        Of the importance rows.
-    owners : ndarray of int32 of shape (n_values, k)
-        Document of each slot.
-    """
-
-    pool: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
-    importance: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
-    owners: NDArray[np.int32]
+    pool: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]  # of the flattened slots
+    importance: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]  # of the importance rows
+    owners: NDArray[np.int32]  # (n_values, k): document of each slot
 
 
 def group_bags(
-    rows: NDArray[np.int32], slots: NDArray[np.int32], offsets: NDArray[np.int64], n_rows: int, n_slots: int
+    rows: NDArray[np.int32],
+    slots: NDArray[np.int32],
+    offsets: NDArray[np.int64],  # (n_documents + 1,)
+    n_rows: int,
+    n_slots: int,
 ) -> BagGroups:
-    """Bring together the values that share a row, for :func:`bag_gradients`.
-
-    Parameters
-    ----------
-    rows, slots : ndarray of int32
-        As :func:`locate_ids` gives them.
-    offsets : ndarray of int64 of shape (n_documents + 1,)
-        Where each document begins, and the end.
-    n_rows, n_slots : int
-        Sizes of the importance table and of the pool.
-
-    Returns
-    -------
-    BagGroups
-        Of both tables.
-    """
+    """Bring together the values that share a row, for :func:`bag_gradients`."""
     documents = np.arange(len(offsets) - 1, dtype=np.int32)
     owners = np.repeat(documents, np.diff(offsets) * slots.shape[1]).reshape(slots.shape)
     return BagGroups(group_rows(slots.reshape(slots.size), n_slots), group_rows(rows, n_rows), owners)
 
 
 def embed_bags(
-    rows: NDArray[np.int32],
-    slots: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    counts: NDArray[Any],
-    pool: NDArray[Any],
-    importance: NDArray[Any] | None,
+    rows: NDArray[np.int32],  # (n_values,)
+    slots: NDArray[np.int32],  # (n_values, k)
+    offsets: NDArray[np.int64],  # (n_documents + 1,)
+    counts: NDArray[Any],  # (n_values,)
+    pool: NDArray[Any],  # (n_buckets, d)
+    importance: NDArray[Any] | None,  # (n_embeddings, k)
     layout: BagLayout,
 ) -> Bags:
-    """Add up the hash embeddings of each document's ids.
-
-    Parameters
-    ----------
-    rows : ndarray of int32 of shape (n_values,)
-        Importance rows of the ids of all documents, end to end.
-    slots : ndarray of int32 of shape (n_values, k)
-        Their pool rows.
-    offsets : ndarray of int64 of shape (n_documents + 1,)
-        Where each document begins, and the end.
-    counts : ndarray of float of shape (n_values,)
-        Weight of each id, of the tables' dtype.
-    pool : ndarray of float of shape (n_buckets, d)
-        E.
-    importance : ndarray of float of shape (n_embeddings, k) or None
-        P; None for ``STANDARD``.
-    layout : BagLayout
-        What to do with them.
-
-    Returns
-    -------
-    Bags
-        Vectors of the documents.
-    """
+    """Add up the hash embeddings of each document's ids."""
     standard = importance is None
     n_hashes, width = slots.shape[1], pool.shape[1]
     width = width * n_hashes if layout.side_by_side else width
@@ -351,41 +273,15 @@ def _importance_gradients(
 
 
 def bag_gradients(
-    gradients: NDArray[Any],
+    gradients: NDArray[Any],  # (n_documents, output_dim)
     bags: Bags,
-    counts: NDArray[Any],
+    counts: NDArray[Any],  # (n_values,)
     pool: NDArray[Any],
     importance: NDArray[Any] | None,
     layout: BagLayout,
     groups: BagGroups,
 ) -> tuple[RowGradients, RowGradients | None]:
-    """Differentiate :func:`embed_bags` with respect to both tables.
-
-    Each row that the documents use is summed up once, in the order of its occurrences, so the same documents give the
-    same bits.
-
-    Parameters
-    ----------
-    gradients : ndarray of float of shape (n_documents, output_dim)
-        Of the documents' vectors.
-    bags : Bags
-        What :func:`embed_bags` gave.
-    counts : ndarray of float of shape (n_values,)
-        Weight of each id.
-    pool, importance : ndarray of float
-        The tables, unchanged since.
-    layout : BagLayout
-        As there.
-    groups : BagGroups
-        What :func:`group_bags` gave.
-
-    Returns
-    -------
-    pool : RowGradients
-        Of the pool.
-    importance : RowGradients or None
-        Of the importance; None for ``STANDARD``.
-    """
+    """Differentiate :func:`embed_bags` with respect to both tables."""
     n_hashes = bags.slots.shape[1]
     gradients = gradients.copy()
     pulls = np.empty_like(bags.norms)

@@ -25,13 +25,13 @@ def mix_id(key: Number) -> Number:
 
 @inlined
 def slot_of(mixed: Number, a: Number, b: Number, size: Number) -> Number:
-    """Give the slot of a scrambled id in a table of ``size`` rows."""
+    """Return the slot of a scrambled id in a table of ``size`` rows."""
     return np.int32((np.uint64((mixed * a + b) >> _SHIFT) * size) >> _SHIFT)
 
 
 @inlined
 def row_of(key: Number, mixed: Number, a: Number, b: Number, n_rows: Number) -> Number:
-    """Give the row of an id in the first table: its slot, or the id itself where both constants are zero."""
+    """Return the row of an id in the first table: its slot, or the id itself where both constants are zero."""
     if a == 0 and b == 0:
         return np.int32(key)
     return slot_of(mixed, a, b, n_rows)
@@ -61,36 +61,13 @@ def _locate(
 
 
 def locate_ids(
-    ids: NDArray[np.int64], constants: NDArray[np.uint64], n_rows: int, n_slots: int, variant: int
+    ids: NDArray[np.int64],  # (n_values,)
+    constants: NDArray[np.uint64],  # (k + 1, 2)
+    n_rows: int,
+    n_slots: int,
+    variant: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Find the rows of both tables that ids use.
-
-    Parameters
-    ----------
-    ids : ndarray of int64 of shape (n_values,)
-        Only the low 32 bits count.
-    constants : ndarray of uint64 of shape (k + 1, 2)
-        Of the hash functions h, u_1 .. u_k. Zeros for h: an id is its own row, and below ``n_rows``.
-    n_rows, n_slots : int
-        Sizes of the importance table and of the pool.
-    variant : int
-        ``IMPROVED``, ``PAPER`` or ``STANDARD``.
-
-    Returns
-    -------
-    rows : ndarray of int32 of shape (n_values,)
-        Importance rows.
-    slots : ndarray of int32 of shape (n_values, k)
-        Pool rows; ``rows`` in one column for ``STANDARD``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> constants = np.array([[2**63 + 1, 5], [2**62 + 3, 7]], dtype=np.uint64)
-    >>> rows, slots = locate_ids(np.array([3, 4, 3 + 2**32]), constants, 100, 10, IMPROVED)
-    >>> rows.tolist(), slots.ravel().tolist()
-    ([50, 50, 50], [7, 2, 7])
-    """
+    """Find the rows of both tables that ids use."""
     n_hashes = 1 if variant == STANDARD else len(constants) - 1
     rows = np.empty(len(ids), dtype=np.int32)
     slots = np.empty((len(ids), n_hashes), dtype=np.int32)

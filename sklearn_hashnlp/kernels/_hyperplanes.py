@@ -48,84 +48,24 @@ _FIRST, _SECOND = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)  # the multiplier
 
 
 class Hyperplanes(NamedTuple):
-    r"""What a seed and a number of hyperplanes come to: all that the kernels need.
+    """What a seed and a number of hyperplanes come to: all that the kernels need."""
 
-    The coefficient r(j; h) of column j, a 64-bit integer, in hyperplane h follows from 32-bit words. With ``fmix32``
-    the finaliser of MurmurHash3 [1]_, ``low`` and ``high`` the halves of j and all arithmetic modulo ``2**32``,
-
-    1. ``state = fmix32(fmix32(low ^ a) ^ high)`` and ``step = fmix32(fmix32(low ^ b) ^ high) | 1``;
-    2. word number w of the column is ``fmix32(state + w * step)``.
-
-    For ``"normal"`` hyperplanes byte ``h % 4`` (the lowest is 0) of word ``h // 4`` is looked up in
-    :data:`QUANTILES`. For ``"sign"`` bit ``h % 32`` of word ``h // 32`` is +1 if set and -1 if not. The keys a and b
-    are the low and the high half of SplitMix64's first value for the seed. With ``density < 1`` a coefficient stays if
-    word h of the column, with the halves of SplitMix64's second value as keys, is below ``density * 2**32``; else it
-    is 0. For ``"google"`` the coefficient is ``j * s_h`` modulo ``p = 2**31 - 1``, less p where that is over
-    ``p // 2``, as in the code released with [2]_; s_h is 1 plus SplitMix64's value number ``h + 3`` modulo ``p - 1``.
-
-    Where a sum is zero, the bit of the hyperplane is its sign (as for ``"sign"``, whatever the kind) in column -1.
-
-    The first hyperplanes do not depend on how many follow.
-
-    Parameters
-    ----------
-    kind : int
-        NORMAL, SIGN or GOOGLE.
-    n : int
-        Number of hyperplanes.
-    keys : ndarray of shape (4,), dtype uint32
-        a and b, and the two for the density.
-    threshold : int
-        ``density * 2**32``.
-    pairs : ndarray of uint16
-        The coefficients of two bytes, for all 65,536 of them; of no length unless the kind is NORMAL.
-    seeds : ndarray of shape (n,), dtype int64
-        s_h; of no length unless the kind is GOOGLE.
-    ties : ndarray of shape (width,), dtype uint8
-        The bit of each hyperplane where a sum is zero; ``width`` is ``n``, rounded up to a multiple of ``GROUP``.
-    scale : float
-        What a sum is multiplied by, so that products of projections are unbiased estimates of products of rows.
-
-    References
-    ----------
-    .. [1] Appleby (2011). MurmurHash3, https://github.com/aappleby/smhasher, ``fmix32`` of ``MurmurHash3.cpp``.
-    .. [2] https://github.com/tensorflow/models, ``research/sequence_projection/sgnn/sgnn_projection.cc``.
-    """
-
-    kind: int
-    n: int
-    keys: NDArray[np.uint32]
-    threshold: int
+    kind: int  # nORMAL, SIGN or GOOGLE
+    n: int  # number of hyperplanes
+    keys: NDArray[np.uint32]  # (4,): a and b, and the two for the density
+    threshold: int  # ``density * 2**32``
+    # The coefficients of two bytes, for all 65,536 of them; of no length unless the kind is NORMAL
     pairs: NDArray[np.uint16]
-    seeds: NDArray[np.int64]
+    seeds: NDArray[np.int64]  # (n,): s_h; of no length unless the kind is GOOGLE
+    # (width,): the bit of each hyperplane where a sum is zero; ``width`` is ``n``, rounded up to a multiple of
+    # ``GROUP``
     ties: NDArray[np.uint8]
+    # What a sum is multiplied by, so that products of projections are unbiased estimates of products of rows
     scale: float
 
     @classmethod
     def of(cls, kind: str, n: int, *, density: float = 1.0, seed: int = 0) -> Hyperplanes:
-        """Derive all from the seed.
-
-        Parameters
-        ----------
-        kind : {"normal", "sign", "google"}
-            What coefficients are.
-        n : int
-            How many hyperplanes.
-        density : float, default=1.0
-            Share of coefficients that are not made zero.
-        seed : int, default=0
-            Of everything, taken modulo 2**64.
-
-        Returns
-        -------
-        Hyperplanes
-            The same for the same arguments, anywhere.
-
-        Examples
-        --------
-        >>> Hyperplanes.of("sign", 40).ties.shape
-        (64,)
-        """
+        """Derive all from the seed."""
         number = KINDS[kind]
         first, second, *others = splitmix64(seed, 2 + (n if number == GOOGLE else 0))
         keys = np.array([part for value in (first, second) for part in (value % 2**32, value >> 32)], dtype=np.uint32)
@@ -145,7 +85,7 @@ class Hyperplanes(NamedTuple):
 
 
 def mean_square(kind: int) -> float:
-    """Give the mean of a coefficient's square before the density makes zeros, for a kind but GOOGLE."""
+    """Return the mean of a coefficient's square before the density makes zeros, for a kind but GOOGLE."""
     return float(np.mean(QUANTILES.astype(np.float64) ** 2)) if kind == NORMAL else 1.0
 
 
@@ -209,22 +149,10 @@ def fill_column(
     keys: NDArray[np.uint32],
     threshold: Number,
     pairs: NDArray[np.uint16],
-    words: NDArray[np.uint32],
-    out: NDArray[np.int8],
+    words: NDArray[np.uint32],  # (width,)
+    out: NDArray[np.int8],  # (width,)
 ) -> None:
-    """Write the coefficients of one column in all hyperplanes, NORMAL or SIGN.
-
-    Parameters
-    ----------
-    column : int64
-        The column.
-    kind, keys, threshold, pairs
-        As in :class:`Hyperplanes`.
-    words : ndarray of uint32 of shape (width,)
-        Room.
-    out : ndarray of int8 of shape (width,)
-        Where to write; its length is a multiple of ``GROUP``.
-    """
+    """Write the coefficients of one column in all hyperplanes, NORMAL or SIGN."""
     if kind == NORMAL:
         _fill_quantiles(column, keys, pairs, words, out)
     else:
@@ -235,26 +163,11 @@ def fill_column(
             out[place] = out[place] * np.int8(words[place] < threshold)
 
 
-def coefficients(columns: NDArray[Any], hyperplanes: Hyperplanes) -> NDArray[np.int64]:
-    """Give the coefficients of some columns: for looking at them, since projecting needs no array of them.
-
-    Parameters
-    ----------
-    columns : array-like of int of shape (n_columns,)
-        The columns, any 64-bit integers.
-    hyperplanes : Hyperplanes
-        The hyperplanes.
-
-    Returns
-    -------
-    ndarray of shape (n_columns, n), dtype int64
-        r(j; h).
-
-    Examples
-    --------
-    >>> coefficients([0, 1, 2**40], Hyperplanes.of("normal", 6)).tolist()
-    [[-61, 108, 21, -50, 61, 5], [58, -10, -12, 13, -29, -4], [5, 14, -4, -50, 37, 7]]
-    """
+def coefficients(
+    columns: NDArray[Any],  # (n_columns,)
+    hyperplanes: Hyperplanes,
+) -> NDArray[np.int64]:  # (n_columns, n)
+    """Return the coefficients of some columns: for looking at them, since projecting needs no array of them."""
     columns = np.asarray(columns, dtype=np.int64)
     if hyperplanes.kind == GOOGLE:
         values = (columns[:, np.newaxis] % PRIME) * hyperplanes.seeds % PRIME

@@ -32,28 +32,11 @@ def _means(
             means[group, column] = np.float32(np.float64(total[column]) / count)
 
 
-def mean_rows(table: NDArray[Any], rows: Ragged) -> NDArray[np.float32]:
-    """Give the mean of each group of rows of a table.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_table_rows, n_columns), dtype uint8, int8 or float32
-        The table.
-    rows : Ragged of int64
-        The row numbers of each group; they are not checked.
-
-    Returns
-    -------
-    ndarray of shape (n_groups, n_columns), dtype float32
-        The means, of sums in int32 or, for floats, in float64 in the order of the group; zeros for an empty group.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> table = np.array([[0, 1], [1, 1]], dtype=np.uint8)
-    >>> mean_rows(table, Ragged(np.array([0, 1, 1, 0]), np.array([0, 2, 2, 4]))).tolist()
-    [[0.5, 1.0], [0.0, 0.0], [0.5, 1.0]]
-    """
+def mean_rows(
+    table: NDArray[Any],  # (n_table_rows, n_columns)
+    rows: Ragged,
+) -> NDArray[np.float32]:  # (n_groups, n_columns)
+    """Return the mean of each group of rows of a table."""
     means = np.empty((len(rows.offsets) - 1, table.shape[1]), dtype=np.float32)
     total = np.empty(table.shape[1], dtype=np.float64 if table.dtype.kind == "f" else np.int32)
     _means(table, rows.values, rows.offsets, total, means)

@@ -77,31 +77,7 @@ def _hash_rows(text: NDArray[np.uint8], offsets: NDArray[np.int64], seed: Number
 
 
 def murmur3(rows: Ragged, *, seed: int = 0) -> NDArray[np.int32]:
-    """Hash each row of bytes with MurmurHash3_x86_32.
-
-    Parameters
-    ----------
-    rows : Ragged of uint8
-        The byte strings.
-    seed : int, default=0
-        The hash's seed, of 32 bits.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), dtype int32
-        The hashes as signed numbers, as in ``sklearn.utils.murmurhash3_32``.
-
-    References
-    ----------
-    A. Appleby, "MurmurHash3", 2011 (public domain), function ``MurmurHash3_x86_32``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> words = Ragged(np.frombuffer(b"hashtrick", np.uint8), np.array([0, 4, 9]))
-    >>> murmur3(words).tolist()
-    [1455707387, -1594097914]
-    """
+    """Hash each row of bytes with MurmurHash3_x86_32."""
     hashes = np.empty(len(rows.offsets) - 1, dtype=np.int32)
     padded = np.concatenate((rows.values, np.zeros(PADDING, dtype=np.uint8)))
     _hash_rows(padded, rows.offsets, np.uint32(seed), hashes)

@@ -16,22 +16,7 @@ _STRIDE = 1024
 
 
 def hash_ngrams(units: Units, ngram_range: tuple[int, int], *, short_segments_whole: bool = False) -> Ragged:
-    """Hash all n-grams of every segment.
-
-    Parameters
-    ----------
-    units : Units
-        What the n-grams are made of.
-    ngram_range : tuple (min_n, max_n)
-        The smallest and the largest n, both included; ``1 <= min_n <= max_n``.
-    short_segments_whole : bool, default=False
-        Whether a segment of fewer than ``min_n`` units counts as one n-gram.
-
-    Returns
-    -------
-    Ragged of int32
-        The MurmurHash3 of each n-gram's bytes, row by row.
-    """
+    """Hash all n-grams of every segment."""
     min_n, max_n = ngram_range
     # No segment has as many units as there are posts, and larger numbers would leave 64 bits.
     min_n, max_n = (min(n, len(units.posts)) for n in (min_n, max_n))
@@ -46,7 +31,7 @@ def hash_ngrams(units: Units, ngram_range: tuple[int, int], *, short_segments_wh
 def ngram_offsets(
     segments: NDArray[np.int64], rows: NDArray[np.int64], min_n: Number, max_n: Number, short_segments_whole: bool
 ) -> NDArray[np.int64]:
-    """Give where the n-grams of each row begin if all of them stand end to end; see :class:`Units` for the layout."""
+    """Return where the n-grams of each row begin if all of them stand end to end; see :class:`Units` for the layout."""
     offsets = np.empty(len(rows), dtype=np.int64)
     size = 0
     for row in range(len(rows) - 1):
@@ -116,11 +101,7 @@ def _hash_single_bytes(
     hashes: NDArray[np.int32],
     at: Number,
 ) -> Number:
-    """Hash the n-grams of units of one byte each: all of one n at a time, so that the compiler makes vectors of them.
-
-    ``blocks`` and ``states`` are room to work in: ``blocks[i]`` holds the four bytes from the i-th start on, and
-    ``states[i]`` the hash of its n-gram up to the last multiple of four bytes.
-    """
+    """Hash the n-grams of units of one byte each: all of one n at a time, so that the loop is vectorized."""
     for first in range(0, n_units - min_n + 1, _STRIDE):
         n_starts = min(_STRIDE, n_units - first)
         for i in range(min(n_starts + max_n, n_units - first + 1)):

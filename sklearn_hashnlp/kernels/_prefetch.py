@@ -39,16 +39,11 @@ def _values_in_line(_typing_context: Any, table: Any) -> Any:
 
 
 @inlined
-def prefetch_row(table: Any, row: Number) -> None:
-    """Start to load ``table[row]`` into the caches: a hint, no more.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_rows, n_columns)
-        Contiguous.
-    row : int
-        Which.
-    """
+def prefetch_row(
+    table: Any,  # (n_rows, n_columns)
+    row: Number,
+) -> None:
+    """Start to load ``table[row]`` into the caches: a hint, no more."""
     width = table.shape[1]
     for column in range(0, width, _values_in_line(table)):
         _prefetch(table, row * width + column)

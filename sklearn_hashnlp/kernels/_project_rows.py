@@ -47,7 +47,7 @@ def _find_rows(
     kept: _Kept,
     found: NDArray[np.int64],
 ) -> None:
-    """Tell in which rows the coefficients of a part of the columns stand, made now if they did not."""
+    """Return in which rows the coefficients of a part of the columns stand, made now if they did not."""
     slots, shift, held = kept.slots, kept.shift, kept.columns
     n_held = kept.n_columns[0]
     if n_held + len(columns) > len(held):
@@ -283,40 +283,14 @@ def _project(
 
 
 def project_rows(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int64],
-    data: NDArray[np.float64],
+    indptr: NDArray[np.int64],  # (n_rows + 1,)
+    indices: NDArray[np.int64],  # (n_values,)
+    data: NDArray[np.float64],  # (n_values,)
     hyperplanes: Hyperplanes,
     form: ProjectionForm,
-    out: NDArray[Any],
+    out: NDArray[Any],  # (n_rows, n)
 ) -> None:
-    """Project the rows of a CSR matrix on hyperplanes. Equal rows are projected once.
-
-    Parameters
-    ----------
-    indptr : ndarray of int64 of shape (n_rows + 1,)
-        Where each row begins, and the end.
-    indices : ndarray of int64 of shape (n_values,)
-        Columns, ascending within a row: sums run in their order.
-    data : ndarray of float64 of shape (n_values,)
-        Finite values.
-    hyperplanes : Hyperplanes
-        The n hyperplanes.
-    form : {"bits", "signs", "packed", "sums"}
-        What to write.
-    out : ndarray of shape (n_rows, n), C-contiguous
-        Where to write: uint8 for bits, int8 for signs, float32 for sums; for packed ones uint8 of shape
-        (n_rows, ceil(n / 8)).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> out = np.empty((1, 8), dtype=np.uint8)
-    >>> indptr, indices, data = np.array([0, 2]), np.array([3, 2**40]), np.array([1.0, 2.0])
-    >>> project_rows(indptr, indices, data, Hyperplanes.of("normal", 8), "bits", out)
-    >>> out.tolist()
-    [[0, 1, 0, 1, 1, 0, 1, 1]]
-    """
+    """Project the rows of a CSR matrix on hyperplanes. Equal rows are projected once."""
     n_kept = min(max(len(indices), 1), _MOST_KEPT)
     _project(
         indptr,

@@ -52,32 +52,11 @@ def _group(
     return n_groups
 
 
-def group_rows(rows: NDArray[np.int32], n_rows: int) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Bring together the places that name the same row.
-
-    Parameters
-    ----------
-    rows : ndarray of int32 of shape (n_values,)
-        Row numbers.
-    n_rows : int
-        Rows of the table; all of ``rows`` are smaller.
-
-    Returns
-    -------
-    order : ndarray of int32 of shape (n_values,)
-        Places sorted by row; those of the same row ascend.
-    starts : ndarray of int64 of shape (n_groups + 1,)
-        Where in ``order`` each row begins, and the end.
-    distinct : ndarray of int64 of shape (n_groups,)
-        The rows, ascending.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> order, starts, distinct = group_rows(np.array([7, 3, 7], dtype=np.int32), 10)
-    >>> order.tolist(), starts.tolist(), distinct.tolist()
-    ([1, 0, 2], [0, 1, 3], [3, 7])
-    """
+def group_rows(
+    rows: NDArray[np.int32],  # (n_values,)
+    n_rows: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Bring together the places that name the same row."""
     n_bits = max(n_rows - 1, 1).bit_length()
     n_rounds = -(-n_bits // _MOST_BITS)
     items, spare, distinct = (np.empty(len(rows), dtype=np.int64) for _ in range(3))

@@ -37,34 +37,16 @@ def _sum_of_squares(row: NDArray[Any]) -> Number:
 
 @compiled
 def adagrad_rows(
-    table: NDArray[Any],
-    sums: NDArray[Any],
-    drift: NDArray[Any],
-    rows: NDArray[np.int64],
-    gradients: NDArray[Any],
+    table: NDArray[Any],  # (n_rows, n_columns)
+    sums: NDArray[Any],  # (n_rows, 1)
+    drift: NDArray[Any],  # (n_rows, n_columns) or (0, n_columns)
+    rows: NDArray[np.int64],  # (n,)
+    gradients: NDArray[Any],  # (n, n_columns)
     lr: Number,
     eps: Number,
     age: Number,
 ) -> None:
-    """Take a step of row-wise AdaGrad in place.
-
-    For each row r: ``G_r += mean_c g_rc**2``, then ``w_r -= lr g_r / (sqrt(G_r) + eps)``.
-
-    Parameters
-    ----------
-    table : ndarray of float of shape (n_rows, n_columns)
-        w.
-    sums : ndarray of float of shape (n_rows, 1)
-        G.
-    drift : ndarray of float of shape (n_rows, n_columns) or (0, n_columns)
-        Where not empty, ``age`` times what is subtracted from the table is added to it.
-    rows : ndarray of int64 of shape (n,)
-        Each row once.
-    gradients : ndarray of float of shape (n, n_columns)
-        g.
-    lr, eps, age : float
-        Of the table's dtype.
-    """
+    """Take a step of row-wise AdaGrad in place."""
     width, averaged = table.shape[1], len(drift) > 0
     share = table.dtype.type(1 / width)
     for at in range(len(rows)):
@@ -92,43 +74,20 @@ def adagrad_rows(
 
 @compiled
 def adam_rows(
-    table: NDArray[Any],
-    means: NDArray[Any],
-    squares: NDArray[Any],
-    steps: NDArray[Any],
-    drift: NDArray[Any],
-    rows: NDArray[np.int64],
-    gradients: NDArray[Any],
+    table: NDArray[Any],  # (n_rows, n_columns)
+    means: NDArray[Any],  # (n_rows, n_columns)
+    squares: NDArray[Any],  # (n_rows, 1)
+    steps: NDArray[Any],  # (n_rows, 1)
+    drift: NDArray[Any],  # (n_rows, n_columns) or (0, n_columns)
+    rows: NDArray[np.int64],  # (n,)
+    gradients: NDArray[Any],  # (n, n_columns)
     lr: Number,
     beta_1: Number,
     beta_2: Number,
     eps: Number,
     age: Number,
 ) -> None:
-    """Take a step of row-wise Adam in place.
-
-    For each row r with t_r steps so far: ``m_r = b1 m_r + (1 - b1) g_r``, ``v_r = b2 v_r + (1 - b2) mean_c g_rc**2``,
-    then ``w_r -= lr (m_r / (1 - b1**t_r)) / (sqrt(v_r / (1 - b2**t_r)) + eps)``.
-
-    Parameters
-    ----------
-    table : ndarray of float of shape (n_rows, n_columns)
-        w.
-    means : ndarray of float of shape (n_rows, n_columns)
-        m.
-    squares : ndarray of float of shape (n_rows, 1)
-        v.
-    steps : ndarray of float of shape (n_rows, 1)
-        t.
-    drift : ndarray of float of shape (n_rows, n_columns) or (0, n_columns)
-        As in :func:`adagrad_rows`.
-    rows : ndarray of int64 of shape (n,)
-        Each row once.
-    gradients : ndarray of float of shape (n, n_columns)
-        g.
-    lr, beta_1, beta_2, eps, age : float
-        Of the table's dtype.
-    """
+    """Take a step of row-wise Adam in place."""
     width, averaged = table.shape[1], len(drift) > 0
     one, share = table.dtype.type(1), table.dtype.type(1 / width)
     for at in range(len(rows)):
@@ -153,19 +112,10 @@ def adam_rows(
 
 
 @compiled
-def are_ascending(rows: NDArray[np.int64]) -> bool:
-    """Tell whether numbers strictly ascend.
-
-    Parameters
-    ----------
-    rows : ndarray of int64 of shape (n,)
-        The numbers.
-
-    Returns
-    -------
-    bool
-        True for none or one, too.
-    """
+def are_ascending(
+    rows: NDArray[np.int64],  # (n,)
+) -> bool:
+    """Return whether numbers strictly ascend."""
     ascending = True
     for at in range(1, len(rows)):
         ascending &= rows[at - 1] < rows[at]
@@ -173,20 +123,13 @@ def are_ascending(rows: NDArray[np.int64]) -> bool:
 
 
 @compiled
-def add_drift(table: NDArray[Any], drift: NDArray[Any], marks: NDArray[Any], scale: Number) -> None:
-    """Add ``scale * drift`` to the marked rows of a table in place.
-
-    The others are neither read nor written: a page of memory that was never written stays so.
-
-    Parameters
-    ----------
-    table, drift : ndarray of float of shape (n_rows, n_columns)
-        The table, and what :func:`adagrad_rows` or :func:`adam_rows` added up.
-    marks : ndarray of float of shape (n_rows,)
-        Not zero for rows that ever took a step.
-    scale : float
-        Of the table's dtype.
-    """
+def add_drift(
+    table: NDArray[Any],  # (n_rows, n_columns)
+    drift: NDArray[Any],  # (n_rows, n_columns)
+    marks: NDArray[Any],  # (n_rows,)
+    scale: Number,
+) -> None:
+    """Add ``scale * drift`` to the marked rows of a table in place."""
     for row in range(len(table)):
         if marks[row] != 0:
             for column in range(table.shape[1]):

@@ -12,27 +12,7 @@ from sklearn_hashnlp.kernels._units import Units
 
 
 def hash_skipgrams(units: Units, ngram_range: tuple[int, int], *, max_skip: int) -> Ragged:
-    """Hash all k-skip-n-grams of every segment of words: n words in order, at most k words left out between them.
-
-    Parameters
-    ----------
-    units : Units
-        Words, with a blank between two.
-    ngram_range : tuple (min_n, max_n)
-        The smallest and the largest n, both included; ``1 <= min_n <= max_n``.
-    max_skip : int
-        The greatest number k of words left out between the first and the last.
-
-    Returns
-    -------
-    Ragged of int32
-        The MurmurHash3 of each skip-gram's words, joined by blanks, row by row.
-
-    References
-    ----------
-    D. Guthrie, B. Allison, W. Liu, L. Guthrie and Y. Wilks, "A closer look at skip-gram modelling", LREC 2006,
-    section 2.
-    """
+    """Hash all k-skip-n-grams of every segment of words: n words in order, at most k words left out between them."""
     min_n, max_n = ngram_range
     # No segment has as many words as there are posts, and larger numbers would leave 64 bits.
     min_n, max_n, max_skip = (min(number, len(units.posts)) for number in (min_n, max_n, max_skip))

@@ -11,27 +11,13 @@ from sklearn_hashnlp.kernels._compile import Number, compiled
 
 
 class HeadGradients(NamedTuple):
-    """What :func:`softmax_head` gives.
+    """What :func:`softmax_head` gives."""
 
-    Parameters
-    ----------
-    loss : float
-        Mean over the rows of their cross-entropy times their weight.
-    scores : ndarray of float of shape (n_rows, n_classes)
-        Before the softmax.
-    inputs : ndarray of float of shape (n_rows, width)
-        Gradient of the inputs.
-    weight : ndarray of float of shape (n_classes, width)
-        Gradient of the layer's weights.
-    bias : ndarray of float of shape (n_classes,)
-        Gradient of its biases.
-    """
-
-    loss: float
-    scores: NDArray[Any]
-    inputs: NDArray[Any]
-    weight: NDArray[Any]
-    bias: NDArray[Any]
+    loss: float  # mean over the rows of their cross-entropy times their weight
+    scores: NDArray[Any]  # (n_rows, n_classes): before the softmax
+    inputs: NDArray[Any]  # (n_rows, width): gradient of the inputs
+    weight: NDArray[Any]  # (n_classes, width): gradient of the layer's weights
+    bias: NDArray[Any]  # (n_classes,): gradient of its biases
 
 
 @compiled
@@ -76,42 +62,13 @@ def _learn(
 
 
 def softmax_head(
-    inputs: NDArray[Any],
-    weight: NDArray[Any],
-    bias: NDArray[Any],
-    targets: NDArray[np.int64],
-    row_weights: NDArray[Any] | None,
+    inputs: NDArray[Any],  # (n_rows, width)
+    weight: NDArray[Any],  # (n_classes, width)
+    bias: NDArray[Any],  # (n_classes,)
+    targets: NDArray[np.int64],  # (n_rows,)
+    row_weights: NDArray[Any] | None,  # (n_rows,)
 ) -> HeadGradients:
-    """Score rows by a linear layer and differentiate the mean of their cross-entropy.
-
-    For few classes: the work of a large matrix product is better left to a library.
-
-    Parameters
-    ----------
-    inputs : ndarray of float of shape (n_rows, width)
-        Rows.
-    weight : ndarray of float of shape (n_classes, width)
-        Of the layer.
-    bias : ndarray of float of shape (n_classes,)
-        Of the layer.
-    targets : ndarray of int64 of shape (n_rows,)
-        Class numbers. They are not checked.
-    row_weights : ndarray of float of shape (n_rows,) or None
-        What the loss of each row is multiplied by; None is one each.
-
-    Returns
-    -------
-    HeadGradients
-        Loss, scores and gradients.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> inputs, weight, bias = np.ones((1, 2)), np.zeros((2, 2)), np.zeros(2)
-    >>> found = softmax_head(inputs, weight, bias, np.array([1]), None)
-    >>> round(float(np.exp(found.loss)), 3), found.bias.tolist(), found.weight.tolist()
-    (2.0, [0.5, -0.5], [[0.5, 0.5], [-0.5, -0.5]])
-    """
+    """Score rows by a linear layer and differentiate the mean of their cross-entropy."""
     found = HeadGradients(
         0.0,
         np.empty((len(inputs), len(bias)), dtype=inputs.dtype),

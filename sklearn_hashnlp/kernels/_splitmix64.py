@@ -21,30 +21,7 @@ def mix_word(word: Number) -> Number:
 
 
 def splitmix64(seed: int, n_values: int) -> list[int]:
-    """Draw 64-bit integers from the published generator SplitMix64.
-
-    Parameters
-    ----------
-    seed : int
-        Start of the sequence, taken modulo 2**64.
-    n_values : int
-        How many to draw.
-
-    Returns
-    -------
-    list of int
-        ``n_values`` integers in ``[0, 2**64)``.
-
-    References
-    ----------
-    .. [1] Steele, Lea & Flood (2014). Fast splittable pseudorandom number generators. OOPSLA, figure 17; the constants
-           are those of Java's ``SplittableRandom`` and of Vigna's ``splitmix64.c``.
-
-    Examples
-    --------
-    >>> [hex(value) for value in splitmix64(0, 2)]
-    ['0xe220a8397b1dcdaf', '0x6e789e6aa1b965f4']
-    """
+    """Draw 64-bit integers from the published generator SplitMix64."""
     values = []
     for step in range(1, n_values + 1):
         z = (seed + step * 0x9E3779B97F4A7C15) & _WORD

@@ -37,30 +37,12 @@ def _locate(
 
 
 def locate_features(
-    features: NDArray[np.int64], visits: Visits, constants: tuple[int, int], n_slots: int
-) -> NDArray[np.int32]:
-    """Find where in the table each feature of a row begins at each node that the row visits.
-
-    A feature x at node i has the key ``fmix32(x) + i * 0x9E3779B1`` modulo ``2**32``, and that key the slot that
-    :func:`sklearn_hashnlp.nn._universal_hash.hash_array` gives it. The node's score j adds the table's entry
-    ``(slot + j) mod n_slots``.
-
-    Parameters
-    ----------
-    features : ndarray of int64 of shape (rows, n_features)
-        Only the low 32 bits count; a negative one is absent.
-    visits : Visits
-        What :func:`visit_paths` gave.
-    constants : (int, int)
-        Of the hash function.
-    n_slots : int
-        Size of the table.
-
-    Returns
-    -------
-    ndarray of int32 of shape (n_visits, n_features)
-        Slots; -1 for a feature that is absent.
-    """
+    features: NDArray[np.int64],  # (rows, n_features)
+    visits: Visits,
+    constants: tuple[int, int],
+    n_slots: int,
+) -> NDArray[np.int32]:  # (n_visits, n_features)
+    """Find where in the table each feature of a row begins at each node that the row visits."""
     slots = np.empty((len(visits.rows), features.shape[1]), dtype=np.int32)
     a, b, size = (np.uint64(number) for number in (*constants, n_slots))
     _locate(features, visits.nodes, visits.starts, visits.rows, a, b, size, slots)
@@ -69,25 +51,13 @@ def locate_features(
 
 @compiled
 def add_direct(
-    direct: NDArray[Any],
-    slots: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    places: NDArray[np.int64],
-    scores: NDArray[Any],
+    direct: NDArray[Any],  # (n_slots,)
+    slots: NDArray[np.int32],  # (n_visits, n_features)
+    starts: NDArray[np.int64],  # (n_groups + 1,)
+    places: NDArray[np.int64],  # (n_groups + 1,)
+    scores: NDArray[Any],  # (n,)
 ) -> None:
-    """Add to each score what the features of its row say.
-
-    Parameters
-    ----------
-    direct : ndarray of float of shape (n_slots,)
-        The table.
-    slots : ndarray of int32 of shape (n_visits, n_features)
-        What :func:`locate_features` gave.
-    starts, places : ndarray of int64 of shape (n_groups + 1,)
-        Of the visits.
-    scores : ndarray of float of shape (n,)
-        Added to in place; as ``places`` has them.
-    """
+    """Add to each score what the features of its row say."""
     for group in range(len(starts) - 1):
         place = places[group]
         arity = (places[group + 1] - place) // (starts[group + 1] - starts[group])
@@ -146,28 +116,12 @@ def _sum_groups(
 
 
 def direct_gradients(
-    slots: NDArray[np.int32], changes: NDArray[Any], visits: Visits, n_slots: int
+    slots: NDArray[np.int32],  # (n_visits, n_features)
+    changes: NDArray[Any],  # (n,)
+    visits: Visits,
+    n_slots: int,
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Differentiate with respect to the table.
-
-    Parameters
-    ----------
-    slots : ndarray of int32 of shape (n_visits, n_features)
-        What :func:`locate_features` gave.
-    changes : ndarray of float of shape (n,)
-        Gradients of the scores, as ``visits.places`` has them.
-    visits : Visits
-        What :func:`visit_paths` gave.
-    n_slots : int
-        Size of the table.
-
-    Returns
-    -------
-    entries : ndarray of int64 of shape (n_entries,)
-        Those that have a gradient, ascending.
-    sums : ndarray of float of shape (n_entries,)
-        Theirs.
-    """
+    """Differentiate with respect to the table."""
     most = len(changes) * slots.shape[1]
     entries, owners = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int64)
     n_entries = _list_entries(slots, visits.starts, visits.places, n_slots, entries, owners)

@@ -35,23 +35,12 @@ def _scale(
             place += arity
 
 
-def score_gradients(gradients: NDArray[Any], slopes: NDArray[Any], visits: Visits) -> NDArray[Any]:
-    """Differentiate with respect to the scores.
-
-    Parameters
-    ----------
-    gradients : ndarray of float of shape (rows,)
-        Of the rows' log-probabilities.
-    slopes : ndarray of float of shape (n,)
-        What :func:`decide` gave.
-    visits : Visits
-        What :func:`visit_paths` gave.
-
-    Returns
-    -------
-    ndarray of float of shape (n,)
-        As ``visits.places`` has them.
-    """
+def score_gradients(
+    gradients: NDArray[Any],  # (rows,)
+    slopes: NDArray[Any],  # (n,)
+    visits: Visits,
+) -> NDArray[Any]:  # (n,)
+    """Differentiate with respect to the scores."""
     changes = np.empty_like(slopes)
     _scale(visits.starts, visits.places, visits.rows, slopes, gradients, changes)
     return changes
@@ -103,25 +92,12 @@ def _weight_gradients(
             of_bias[first + j] = total
 
 
-def weight_gradients(inputs: NDArray[Any], changes: NDArray[Any], visits: Visits) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Differentiate with respect to the weight and the bias.
-
-    Parameters
-    ----------
-    inputs : ndarray of float of shape (rows, in_features)
-        The batch.
-    changes : ndarray of float of shape (n,)
-        What :func:`score_gradients` gave.
-    visits : Visits
-        What :func:`visit_paths` gave.
-
-    Returns
-    -------
-    of_weight : ndarray of float of shape (n_weight_rows, in_features)
-        Gradients of ``visits.weight_rows``; those of all others are zero.
-    of_bias : ndarray of float of shape (n_weight_rows,)
-        Theirs.
-    """
+def weight_gradients(
+    inputs: NDArray[Any],  # (rows, in_features)
+    changes: NDArray[Any],  # (n,)
+    visits: Visits,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Differentiate with respect to the weight and the bias."""
     n_weight_rows = len(visits.weight_rows)
     of_weight = np.empty((n_weight_rows, inputs.shape[1]), dtype=inputs.dtype)
     of_bias = np.empty(n_weight_rows, dtype=inputs.dtype)
@@ -168,25 +144,13 @@ def _input_gradients(
                     add_scaled(of_inputs[rows[at]], changes[place + (at - start) * arity + j], vector)
 
 
-def input_gradients(weight: NDArray[Any], changes: NDArray[Any], visits: Visits, n_rows: int) -> NDArray[Any]:
-    """Differentiate with respect to the input.
-
-    Parameters
-    ----------
-    weight : ndarray of float of shape (n_scores, in_features)
-        A row a score.
-    changes : ndarray of float of shape (n,)
-        What :func:`score_gradients` gave.
-    visits : Visits
-        What :func:`visit_paths` gave.
-    n_rows : int
-        Rows of the batch.
-
-    Returns
-    -------
-    ndarray of float of shape (n_rows, in_features)
-        Each row's, summed up from the root down.
-    """
+def input_gradients(
+    weight: NDArray[Any],  # (n_scores, in_features)
+    changes: NDArray[Any],  # (n,)
+    visits: Visits,
+    n_rows: int,
+) -> NDArray[Any]:  # (n_rows, in_features)
+    """Differentiate with respect to the input."""
     of_inputs = np.zeros((n_rows, weight.shape[1]), dtype=weight.dtype)
     _input_gradients(
         weight,

@@ -17,55 +17,30 @@ _AHEAD = 8  # nodes between asking for a weight and using it
 
 
 class TreeWalk(NamedTuple):
-    """A tree as the kernels read it: from the leaves up.
+    """A tree as the kernels read it: from the leaves up."""
 
-    Parameters
-    ----------
-    class_up : ndarray of int32 of shape (V, 2)
-        The inner node that each class hangs from, and which of its branches the class is; -1 where there is no node.
-    node_up : ndarray of int32 of shape (n_nodes, 2)
-        The same for each inner node, whose number is larger than its parent's; -1 for the root.
-    first_rows : ndarray of int64 of shape (n_nodes + 1,)
-        Node i owns the rows ``first_rows[i]`` to ``first_rows[i + 1]`` of the weight: one row if it has two children,
-        else one a child.
-    depths : ndarray of int64 of shape (V,)
-        Inner nodes on the path of each class.
-    """
-
+    # (V, 2): the inner node that each class hangs from, and which of its branches the class is; -1 where there is no
+    # node
     class_up: NDArray[np.int32]
+    # (n_nodes, 2): the same for each inner node, whose number is larger than its parent's; -1 for the root
     node_up: NDArray[np.int32]
+    # (n_nodes + 1,): node i owns the rows ``first_rows[i]`` to ``first_rows[i + 1]`` of the weight: one row if it has
+    # two children, else one a child
     first_rows: NDArray[np.int64]
-    depths: NDArray[np.int64]
+    depths: NDArray[np.int64]  # (V,): inner nodes on the path of each class
 
 
 class Visits(NamedTuple):
-    """Which inner nodes the paths of a batch's classes pass, node by node.
+    """Which inner nodes the paths of a batch's classes pass, node by node."""
 
-    Parameters
-    ----------
-    nodes : ndarray of int64 of shape (n_groups,)
-        The nodes that are passed, ascending.
-    starts : ndarray of int64 of shape (n_groups + 1,)
-        Where the visits of each node begin, and the end.
-    rows : ndarray of int32 of shape (n_visits,)
-        Row of the batch; the visits of one node ascend.
-    branches : ndarray of int32 of shape (n_visits,)
-        The branch that the row's class takes.
-    places : ndarray of int64 of shape (n_groups + 1,)
-        Where the scores of each node begin: those of its first visit, of its second, and so on.
-    weight_rows : ndarray of int64 of shape (n_weight_rows,)
-        All rows of the weight that the nodes own, ascending.
-    weight_starts : ndarray of int64 of shape (n_groups + 1,)
-        Where in ``weight_rows`` each node begins, and the end.
-    """
-
-    nodes: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    rows: NDArray[np.int32]
-    branches: NDArray[np.int32]
+    nodes: NDArray[np.int64]  # (n_groups,): the nodes that are passed, ascending
+    starts: NDArray[np.int64]  # (n_groups + 1,): where the visits of each node begin, and the end
+    rows: NDArray[np.int32]  # (n_visits,): row of the batch; the visits of one node ascend
+    branches: NDArray[np.int32]  # (n_visits,): the branch that the row's class takes
+    # (n_groups + 1,): where the scores of each node begin: those of its first visit, of its second, and so on
     places: NDArray[np.int64]
-    weight_rows: NDArray[np.int64]
-    weight_starts: NDArray[np.int64]
+    weight_rows: NDArray[np.int64]  # (n_weight_rows,): all rows of the weight that the nodes own, ascending
+    weight_starts: NDArray[np.int64]  # (n_groups + 1,): where in ``weight_rows`` each node begins, and the end
 
 
 @compiled
@@ -121,33 +96,11 @@ def _list_rows(
             weight_rows[at] = first + at - weight_starts[group]
 
 
-def visit_paths(targets: NDArray[np.int64], walk: TreeWalk) -> Visits:
-    """List the inner nodes between the root and each target, node by node.
-
-    Parameters
-    ----------
-    targets : ndarray of int64 of shape (rows,)
-        Classes.
-    walk : TreeWalk
-        The tree.
-
-    Returns
-    -------
-    Visits
-        As many as the paths are long.
-
-    Examples
-    --------
-    The tree ``[[0, 1], 2]``, whose root is node 0.
-
-    >>> import numpy as np
-    >>> class_up = np.array([[1, 0], [1, 1], [0, 1]], dtype=np.int32)
-    >>> node_up = np.array([[-1, -1], [0, 0]], dtype=np.int32)
-    >>> walk = TreeWalk(class_up, node_up, np.array([0, 1, 2]), np.array([2, 2, 1]))
-    >>> visits = visit_paths(np.array([1, 2]), walk)
-    >>> visits.nodes.tolist(), visits.starts.tolist(), visits.rows.tolist(), visits.branches.tolist()
-    ([0, 1], [0, 2, 3], [0, 1, 0], [0, 1, 1])
-    """
+def visit_paths(
+    targets: NDArray[np.int64],  # (rows,)
+    walk: TreeWalk,
+) -> Visits:
+    """List the inner nodes between the root and each target, node by node."""
     n_visits = int(walk.depths[targets].sum())
     nodes, rows, branches, sorted_rows, sorted_branches = (np.empty(n_visits, dtype=np.int32) for _ in range(5))
     _climb(targets, walk.class_up, walk.node_up, nodes, rows, branches)
@@ -237,23 +190,13 @@ def _add_bias(
 
 
 def add_scores(
-    inputs: NDArray[Any], weight: NDArray[Any], bias: NDArray[Any], visits: Visits, scores: NDArray[Any]
+    inputs: NDArray[Any],  # (rows, in_features)
+    weight: NDArray[Any],  # (n_scores, in_features)
+    bias: NDArray[Any],  # (n_scores,)
+    visits: Visits,
+    scores: NDArray[Any],  # (n,)
 ) -> None:
-    """Add to each score of the visited nodes its row of the weight times the visitor's input, and its bias.
-
-    Parameters
-    ----------
-    inputs : ndarray of float of shape (rows, in_features)
-        The batch.
-    weight : ndarray of float of shape (n_scores, in_features)
-        A row a score.
-    bias : ndarray of float of shape (n_scores,)
-        A number a score.
-    visits : Visits
-        What :func:`visit_paths` gave.
-    scores : ndarray of float of shape (n,)
-        Added to in place; as ``visits.places`` has them.
-    """
+    """Add to each score of the visited nodes its row of the weight times the visitor's input, and its bias."""
     whom = visits.weight_rows, visits.weight_starts, visits.starts
     _add_bias(bias, *whom, visits.places, scores)
     _add_products(inputs, weight, *whom, visits.rows, visits.places, scores)
@@ -320,25 +263,12 @@ def _decide(
         log_probs[rows[at]] += steps[at]
 
 
-def decide(scores: NDArray[Any], visits: Visits, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Give the log-probability that each row goes where its class is, and how it changes with the scores.
-
-    Parameters
-    ----------
-    scores : ndarray of float of shape (n,)
-        As ``visits.places`` has them.
-    visits : Visits
-        What :func:`visit_paths` gave.
-    n_rows : int
-        Rows of the batch.
-
-    Returns
-    -------
-    log_probs : ndarray of float of shape (n_rows,)
-        The sum over a row's path, from the root down.
-    slopes : ndarray of float of shape (n,)
-        The derivative of a row's log-probability by each of its scores.
-    """
+def decide(
+    scores: NDArray[Any],  # (n,)
+    visits: Visits,
+    n_rows: int,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the log-probability that each row goes where its class is, and how it changes with the scores."""
     log_probs, slopes = np.zeros(n_rows, dtype=scores.dtype), np.empty_like(scores)
     steps = np.empty(len(visits.rows), dtype=scores.dtype)
     _decide(

@@ -18,35 +18,16 @@ _STEP = np.uint64(NODE_STEP)
 
 
 class TreeScorer(NamedTuple):
-    """A tree as the kernels read it from the root down, and the parameters of its nodes.
-
-    Parameters
-    ----------
-    children, offsets : ndarray of int64
-        Of the tree: below node i are ``children[offsets[i] : offsets[i + 1]]``; a negative child is the class
-        ``~child``.
-    first_rows : ndarray of int64 of shape (n_nodes + 1,)
-        Where each node's rows of the weight begin.
-    weight : ndarray of float of shape (n_scores, in_features)
-        A row a score.
-    bias : ndarray of float of shape (n_scores,)
-        A number a score.
-    direct : ndarray of float of shape (n_direct,)
-        Hashed direct connections; empty if there are none.
-    constants : ndarray of uint64 of shape (2,)
-        Of the hash function.
-    most_scores : int
-        As many as one node has.
-    """
+    """A tree as the kernels read it from the root down, and the parameters of its nodes."""
 
     children: NDArray[np.int64]
     offsets: NDArray[np.int64]
-    first_rows: NDArray[np.int64]
-    weight: NDArray[Any]
-    bias: NDArray[Any]
-    direct: NDArray[Any]
-    constants: NDArray[np.uint64]
-    most_scores: int
+    first_rows: NDArray[np.int64]  # (n_nodes + 1,): where each node's rows of the weight begin
+    weight: NDArray[Any]  # (n_scores, in_features): a row a score
+    bias: NDArray[Any]  # (n_scores,): a number a score
+    direct: NDArray[Any]  # (n_direct,): hashed direct connections; empty if there are none
+    constants: NDArray[np.uint64]  # (2,): of the hash function
+    most_scores: int  # as many as one node has
 
 
 @vectorized
@@ -118,30 +99,13 @@ def _pop(keys: NDArray[np.float64], items: NDArray[np.int64], size: Number) -> N
 
 @compiled
 def search_best(
-    inputs: NDArray[Any],
-    features: NDArray[np.int64],
+    inputs: NDArray[Any],  # (rows, in_features)
+    features: NDArray[np.int64],  # (rows, n_features)
     scorer: TreeScorer,
-    log_probs: NDArray[Any],
-    classes: NDArray[np.int64],
+    log_probs: NDArray[Any],  # (rows, k)
+    classes: NDArray[np.int64],  # (rows, k)
 ) -> None:
-    """Find the most probable classes of each row, best first.
-
-    Of all nodes and classes that are reached and not yet opened, the most probable one is next. No class below a node
-    is more probable than the node, so a class whose turn it is is the most probable one of all that are left.
-
-    Parameters
-    ----------
-    inputs : ndarray of float of shape (rows, in_features)
-        The batch.
-    features : ndarray of int64 of shape (rows, n_features)
-        What the direct connections read; a negative one is absent.
-    scorer : TreeScorer
-        Tree and parameters.
-    log_probs : ndarray of float of shape (rows, k)
-        Filled, each row descending.
-    classes : ndarray of int64 of shape (rows, k)
-        Filled.
-    """
+    """Find the most probable classes of each row, best first."""
     n_classes = len(scorer.children) - (len(scorer.offsets) - 1) + 1
     keys, items = np.empty(n_classes + 1, dtype=np.float64), np.empty(n_classes + 1, dtype=np.int64)
     scores = np.empty(scorer.most_scores, dtype=inputs.dtype)
@@ -175,28 +139,13 @@ def search_best(
 
 @compiled
 def descend(
-    inputs: NDArray[Any],
-    features: NDArray[np.int64],
+    inputs: NDArray[Any],  # (rows, in_features)
+    features: NDArray[np.int64],  # (rows, n_features)
     scorer: TreeScorer,
-    draws: NDArray[np.float64],
-    classes: NDArray[np.int64],
+    draws: NDArray[np.float64],  # (rows,) or (0,)
+    classes: NDArray[np.int64],  # (rows,)
 ) -> None:
-    """Walk from the root to one class for each row.
-
-    Parameters
-    ----------
-    inputs : ndarray of float of shape (rows, in_features)
-        The batch.
-    features : ndarray of int64 of shape (rows, n_features)
-        What the direct connections read; a negative one is absent.
-    scorer : TreeScorer
-        Tree and parameters.
-    draws : ndarray of float64 of shape (rows,) or (0,)
-        A number in [0, 1) for each row: the branch taken is the one in whose share of the interval it lies, and its
-        place in that share decides about the next. If empty, the most probable branch is taken, the first at a tie.
-    classes : ndarray of int64 of shape (rows,)
-        Filled.
-    """
+    """Walk from the root to one class for each row."""
     scores = np.empty(scorer.most_scores, dtype=inputs.dtype)
     one = inputs.dtype.type(1)
     greedy = len(draws) == 0

@@ -18,24 +18,7 @@ r"""The classes of a character: ``\w`` and ``\s`` of a ``str`` pattern in :mod:`
 
 @cache
 def character_classes(n_code_points: int = UNICODE) -> NDArray[np.uint8]:
-    r"""Tell for each code point whether :mod:`re` takes it for ``\w``, for ``\s`` or for neither.
-
-    Parameters
-    ----------
-    n_code_points : int, default=UNICODE
-        How far the table goes. That for ``ASCII`` alone is made at once; that for all of Unicode takes 0.04 s.
-
-    Returns
-    -------
-    ndarray of shape (n_code_points,), dtype uint8
-        ``WORD``, ``SPACE`` or ``OTHER`` of each code point, by the running Python's own Unicode tables.
-
-    Examples
-    --------
-    >>> classes = character_classes()
-    >>> [int(classes[ord(character)]) for character in "aß_. 🙂"]
-    [1, 1, 1, 0, 2, 0]
-    """
+    r"""Return for each code point whether :mod:`re` takes it for ``\w``, for ``\s`` or for neither."""
     # One character a string: numpy asks CPython's own tables, as `re` does, without a loop in Python.
     characters = np.arange(n_code_points, dtype=np.uint32).view("U1")
     classes = np.full(n_code_points, OTHER, dtype=np.uint8)
@@ -47,35 +30,13 @@ def character_classes(n_code_points: int = UNICODE) -> NDArray[np.uint8]:
 
 @cache
 def visible_as_words(n_code_points: int = UNICODE) -> NDArray[np.uint8]:
-    """Give the classes of characters if all that is not white space can stand in a word.
-
-    Parameters
-    ----------
-    n_code_points : int, default=UNICODE
-        How far the table goes.
-
-    Returns
-    -------
-    ndarray of shape (n_code_points,), dtype uint8
-        ``SPACE`` or ``WORD`` of each code point.
-    """
+    """Return the classes of characters if all that is not white space can stand in a word."""
     return np.where(character_classes(n_code_points) == SPACE, np.uint8(SPACE), np.uint8(WORD))
 
 
 @cache
 def ascii_letters(lowercase: bool) -> NDArray[np.uint8]:
-    """Give what each ASCII character becomes: itself or, if ``lowercase``, the small letter of a capital.
-
-    Parameters
-    ----------
-    lowercase : bool
-        Which of the two tables.
-
-    Returns
-    -------
-    ndarray of shape (128,), dtype uint8
-        A character for each character.
-    """
+    """Return what each ASCII character becomes: itself or, if ``lowercase``, the small letter of a capital."""
     table = np.arange(ASCII, dtype=np.uint8)
     if lowercase:
         table[ord("A") : ord("Z") + 1] += ord("a") - ord("A")
@@ -84,7 +45,7 @@ def ascii_letters(lowercase: bool) -> NDArray[np.uint8]:
 
 @inlined
 def utf8_width(first_byte: Number) -> Number:
-    """Give the number of bytes, 1 to 4, of the UTF-8 character that begins with ``first_byte``."""
+    """Return the number of bytes, 1 to 4, of the UTF-8 character that begins with ``first_byte``."""
     return 1 + (first_byte >= 0xC0) + (first_byte >= 0xE0) + (first_byte >= 0xF0)
 
 

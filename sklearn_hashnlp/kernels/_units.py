@@ -21,49 +21,24 @@ _BLANK = 32
 
 
 class Texts(NamedTuple):
-    """Many documents in one buffer, ready to be cut.
+    """Many documents in one buffer, ready to be cut."""
 
-    Parameters
-    ----------
-    rows : Ragged of uint8
-        The documents in UTF-8, each with a line feed behind it that is no part of it: it ends the last word. A lone
-        surrogate stands there as the three bytes of its code point.
-    is_ascii : ndarray of shape (n_rows,), dtype bool
-        The documents of ASCII alone, which need no decoding.
-    lowercase : bool
-        Whether the capitals of *those* documents become small letters on the way; the others come as they are to be.
-    """
-
+    # The documents in UTF-8, each with a line feed behind it that is no part of it: it ends the last word. A lone
+    # surrogate stands there as the three bytes of its code point
     rows: Ragged
-    is_ascii: NDArray[np.bool_]
+    is_ascii: NDArray[np.bool_]  # (n_rows,): the documents of ASCII alone, which need no decoding
+    # Whether the capitals of *those* documents become small letters on the way; the others come as they are to be
     lowercase: bool
 
 
 class Units(NamedTuple):
-    """Rows made of segments made of units; an n-gram is n neighbouring units of one segment, thus one span of bytes.
+    """Rows made of segments made of units; an n-gram is n neighbouring units of one segment, thus one span of bytes."""
 
-    A segment of k units has k + 1 posts, as a fence does: unit ``i`` begins at ``posts[i]`` and the n-gram that begins
-    with it ends ``gap`` bytes before ``posts[i + n]``.
-
-    Parameters
-    ----------
-    text : ndarray of uint8
-        The units' bytes, end to end, with room behind the last one for the hash to read on.
-    posts : ndarray of int64
-        The posts of the segments, one after the other.
-    segments : ndarray of shape (n_segments + 1,), dtype int64
-        Where each segment's posts begin in ``posts``.
-    rows : ndarray of shape (n_rows + 1,), dtype int64
-        Where each row's segments begin in ``segments``.
-    gap : int
-        The bytes between a unit and the next: 1 between words, 0 between characters.
-    """
-
-    text: NDArray[np.uint8]
-    posts: NDArray[np.int64]
-    segments: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    gap: int
+    text: NDArray[np.uint8]  # the units' bytes, end to end, with room behind the last one for the hash to read on
+    posts: NDArray[np.int64]  # the posts of the segments, one after the other
+    segments: NDArray[np.int64]  # (n_segments + 1,): where each segment's posts begin in ``posts``
+    rows: NDArray[np.int64]  # (n_rows + 1,): where each row's segments begin in ``segments``
+    gap: int  # the bytes between a unit and the next: 1 between words, 0 between characters
 
 
 def word_units(
@@ -74,26 +49,7 @@ def word_units(
     split_punctuation: bool = True,
     stop_words: WordSet | None = None,
 ) -> Units:
-    r"""Cut texts into words: runs of ``\w``, and on demand every other visible character as a word of its own.
-
-    Parameters
-    ----------
-    texts : Texts
-        The documents.
-    min_length : int, default=1
-        Runs of fewer characters are dropped.
-    keep_punctuation : bool, default=True
-        Whether a character that is neither ``\w`` nor ``\s`` is a word.
-    split_punctuation : bool, default=True
-        If False, words end at ``\s`` alone.
-    stop_words : WordSet or None, default=None
-        Words that are dropped.
-
-    Returns
-    -------
-    Units
-        One segment a row; a blank between two words.
-    """
+    r"""Cut texts into words: runs of ``\w``, and on demand every other visible character as a word of its own."""
     classes = _classes(texts, split_punctuation)
     letters = np.where(classes[:ASCII] == WORD, ascii_letters(texts.lowercase), np.uint8(_BLANK))
     text, posts, segments = cut_words(*texts.rows, texts.is_ascii, classes, letters, min_length, keep_punctuation)
@@ -103,18 +59,7 @@ def word_units(
 
 
 def character_units(texts: Texts) -> Units:
-    r"""Cut texts into characters, each run of two or more of ``\s`` become one blank.
-
-    Parameters
-    ----------
-    texts : Texts
-        The documents.
-
-    Returns
-    -------
-    Units
-        One segment a row.
-    """
+    r"""Cut texts into characters, each run of two or more of ``\s`` become one blank."""
     classes = _classes(texts, split_punctuation=False)
     letters = ascii_letters(texts.lowercase)
     text, posts, segments = cut_characters(*texts.rows, texts.is_ascii, classes, letters)
@@ -122,22 +67,7 @@ def character_units(texts: Texts) -> Units:
 
 
 def word_character_units(texts: Texts, *, before: str, after: str, split_punctuation: bool = False) -> Units:
-    r"""Cut texts into words and those, between two marks, into characters.
-
-    Parameters
-    ----------
-    texts : Texts
-        The documents.
-    before, after : str
-        The ASCII characters that are put before and after each word.
-    split_punctuation : bool, default=False
-        Whether a character that is neither ``\w`` nor ``\s`` is a word of its own. If not, words end at ``\s`` alone.
-
-    Returns
-    -------
-    Units
-        One segment a word.
-    """
+    """Cut texts into words and those, between two marks, into characters."""
     classes = _classes(texts, split_punctuation)
     letters = ascii_letters(texts.lowercase)
     text, posts, segments, words = cut_word_characters(

@@ -13,18 +13,11 @@ from sklearn_hashnlp.kernels._ragged import Ragged
 
 
 class WordSet(NamedTuple):
-    """Words to be looked up by their bytes: an open-addressing table of 32-bit hashes, never more than half full.
+    """Words to be looked up by their bytes: an open-addressing table of 32-bit hashes, never more than half full."""
 
-    Parameters
-    ----------
-    slots : ndarray of int64
-        The number of the word in each slot, -1 where there is none. Its length is a power of two, or 0 for no words.
-    words : Ragged of uint8
-        The words in UTF-8.
-    """
-
+    # The number of the word in each slot, -1 where there is none. Its length is a power of two, or 0 for no words
     slots: NDArray[np.int64]
-    words: Ragged
+    words: Ragged  # the words in UTF-8
 
     @classmethod
     def of(cls, words: frozenset[str]) -> WordSet:

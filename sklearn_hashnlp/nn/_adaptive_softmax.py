@@ -12,47 +12,7 @@ from sklearn_hashnlp.nn._plain_paths import in_full
 
 
 class AdaptiveSoftmax(AllScores):
-    """Predict a class by a small softmax over the frequent classes and over clusters of the rare ones.
-
-    :class:`torch.nn.AdaptiveLogSoftmaxWithLoss` with the methods of :class:`HierarchicalSoftmax`, so that a network
-    takes either as its output layer. Classes must be numbered by falling frequency.
-
-    Parameters
-    ----------
-    in_features : int
-        Columns of the input.
-    n_classes : int
-        Number of classes, at least 2.
-    cutoffs : sequence of int, default=None
-        The first class of each cluster, ascending; None is a fifth and a half of the classes, those that exist.
-    device : torch.device or str, default=None
-        Where the parameters are made.
-    dtype : torch.dtype, default=None
-        Of the parameters.
-
-    Attributes
-    ----------
-    layer : torch.nn.AdaptiveLogSoftmaxWithLoss
-        Torch's layer.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two classes.
-
-    References
-    ----------
-    .. [1] Grave, Joulin, Cissé, Grangier & Jégou (2017). Efficient softmax approximation for GPUs. ICML,
-           arXiv:1609.04309.
-
-    Examples
-    --------
-    >>> import torch
-    >>> layer = AdaptiveSoftmax(16, 100)
-    >>> log_probs, loss = layer(torch.randn(4, 16), torch.tensor([3, 7, 99, 3]))
-    >>> log_probs.shape, loss.shape
-    (torch.Size([4]), torch.Size([]))
-    """
+    """Predict a class by a small softmax over the frequent classes and over clusters of the rare ones."""
 
     def __init__(
         self,
@@ -83,22 +43,7 @@ class AdaptiveSoftmax(AllScores):
         )
 
     def forward(self, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:  # noqa: A002 - torch's name for it
-        """Compute the log-probabilities of given classes.
-
-        Parameters
-        ----------
-        input : Tensor of shape (rows, in_features)
-            What the layer below says.
-        target : Tensor of shape (rows,), dtype int64
-            The class of each row.
-
-        Returns
-        -------
-        log_probs : Tensor of shape (rows,)
-            log P(target | input); float32, or float64 for such an input.
-        loss : Tensor of shape ()
-            Their mean with the sign turned; NaN if there are no rows.
-        """
+        """Compute the log-probabilities of given classes."""
         if len(input) == 0:
             log_probs = in_full(input).sum(dim=1)
         else:
@@ -106,18 +51,7 @@ class AdaptiveSoftmax(AllScores):
         return log_probs, -log_probs.mean()
 
     def log_prob(self, input: Tensor) -> Tensor:  # noqa: A002
-        """Compute the log-probabilities of all classes.
-
-        Parameters
-        ----------
-        input : Tensor of shape (rows, in_features)
-            What the layer below says.
-
-        Returns
-        -------
-        Tensor of shape (rows, n_classes)
-            float32, or float64 for such an input.
-        """
+        """Compute the log-probabilities of all classes."""
         return in_full(self._without_autocast(self.layer.log_prob, input))
 
     def _without_autocast(self, work: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:

@@ -9,15 +9,9 @@ from torch import Tensor, nn
 
 
 class AllScores(nn.Module):
-    """The half of an output layer that only needs :meth:`log_prob`.
+    """The half of an output layer that only needs :meth:`log_prob`."""
 
-    Attributes
-    ----------
-    n_classes : int
-        Number of classes.
-    """
-
-    n_classes: int
+    n_classes: int  # number of classes
 
     @abstractmethod
     def log_prob(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name for it

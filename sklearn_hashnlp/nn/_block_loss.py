@@ -9,11 +9,7 @@ from torch import Tensor, nn
 
 
 class BlockLoss(nn.Module, ABC):
-    """A loss that is low where unit vectors are near those of their own block and far from the others.
-
-    It is computed in float32, or float64 for such vectors, also under autocast: cosines of half precision are too
-    coarse for it.
-    """
+    """A loss that is low where unit vectors are near those of their own block and far from the others."""
 
     def forward(self, vectors: Tensor, blocks: Tensor) -> Tensor:
         """Compute the loss.
@@ -51,47 +47,12 @@ class BlockLoss(nn.Module, ABC):
 
 
 def mean_where(values: Tensor, chosen: Tensor) -> Tensor:
-    """Take the mean of some elements.
-
-    Parameters
-    ----------
-    values : Tensor of any shape
-        The elements.
-    chosen : Tensor of that shape, dtype bool
-        Which of them.
-
-    Returns
-    -------
-    Tensor of shape ()
-        Their mean; zero if there are none.
-
-    Examples
-    --------
-    >>> import torch
-    >>> mean_where(torch.tensor([1.0, 2.0, torch.nan]), torch.tensor([True, True, False]))
-    tensor(1.5000)
-    """
+    """Take the mean of some elements."""
     return values.masked_fill(~chosen, 0.0).sum() / chosen.sum().clamp(min=1)
 
 
-def other_pairs(same: Tensor) -> Tensor:
-    """Leave out of the pairs of one block those of a vector with itself.
-
-    Parameters
-    ----------
-    same : Tensor of shape (n, n), dtype bool
-        Whether two vectors have the same block.
-
-    Returns
-    -------
-    Tensor of shape (n, n), dtype bool
-        The same, and false on the diagonal.
-
-    Examples
-    --------
-    >>> import torch
-    >>> other_pairs(torch.tensor([[True, True], [True, True]]))
-    tensor([[False,  True],
-            [ True, False]])
-    """
+def other_pairs(
+    same: Tensor,  # (n, n)
+) -> Tensor:  # (n, n)
+    """Leave out of the pairs of one block those of a vector with itself."""
     return same ^ torch.eye(len(same), dtype=torch.bool, device=same.device)

@@ -9,37 +9,7 @@ _OFFSETS = "offsets must begin with 0, not decrease, and end with the number of 
 
 
 def check_bags(ids: Tensor, offsets: Tensor, weights: Tensor | None) -> None:
-    """Refuse documents that would read memory of others, or silently lose ids or weights.
-
-    Shapes and dtypes are checked everywhere. What the offsets hold is checked where that is cheap: on the host at once;
-    on a CUDA device without waiting for it, so that the error (a device-side assertion, as for an index that
-    :class:`torch.nn.Embedding` does not have) comes with a later call. Compiled and exported programs carry the
-    second kind.
-
-    Parameters
-    ----------
-    ids : Tensor
-        To be of shape (n_values,).
-    offsets : Tensor
-        To be of shape (n_documents + 1,), from 0 to ``n_values``, never decreasing.
-    weights : Tensor or None
-        To be of shape (n_values,).
-
-    Raises
-    ------
-    ValueError
-        If a shape or an offset is wrong.
-    TypeError
-        If the offsets are no integers.
-
-    Examples
-    --------
-    >>> import torch
-    >>> check_bags(torch.arange(3), torch.tensor([0, 2, 4]), None)
-    Traceback (most recent call last):
-    ...
-    ValueError: offsets must begin with 0, not decrease, and end with the number of ids; for 3 ids the last is 4.
-    """
+    """Refuse documents that would read memory of others, or silently lose ids or weights."""
     if ids.dim() != 1:
         raise ValueError(f"ids must have one axis, all documents end to end, got shape {tuple(ids.shape)}.")
     if offsets.dim() != 1 or not len(offsets):

@@ -25,49 +25,21 @@ _FEW = 2**11  # values that are not worth another thread
 
 
 class CompiledBag(torch.autograd.Function):
-    """Sums of hash embeddings whose gradients are sparse and coalesced from the start.
-
-    Torch's own way makes a gradient row for each value of each document, sorts them and adds them up; here each row of
-    a table is summed up once, so a step costs what the documents' values cost. Both tables' gradients are ordinary
-    sparse tensors, for any optimiser that takes them.
-    """
+    """Sums of hash embeddings whose gradients are sparse and coalesced from the start."""
 
     @staticmethod
     def forward(
         ctx: Any,
-        pool: Tensor,
-        importance: Tensor | None,
+        pool: Tensor,  # (n_buckets, d)
+        importance: Tensor | None,  # (n_embeddings, k)
         ids: Tensor,
         offsets: Tensor,
         counts: Tensor,
-        constants: NDArray[np.uint64],
+        constants: NDArray[np.uint64],  # (k + 1, 2)
         layout: BagLayout,
         will_return: bool,
-    ) -> Tensor:
-        """Embed documents.
-
-        Parameters
-        ----------
-        ctx : object
-            Torch's.
-        pool : Tensor of shape (n_buckets, d)
-            E.
-        importance : Tensor of shape (n_embeddings, k) or None
-            P.
-        ids, offsets, counts : Tensor
-            As :meth:`HashEmbeddingBag.forward` has them.
-        constants : ndarray of uint64 of shape (k + 1, 2)
-            Of the hash functions.
-        layout : BagLayout
-            What to do with the tables.
-        will_return : bool
-            Whether gradients are to be expected.
-
-        Returns
-        -------
-        Tensor of shape (n_documents, output_dim)
-            A vector a document.
-        """
+    ) -> Tensor:  # (n_documents, output_dim)
+        """Embed documents."""
         n_slots, n_rows = len(pool), len(pool if importance is None else importance)
         rows, slots = locate_ids(ids.contiguous().numpy(), constants, n_rows, n_slots, layout.variant)
         edges = offsets.contiguous().numpy()
@@ -89,26 +61,11 @@ class CompiledBag(torch.autograd.Function):
         return torch.from_numpy(bags.documents)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        """Give the gradients of both tables.
-
-        Parameters
-        ----------
-        ctx : object
-            Torch's.
-        gradient : Tensor of shape (n_documents, output_dim)
-            Of the vectors.
-
-        Returns
-        -------
-        tuple of Tensor or None
-            One for each argument of :meth:`forward`.
-
-        Raises
-        ------
-        RuntimeError
-            If the gradients are to be differentiated themselves.
-        """
+    def backward(
+        ctx: Any,
+        gradient: Tensor,  # (n_documents, output_dim)
+    ) -> tuple[Tensor | None, ...]:
+        """Return the gradients of both tables."""
         if torch.is_grad_enabled():  # torch's once_differentiable is silent where `gradient` is a constant
             raise RuntimeError(
                 "HashEmbeddingBag with sparse=True has first derivatives only, but create_graph=True asks for more. "
@@ -133,23 +90,7 @@ class CompiledBag(torch.autograd.Function):
 
 
 def runs_compiled(pool: Tensor, ids: Tensor, counts: Tensor) -> bool:
-    """Tell whether :class:`CompiledBag` can do a module's work.
-
-    Parameters
-    ----------
-    pool : Tensor
-        The module's pool.
-    ids : Tensor
-        Feature ids; plain torch refuses those that are no integers.
-    counts : Tensor
-        Weights of the ids; the kernels have no gradient for them.
-
-    Returns
-    -------
-    bool
-        False on devices other than the CPU, for other dtypes than float32 and float64, for ids that are no integers,
-        where a gradient of the weights is asked for, and where torch traces or transforms the program.
-    """
+    """Return whether :class:`CompiledBag` can do a module's work."""
     return (
         pool.device.type == "cpu"
         and pool.dtype in _DTYPES

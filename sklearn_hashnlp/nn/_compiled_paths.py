@@ -21,57 +21,23 @@ _FEW = 2**22  # multiplications that are not worth another thread
 
 
 class CompiledPaths(torch.autograd.Function):
-    """Log-probabilities of classes, node by node of a tree, with gradients of the visited nodes alone.
-
-    Torch's own way gathers a row of the weight for each visit of a node and makes as many gradient rows; here the
-    visits of a node are one small matrix product, there and back, so a step costs what the nodes on the paths cost.
-    Gradients that are themselves to be differentiated (``create_graph=True``) come from plain torch, and are dense.
-    """
+    """Log-probabilities of classes, node by node of a tree, with gradients of the visited nodes alone."""
 
     @staticmethod
     def forward(
         ctx: Any,
-        inputs: Tensor,
+        inputs: Tensor,  # (rows, in_features)
         weight: Tensor,
         bias: Tensor,
-        direct: Tensor | None,
-        target: Tensor,
-        features: Tensor | None,
+        direct: Tensor | None,  # (n_direct,)
+        target: Tensor,  # (rows,)
+        features: Tensor | None,  # (rows, n_features)
         walk: TreeWalk,
         climb: Climb,
         constants: tuple[int, int],
         sparse: bool,
-    ) -> Tensor:
-        """Give the log-probability of each row's class.
-
-        Parameters
-        ----------
-        ctx : object
-            Torch's.
-        inputs : Tensor of shape (rows, in_features)
-            The batch.
-        weight, bias : Tensor
-            Of the nodes.
-        direct : Tensor of shape (n_direct,) or None
-            Hashed direct connections.
-        target : Tensor of shape (rows,), dtype int64
-            Classes.
-        features : Tensor of shape (rows, n_features), dtype int64, or None
-            What the direct connections read.
-        walk : TreeWalk
-            The tree.
-        climb : Climb
-            The same for plain torch.
-        constants : (int, int)
-            Of the hash function.
-        sparse : bool
-            Whether the gradients of the three parameters are to be sparse tensors.
-
-        Returns
-        -------
-        Tensor of shape (rows,)
-            Of the weight's dtype.
-        """
+    ) -> Tensor:  # (rows,)
+        """Return the log-probability of each row's class."""
         # Torch notices when one of them is changed before the way back.
         ctx.save_for_backward(inputs, weight, bias, direct, target, features)
         inputs, weight, bias = (tensor.detach().contiguous() for tensor in (inputs, weight, bias))
@@ -89,21 +55,11 @@ class CompiledPaths(torch.autograd.Function):
         return torch.from_numpy(log_probs)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        """Give the gradients of the input and of all parameters.
-
-        Parameters
-        ----------
-        ctx : object
-            Torch's.
-        gradient : Tensor of shape (rows,)
-            Of the log-probabilities.
-
-        Returns
-        -------
-        tuple of Tensor or None
-            One for each argument of :meth:`forward`.
-        """
+    def backward(
+        ctx: Any,
+        gradient: Tensor,  # (rows,)
+    ) -> tuple[Tensor | None, ...]:
+        """Return the gradients of the input and of all parameters."""
         if torch.is_grad_enabled():
             return _differentiable_gradients(ctx, gradient)
         inputs, weight = (tensor.detach().contiguous() for tensor in ctx.saved_tensors[:2])
@@ -132,21 +88,7 @@ class CompiledPaths(torch.autograd.Function):
 
 
 def runs_compiled(inputs: Tensor, weight: Tensor) -> bool:
-    """Tell whether :class:`CompiledPaths` can do a layer's work.
-
-    Parameters
-    ----------
-    inputs : Tensor
-        The batch.
-    weight : Tensor
-        Of the layer.
-
-    Returns
-    -------
-    bool
-        False on devices other than the CPU, for other dtypes than float32 and float64, and where torch traces or
-        transforms the program.
-    """
+    """Return whether :class:`CompiledPaths` can do a layer's work."""
     return (
         weight.device.type == "cpu"
         and weight.dtype in _DTYPES

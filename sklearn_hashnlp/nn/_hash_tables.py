@@ -19,50 +19,9 @@ _UNHASHED = 2**8  # added to the number of the variant in saved states
 
 
 class HashTables(nn.Module):
-    """What :class:`HashEmbedding` and :class:`HashEmbeddingBag` share: tables, hash functions, widths.
+    """What :class:`HashEmbedding` and :class:`HashEmbeddingBag` share: tables, hash functions, widths."""
 
-    Parameters
-    ----------
-    num_embeddings : int
-        Rows of the importance table; n (or K) in Svenstrup et al. (2017). Of the table itself for ``"standard"``.
-    num_buckets : int
-        Vectors in the shared pool; B in the paper. Ignored by ``"standard"``.
-    embedding_dim : int
-        Columns of a vector; d in the paper.
-    num_hashes : int, default=2
-        Component vectors of a feature; k in the paper. Ignored by ``"standard"``.
-    variant : {"improved", "paper", "standard"}, default="improved"
-        See :class:`HashEmbedding`.
-    aggregation : {"sum", "concat", "median"}, default="sum"
-        See :class:`HashEmbedding`. Ignored by ``"standard"``.
-    append_weight : bool, default=True
-        Whether the k importance weights are appended. Ignored by ``"standard"``.
-    hash_rows : bool, default=True
-        Whether h hashes an id; False makes it its own row of the first table, as a dictionary's numbers are.
-    seed : int, default=0
-        Of the hash functions.
-    pool_std : float, default=0.1
-        Standard deviation of a fresh pool; 0 makes a pool of zeros, which costs no time and no memory.
-    importance_init : float, default=1.0
-        Every importance weight of a fresh table; 0 costs nothing either.
-    sparse : bool, default=False
-        Whether gradients of the tables are sparse tensors, as in :class:`torch.nn.Embedding`.
-    device : torch.device or str, default=None
-        Where the tables are made.
-    dtype : torch.dtype, default=None
-        Of the tables.
-
-    Attributes
-    ----------
-    pool : Parameter of shape (num_buckets, embedding_dim)
-        E in the paper; shape (num_embeddings, embedding_dim) for ``"standard"``.
-    importance : Parameter of shape (num_embeddings, num_hashes) or None
-        P in the paper; None for ``"standard"``.
-    output_dim : int
-        Columns of the result.
-    """
-
-    importance: nn.Parameter | None
+    importance: nn.Parameter | None  # (num_embeddings, num_hashes): p in the paper; None for ``"standard"``
 
     def __init__(
         self,

@@ -14,22 +14,7 @@ _FEW = 16  # rows that are not worth another thread
 
 
 def in_blocks(work: Callable[[slice], None], n_rows: int) -> None:
-    """Do some work on neighbouring rows at a time, on as many threads as torch uses.
-
-    Parameters
-    ----------
-    work : callable
-        What to do with a slice of rows; its result must not depend on where the slices end.
-    n_rows : int
-        Number of rows.
-
-    Examples
-    --------
-    >>> seen = []
-    >>> in_blocks(seen.append, 3)
-    >>> seen
-    [slice(0, 3, None)]
-    """
+    """Do some work on neighbouring rows at a time, on as many threads as torch uses."""
     n_threads = max(min(torch.get_num_threads(), n_rows // _FEW), 1)
     ends = [n_rows * thread // n_threads for thread in range(n_threads + 1)]
     blocks = [slice(begin, end) for begin, end in pairwise(ends)]

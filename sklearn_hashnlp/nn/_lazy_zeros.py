@@ -18,36 +18,7 @@ _SMALL = 2**26
 def lazy_zeros(
     shape: tuple[int, ...], *, dtype: torch.dtype | None = None, device: torch.device | str | None = None
 ) -> Tensor:
-    """Make a tensor of zeros; on a CPU the system commits its memory only where it is written.
-
-    ``torch.zeros`` writes its zeros, which for 200,000,000 parameters takes time and 800 MB.
-    ``numpy.zeros`` asks the system for pages that are zero already, but advises it to make them huge, so that on Linux
-    each row written commits 2 MB. This asks for ordinary pages where the tensor has more than 64 MB.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the tensor.
-    dtype : torch.dtype, default=None
-        None is torch's default.
-    device : torch.device or str, default=None
-        None is torch's default.
-
-    Returns
-    -------
-    Tensor
-        All zeros, with memory of its own that is given back with the tensor.
-
-    Raises
-    ------
-    MemoryError
-        If the system does not have so much memory to give.
-
-    Examples
-    --------
-    >>> lazy_zeros((2, 3)).sum()
-    tensor(0.)
-    """
+    """Make a tensor of zeros; on a CPU the system commits its memory only where it is written."""
     device = torch.get_default_device() if device is None else torch.device(device)
     dtype = torch.get_default_dtype() if dtype is None else dtype
     n_values = math.prod(shape)

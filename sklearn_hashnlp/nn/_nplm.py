@@ -319,7 +319,7 @@ class NPLM(nn.Module):
         return words
 
     def _features(self, context: Tensor) -> tuple[Tensor, ...]:
-        """Give the output layer's last argument, where it takes one."""
+        """Return the output layer's last argument, where it takes one."""
         if self.direct_connections != "hashed":
             return ()
         return (history_hashes(context if context.dim() == 2 else context[..., 0], self.padding_id),)

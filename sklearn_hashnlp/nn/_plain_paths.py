@@ -16,44 +16,20 @@ _HALF = 2**32 - 1
 
 
 class Climb(NamedTuple):
-    """A tree from the leaves up.
+    """A tree from the leaves up."""
 
-    Parameters
-    ----------
-    class_up : Tensor of int32 of shape (V, 2)
-        Parent and branch of each class.
-    node_up : Tensor of int32 of shape (n_nodes, 2)
-        Parent and branch of each inner node; -1 for the root.
-    first_rows : Tensor of int64 of shape (n_nodes + 1,)
-        Where each node's rows of the weight begin.
-    max_depth : int
-        Inner nodes on the longest path.
-    root_width : int
-        Scores of the root.
-    is_binary : bool
-        Whether all inner nodes have two children.
-    """
+    class_up: Tensor  # (V, 2): parent and branch of each class
+    node_up: Tensor  # (n_nodes, 2): parent and branch of each inner node; -1 for the root
+    first_rows: Tensor  # (n_nodes + 1,): where each node's rows of the weight begin
+    max_depth: int  # inner nodes on the longest path
+    root_width: int  # scores of the root
+    is_binary: bool  # whether all inner nodes have two children
 
-    class_up: Tensor
-    node_up: Tensor
-    first_rows: Tensor
-    max_depth: int
-    root_width: int
-    is_binary: bool
-
-    def paths(self, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Climb from classes to the root.
-
-        Parameters
-        ----------
-        target : Tensor of shape (rows,), dtype int64
-            Classes.
-
-        Returns
-        -------
-        nodes, branches : Tensor of shape (rows, max_depth), dtype int64
-            The inner nodes above each class and which branch leads on; -1 behind the root.
-        """
+    def paths(
+        self,
+        target: Tensor,  # (rows,)
+    ) -> tuple[Tensor, Tensor]:  # (rows, max_depth)
+        """Climb from classes to the root."""
         steps = []
         up = self.class_up[target].long()
         for _ in range(self.max_depth):
@@ -65,61 +41,31 @@ class Climb(NamedTuple):
 
 
 class Scorer(NamedTuple):
-    """The parameters of a layer, and how their gradients are to be.
+    """The parameters of a layer, and how their gradients are to be."""
 
-    Parameters
-    ----------
-    weight : Tensor of shape (n_scores, in_features)
-        A row a score.
-    bias : Tensor of shape (n_scores,)
-        A number a score.
-    direct : Tensor of shape (n_direct,) or None
-        Hashed direct connections.
-    constants : (int, int)
-        Of the hash function.
-    sparse : bool
-        Whether gradients of the parameters are sparse.
-    """
+    weight: Tensor  # (n_scores, in_features): a row a score
+    bias: Tensor  # (n_scores,): a number a score
+    direct: Tensor | None  # (n_direct,): hashed direct connections
+    constants: tuple[int, int]  # of the hash function
+    sparse: bool  # whether gradients of the parameters are sparse
 
-    weight: Tensor
-    bias: Tensor
-    direct: Tensor | None
-    constants: tuple[int, int]
-    sparse: bool
-
-    def some(self, inputs: Tensor, rows: Tensor, scores: Tensor) -> Tensor:
-        """Compute one score for each pair of a row of the batch and a row of the weight.
-
-        Parameters
-        ----------
-        inputs : Tensor of shape (n_rows, in_features)
-            The batch.
-        rows, scores : Tensor of shape (n,), dtype int64
-            The pairs.
-
-        Returns
-        -------
-        Tensor of shape (n,)
-            float32 or float64.
-        """
+    def some(
+        self,
+        inputs: Tensor,  # (n_rows, in_features)
+        rows: Tensor,  # (n,)
+        scores: Tensor,  # (n,)
+    ) -> Tensor:  # (n,)
+        """Compute one score for each pair of a row of the batch and a row of the weight."""
         weights = functional.embedding(scores, self.weight, sparse=self.sparse)
         return in_full((weights * inputs[rows]).sum(dim=1) + _pick(self.bias, scores, self.sparse))
 
-    def range(self, inputs: Tensor, first: int, last: int) -> Tensor:
-        """Compute the scores of neighbouring rows of the weight for all rows of the batch.
-
-        Parameters
-        ----------
-        inputs : Tensor of shape (n_rows, in_features)
-            The batch.
-        first, last : int
-            The rows of the weight, ``last`` not included.
-
-        Returns
-        -------
-        Tensor of shape (n_rows, last - first)
-            float32 or float64.
-        """
+    def range(
+        self,
+        inputs: Tensor,  # (n_rows, in_features)
+        first: int,
+        last: int,
+    ) -> Tensor:  # (n_rows, last - first)
+        """Compute the scores of neighbouring rows of the weight for all rows of the batch."""
         weight, bias = self.weight, self.bias
         if self.sparse:
             scores = torch.arange(first, last, device=weight.device)
@@ -128,21 +74,14 @@ class Scorer(NamedTuple):
             weight, bias = weight[first:last], bias[first:last]
         return in_full(functional.linear(inputs, weight, bias))
 
-    def feature_scores(self, features: Tensor, rows: Tensor, nodes: Tensor, branches: Tensor) -> Tensor:
-        """Compute what the direct connections add to one score for each of several rows of the batch.
-
-        Parameters
-        ----------
-        features : Tensor of shape (n_rows, n_features), dtype int64
-            Hashes; negative ones are absent.
-        rows, nodes, branches : Tensor of shape (n,), dtype int64
-            Row of the batch, inner node, and which of the node's scores.
-
-        Returns
-        -------
-        Tensor of shape (n,)
-            float32 or float64.
-        """
+    def feature_scores(
+        self,
+        features: Tensor,  # (n_rows, n_features)
+        rows: Tensor,  # (n,)
+        nodes: Tensor,  # (n,)
+        branches: Tensor,  # (n,)
+    ) -> Tensor:  # (n,)
+        """Compute what the direct connections add to one score for each of several rows of the batch."""
         if self.direct is None:
             raise ValueError("There are no direct connections.")
         entry, feature = (features[rows] >= 0).nonzero(as_tuple=True)
@@ -152,64 +91,23 @@ class Scorer(NamedTuple):
 
 
 def locate(mixed: Tensor, nodes: Tensor, constants: tuple[int, int], n_slots: int) -> Tensor:
-    """Give the slots that :func:`sklearn_hashnlp.kernels._tree_features.locate_features` gives.
-
-    Parameters
-    ----------
-    mixed : Tensor of int64
-        Features after :func:`mix_tensor`.
-    nodes : Tensor of int64
-        Inner nodes; broadcast with the features.
-    constants : (int, int)
-        Of the hash function.
-    n_slots : int
-        Size of the table.
-
-    Returns
-    -------
-    Tensor of int64
-        In ``[0, n_slots)``.
-    """
+    """Return the slots that :func:`sklearn_hashnlp.kernels._tree_features.locate_features` gives."""
     return hash_tensor((mixed + nodes * NODE_STEP) & _HALF, constants, n_slots)
 
 
 def in_full(scores: Tensor) -> Tensor:
-    """Give scores in float32, or in float64 if they are: what autocast left in half precision has too few digits.
-
-    Parameters
-    ----------
-    scores : Tensor
-        In any precision.
-
-    Returns
-    -------
-    Tensor
-        In float32 or float64.
-    """
+    """Return scores in float32, or in float64 if they are: what autocast left in half precision has too few digits."""
     return scores if scores.dtype == torch.float64 else scores.float()
 
 
-def path_log_probs(scorer: Scorer, climb: Climb, inputs: Tensor, target: Tensor, features: Tensor | None) -> Tensor:
-    """Give the log-probability of each row's class.
-
-    Parameters
-    ----------
-    scorer : Scorer
-        The layer's parameters.
-    climb : Climb
-        Its tree, with at least one inner node.
-    inputs : Tensor of shape (rows, in_features)
-        The batch.
-    target : Tensor of shape (rows,), dtype int64
-        Classes.
-    features : Tensor of shape (rows, n_features), dtype int64, or None
-        What the direct connections read.
-
-    Returns
-    -------
-    Tensor of shape (rows,)
-        float32 or float64.
-    """
+def path_log_probs(
+    scorer: Scorer,
+    climb: Climb,
+    inputs: Tensor,  # (rows, in_features)
+    target: Tensor,  # (rows,)
+    features: Tensor | None,  # (rows, n_features)
+) -> Tensor:  # (rows,)
+    """Return the log-probability of each row's class."""
     path_nodes, path_branches = climb.paths(target)
     steps = torch.zeros(path_nodes.shape, dtype=in_full(inputs[:0]).dtype, device=inputs.device)
     wide_root = climb.root_width > 1
@@ -245,25 +143,13 @@ def path_log_probs(scorer: Scorer, climb: Climb, inputs: Tensor, target: Tensor,
     return steps.index_put(visits, decided.to(steps.dtype)).sum(dim=1)
 
 
-def all_log_probs(scorer: Scorer, tensors: TreeTensors, inputs: Tensor, features: Tensor | None) -> Tensor:
-    """Give the log-probabilities of all classes, level by level.
-
-    Parameters
-    ----------
-    scorer : Scorer
-        The layer's parameters.
-    tensors : TreeTensors
-        Of its tree, with at least one inner node.
-    inputs : Tensor of shape (rows, in_features)
-        The batch.
-    features : Tensor of shape (rows, n_features), dtype int64, or None
-        What the direct connections read.
-
-    Returns
-    -------
-    Tensor of shape (rows, V)
-        float32 or float64.
-    """
+def all_log_probs(
+    scorer: Scorer,
+    tensors: TreeTensors,
+    inputs: Tensor,  # (rows, in_features)
+    features: Tensor | None,  # (rows, n_features)
+) -> Tensor:  # (rows, V)
+    """Return the log-probabilities of all classes, level by level."""
     scores = all_scores(scorer, tensors, inputs, features)
     nodes = torch.zeros((len(inputs), 1), dtype=scores.dtype, device=scores.device)
     leaves = []
@@ -283,18 +169,7 @@ def all_log_probs(scorer: Scorer, tensors: TreeTensors, inputs: Tensor, features
 
 
 def all_scores(scorer: Scorer, tensors: TreeTensors, inputs: Tensor, features: Tensor | None) -> Tensor:
-    """Compute all scores of all rows.
-
-    Parameters
-    ----------
-    scorer, tensors, inputs, features
-        As for :func:`all_log_probs`.
-
-    Returns
-    -------
-    Tensor of shape (rows, n_scores)
-        float32 or float64.
-    """
+    """Compute all scores of all rows."""
     scores = in_full(functional.linear(inputs, scorer.weight, scorer.bias))
     if features is None or scorer.direct is None:
         return scores

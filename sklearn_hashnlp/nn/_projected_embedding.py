@@ -13,37 +13,7 @@ _STD = 0.1  # of a fresh vector's elements, as of a table's
 
 
 class ProjectedEmbedding(nn.Module):
-    """Give a word the vector that a learned linear layer makes of its bits, taken as signs.
-
-    The rows of signs are unit vectors: x = W (2 b - 1) / sqrt(n). A step on one word's vector so moves another's by the
-    cosine of their signs, and those of words that are spelled alike go together. There is no bias, since the layer that
-    reads the vectors has one.
-
-    Parameters
-    ----------
-    n_bits : int
-        Bits of a word in all, n; T d in the paper [1]_.
-    embedding_dim : int
-        Length of a vector.
-
-    Attributes
-    ----------
-    linear : torch.nn.Linear
-        W, of shape (embedding_dim, n_bits).
-
-    References
-    ----------
-    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP,
-           section 2.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from sklearn_hashnlp.nn._projected_embedding import ProjectedEmbedding
-    >>> words = torch.tensor([[7, 0b1010], [9, 0b1011]])  # an id, and the bits
-    >>> ProjectedEmbedding(64, 16)(words).shape
-    torch.Size([2, 16])
-    """
+    """Return a word the vector that a learned linear layer makes of its bits, taken as signs."""
 
     signs_of_byte: Tensor
 
@@ -59,24 +29,11 @@ class ProjectedEmbedding(nn.Module):
         signs = (2 * bits.astype(np.float32) - 1) / np.float32(math.sqrt(n_bits))
         self.register_buffer("signs_of_byte", torch.from_numpy(signs), persistent=False)
 
-    def forward(self, words: Tensor) -> Tensor:
-        """Make vectors; on the CPU, of each word once.
-
-        Parameters
-        ----------
-        words : Tensor of shape (..., 1 + ceil(n_bits / 64)), dtype int64
-            An id of each word, and its bits: the bytes of ``numpy.packbits``, eight a number as they lie in memory.
-
-        Returns
-        -------
-        Tensor of shape (..., embedding_dim)
-            The vectors.
-
-        Raises
-        ------
-        ValueError
-            If there are more or fewer numbers a word.
-        """
+    def forward(
+        self,
+        words: Tensor,  # (..., 1 + ceil(n_bits / 64)
+    ) -> Tensor:  # (..., embedding_dim)
+        """Make vectors; on the CPU, of each word once."""
         width = 1 + -(-self.n_bits // 64)
         if words.shape[-1] != width:
             raise ValueError(
@@ -94,7 +51,7 @@ class ProjectedEmbedding(nn.Module):
 
 
 def _distinct(rows: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Give rows with different ids, and where each row is among them; all, if two words share an id."""
+    """Return rows with different ids, and where each row is among them; all, if two words share an id."""
     array = rows.numpy()
     _, firsts, places = np.unique(array[:, 0], return_index=True, return_inverse=True)
     different = array[firsts]

@@ -23,27 +23,9 @@ _add_param_group = unwrap(Optimizer.add_param_group)
 
 
 class RowwiseOptimizer(Optimizer):
-    """An optimiser that touches only the rows of a table that have a gradient.
+    """An optimiser that touches only the rows of a table that have a gradient."""
 
-    A subclass gives the step for tables with sparse gradients, twice (compiled on the CPU, by torch elsewhere), and
-    the one for everything else.
-
-    Parameters
-    ----------
-    params : iterable of Tensor or of dict
-        As for every torch optimiser.
-    defaults : dict
-        Options of a parameter group.
-    average_after : int or None
-        After how many steps the mean of the weights begins; None is never.
-
-    Attributes
-    ----------
-    row_mark : str
-        The subclass's state that is not zero for each row of a table that ever took a step.
-    """
-
-    row_mark: ClassVar[str]
+    row_mark: ClassVar[str]  # the subclass's state that is not zero for each row of a table that ever took a step
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any], average_after: int | None) -> None:
         for name in ("lr", "eps"):
@@ -188,13 +170,13 @@ class RowwiseOptimizer(Optimizer):
 
     @abstractmethod
     def _step_of_elements(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
-        """Give what a dense gradient subtracts, shaped as it is."""
+        """Return what a dense gradient subtracts, shaped as it is."""
 
     @abstractmethod
     def _step_of_rows(
         self, table: Tensor, rows: Tensor, values: Tensor, state: dict[str, Any], group: dict[str, Any]
     ) -> Tensor:
-        """Give what the rows' gradients ``values`` subtract, shaped as they are."""
+        """Return what the rows' gradients ``values`` subtract, shaped as they are."""
 
     @abstractmethod
     def _update_rows(
@@ -211,39 +193,14 @@ class RowwiseOptimizer(Optimizer):
 
 
 def coalesced(gradient: Tensor) -> Tensor:
-    """Give a gradient each of whose rows occurs once.
-
-    Torch forgets, on the way from a backward function to ``grad``, that a gradient was coalesced; a glance tells it
-    again, and saves the sort.
-
-    Parameters
-    ----------
-    gradient : Tensor, sparse along its first axis
-        Of a table.
-
-    Returns
-    -------
-    Tensor
-        The same, coalesced.
-    """
+    """Return a gradient each of whose rows occurs once."""
     if not gradient.is_coalesced() and gradient.device.type == "cpu" and are_ascending(gradient._indices()[0].numpy()):
         gradient._coalesced_(True)
     return gradient.coalesce()
 
 
 def numpy_type(table: Tensor) -> type[np.floating[Any]]:
-    """Give numpy's scalar type of a table that kernels handle.
-
-    Parameters
-    ----------
-    table : Tensor of float32 or float64
-        The table.
-
-    Returns
-    -------
-    type
-        To make the kernel's numbers with.
-    """
+    """Return numpy's scalar type of a table that kernels handle."""
     return np.float64 if table.dtype == torch.float64 else np.float32
 
 
@@ -255,25 +212,14 @@ def _zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
     return lazy_zeros(shape, dtype=like.dtype, device=like.device)
 
 
-def row_state(state: dict[str, Any], name: str, table: Tensor, *, per_row: bool) -> Tensor:
-    """Give a tensor of a table's optimiser state, made of zeros at first.
-
-    Parameters
-    ----------
-    state : dict
-        Of the parameter.
-    name : str
-        Key.
-    table : Tensor of shape (n_rows, n_columns)
-        The table.
-    per_row : bool
-        Whether it holds a number for each row rather than for each element.
-
-    Returns
-    -------
-    Tensor of shape (n_rows,) or (n_rows, n_columns)
-        The tensor, whose memory is taken only where it is written.
-    """
+def row_state(
+    state: dict[str, Any],
+    name: str,
+    table: Tensor,  # (n_rows, n_columns)
+    *,
+    per_row: bool,
+) -> Tensor:  # (n_rows,) or (n_rows, n_columns)
+    """Return a tensor of a table's optimiser state, made of zeros at first."""
     if name not in state:
         state[name] = _zeros((len(table),) if per_row else tuple(table.shape), table)
     tensor: Tensor = state[name]

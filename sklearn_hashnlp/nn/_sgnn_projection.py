@@ -206,7 +206,7 @@ class SGNNProjection(nn.Module):
         return projections
 
     def _streams(self, ids: Tensor) -> list[Tensor]:
-        """Give what the words of each column are made from: state and step, for coefficients and for the density."""
+        """Return what the words of each column are made from: state and step, for coefficients and for the density."""
         if self._kind == GOOGLE:
             return [ids.remainder(PRIME)]
         low, high = ids & _HALF, (ids >> 32) & _HALF
@@ -237,7 +237,7 @@ class SGNNProjection(nn.Module):
         return out
 
     def _coefficients(self, streams: list[Tensor], at: Tensor, first: int, last: int) -> Tensor:
-        """Give the coefficients of some columns in hyperplanes ``first`` to ``last``, multiples of GROUP."""
+        """Return the coefficients of some columns in hyperplanes ``first`` to ``last``, multiples of GROUP."""
         if self._kind == GOOGLE:
             seeds = torch.nn.functional.pad(self.seeds, (0, len(self.ties) - self._n))
             values = (streams[0][at, None] * seeds[first:last]).remainder(PRIME)
@@ -279,7 +279,7 @@ class SGNNProjection(nn.Module):
 
 
 def _words(states: Tensor, steps: Tensor, first: int, last: int) -> Tensor:
-    """Give words ``first`` to ``last`` of each column."""
+    """Return words ``first`` to ``last`` of each column."""
     return mix_tensor(states[:, None] + steps[:, None] * torch.arange(first, last, device=states.device))
 
 

@@ -213,7 +213,7 @@ class SGNNTransformer(nn.Module):
         return self._encode(batch, hidden)[-1]
 
     def _encode(self, batch: WordBatch, hidden: Tensor | None) -> list[Tensor]:
-        """Give the outputs that are pooled side by side, of shape (n_sentences, longest, width)."""
+        """Return the outputs that are pooled side by side, of shape (n_sentences, longest, width)."""
         self._check(batch)
         told = batch.words if hidden is None else batch.words.masked_fill(hidden, -1)
         # The last row, of zeros, is for padding and for words that are hidden.

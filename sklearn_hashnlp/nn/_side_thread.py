@@ -29,51 +29,14 @@ if hasattr(os, "register_at_fork"):
 
 
 def beside(work: Callable[..., Result], *arguments: Any) -> Future[Result]:
-    """Begin some work on the side, or do it at once where there is no side thread to be had any more.
-
-    Who does what is fixed beforehand, so results do not depend on how fast the threads are, nor on how many
-    processors there are.
-
-    Parameters
-    ----------
-    work : callable
-        What to do; it must not call this function, and should let go of Python's lock.
-    *arguments : object
-        For it.
-
-    Returns
-    -------
-    concurrent.futures.Future
-        Its ``result()`` waits for the end.
-
-    Examples
-    --------
-    >>> beside(max, 3, 5).result()
-    5
-    """
+    """Begin some work on the side, or do it at once where there is no side thread to be had any more."""
     if _Side.pool is None:
         _Side.pool = ThreadPoolExecutor(1, thread_name_prefix="hashnlp-side")
     return submit(_Side.pool, work, *arguments)
 
 
 def ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """Make each item on the side while the one before is in use.
-
-    Parameters
-    ----------
-    items : iterable
-        Made one after the other, all on the side; making them must not call :func:`beside`.
-
-    Yields
-    ------
-    object
-        The items, in their order.
-
-    Examples
-    --------
-    >>> list(ahead(number**2 for number in range(4)))
-    [0, 1, 4, 9]
-    """
+    """Make each item on the side while the one before is in use."""
     iterator = iter(items)
     waiting = beside(_next, iterator)
     while found := waiting.result():

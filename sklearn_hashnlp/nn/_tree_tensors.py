@@ -13,53 +13,24 @@ from sklearn_hashnlp.trees import SoftmaxTree
 
 
 class Block(NamedTuple):
-    """Inner nodes of one level that have equally many children.
+    """Inner nodes of one level that have equally many children."""
 
-    Parameters
-    ----------
-    arity : int
-        How many.
-    scores : Tensor of int64 of shape (n_nodes * n_scores,)
-        Rows of the weight, node by node: one a node if there are two children, else one a child.
-    nodes : Tensor of int64 of shape (n_nodes,)
-        Their places among the nodes of the level.
-    """
-
-    arity: int
+    arity: int  # how many
+    # (n_nodes * n_scores,): rows of the weight, node by node: one a node if there are two children, else one a child
     scores: Tensor
-    nodes: Tensor
+    nodes: Tensor  # (n_nodes,): their places among the nodes of the level
 
 
 class Level(NamedTuple):
-    """Inner nodes at one distance from the root.
+    """Inner nodes at one distance from the root."""
 
-    The children of all blocks lie end to end, node by node.
-
-    Parameters
-    ----------
-    blocks : list of Block
-        By ascending arity.
-    inner : Tensor of int64
-        Which of the children are inner nodes: the nodes of the next level.
-    leaves : Tensor of int64
-        Which are classes.
-    """
-
-    blocks: list[Block]
-    inner: Tensor
-    leaves: Tensor
+    blocks: list[Block]  # by ascending arity
+    inner: Tensor  # which of the children are inner nodes: the nodes of the next level
+    leaves: Tensor  # which are classes
 
 
 class TreeTensors:
-    """What plain torch needs of a tree in order to look at all its classes.
-
-    Parameters
-    ----------
-    tree : SoftmaxTree
-        The tree.
-    device : torch.device
-        Where.
-    """
+    """What plain torch needs of a tree in order to look at all its classes."""
 
     def __init__(self, tree: SoftmaxTree, device: torch.device) -> None:
         self.tree = tree
@@ -95,19 +66,11 @@ class TreeTensors:
         """Place of each class among the leaves of all levels, end to end, int64 of shape (V,)."""
         return self._tensor(self._walk()[1])
 
-    def greedy(self, scores: Tensor) -> Tensor:
-        """Follow the most probable child of each node, the first at a tie, from the root down.
-
-        Parameters
-        ----------
-        scores : Tensor of shape (rows, n_scores)
-            Of all nodes.
-
-        Returns
-        -------
-        Tensor of shape (rows,), dtype int64
-            Classes.
-        """
+    def greedy(
+        self,
+        scores: Tensor,  # (rows, n_scores)
+    ) -> Tensor:  # (rows,)
+        """Follow the most probable child of each node, the first at a tie, from the root down."""
         best = torch.zeros((len(scores), self.tree.n_nodes), dtype=torch.int64, device=scores.device)
         for arity in np.unique(self.tree.arities).tolist():
             nodes = self._tensor(np.flatnonzero(self.tree.arities == arity))

@@ -82,18 +82,12 @@ class VonMisesFisherLoss(BlockLoss):
         return mean_where(loss, others.any(dim=1))
 
     def _predict(self, vectors: Tensor, members: Tensor) -> Tensor:
-        """Give the predictions by the members in each row; zeros where there are none."""
+        """Return the predictions by the members in each row; zeros where there are none."""
         counts = members.sum(dim=1, keepdim=True).clamp(min=1)
         return self.concentration * (members.to(vectors.dtype) @ vectors) / counts
 
     def _log_normaliser(self, predictions: Tensor) -> Tensor:
-        """Compute log C_d of the length of each prediction.
-
-        By the power series of the Bessel function, all of whose terms are positive: it holds for any d and for length
-        zero, where functions of a library underflow. With k the length,
-
-            k**(1 - d/2) I_(d/2 - 1)(k) = 2**(1 - d/2) * sum over j >= 0 of (k**2 / 4)**j / (j! Gamma(j + d/2))
-        """
+        """Compute log C_d of the length of each prediction."""
         half = predictions.shape[1] / 2
         quarters = predictions.double().square().sum(dim=1, keepdim=True) / 4
         # Beyond term k each is less than a quarter of the one before; k is at most the concentration.

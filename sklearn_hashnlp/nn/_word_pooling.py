@@ -10,42 +10,7 @@ _POOLINGS = ("max", "mean", "attention", "weighted")
 
 
 class WordPooling(nn.Module):
-    """Make one unit vector of the vectors of a sentence's words.
-
-    With v_i the vector of word i and w_i its weight, the sentence's vector has the direction of
-
-    * ``"max"``: the largest value in each column;
-    * ``"mean"``: sum_i v_i;
-    * ``"weighted"``: sum_i w_i v_i;
-    * ``"attention"``: sum_i w_i exp(u . v_i) v_i, where u is learned. It starts as zero, and so as ``"weighted"``.
-
-    The words of a sentence whose weights are all zero count alike. A sentence without words is the zero vector.
-
-    Parameters
-    ----------
-    width : int
-        Columns of a vector.
-    pooling : {"max", "mean", "attention", "weighted"}
-        How.
-
-    Attributes
-    ----------
-    score : torch.nn.Linear or None
-        u, of attention.
-
-    Raises
-    ------
-    ValueError
-        If there is no such pooling.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from sklearn_hashnlp.nn._word_pooling import WordPooling
-    >>> vectors = torch.tensor([[[3.0, 0.0], [0.0, 2.0], [9.0, 9.0]]])
-    >>> WordPooling(2, "weighted")(vectors, torch.tensor([[True, True, False]]), torch.tensor([[1.0, 2.0, 0.0]]))
-    tensor([[0.6000, 0.8000]])
-    """
+    """Make one unit vector of the vectors of a sentence's words."""
 
     def __init__(self, width: int, pooling: str) -> None:
         super().__init__()
@@ -57,24 +22,13 @@ class WordPooling(nn.Module):
             self.score = nn.Linear(width, 1, bias=False)
             nn.init.zeros_(self.score.weight)
 
-    def forward(self, vectors: Tensor, there: Tensor, weights: Tensor) -> Tensor:
-        """Pool.
-
-        Parameters
-        ----------
-        vectors : Tensor of shape (n_sentences, longest, width)
-            The vectors of the words.
-        there : Tensor of shape (n_sentences, longest), dtype bool
-            Whether there is a word, and not padding.
-        weights : Tensor of shape (n_sentences, longest)
-            What each word counts, for attention and the weighted mean; not negative.
-
-        Returns
-        -------
-        Tensor of shape (n_sentences, width)
-            float32, or float64 for such vectors: unit rows, and zero for a sentence without words or one whose pool is
-            zero.
-        """
+    def forward(
+        self,
+        vectors: Tensor,  # (n_sentences, longest, width)
+        there: Tensor,  # (n_sentences, longest)
+        weights: Tensor,  # (n_sentences, longest)
+    ) -> Tensor:  # (n_sentences, width)
+        """Pool."""
         if not vectors.shape[1]:
             pooled = vectors.sum(dim=1)
         elif self.pooling == "max":
@@ -87,7 +41,7 @@ class WordPooling(nn.Module):
         return functional.normalize(pooled, dim=1)
 
     def _shares(self, vectors: Tensor, there: Tensor, weights: Tensor) -> Tensor:
-        """Give what part of a sentence each word is."""
+        """Return what part of a sentence each word is."""
         shares = there.to(vectors.dtype)
         if self.pooling != "mean":
             weights = weights.to(vectors.dtype) * shares
@@ -100,11 +54,5 @@ class WordPooling(nn.Module):
         return (shares / shares.sum(dim=1, keepdim=True).clamp(min=torch.finfo(shares.dtype).tiny)).to(vectors.dtype)
 
     def extra_repr(self) -> str:
-        """Describe the module in ``repr``.
-
-        Returns
-        -------
-        str
-            How it pools.
-        """
+        """Describe the module in ``repr``."""
         return repr(self.pooling)

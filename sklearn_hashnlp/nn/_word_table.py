@@ -13,34 +13,7 @@ from sklearn_hashnlp.kernels._sum_rows import sum_rows
 
 
 class WordTable(nn.Embedding):
-    """:class:`torch.nn.Embedding`, but for its sparse gradient on the CPU.
-
-    Torch's has a row for each word of each context; this one adds up those of the same word on the way, so that no
-    optimiser has to sort them.
-
-    Parameters
-    ----------
-    num_embeddings : int
-        Rows: words.
-    embedding_dim : int
-        Columns of a vector.
-    sparse : bool, default=False
-        Whether the gradient is a sparse tensor.
-    device : torch.device or str, default=None
-        Where the table is made.
-    dtype : torch.dtype, default=None
-        Of the table.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from sklearn_hashnlp.nn._word_table import WordTable
-    >>> table = WordTable(10, 2, sparse=True)
-    >>> table(torch.tensor([[3, 7], [3, 3]])).sum().backward()
-    >>> gradient = table.weight.grad.coalesce()
-    >>> gradient.indices().tolist(), gradient.values().tolist()
-    ([[3, 7]], [[3.0, 3.0], [1.0, 1.0]])
-    """
+    """:class:`torch.nn.Embedding`, but for its sparse gradient on the CPU."""
 
     def __init__(
         self,
@@ -54,18 +27,7 @@ class WordTable(nn.Embedding):
         super().__init__(num_embeddings, embedding_dim, sparse=sparse, device=device, dtype=dtype)
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name for it
-        """Look up vectors.
-
-        Parameters
-        ----------
-        input : Tensor of int64 of any shape (...)
-            Row numbers.
-
-        Returns
-        -------
-        Tensor of shape (..., embedding_dim)
-            The rows.
-        """
+        """Look up vectors."""
         if (
             self.sparse
             and not torch.compiler.is_compiling()

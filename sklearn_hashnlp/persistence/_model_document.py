@@ -55,35 +55,7 @@ _CACHE = "memory"
 def encode_model(
     model: Any, *, precision: str = "float32", training_state: bool = False
 ) -> tuple[dict[str, Any], Arrays]:
-    """Describe a model by JSON values and arrays.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted estimator of one of the known classes, or a pipeline of such.
-    precision : {"float32", "float16", "int8"}, default="float32"
-        Of tables.
-    training_state : bool, default=False
-        Whether what only training needs is held as well.
-
-    Returns
-    -------
-    description : dict
-        ``class``, ``parameters`` and, for what was learned, ``state`` and ``arrays`` (name within the estimator to
-        name in the file, for a table in less precision under its tag); these two once more within ``training``.
-    arrays : dict of str to ndarray
-        The learned arrays, contiguous.
-
-    Raises
-    ------
-    TypeError
-        For a class that is not known and for a parameter value that a folder cannot hold.
-    ValueError
-        If pipelines are nested too deeply, if a table does not fit into the precision, or if there is no training
-        state to hold.
-    sklearn.exceptions.NotFittedError
-        If there is something to learn and it was not learned yet.
-    """
+    """Describe a model by JSON values and arrays."""
     arrays: Arrays = {}
     trained: list[str] = []
     depth = 0
@@ -133,25 +105,7 @@ def encode_model(
 
 
 def decode_model(description: Any, arrays: Arrays) -> Any:
-    """Build the model that :func:`encode_model` described.
-
-    Parameters
-    ----------
-    description : dict
-        The description.
-    arrays : dict of str to ndarray
-        The learned arrays.
-
-    Returns
-    -------
-    estimator
-        The model.
-
-    Raises
-    ------
-    ModelFormatError
-        If anything in the description is not what was expected.
-    """
+    """Build the model that :func:`encode_model` described."""
 
     def decode(part: Any, where: str) -> Any:
         if not isinstance(part, dict) or not isinstance(part.get("parameters"), dict):
@@ -237,7 +191,7 @@ def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str
 
 
 def _restore(give: Callable[[dict[str, Any], Arrays], None], described: Any, arrays: Arrays, where: str) -> None:
-    """Give an estimator what it had learned."""
+    """Return an estimator what it had learned."""
     state, names = (described.get(key) if isinstance(described, dict) else None for key in ("state", "arrays"))
     if not isinstance(state, dict) or not isinstance(names, dict):
         raise ModelFormatError(f"The {where} is damaged.")
@@ -256,7 +210,7 @@ def _restore(give: Callable[[dict[str, Any], Arrays], None], described: Any, arr
 
 
 def _fetch(stored: Any, arrays: Arrays, where: str) -> NDArray[Any]:
-    """Give one array as the estimator had it, but for the rounding of a table in less precision."""
+    """Return one array as the estimator had it, but for the rounding of a table in less precision."""
     try:
         match stored:
             case str():

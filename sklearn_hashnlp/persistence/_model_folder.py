@@ -266,20 +266,7 @@ def _hash_specification() -> Any:
 
 
 def check_replaceable(folder: Path) -> None:
-    """Make sure that a model can be saved: before hours of training rather than after.
-
-    Parameters
-    ----------
-    folder : Path
-        Where a model is to be saved. If it does not exist it is made, to see that it can be, and removed again.
-
-    Raises
-    ------
-    FileExistsError
-        If the folder, or one that it would stand in, is a file, or if it holds something else than a model.
-    OSError
-        If the folder cannot be made or written, for example ``PermissionError``.
-    """
+    """Check that a model can be saved: before hours of training rather than after."""
     _check_contents(folder)
     made = [place for place in (folder, *folder.absolute().parents) if not place.exists()]
     try:

@@ -34,28 +34,7 @@ class ModelFormatError(ValueError):
 
 
 def encode_value(value: Any, where: str, encode_estimator: Callable[[Any, str], Any]) -> Any:
-    """Turn one parameter value into what JSON can hold.
-
-    Parameters
-    ----------
-    value : object
-        None, a string, number or boolean (numpy's too), a tuple, list, set, frozenset or dict of such, a numpy dtype,
-        a SoftmaxTree, or an estimator.
-    where : str
-        What the value is, for the errors: ``"parameter 'norm' of Normalizer"``.
-    encode_estimator : callable
-        Encodes an estimator, given it and ``where``.
-
-    Returns
-    -------
-    object
-        The encoded value.
-
-    Raises
-    ------
-    TypeError
-        If the value is code or anything else that a model folder does not hold.
-    """
+    """Turn one parameter value into what JSON can hold."""
 
     def encode(part: Any) -> Any:
         return encode_value(part, where, encode_estimator)
@@ -90,28 +69,7 @@ def encode_value(value: Any, where: str, encode_estimator: Callable[[Any, str], 
 
 
 def decode_value(value: Any, where: str, decode_estimator: Callable[[Any, str], Any]) -> Any:
-    """Turn what :func:`encode_value` returned into the parameter value.
-
-    Parameters
-    ----------
-    value : object
-        What stood in the JSON document.
-    where : str
-        What the value is, for the errors.
-    decode_estimator : callable
-        Builds an estimator, given its description and ``where``.
-
-    Returns
-    -------
-    object
-        A value equal to the encoded one. It has the same type but for numpy's scalars and subclasses of ``str``,
-        ``int``, ``float``, ``list``, ``set`` and ``frozenset``, which have become the plain type.
-
-    Raises
-    ------
-    ModelFormatError
-        If the value was not written by :func:`encode_value`.
-    """
+    """Turn what :func:`encode_value` returned into the parameter value."""
 
     def decode(part: Any) -> Any:
         return decode_value(part, where, decode_estimator)

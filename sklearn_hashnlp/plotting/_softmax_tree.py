@@ -139,7 +139,7 @@ class SoftmaxTreeDisplay:
 
 
 def _positions(tree: SoftmaxTree) -> tuple[np.ndarray, np.ndarray]:
-    """Give x and y of inner nodes and of classes: classes side by side, a node above the middle of its children."""
+    """Return x and y of inner nodes and of classes: classes side by side, a node above the middle of its children."""
     classes = np.zeros((tree.n_classes, 2))
     nodes = np.zeros((tree.n_nodes, 2))
     # Branches as words sort into the order in which leaves stand from left to right.

@@ -19,22 +19,7 @@ _FEW_DOCUMENTS = 128
 
 
 def check_column(X: Any, *, caller: str) -> None:
-    """Refuse what cannot be a column of documents, without reading any of them.
-
-    Parameters
-    ----------
-    X : object
-        What a user handed in.
-    caller : str
-        The name of the estimator, for the messages.
-
-    Raises
-    ------
-    ValueError
-        If ``X`` is a single string, a table or an array of several dimensions.
-    TypeError
-        If ``X`` is not iterable.
-    """
+    """Refuse what cannot be a column of documents, without reading any of them."""
     if isinstance(X, str | bytes):
         kind = "string" if isinstance(X, str) else "bytes"
         raise ValueError(
@@ -54,25 +39,7 @@ def check_column(X: Any, *, caller: str) -> None:
 
 
 def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
-    """Give the documents of a list, tuple, generator, array or data-frame column, one after the other.
-
-    Parameters
-    ----------
-    X : iterable of str
-        A list, a tuple, a generator, a one-dimensional numpy array, or a column of pandas, polars or Arrow.
-    caller : str
-        The name of the estimator, for the messages.
-
-    Returns
-    -------
-    iterable
-        The documents. What they are is not looked at yet.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`check_column`.
-    """
+    """Return the documents of a list, tuple, generator, array or data-frame column, one after the other."""
     check_column(X, caller=caller)
     # numpy, then pandas and polars, then Arrow: each names its list of plain Python objects differently.
     for to_list in ("tolist", "to_list", "to_pylist"):
@@ -83,22 +50,7 @@ def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
 
 
 def in_chunks(documents: Iterable[Any], *, n_characters: int) -> Iterator[tuple[int, list[Any]]]:
-    """Give the documents in lists that are worth a call to a kernel, each with the position of its first one.
-
-    Parameters
-    ----------
-    documents : iterable
-        The documents; read only as far as needed.
-    n_characters : int
-        How many characters are enough for a chunk.
-
-    Yields
-    ------
-    first : int
-        The position of the chunk's first document.
-    chunk : list
-        At least one document.
-    """
+    """Return the documents in lists that are worth a call to a kernel, each with the position of its first one."""
     first = size = 0
     chunk: list[Any] = []
     iterator = iter(documents)
@@ -114,31 +66,7 @@ def in_chunks(documents: Iterable[Any], *, n_characters: int) -> Iterator[tuple[
 
 
 def plain_text(document: Any, *, position: int, caller: str, wanted: str = "str") -> str:
-    """Give one document as a plain ``str``, or refuse it.
-
-    Parameters
-    ----------
-    document : object
-        The document, decoded.
-    position : int
-        Its position.
-    caller : str
-        The name of the estimator, for the message.
-    wanted : str, default="str"
-        What documents may be, for the message.
-
-    Returns
-    -------
-    str
-        The text. A subclass of ``str`` has become ``str``: kernels must not trust a length that is computed.
-
-    Raises
-    ------
-    ValueError
-        If the document is NaN, as a missing text is in a data frame.
-    TypeError
-        If the document is anything else that is no text.
-    """
+    """Return one document as a plain ``str``, or refuse it."""
     if isinstance(document, str):
         return str.__str__(document)
     is_nan = isinstance(document, float) and document != document
@@ -157,27 +85,7 @@ def plain_text(document: Any, *, position: int, caller: str, wanted: str = "str"
 
 
 def plain_texts(chunk: list[Any], *, first: int, caller: str) -> list[str]:
-    """Give documents as plain ``str``, or refuse the first that is none.
-
-    Parameters
-    ----------
-    chunk : list
-        Some of the documents.
-    first : int
-        The position of the first of them.
-    caller : str
-        The name of the estimator, for the message.
-
-    Returns
-    -------
-    list of str
-        The texts.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`plain_text`.
-    """
+    """Return documents as plain ``str``, or refuse the first that is none."""
     if set(map(type, chunk)) == {str}:
         return chunk
     return [plain_text(text, position=position, caller=caller) for position, text in enumerate(chunk, first)]
@@ -191,27 +99,7 @@ def pack(
     check_surrogates: Callable[[int, str], None],
     max_characters: int,
 ) -> Iterator[Texts]:
-    """Pack documents into UTF-8 buffers.
-
-    Parameters
-    ----------
-    documents : sequence of str
-        The documents.
-    lowercase : bool
-        Whether the kernels are to make small letters of the capitals of ASCII.
-    preprocess : callable or None
-        What is done to each document that is not of ASCII alone, lower case included.
-    check_surrogates : callable
-        Called with the index and the text of each document that holds a lone surrogate, which UTF-8 cannot encode;
-        raises an error if that matters.
-    max_characters : int
-        How many characters a piece may have, unless it is a single document.
-
-    Yields
-    ------
-    Texts
-        All documents, in one or more pieces.
-    """
+    """Pack documents into UTF-8 buffers."""
     lengths = np.fromiter(map(len, documents), dtype=np.int64, count=len(documents))
     pieces = [(0, len(documents))]
     while pieces:
@@ -259,22 +147,7 @@ def _encode(index: int, document: str, check_surrogates: Callable[[int, str], No
 
 
 def check_encodable(ngrams: Iterable[str], *, position: int, caller: str) -> None:
-    """Refuse a document of which UTF-8 cannot encode an n-gram.
-
-    Parameters
-    ----------
-    ngrams : iterable of str
-        The document's n-grams.
-    position : int
-        The document's position.
-    caller : str
-        The name of the estimator, for the message.
-
-    Raises
-    ------
-    ValueError
-        If one of them holds a lone surrogate.
-    """
+    """Refuse a document of which UTF-8 cannot encode an n-gram."""
     for ngram in ngrams:
         try:
             ngram.encode("utf-8")
@@ -283,22 +156,7 @@ def check_encodable(ngrams: Iterable[str], *, position: int, caller: str) -> Non
 
 
 def surrogate_error(caller: str, position: int, error: UnicodeEncodeError) -> ValueError:
-    """Make the message for a document that UTF-8 cannot encode.
-
-    Parameters
-    ----------
-    caller : str
-        The name of the estimator.
-    position : int
-        The document's position.
-    error : UnicodeEncodeError
-        What Python said of one of its n-grams.
-
-    Returns
-    -------
-    ValueError
-        To be raised.
-    """
+    """Make the message for a document that UTF-8 cannot encode."""
     return ValueError(
         f"{caller}: document {position} holds the lone surrogate {error.object[error.start]!r} inside the n-gram "
         f"{error.object!r}, which UTF-8 cannot encode. Repair it with "

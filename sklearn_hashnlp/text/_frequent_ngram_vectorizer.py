@@ -254,7 +254,7 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
         return find_fingerprints(self._fingerprint(texts), self.fingerprints_, self.slots_)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Give what was learned; the table of places follows from it."""
+        """Return what was learned; the table of places follows from it."""
         return {}, {"fingerprints": self.fingerprints_, "counts": self.counts_}
 
     def _set_model_state(self, _values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:

@@ -30,32 +30,7 @@ def hashed_counts(
     dtype: Any,
     n_jobs: int | None,
 ) -> Any:
-    """Read, pack, hash and count documents, chunk by chunk, on one or more threads.
-
-    Parameters
-    ----------
-    documents : iterable
-        As a user handed them in.
-    read : callable
-        Makes texts of a chunk of documents, given the position of its first.
-    preprocess : callable or None
-        What is done to each text that is not of ASCII alone, lower case included.
-    check_surrogates : callable
-        Called with each text that holds a lone surrogate and its position; raises an error if that matters.
-    hash_texts : callable
-        The kernels that make the hashes of the n-grams of packed texts.
-    n_characters : int
-        How many characters make a chunk.
-    lowercase : bool
-        Whether texts of ASCII alone become lower case.
-    n_features, alternate_sign, binary, norm, dtype, n_jobs
-        As in :class:`HashingNgramVectorizer`.
-
-    Returns
-    -------
-    sparse matrix of shape (n_documents, n_features)
-        The counts.
-    """
+    """Read, pack, hash and count documents, chunk by chunk, on one or more threads."""
     number = np.dtype(dtype).type
 
     def make_rows(first: int, chunk: list[Any], room: Room | None) -> Iterator[Rows]:

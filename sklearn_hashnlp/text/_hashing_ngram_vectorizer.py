@@ -263,7 +263,7 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
         return plain_text(text, position=position, caller=caller)
 
     def _compiled_analyzer(self) -> Callable[[Texts], Ragged] | None:
-        """Give the kernels that do what the parameters ask for, or None if none do."""
+        """Return the kernels that do what the parameters ask for, or None if none do."""
         min_n, max_n = self.ngram_range
         if (
             any(getattr(type(self), step) is not getattr(HashingVectorizer, step) for step in _STEPS)

@@ -15,29 +15,7 @@ Result = TypeVar("Result")
 
 
 def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
-    """Do some work on each item, and give the results in the order of the items.
-
-    Few items wait at a time, however many there are.
-
-    Parameters
-    ----------
-    work : callable
-        What to do with an item; it should let go of Python's lock.
-    items : iterable
-        The items, read by the caller's thread.
-    n_threads : int
-        How many at once; 1 works in the caller's thread, and so does a single item.
-
-    Yields
-    ------
-    object
-        What ``work`` gave.
-
-    Examples
-    --------
-    >>> list(in_threads(abs, [-3, 2, -1], 2))
-    [3, 2, 1]
-    """
+    """Do some work on each item, and give the results in the order of the items."""
     items = iter(items)
     begin = list(islice(items, 2))
     if n_threads == 1 or len(begin) < 2:

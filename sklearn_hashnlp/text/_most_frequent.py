@@ -29,37 +29,7 @@ def most_frequent(
     max_memory: int,
     n_threads: int,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Count fingerprints and give those that come most often.
-
-    They are read again and again. The first time only the sizes of ranges are counted; each further time is a pass,
-    which sorts and counts those of some ranges, as many as there is memory for. A count that is below the least of the
-    ``n_kept`` greatest so far is dropped at once.
-
-    Parameters
-    ----------
-    parts : callable
-        Gives all that there is to read, from its beginning, whenever it is called.
-    fingerprint : callable
-        Makes the fingerprints of one part, in one or more pieces, the same ones each time. It runs on several threads.
-    n_kept : int
-        How many fingerprints are given at the most.
-    max_memory : int
-        How many bytes may be in use. A pass counts a 64th of all at the least, however small this is.
-    n_threads : int
-        How many threads work.
-
-    Returns
-    -------
-    fingerprints : ndarray of shape (n_found,), dtype uint64
-        The most frequent ones, the greatest count first and the smaller fingerprint first where counts are equal.
-    counts : ndarray of shape (n_found,), dtype int64
-        How often each comes. Neither depends on ``max_memory`` or ``n_threads``.
-
-    Raises
-    ------
-    RuntimeError
-        If other fingerprints come the second time than the first.
-    """
+    """Count fingerprints and give those that come most often."""
     sizes = np.zeros(N_RANGES, dtype=np.int64)
     for part_sizes in in_threads(lambda part: sum(map(range_sizes, fingerprint(part))), parts(), n_threads):
         sizes += part_sizes
@@ -124,7 +94,7 @@ def _fill(
 def _count(
     room: NDArray[np.uint64], ends: Sequence[int], least: Callable[[], int], n_threads: int
 ) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-    """Give the fingerprints of each few ranges in ascending order with their counts, if above what ``least`` says."""
+    """Return the fingerprints of each few ranges in ascending order with their counts, if above what ``least`` says."""
 
     def work(first: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         last = min(first + _RANGES_AT_ONCE, len(ends) - 1)
@@ -155,7 +125,7 @@ class _Greatest:
             self._drop()
 
     def in_order(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Give those that are left, the greatest count first, then the smaller fingerprint."""
+        """Return those that are left, the greatest count first, then the smaller fingerprint."""
         self._drop()
         (values,), (counts,) = self._values, self._counts
         order = np.argsort(-counts, kind="stable")  # equal counts stand in the order of their fingerprints

@@ -11,26 +11,7 @@ _SHOWN = 40  # characters of a text in the message
 
 
 def refuse_texts(X: Any, *, caller: str, makes_rows: str) -> None:
-    """Refuse a column of texts; whatever else ``X`` is, is left to scikit-learn's checks.
-
-    Parameters
-    ----------
-    X : object
-        What a user handed in for rows.
-    caller : str
-        The name of the estimator, for the message.
-    makes_rows : str
-        What makes rows of texts, for the message.
-
-    Raises
-    ------
-    ValueError
-        If ``X`` is a list, tuple or column whose first value is a text, or a single text.
-
-    Examples
-    --------
-    >>> refuse_texts([[1.0, 2.0]], caller="SGNNProjector", makes_rows="CharNgramFeaturizer()")
-    """
+    """Refuse a column of texts; whatever else ``X`` is, is left to scikit-learn's checks."""
     shape = getattr(X, "shape", None)
     if not isinstance(X, Collection) or issparse(X) or (isinstance(shape, tuple) and len(shape) != 1):
         return

@@ -308,7 +308,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
 
 def _canonical(X: Any) -> Any:
-    """Give CSR rows with ascending columns, none twice; arrays are left as they are."""
+    """Return CSR rows with ascending columns, none twice; arrays are left as they are."""
     if not issparse(X) or X.has_canonical_format:
         return X
     X = X.copy()
@@ -317,7 +317,7 @@ def _canonical(X: Any) -> Any:
 
 
 def _block(X: Any, rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Give some rows as the kernels want them."""
+    """Return some rows as the kernels want them."""
     if not issparse(X):
         X, rows = csr_matrix(X[rows].astype(np.float64)), slice(0, rows.stop - rows.start)
     ends = X.indptr[rows.start : rows.stop + 1]

@@ -43,30 +43,7 @@ def sparse_matrix(
     dtype: type[np.floating[Any]],
     n_jobs: int | None,
 ) -> Any:
-    """Stack the rows of all chunks.
-
-    Parameters
-    ----------
-    chunks : iterable of (int, list)
-        The position of each chunk's first document, and its documents.
-    make_rows : callable
-        Makes the rows of one chunk, in one or more pieces, given the position of its first document and, unless it is
-        None, the room that they are to be written to. It runs on several threads, so it must leave the estimator as it
-        is.
-    n_documents : int or None
-        How many documents will come, if that is known: room is then made for all at once.
-    n_features : int
-        The number of columns.
-    dtype : type
-        Of the values.
-    n_jobs : int or None
-        The number of threads, as joblib counts them. A single chunk is the caller's own.
-
-    Returns
-    -------
-    sparse matrix or sparse array of shape (n_documents, n_features)
-        CSR in canonical format: columns ascending, none twice. int32 indices unless there are over 2**31 - 1 values.
-    """
+    """Stack the rows of all chunks."""
     n_threads = effective_n_jobs(n_jobs)
     stack = _Stack(n_documents, dtype)
     chunks = iter(chunks)
@@ -92,11 +69,11 @@ class _Stack:
         self.row_ends = [np.zeros(1, dtype=np.int64)]
 
     def is_full(self, n_values: int) -> bool:
-        """Tell whether so many values need arrays that are larger than these."""
+        """Return whether so many values need arrays that are larger than these."""
         return self.size + n_values > len(self.indices)
 
     def room(self, n_values: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
-        """Give the place of the next values."""
+        """Return the place of the next values."""
         end = self.size + n_values
         if self.is_full(n_values):
             # Rows so far tell how many values are still to come. The first documents may be the longest by far, though,
@@ -196,7 +173,7 @@ class _Turns:
         self._changed.wait_for(lambda: self._n_copying == 0)
 
     def copied(self) -> None:
-        """Tell that a copy is complete."""
+        """Return that a copy is complete."""
         with self._changed:
             self._n_copying -= 1
             self._changed.notify_all()

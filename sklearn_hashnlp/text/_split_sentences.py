@@ -170,7 +170,7 @@ def _ends_sentence(line: str, start: int, candidate: re.Match[str], has_case: bo
 
 
 def _is_initials(token: str) -> bool:
-    """Tell initials, "J" and "U.S", and what is written like them, "c" and "p.m", from words and numbers."""
+    """Return initials, "J" and "U.S", and what is written like them, "c" and "p.m", from words and numbers."""
     parts = token.split(".")
     if len(parts) == 1:
         return len(token) == 1 and (token.isupper() or "a" <= token <= "z")
@@ -178,7 +178,7 @@ def _is_initials(token: str) -> bool:
 
 
 def _is_small(word: str) -> bool:
-    """Tell "word" from "Word", "iPhone", and words of scripts without capitals or, as Georgian, a use of them."""
+    """Return "word" from "Word", "iPhone", and words of scripts without capitals or, as Georgian, a use of them."""
     return word[:1] != word[:1].title() and not word[1:2].isupper()
 
 

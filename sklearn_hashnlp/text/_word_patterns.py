@@ -8,21 +8,11 @@ from sklearn_hashnlp.kernels import Texts, Units, WordSet, word_units
 
 
 class WordPattern(NamedTuple):
-    r"""What a word is, as the kernels are told.
+    """What a word is, as the kernels are told."""
 
-    Parameters
-    ----------
-    min_length : int
-        The least number of characters of a word.
-    keep_punctuation : bool, default=False
-        Whether a character that is neither ``\w`` nor ``\s`` is a word.
-    split_punctuation : bool, default=True
-        If False, words end at ``\s`` alone.
-    """
-
-    min_length: int
-    keep_punctuation: bool = False
-    split_punctuation: bool = True
+    min_length: int  # the least number of characters of a word
+    keep_punctuation: bool = False  # whether a character that is neither ``\w`` nor ``\s`` is a word
+    split_punctuation: bool = True  # if False, words end at ``\s`` alone
 
     def cut(self, texts: Texts, stop_words: WordSet | None = None) -> Units:
         """Cut texts into words, less the stop words."""

@@ -99,37 +99,7 @@ def project_words(
 def number_words(
     documents: list[Any], *, first: int, featurizer: CharNgramFeaturizer, caller: str
 ) -> tuple[list[str], Ragged]:
-    """Give the different words of some texts, and the numbers of the words that make up each text.
-
-    Parameters
-    ----------
-    documents : list of str
-        The texts.
-    first : int
-        The position of the first of them among all, for the messages.
-    featurizer : CharNgramFeaturizer
-        Its ``split`` and ``lowercase`` say what words are.
-    caller : str
-        Who asks, for the messages.
-
-    Returns
-    -------
-    words : list of str
-        The words in the order in which they come first.
-    rows : Ragged of int64
-        Each text's words by their numbers.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`project_words`.
-
-    Examples
-    --------
-    >>> from sklearn_hashnlp.text import CharNgramFeaturizer
-    >>> number_words(["a b", "b b"], first=0, featurizer=CharNgramFeaturizer(), caller="the example")[0]
-    ['a', 'b']
-    """
+    """Return the different words of some texts, and the numbers of the words that make up each text."""
     words_of = _splitter(featurizer, caller)
     # A word that is not there yet gets the next number.
     numbers: defaultdict[str, int] = defaultdict()
@@ -147,7 +117,7 @@ def number_words(
 
 
 def _splitter(featurizer: CharNgramFeaturizer, caller: str) -> Callable[[str], list[str]]:
-    """Give the function that splits a text into the words that the featurizer finds in it."""
+    """Return the function that splits a text into the words that the featurizer finds in it."""
     if not isinstance(featurizer, CharNgramFeaturizer):
         raise TypeError(f"{caller}: featurizer must be a CharNgramFeaturizer, got {featurizer!r}.")
     if featurizer.analyzer != "char":

@@ -15,27 +15,7 @@ _CHUNK = 2**22  # distances held at once
 
 
 def balanced_means(vectors: Floats, weights: Floats, loads: Doubles, labels: Ints, capacity: float) -> Ints:
-    """Improve clusters by Lloyd's steps that fill no cluster above its capacity.
-
-    Parameters
-    ----------
-    vectors : ndarray of float32, shape (n, d)
-        The rows.
-    weights : ndarray of float32, shape (n,)
-        How much each row counts in a mean, more than 0.
-    loads : ndarray of float64, shape (n,)
-        How much room each row takes, more than 0.
-    labels : ndarray of int64, shape (n,)
-        The clusters to begin with, 0..k-1, each with a row.
-    capacity : float
-        The room of a cluster; k times as much must hold all rows. A row larger than that gets a cluster for itself, and
-        where no cluster has enough room for a row, one is filled above its capacity by part of that row.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        The clusters; some may have lost all their rows.
-    """
+    """Improve clusters by Lloyd's steps that fill no cluster above its capacity."""
     n_clusters = int(labels.max()) + 1
     means = np.empty((n_clusters, vectors.shape[1]), dtype=np.float32)
     for _ in range(_N_STEPS):
@@ -86,7 +66,7 @@ def _assign(vectors: Floats, weights: Floats, loads: Doubles, means: Floats, cap
 
 
 def _nearest(vectors: Floats, means: Floats) -> tuple[Ints, Floats]:
-    """Give the nearest mean of each row, and how much farther the second nearest is."""
+    """Return the nearest mean of each row, and how much farther the second nearest is."""
     place = np.zeros(len(vectors), dtype=np.int64)
     loss = np.zeros(len(vectors), dtype=np.float32)
     norms = np.einsum("ij,ij->i", means, means)

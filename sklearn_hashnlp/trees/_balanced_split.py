@@ -18,32 +18,15 @@ _N_MEAN_STEPS = 12
 
 @dataclass(frozen=True)
 class Balance:
-    """How large the left part of each cluster should be.
+    """How large the left part of each cluster should be."""
 
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n,)
-        How much each row counts, more than 0.
-    shares : ndarray of float64, shape (m,)
-        The share of a cluster's weight that its left part should have.
-    slack : float
-        How far from it a cut may be, relative to the smaller of the shares of both parts; 0 wants the nearest cut.
-    """
-
-    weights: Doubles
-    shares: Doubles
+    weights: Doubles  # how much each row counts, more than 0
+    shares: Doubles  # the share of a cluster's weight that its left part should have
+    # How far from it a cut may be, relative to the smaller of the shares of both parts; 0 wants the nearest cut
     slack: float
 
     def cut(self, scores: Floats, starts: Ints) -> tuple[Ints, Ints]:
-        """Sort each cluster by score and cut it where the sign changes, or as near to it as the balance lets.
-
-        Returns
-        -------
-        order : ndarray of int64, shape (n,)
-            The rows sorted by cluster and score.
-        left_sizes : ndarray of int64, shape (m,)
-            Number of rows of each left part, at least 1 and less than the cluster's.
-        """
+        """Sort each cluster by score and cut it where the sign changes, or as near to it as the balance lets."""
         sizes = np.diff(np.append(starts, len(scores)))
         cluster = np.repeat(np.arange(len(starts)), sizes)
         order = np.lexsort((scores, cluster))
@@ -70,31 +53,7 @@ class Balance:
 def balanced_split(
     vectors: Floats, weights: Floats, balance: Balance, starts: Ints, generator: np.random.Generator
 ) -> tuple[Ints, Ints]:
-    """Split each cluster into a left and a right part.
-
-    Clusters begin with the two sides of their first principal direction, found by power iteration, and go on with
-    two-means: rows are sorted by how much nearer they are to one mean than to the other, and cut.
-
-    Parameters
-    ----------
-    vectors : ndarray of float32, shape (n, d)
-        The rows of the first cluster, those of the second, and so on.
-    weights : ndarray of float32, shape (n,)
-        How much each row counts in a mean, more than 0.
-    balance : Balance
-        What cuts may be made.
-    starts : ndarray of int64, shape (m,)
-        Where each cluster begins; each has two rows or more.
-    generator : numpy.random.Generator
-        Gives the directions to begin with.
-
-    Returns
-    -------
-    order : ndarray of int64, shape (n,)
-        The rows in their new order, left parts first within each cluster.
-    left_sizes : ndarray of int64, shape (m,)
-        Number of rows of each left part, at least 1 and less than the cluster's.
-    """
+    """Split each cluster into a left and a right part."""
     sizes = np.diff(np.append(starts, len(vectors)))
     cluster = np.repeat(np.arange(len(starts)), sizes)
     weighted = vectors * weights[:, None]

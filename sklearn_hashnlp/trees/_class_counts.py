@@ -7,15 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def class_counts(counts: ArrayLike | int, who: str) -> NDArray[np.float64]:
-    """Give counts as float64, all one for a number of classes.
-
-    Raises
-    ------
-    TypeError
-        If the counts are no numbers.
-    ValueError
-        If there is no class, or a count is negative or not finite.
-    """
+    """Return counts as float64, all one for a number of classes."""
     if isinstance(counts, (int, np.integer)) and not isinstance(counts, bool):
         if counts < 1:
             raise ValueError(f"{who} wants one class or more, but counts={counts} came.")
@@ -37,14 +29,14 @@ def class_counts(counts: ArrayLike | int, who: str) -> NDArray[np.float64]:
 
 
 def check_arity(arity: object, who: str) -> int:
-    """Give an arity, or raise ValueError for less than two children."""
+    """Return an arity, or raise ValueError for less than two children."""
     if isinstance(arity, bool) or not isinstance(arity, (int, np.integer)) or arity < 2:
         raise ValueError(f"{who} wants an integer arity of at least 2, but arity={arity!r} came.")
     return int(arity)
 
 
 def is_integer(value: object) -> bool:
-    """Tell whether a value is a whole number, of Python's or numpy's types; True and False are not."""
+    """Return whether a value is a whole number, of Python's or numpy's types; True and False are not."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 

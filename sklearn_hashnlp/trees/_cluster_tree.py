@@ -210,7 +210,7 @@ def _grow(
 
 
 def _ranges(starts: Ints, sizes: Ints) -> Ints:
-    """Give start, start + 1, ..., start + size - 1 of each, end to end."""
+    """Return start, start + 1, ..., start + size - 1 of each, end to end."""
     begins = np.cumsum(sizes) - sizes
     return np.repeat(starts - begins, sizes) + np.arange(int(sizes.sum()))
 

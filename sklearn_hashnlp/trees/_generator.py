@@ -8,15 +8,7 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 def as_generator(random_state: RandomState, who: str) -> np.random.Generator:
-    """Give a generator: a new one for None or a seed, the same one for a generator.
-
-    Raises
-    ------
-    TypeError
-        If it is none of these.
-    ValueError
-        If the seed is negative.
-    """
+    """Return a generator: a new one for None or a seed, the same one for a generator."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):

@@ -64,10 +64,7 @@ def huffman_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
 
 
 def _join(leaf_weights: list[float], leaves: list[int], takes: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Give the children of each join, in the order of joining.
-
-    Joins come about in order of weight, so that leaves and joins wait in two queues, both sorted.
-    """
+    """Return the children of each join, in the order of joining."""
     children: list[int] = []
     join_weights: list[float] = []
     n_leaves, leaf, join = len(leaves), 0, 0

@@ -9,12 +9,12 @@ Ints = NDArray[np.int64]
 
 
 def edge_parents(offsets: Ints) -> Ints:
-    """Give the inner node that each edge hangs from."""
+    """Return the inner node that each edge hangs from."""
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
 def node_parents(children: Ints, offsets: Ints) -> Ints:
-    """Give the parent of each inner node, -1 for the root."""
+    """Return the parent of each inner node, -1 for the root."""
     parents = np.full(len(offsets) - 1, -1, dtype=np.int64)
     inner = children >= 0
     parents[children[inner]] = edge_parents(offsets)[inner]
@@ -22,11 +22,7 @@ def node_parents(children: Ints, offsets: Ints) -> Ints:
 
 
 def sum_to_root(parents: Ints, values: Ints) -> Ints:
-    """Add up a value over each inner node and all nodes above it.
-
-    Every round doubles the stretch of path that is summed, so that 20 rounds reach the root of a chain of a million
-    nodes.
-    """
+    """Add up a value over each inner node and all nodes above it."""
     n_nodes = len(parents)
     totals = np.append(values, 0)
     above = np.append(np.where(parents < 0, n_nodes, parents), n_nodes)
@@ -37,7 +33,7 @@ def sum_to_root(parents: Ints, values: Ints) -> Ints:
 
 
 def preorder_numbers(children: Ints, offsets: Ints) -> Ints:
-    """Give the number of each inner node in pre-order: a node before its children, the first child's subtree first."""
+    """Return the number of each inner node in pre-order: a node before its children, the first child first."""
     parents = node_parents(children, offsets)
     sizes = _subtree_sizes(parents)
     inner = children >= 0
@@ -50,7 +46,7 @@ def preorder_numbers(children: Ints, offsets: Ints) -> Ints:
 
 
 def renumber(children: Ints, offsets: Ints, numbers: Ints) -> tuple[Ints, Ints]:
-    """Give `children` and `offsets` of the same tree where node i has the number ``numbers[i]``."""
+    """Return `children` and `offsets` of the same tree where node i has the number ``numbers[i]``."""
     arities = np.empty(len(numbers), dtype=np.int64)
     arities[numbers] = np.diff(offsets)
     new_offsets = np.append(0, np.cumsum(arities))

@@ -65,7 +65,7 @@ def tree_from_paths(paths: Sequence[Sequence[int]]) -> SoftmaxTree:
 
 
 def _grow(starts: Ints, lengths: Ints, branches: Ints) -> tuple[Ints, Ints]:
-    """Give children and offsets, nodes numbered level by level."""
+    """Return children and offsets, nodes numbered level by level."""
     n_classes = len(lengths)
     children: list[Ints] = []
     arities: list[Ints] = []
