@@ -20,7 +20,7 @@ from results_file import add_output_option, output_path, write_result
 from surroundings import surroundings
 from timed_training import train_and_test
 
-from sklearn_hashnlp.estimators import make_text_classifier
+from sklearn_hashnlp.classifiers import make_text_classifier
 
 RESULT = "cuda.json"
 EPOCHS = 3

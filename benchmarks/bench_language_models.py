@@ -33,7 +33,7 @@ from results_file import add_output_option, output_path, read_result, write_resu
 from surroundings import surroundings
 from text_lines import read_text
 
-from sklearn_hashnlp.estimators import HsigmoidLanguageModel
+from sklearn_hashnlp.language import HsigmoidLanguageModel
 
 RESULT = "language_models.json"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")

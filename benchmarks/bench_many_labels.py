@@ -24,7 +24,7 @@ from made_up_labels import made_up_rows
 from results_file import add_output_option, output_path, read_result, write_result
 from surroundings import surroundings
 
-from sklearn_hashnlp.estimators import make_text_classifier
+from sklearn_hashnlp.classifiers import make_text_classifier
 
 RESULT = "many_labels.json"
 PROBLEMS = ("made-up", "languages79")

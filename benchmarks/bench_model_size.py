@@ -22,7 +22,7 @@ from results_file import add_output_option, output_path, write_result
 from sklearn.pipeline import Pipeline
 from surroundings import surroundings
 
-from sklearn_hashnlp.estimators import make_text_classifier
+from sklearn_hashnlp.classifiers import make_text_classifier
 from sklearn_hashnlp.persistence import load_model, save_model
 
 RESULT = "model_size.json"

@@ -26,7 +26,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from surroundings import surroundings
 
 from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector, SGNNWordProjector
-from sklearn_hashnlp.estimators import export_predictor, quantize
+from sklearn_hashnlp.classifiers import export_predictor, quantize
 
 RESULT = "on_device.json"
 LEVELS = ("documents", "words")

@@ -30,7 +30,7 @@ from process_memory import forget_peak, peak_mb, resident_mb
 from results_file import add_output_option, output_path, read_result, write_result
 from surroundings import surroundings
 
-from sklearn_hashnlp.estimators import make_text_classifier
+from sklearn_hashnlp.classifiers import make_text_classifier
 
 RESULT = "scale.json"
 SIZES = [10_000, 31_623, 100_000, 316_228, 1_000_000]

@@ -43,7 +43,7 @@ from sentence_training import train_encoder
 from surroundings import surroundings
 from text_lines import read_text
 
-from sklearn_hashnlp.estimators import SGNNSentenceEncoder
+from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 from sklearn_hashnlp.text import split_sentences
 
 RESULT = "sentence_encoder.json"

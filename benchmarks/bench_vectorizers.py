@@ -26,7 +26,7 @@ import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer
 from surroundings import surroundings
 
-from sklearn_hashnlp.kernels import _counting, _ngrams, _units
+from sklearn_hashnlp.kernels import _count_ngrams, _ngrams, _units
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
 CASES: list[tuple[str, dict[str, Any], float]] = [
@@ -42,7 +42,7 @@ KERNELS = [
     (_units, "cut_characters"),
     (_units, "cut_word_characters"),
     (_ngrams, "_hash_ngrams"),
-    (_counting, "_count"),
+    (_count_ngrams, "_count"),
 ]
 
 

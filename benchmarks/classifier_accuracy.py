@@ -19,7 +19,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.svm import LinearSVC
 from timed_training import summary, train_and_test
 
-from sklearn_hashnlp.estimators import make_text_classifier
+from sklearn_hashnlp.classifiers import make_text_classifier
 
 FEATURES = ("words", "words+characters", "characters")
 TUNED, FASTTEXT = "tuned", "fasttext"

@@ -13,7 +13,7 @@ import fasttext_peer
 from labelled_sets import DataFolder
 from timed_training import summary, train_and_test
 
-from sklearn_hashnlp.estimators import make_text_classifier
+from sklearn_hashnlp.classifiers import make_text_classifier
 
 SET = "ag_news"
 OURS = "make_text_classifier"

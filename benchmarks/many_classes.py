@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from turns import seconds_of_turns, sides_of_turn, times_as_long
 
-from sklearn_hashnlp.nn import NPLM, HierarchicalSoftmax, RowwiseAdagrad
+from sklearn_hashnlp.nn import NPLM, HierarchicalSoftmax
+from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.trees import huffman_tree
 
 LARGE, MILLION = 100_000, 1_000_000

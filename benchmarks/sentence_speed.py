@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from turns import seconds_of_turns, sides_of_turn, times_as_long
 
-from sklearn_hashnlp.estimators import SGNNSentenceEncoder
-from sklearn_hashnlp.estimators._encode_sentences import encode_sentences
 from sklearn_hashnlp.kernels import Ragged, _project_rows
+from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+from sklearn_hashnlp.sentences._fitted_encoder import encode_sentences
 
 ONCE, BY_ITSELF = "each different word once", "each word by itself"
 SIDES = (ONCE, BY_ITSELF)

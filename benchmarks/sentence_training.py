@@ -10,7 +10,7 @@ from typing import Any
 import sentence_tasks
 from sentence_tasks import Pairs
 
-from sklearn_hashnlp.estimators import SGNNSentenceEncoder
+from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 
 OTHERS = ("callbacks", "checkpoint_dir", "checkpoint_every", "monitor", "resume", "sentence_splitter", "verbose")
 

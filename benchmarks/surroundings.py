@@ -1,5 +1,5 @@
 """What a benchmark ran on: the part of every result that says where and with what."""
 
-from sklearn_hashnlp.experiments._surroundings import surroundings
+from sklearn_hashnlp.experiments._run import surroundings
 
 __all__ = ["surroundings"]

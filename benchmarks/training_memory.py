@@ -19,7 +19,7 @@ from classifier_race import OURS, SET
 from labelled_sets import DataFolder
 from process_memory import forget_peak, peak_mb, resident_mb
 
-from sklearn_hashnlp.estimators import make_text_classifier
+from sklearn_hashnlp.classifiers import make_text_classifier
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,8 +14,8 @@ from text_lines import read_text
 from torch import Tensor
 from turns import seconds_of_turns, sides_of_turn, times_as_long
 
-from sklearn_hashnlp.estimators import HsigmoidLanguageModel
-from sklearn_hashnlp.estimators._language_corpus import read_language_corpus
+from sklearn_hashnlp.language import HsigmoidLanguageModel
+from sklearn_hashnlp.language._reader import read_language_corpus
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 
 MODEL: dict[str, Any] = {

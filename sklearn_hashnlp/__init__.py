@@ -11,21 +11,21 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "AugmentedTextClassifier": "estimators",
+    "AugmentedTextClassifier": "classifiers",
     "CharNgramFeaturizer": "text",
     "FrequentNgramVectorizer": "text",
-    "HashEmbeddingClassifier": "estimators",
+    "HashEmbeddingClassifier": "classifiers",
     "HashingNgramVectorizer": "text",
-    "HsigmoidLanguageModel": "estimators",
-    "QuantizedSGNNClassifier": "estimators",
-    "SGNNClassifier": "estimators",
+    "HsigmoidLanguageModel": "language",
+    "QuantizedSGNNClassifier": "classifiers",
+    "SGNNClassifier": "classifiers",
     "SGNNProjector": "text",
-    "SGNNSentenceEncoder": "estimators",
+    "SGNNSentenceEncoder": "sentences",
     "SGNNWordProjector": "text",
-    "export_predictor": "estimators",
+    "export_predictor": "classifiers",
     "load_model": "persistence",
-    "make_text_classifier": "estimators",
-    "quantize": "estimators",
+    "make_text_classifier": "classifiers",
+    "quantize": "classifiers",
     "save_model": "persistence",
 }
 

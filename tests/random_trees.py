@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.nn._universal_hash import hash_array, hash_constants
+from sklearn_hashnlp.nn._hashing import hash_array, hash_constants
 from sklearn_hashnlp.trees import SoftmaxTree, tree_from_nested
 
 

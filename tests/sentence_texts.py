@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sklearn_hashnlp.estimators import SGNNSentenceEncoder
-from sklearn_hashnlp.estimators._paragraphs import Paragraphs, read_paragraphs
+from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs
 from sklearn_hashnlp.text import CharNgramFeaturizer, split_sentences
 
 TOPICS = [

@@ -132,7 +132,7 @@ def test_a_held_out_share_has_every_label_and_leaves_single_ones_in_training():
 
 def test_fasttext_gets_the_words_of_the_text_classifier(tmp_path):
     peer = importlib.import_module("fasttext_peer")
-    vectorizer = importlib.import_module("sklearn_hashnlp.estimators").make_text_classifier(features="words")[0]
+    vectorizer = importlib.import_module("sklearn_hashnlp.classifiers").make_text_classifier(features="words")[0]
     assert peer.TOKENS.pattern == vectorizer.token_pattern
     lines = peer.tokenised(["It's  fine,\nreally!", ""])
     assert lines == ["it ' s fine , really !\n", "\n"]

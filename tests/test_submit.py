@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from sklearn_hashnlp._submit import submit
+from sklearn_hashnlp._threads import submit
 
 SERVE = """
 import sys

@@ -23,8 +23,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
+from sklearn_hashnlp.classifiers import make_text_classifier
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
-from sklearn_hashnlp.estimators import make_text_classifier
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
 texts, labels = load_stdlib_docstrings(return_X_y=True)

@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from sklearn_hashnlp import __version__
-from sklearn_hashnlp.cli import _demo, _evaluate, _experiments, _export, _language_model, _predict, _train
+from sklearn_hashnlp.cli import _demo, _export, _predict, _test, _train
+from sklearn_hashnlp.cli.experiments import _app as _experiments
+from sklearn_hashnlp.cli.lm import _app as _lm
 
 _HELP = """\
 Learn from text, without a dictionary and without a GPU.
@@ -43,9 +45,9 @@ app = typer.Typer(
 app.command("demo", help=_demo.HELP)(_demo.demo)
 app.command("train", help=_train.HELP)(_train.train)
 app.command("predict", help=_predict.HELP)(_predict.predict)
-app.command("test", help=_evaluate.HELP)(_evaluate.evaluate)
+app.command("test", help=_test.HELP)(_test.evaluate)
 app.command("export", help=_export.HELP)(_export.export)
-app.add_typer(_language_model.app, name="lm", help=_language_model.HELP)
+app.add_typer(_lm.app, name="lm", help=_lm.HELP)
 app.add_typer(_experiments.app, name="experiments", help=_experiments.HELP)
 
 

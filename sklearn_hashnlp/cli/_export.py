@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._line_batches import check_lines, line_batches
+from sklearn_hashnlp.cli._lines import check_lines, line_batches
 from sklearn_hashnlp.cli._options import Json, ModelFolder, Quiet
 from sklearn_hashnlp.cli._screen import Screen
 
@@ -49,8 +49,8 @@ def export(
     """Export a model; the parameters are the command's options."""
     screen = Screen(as_json=as_json, quiet=quiet)
     check_lines(compare)  # told before torch is loaded
-    from sklearn_hashnlp.cli._work import load_classifier
-    from sklearn_hashnlp.estimators import export_predictor, quantize
+    from sklearn_hashnlp.classifiers import export_predictor, quantize
+    from sklearn_hashnlp.cli._pipelines import load_classifier
 
     pipeline = load_classifier(model)
     try:

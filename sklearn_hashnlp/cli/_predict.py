@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._line_batches import check_lines, line_batches
+from sklearn_hashnlp.cli._lines import check_lines, line_batches
 from sklearn_hashnlp.cli._options import Json, ModelFolder, Quiet
 from sklearn_hashnlp.cli._screen import Screen
 
@@ -69,7 +69,7 @@ def predict(
     """Label texts; the parameters are the command's options."""
     screen = Screen(as_json=as_json, quiet=quiet)
     check_lines(file)  # told before torch is loaded
-    from sklearn_hashnlp.cli._work import load_classifier
+    from sklearn_hashnlp.cli._pipelines import load_classifier
 
     classifier = load_classifier(model)
     if file is not None and str(file) != "-":

@@ -89,7 +89,7 @@ def train(
     screen = Screen(as_json=as_json, quiet=quiet)
     if valid is not None and holdout:
         raise typer.BadParameter("give --valid or --holdout, not both.")
-    from sklearn_hashnlp.cli._work import (
+    from sklearn_hashnlp.cli._pipelines import (
         check_device,
         check_labels,
         make_pipeline,

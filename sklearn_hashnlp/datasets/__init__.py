@@ -9,9 +9,9 @@ from sklearn_hashnlp.datasets._fetch_yahoo_answers import fetch_yahoo_answers
 from sklearn_hashnlp.datasets._fetch_yelp_review_full import fetch_yelp_review_full
 from sklearn_hashnlp.datasets._fetch_yelp_review_polarity import fetch_yelp_review_polarity
 from sklearn_hashnlp.datasets._labelled import load_labelled
+from sklearn_hashnlp.datasets._paragraphs import stream_paragraphs
 from sklearn_hashnlp.datasets._stdlib_docstrings import load_stdlib_docstrings
-from sklearn_hashnlp.datasets._stream_paragraphs import stream_paragraphs
-from sklearn_hashnlp.datasets._stream_wikipedia import stream_wikipedia
+from sklearn_hashnlp.datasets._wikipedia import stream_wikipedia
 
 __all__ = [
     "fetch_ag_news",

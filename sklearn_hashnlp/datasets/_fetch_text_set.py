@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from sklearn_hashnlp.datasets._data_home import data_home as kept_in
-from sklearn_hashnlp.datasets._remote import RemoteFile, obtain
+from sklearn_hashnlp.datasets._remote import RemoteFile, obtain, unpack_text_set
+from sklearn_hashnlp.datasets._remote import data_home as kept_in
 from sklearn_hashnlp.datasets._row_formats import is_class_number
 from sklearn_hashnlp.datasets._text_set import PARTS, find_text_set, has_both_parts, read_part
-from sklearn_hashnlp.datasets._unpack import unpack_text_set
 from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS, ZhangSet
 
 SUBSETS = (*PARTS, "all")

@@ -1,19 +1,86 @@
-"""Downloading a file whole and unchanged, or not at all."""
+"""Downloads: the data home, files checked by their hash, archives unpacked."""
 
 from __future__ import annotations
 
+import errno
+import gzip
 import hashlib
+import os
 import re
+import shutil
+import tarfile
+import tempfile
+import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.client import HTTPException
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 from uuid import uuid4
 
-from sklearn_hashnlp.datasets._data_home import written_in
+DATA_VARIABLE = "HASHNLP_DATA"
+USUAL_FOLDER = "~/sklearn_hashnlp_data"
+
+
+def data_home(folder: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder where data sets are kept, which need not exist."""
+    return Path(folder or os.environ.get(DATA_VARIABLE) or USUAL_FOLDER).expanduser()
+
+
+@contextmanager
+def written_in(folder: Path, name: str) -> Iterator[None]:
+    """Say what can be done, where a folder turns out to be full, or not to be written; other errors pass."""
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        if not full and error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
+            raise
+        what = "the disk is full" if full else "the folder must not be written"
+        raise OSError(
+            error.errno,
+            f"{name} cannot be saved in {folder}: {what} ({error.strerror}). Name another folder with data_home, or "
+            f"with the variable {DATA_VARIABLE}.",
+        ) from error
+
+
+WANTED = ("train.csv", "test.csv", "classes.txt", "readme.txt")
+_NEEDED = ("train.csv", "test.csv")
+
+
+def unpack_text_set(archive: Path, folder: Path) -> None:
+    """Take the files of a set out of its archive."""
+    with (
+        written_in(folder.parent, folder.name),
+        tempfile.TemporaryDirectory(prefix=f"{folder.name}.", suffix=".part", dir=folder.parent) as place,
+    ):
+        made = Path(place) / folder.name  # the temporary folder itself is its owner's alone
+        made.mkdir()
+        try:
+            with tarfile.open(archive) as tar:
+                for member in tar:
+                    _take(tar, member, made, archive)
+        except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ValueError(f"{archive} is damaged, or no tar archive ({error}). Delete it.") from error
+        missing = [name for name in _NEEDED if not (made / name).is_file()]
+        if missing:
+            raise ValueError(f"{archive} has no {' and no '.join(missing)} in it. It is another archive: delete it.")
+        made.rename(folder)
+
+
+def _take(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, archive: Path) -> None:
+    path = PurePosixPath(member.name)
+    if path.is_absolute() or ".." in path.parts:
+        raise ValueError(f"{archive} is refused: its member {member.name!r} leads out of the folder. Delete it.")
+    if path.name in WANTED and member.isreg():
+        source = tar.extractfile(member)
+        assert source is not None  # for the type checker: an ordinary file has content
+        with source, (folder / path.name).open("wb") as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+
 
 _SECONDS_OF_SILENCE = 60.0
 _CHUNK = 1 << 20

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.datasets._data_home import DATA_VARIABLE, USUAL_FOLDER, data_home
 from sklearn_hashnlp.datasets._labelled import load_labelled
 from sklearn_hashnlp.datasets._lines import read_lines
+from sklearn_hashnlp.datasets._remote import DATA_VARIABLE, USUAL_FOLDER, data_home
 from sklearn_hashnlp.datasets._row_formats import has_header, numbered_rows
 from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS
 

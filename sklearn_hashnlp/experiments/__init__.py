@@ -1,8 +1,8 @@
 """Published experiments as recipes: named functions with settings, whose results are JSON lines."""
 
 from sklearn_hashnlp.experiments._recipe import Recipe, Run
-from sklearn_hashnlp.experiments._recipes import RECIPES, get_recipe
-from sklearn_hashnlp.experiments._run_recipe import run_recipe
+from sklearn_hashnlp.experiments._registry import RECIPES, get_recipe
+from sklearn_hashnlp.experiments._run import run_recipe
 from sklearn_hashnlp.experiments._table import Table
 
 __all__ = ["RECIPES", "Recipe", "Run", "Table", "get_recipe", "run_recipe"]

@@ -12,6 +12,7 @@ from sklearn_hashnlp.experiments._table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+
 Settings = Any  # an instance of a frozen dataclass; each recipe has its own
 Result = dict[str, Any]
 Tell = Callable[[str], None]

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sklearn_hashnlp.experiments._recipe import Recipe, Result
-from sklearn_hashnlp.experiments._recipes import RECIPES
+from sklearn_hashnlp.experiments._registry import RECIPES
 from sklearn_hashnlp.experiments._results_file import identity_of
 from sklearn_hashnlp.experiments._table import Table
 

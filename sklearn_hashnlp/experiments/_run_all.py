@@ -17,9 +17,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-from sklearn_hashnlp.experiments._planned_run import PlannedRun
 from sklearn_hashnlp.experiments._recipe import Result
 from sklearn_hashnlp.experiments._results_file import ResultsFile, first_steps
+from sklearn_hashnlp.experiments._run import PlannedRun
 from sklearn_hashnlp.experiments._worker import carry_out, work
 
 

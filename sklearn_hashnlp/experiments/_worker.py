@@ -14,9 +14,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from sklearn_hashnlp.experiments._planned_run import PlannedRun
 from sklearn_hashnlp.experiments._recipe import Result
-from sklearn_hashnlp.experiments._run_recipe import run_recipe
+from sklearn_hashnlp.experiments._run import PlannedRun, run_recipe
 
 # Read when numpy, numba, torch and joblib are loaded, which a recipe does after its process has started.
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT")

@@ -1,18 +1,22 @@
 """Arrays in, arrays out: the compiled loops, with no policy of their own."""
 
-from sklearn_hashnlp.kernels._counting import L1, L2, NO_NORM, Room, count_hashes
-from sklearn_hashnlp.kernels._find_fingerprints import find_fingerprints, fingerprint_slots
-from sklearn_hashnlp.kernels._fingerprint_ngrams import fingerprint_ngrams
-from sklearn_hashnlp.kernels._fingerprint_ranges import N_RANGES, count_runs, range_sizes, scatter_ranges
+from sklearn_hashnlp.kernels._count_ngrams import L1, L2, NO_NORM, Room, count_hashes
+from sklearn_hashnlp.kernels._fingerprints import (
+    N_RANGES,
+    count_runs,
+    find_fingerprints,
+    fingerprint_ngrams,
+    fingerprint_slots,
+    range_sizes,
+    scatter_ranges,
+)
+from sklearn_hashnlp.kernels._hashes import murmur3
 from sklearn_hashnlp.kernels._hyperplanes import PROJECTION_SPECIFICATION, Hyperplanes
-from sklearn_hashnlp.kernels._mean_rows import mean_rows
-from sklearn_hashnlp.kernels._murmur3 import murmur3
-from sklearn_hashnlp.kernels._ngrams import hash_ngrams
+from sklearn_hashnlp.kernels._ngrams import hash_ngrams, hash_skipgrams
 from sklearn_hashnlp.kernels._project_rows import ProjectionForm, project_rows
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels._skipgrams import hash_skipgrams
-from sklearn_hashnlp.kernels._units import Texts, Units, character_units, word_character_units, word_units
-from sklearn_hashnlp.kernels._word_set import WordSet
+from sklearn_hashnlp.kernels._rows import mean_rows
+from sklearn_hashnlp.kernels._units import Texts, Units, WordSet, character_units, word_character_units, word_units
 
 __all__ = [
     "L1",

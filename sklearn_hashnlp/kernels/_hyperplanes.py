@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
-from sklearn_hashnlp.kernels._splitmix64 import splitmix64
+from sklearn_hashnlp.kernels._hashes import splitmix64
 
 #: Raised by one whenever any coefficient or tie bit changes, so that a stored model can tell.
 PROJECTION_SPECIFICATION = 1

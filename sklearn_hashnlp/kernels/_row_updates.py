@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
-from sklearn_hashnlp.kernels._prefetch import prefetch_row
+from sklearn_hashnlp.kernels._intrinsics import prefetch_row
 
 _INDEX = np.uint64  # for a signed index the compiler has to ask whether it counts from the end
 _LANES = 8  # sums side by side; narrower rows do without

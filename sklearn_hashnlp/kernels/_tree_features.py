@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
 from sklearn_hashnlp.kernels._hash_ids import mix_id, slot_of
-from sklearn_hashnlp.kernels._row_order import group_rows
-from sklearn_hashnlp.kernels._tree_paths import Visits
+from sklearn_hashnlp.kernels._rows import group_rows
+from sklearn_hashnlp.kernels._tree_forward import Visits
 
 NODE_STEP = 0x9E3779B1  # an odd number near 2**32 over the golden ratio: neighbouring nodes get keys far apart
 _STEP = np.uint64(NODE_STEP)

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled, inlined, vectorized
-from sklearn_hashnlp.kernels._dot_products import dot, dot_4
-from sklearn_hashnlp.kernels._exponential import exp_of_negative, log1p_of_unit
 from sklearn_hashnlp.kernels._hash_ids import mix_id, slot_of
-from sklearn_hashnlp.kernels._prefetch import prefetch_row
+from sklearn_hashnlp.kernels._intrinsics import dot, dot_4, exp_of_negative, log1p_of_unit, prefetch_row
 from sklearn_hashnlp.kernels._tree_features import NODE_STEP
 
 _STEP = np.uint64(NODE_STEP)

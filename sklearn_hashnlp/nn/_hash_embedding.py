@@ -1,13 +1,15 @@
-"""Feature ids to vectors, without a dictionary."""
+"""Hash embeddings: a vector per id, and a vector per bag of ids."""
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sklearn_hashnlp.nn._aggregations import AGGREGATIONS
-from sklearn_hashnlp.nn._hash_tables import HashTables
+from sklearn_hashnlp.kernels._bags import BagLayout
+from sklearn_hashnlp.nn._compiled_bag import CompiledBag, check_bags, runs_compiled
+from sklearn_hashnlp.nn._hash_tables import AGGREGATIONS, VARIANTS, HashTables, segment_sum
 
 
 class HashEmbedding(HashTables):
@@ -112,3 +114,219 @@ class HashEmbedding(HashTables):
         weights = self.weights_of(rows)  # (..., k)
         vectors = AGGREGATIONS[self.aggregation](parts * weights.unsqueeze(-1))
         return torch.cat([vectors, weights], dim=-1) if self.append_weight else vectors
+
+
+_NORMS = (None, "l1", "l2")
+
+
+class HashEmbeddingBag(HashTables):
+    """Sum the hash embeddings of each document's features, weighted by their counts.
+
+    With x_j the weight (a count, say) of feature w_j in a document and e_w the vector of :class:`HashEmbedding`, the
+    document is sum_j x_j e_(w_j). Its length then grows with the document, which ``normalize`` undoes: the sum is
+    divided by the document's l1 or l2 norm, where a feature's share in the norm is what it weighs in the sum, its
+    count times its importance,
+
+        l1: sum_j mean_i |x_j p_(j,i)|          l2: sqrt(sum_j mean_i (x_j p_(j,i))^2)
+
+    and with all importance at 1, or none, the plain norm of the document's counts. (So a feature of no importance
+    changes nothing at all, and importance that starts at the inverse document frequency gives the l2-normalised TF-IDF
+    weights of information retrieval.) A document that is empty or all zero stays zero.
+
+    Parameters
+    ----------
+    num_embeddings : int
+        Rows of the importance table; n (or K) in the paper. Of the table itself for ``"standard"``.
+    num_buckets : int
+        Vectors in the shared pool; B in the paper. Ignored by ``"standard"``.
+    embedding_dim : int
+        Columns of a vector; d in the paper.
+    num_hashes : int, default=2
+        Component vectors of a feature; k in the paper. Ignored by ``"standard"``.
+    variant : {"improved", "paper", "standard"}, default="improved"
+        See :class:`HashEmbedding`.
+    aggregation : {"sum", "concat", "median"}, default="sum"
+        See :class:`HashEmbedding`. Ignored by ``"standard"``.
+    append_weight : bool, default=True
+        Whether the k importance weights are appended to the vector. Ignored by ``"standard"``.
+    hash_rows : bool, default=True
+        Whether h hashes an id; False makes it its own row of the first table, as a dictionary's numbers are.
+    normalize : {None, "l1", "l2"}, default=None
+        By which norm of its weighted features a document is divided.
+    seed : int, default=0
+        Of the hash functions.
+    pool_std : float, default=0.1
+        Standard deviation of a fresh pool; 0 makes a pool of zeros, which costs no time and no memory.
+    importance_init : float, default=1.0
+        Every importance weight of a fresh table; 0 costs nothing either.
+    sparse : bool, default=False
+        Whether gradients of the tables are sparse tensors, as in :class:`torch.nn.EmbeddingBag`. On the CPU, and but
+        for ``"median"``, compiled kernels then do the work of the module: with :class:`RowwiseAdagrad` or
+        :class:`RowwiseAdam` a step costs what its values cost, whatever the size of the tables. ``sparse=False`` is
+        plain torch with dense gradients.
+    device : torch.device or str, default=None
+        Where the tables are made.
+    dtype : torch.dtype, default=None
+        Of the tables.
+
+    Attributes
+    ----------
+    pool : Parameter of shape (num_buckets, embedding_dim)
+        E in the paper; shape (num_embeddings, embedding_dim) for ``"standard"``.
+    importance : Parameter of shape (num_embeddings, num_hashes) or None
+        P in the paper; None for ``"standard"``.
+    output_dim : int
+        Columns of the result: d (k d for ``"concat"``), plus k when weights are appended.
+
+    See Also
+    --------
+    HashEmbedding : The vectors themselves.
+
+    References
+    ----------
+    .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations. NIPS,
+           arXiv:1709.03933, section 2 and, for the sum over a document, section 5.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_hashnlp.nn import HashEmbeddingBag
+    >>> bag = HashEmbeddingBag(10_000, 500, 16)
+    >>> ids, offsets = torch.tensor([3, 1_999_999_999, 3, 7]), torch.tensor([0, 2, 2, 4])
+    >>> documents = bag(ids, offsets, torch.tensor([1.0, 2.0, 1.0, 1.0]))
+    >>> documents.shape, documents[1].any().item()
+    (torch.Size([3, 18]), False)
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        num_buckets: int,
+        embedding_dim: int,
+        *,
+        num_hashes: int = 2,
+        variant: str = "improved",
+        aggregation: str = "sum",
+        append_weight: bool = True,
+        hash_rows: bool = True,
+        normalize: str | None = None,
+        seed: int = 0,
+        pool_std: float = 0.1,
+        importance_init: float = 1.0,
+        sparse: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        if normalize not in _NORMS:
+            raise ValueError(f"normalize must be one of {_NORMS}, got {normalize!r}.")
+        super().__init__(
+            num_embeddings,
+            num_buckets,
+            embedding_dim,
+            num_hashes=num_hashes,
+            variant=variant,
+            aggregation=aggregation,
+            append_weight=append_weight,
+            hash_rows=hash_rows,
+            seed=seed,
+            pool_std=pool_std,
+            importance_init=importance_init,
+            sparse=sparse,
+            device=device,
+            dtype=dtype,
+        )
+        self.normalize = normalize
+
+    def forward(self, ids: Tensor, offsets: Tensor, per_sample_weights: Tensor | None = None) -> Tensor:
+        """Embed documents.
+
+        Parameters
+        ----------
+        ids : Tensor of shape (n_values,), any integer dtype
+            Feature ids of all documents, end to end; only the low 32 bits count.
+        offsets : Tensor of shape (n_documents + 1,), dtype int64 or int32
+            Where each document begins, and after the last where it ends: ``include_last_offset=True`` of
+            :class:`torch.nn.EmbeddingBag`, scipy's ``indptr``.
+        per_sample_weights : Tensor of shape (n_values,), default=None
+            Weight of each feature, of the tables' dtype; None is all ones.
+
+        Returns
+        -------
+        Tensor of shape (n_documents, output_dim)
+            A vector a document.
+
+        Raises
+        ------
+        ValueError
+            If ids, offsets or weights have a wrong shape, or the offsets do not rise from 0 to ``n_values``. On a CUDA
+            device and in compiled programs wrong values of offsets fail an assertion instead, which comes later. If
+            without ``hash_rows`` an id is no row of the first table.
+        TypeError
+            If ids or offsets are no integers.
+        """
+        check_bags(ids, offsets, per_sample_weights)
+        offsets = offsets.to(torch.int64)
+        if per_sample_weights is None:
+            per_sample_weights = torch.ones_like(ids, dtype=self.pool.dtype)
+        if (
+            self.sparse
+            and (self.aggregation != "median" or self.importance is None)
+            and runs_compiled(self.pool, ids, per_sample_weights)
+        ):
+            self.check_rows(ids)
+            return self._embed_compiled(ids, offsets, per_sample_weights)
+        rows, slots = self.locate(ids)  # (values,), (values, k)
+        importance = self.weights_of(rows)  # (values, k)
+        counts = per_sample_weights.unsqueeze(-1)  # (values, 1)
+        weights = importance * counts  # (values, k)
+        if self.aggregation == "median" and self.importance is not None:
+            parts = functional.embedding(slots, self.pool, sparse=self.sparse) * importance.unsqueeze(-1)
+            documents = segment_sum(AGGREGATIONS["median"](parts) * counts, offsets)
+        elif self.aggregation == "concat" and self.importance is not None:
+            columns = zip(slots.unbind(dim=1), weights.unbind(dim=1), strict=True)
+            documents = torch.cat([self._gather(slot, offsets, weight) for slot, weight in columns], dim=1)
+        else:
+            documents = self._gather(slots.flatten(), offsets * slots.shape[1], weights.flatten())
+        if self.importance is not None and self.append_weight:
+            documents = torch.cat([documents, segment_sum(weights, offsets)], dim=1)
+        if self.normalize is None:
+            return documents
+        return documents / self._norms(weights, offsets).unsqueeze(-1)
+
+    @property
+    def layout(self) -> BagLayout:
+        """What the compiled kernels do with the tables."""
+        return BagLayout(
+            variant=VARIANTS.index(self.variant),
+            side_by_side=self.aggregation == "concat",
+            append_weight=self.append_weight,
+            norm=_NORMS.index(self.normalize),
+        )
+
+    def _embed_compiled(self, ids: Tensor, offsets: Tensor, counts: Tensor) -> Tensor:
+        constants = np.array(self._constants, dtype=np.uint64)
+        arguments = (self.pool, self.importance, ids.to(torch.int64), offsets, counts, constants, self.layout)
+        documents: Tensor = CompiledBag.apply(*arguments, torch.is_grad_enabled())  # type: ignore[no-untyped-call]  # torch's, without types
+        return documents
+
+    def _gather(self, slots: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
+        # One fused pass: the (values, d) components are never written out.
+        return functional.embedding_bag(
+            slots.contiguous(),
+            self.pool,
+            offsets,
+            mode="sum",
+            sparse=self.sparse,
+            per_sample_weights=weights.contiguous(),
+            include_last_offset=True,
+        )
+
+    def _norms(self, weights: Tensor, offsets: Tensor) -> Tensor:
+        size = weights.abs() if self.normalize == "l1" else weights.square()
+        total = segment_sum(size.mean(dim=1), offsets)
+        total = torch.where(total > 0, total, torch.ones_like(total))  # before the root: its slope at 0 is infinite
+        return total if self.normalize == "l1" else total.sqrt()
+
+    def extra_repr(self) -> str:
+        """Describe the module in one line."""
+        return f"{super().extra_repr()}, normalize={self.normalize!r}"

@@ -2,15 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp.nn._aggregations import AGGREGATIONS
+from sklearn_hashnlp.nn._hashing import HASH_SPECIFICATION, hash_constants, mix_tensor, slot_tensor
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
-from sklearn_hashnlp.nn._universal_hash import HASH_SPECIFICATION, hash_constants, mix_tensor, slot_tensor
+
+
+def sum_parts(
+    parts: Tensor,  # (..., k, d)
+) -> Tensor:  # (..., d)
+    """Add the components."""
+    return parts.sum(dim=-2)
+
+
+def concat_parts(
+    parts: Tensor,  # (..., k, d)
+) -> Tensor:  # (..., k * d)
+    """Put the components side by side."""
+    return parts.flatten(start_dim=-2)
+
+
+def median_parts(
+    parts: Tensor,  # (..., k, d)
+) -> Tensor:  # (..., d)
+    """Take the median of the components, column by column."""
+    ordered = parts.sort(dim=-2).values
+    k = parts.shape[-2]
+    middle = ordered[..., (k - 1) // 2, :]
+    return middle if k % 2 else (middle + ordered[..., k // 2, :]) / 2
+
+
+AGGREGATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "sum": sum_parts,
+    "concat": concat_parts,
+    "median": median_parts,
+}
+
+
+def segment_sum(
+    values: Tensor,  # (n_values, ...)
+    offsets: Tensor,  # (n_segments + 1,)
+) -> Tensor:  # (n_segments, ...)
+    """Add up rows of values, segment by segment, in their order."""
+    return torch.segment_reduce(values, "sum", offsets=offsets, axis=0, unsafe=True, initial=0)
+
 
 VARIANTS = ("improved", "paper", "standard")  # their order is part of saved states: append only
 _LARGEST = 2**31 - 1

@@ -11,13 +11,20 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sklearn_hashnlp.kernels._tree_paths import TreeWalk
+from sklearn_hashnlp._threads import in_blocks
+from sklearn_hashnlp.kernels._tree_forward import TreeWalk
 from sklearn_hashnlp.kernels._tree_search import TreeScorer, descend, search_best
-from sklearn_hashnlp.nn._compiled_paths import CompiledPaths, runs_compiled
-from sklearn_hashnlp.nn._in_blocks import in_blocks
-from sklearn_hashnlp.nn._plain_paths import Climb, Scorer, all_log_probs, all_scores, in_full, path_log_probs
-from sklearn_hashnlp.nn._tree_tensors import TreeTensors
-from sklearn_hashnlp.nn._universal_hash import INTEGERS, hash_constants
+from sklearn_hashnlp.nn._compiled_tree import CompiledPaths, runs_compiled
+from sklearn_hashnlp.nn._hashing import INTEGERS, hash_constants
+from sklearn_hashnlp.nn._tree_torch import (
+    Climb,
+    Scorer,
+    TreeTensors,
+    all_log_probs,
+    all_scores,
+    in_full,
+    path_log_probs,
+)
 from sklearn_hashnlp.trees import SoftmaxTree
 
 _BLOCK = 2**24  # scores of all classes that are held at once where only a part of them is wanted
@@ -38,7 +45,7 @@ class HierarchicalSoftmax(nn.Module):
         sum_f direct[(slot(f, i) + j) mod n_direct],
 
     with slot the hash of the key ``fmix32(f) + i * 0x9E3779B1`` (modulo 2**32) as
-    :func:`sklearn_hashnlp.nn._universal_hash.hash_array` computes it. Different features may share numbers.
+    :func:`sklearn_hashnlp.nn._hashing.hash_array` computes it. Different features may share numbers.
 
     On the CPU, in float32 and float64, compiled kernels do the work of :meth:`forward`, of the search and of the draws:
     the same inputs give the same bytes, whatever the number of threads. Elsewhere, and in compiled programs, plain

@@ -9,12 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sklearn_hashnlp.nn._adaptive_softmax import AdaptiveSoftmax
-from sklearn_hashnlp.nn._full_softmax import FullSoftmax
+from sklearn_hashnlp.nn._hashing import history_hashes
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
-from sklearn_hashnlp.nn._history_hashes import history_hashes
-from sklearn_hashnlp.nn._seeded_dropout import SeededDropout
-from sklearn_hashnlp.nn._word_table import WordTable
+from sklearn_hashnlp.nn._layers import SeededDropout
+from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax, FullSoftmax
+from sklearn_hashnlp.nn._word_embeddings import WordTable
 from sklearn_hashnlp.trees import SoftmaxTree
 
 _OUTPUTS = ("hsigmoid", "softmax", "adaptive")

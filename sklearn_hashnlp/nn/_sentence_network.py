@@ -1,16 +1,107 @@
-"""Sentences by their words' spelling and by their words' use, side by side."""
+"""What the network of a sentence encoder is made of."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer
-from sklearn_hashnlp.nn._word_batch import WordBatch
-from sklearn_hashnlp.nn._word_pooling import WordPooling
+from sklearn_hashnlp.nn._word_batch import WordBatch, WordPooling
+
+
+class MaskedWordHead(nn.Module):
+    """Guess hidden words from what an encoder made of their places, among the different words of the batch.
+
+    A linear layer makes of the encoder's vector of a hidden place a guess at the word's own vector. The probability of
+    a word is the softmax, over the batch's different words, of the cosine between guess and vector divided by the
+    temperature. As there is no list of words, the batch is all there is to choose from.
+
+    Parameters
+    ----------
+    width : int
+        Columns of the encoder's vectors and of the words' vectors.
+    temperature : float, default=0.05
+        Positive.
+
+    Attributes
+    ----------
+    linear : torch.nn.Linear
+        From an encoder's vector to a guess.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not as described.
+
+    References
+    ----------
+    .. [1] Devlin, Chang, Lee & Toutanova (2019). BERT: pre-training of deep bidirectional transformers for language
+           understanding. NAACL, arXiv:1810.04805, section 3.1, "masked LM".
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_hashnlp.nn import MaskedWordHead, SGNNTransformer, WordBatch
+    >>> network = SGNNTransformer(n_features=40, width=16, n_layers=2, n_heads=2, feedforward_size=32)
+    >>> head = MaskedWordHead(16)
+    >>> words = torch.tensor([[0, 1, 2], [2, 0, -1]])
+    >>> hidden = torch.tensor([[False, True, False], [True, False, False]])
+    >>> batch = WordBatch(torch.randn(3, 40), words, (words >= 0).float())
+    >>> encoded = network.encode_words(batch, hidden=hidden)
+    >>> head(encoded, network.word_vectors(batch.projections), words, hidden).shape
+    torch.Size([])
+    """
+
+    def __init__(self, width: int, temperature: float = 0.05) -> None:
+        super().__init__()
+        if width < 1:
+            raise ValueError(f"MaskedWordHead: width must be 1 or more, got {width}.")
+        if not temperature > 0:
+            raise ValueError(f"MaskedWordHead: temperature must be positive, got {temperature}.")
+        self.temperature = temperature
+        self.linear = nn.Linear(width, width)
+
+    def forward(self, encoded: Tensor, vectors: Tensor, words: Tensor, hidden: Tensor) -> Tensor:
+        """Compute how badly hidden words are guessed.
+
+        Parameters
+        ----------
+        encoded : Tensor of shape (n_sentences, longest, width)
+            What :meth:`SGNNTransformer.encode_words` made of the sentences without their hidden words.
+        vectors : Tensor of shape (n_different, width)
+            What :meth:`SGNNTransformer.word_vectors` made of the batch's different words.
+        words : Tensor of shape (n_sentences, longest), dtype int64
+            Each word's row in ``vectors``; -1 is padding.
+        hidden : Tensor of shape (n_sentences, longest), dtype bool
+            Which places were hidden; padding among them does not count.
+
+        Returns
+        -------
+        Tensor of shape ()
+            The mean negative log-probability of the hidden words; zero if there are none.
+        """
+        hidden = hidden & (words >= 0)
+        hidden_words = words[hidden]
+        guesses = functional.normalize(self.linear(encoded[hidden]).float(), dim=1)
+        candidates = functional.normalize(vectors.float(), dim=1)
+        scores = functional.linear(guesses, candidates).float() / self.temperature
+        total = functional.cross_entropy(scores, hidden_words, reduction="sum")
+        return total / max(len(hidden_words), 1)
+
+    def extra_repr(self) -> str:
+        """Describe the head in ``repr``.
+
+        Returns
+        -------
+        str
+            Its temperature.
+        """
+        return f"temperature={self.temperature}"
+
 
 _NOTHING = 1e-5  # length, beside that of one, up to which a vector may be rounding
 
@@ -173,3 +264,55 @@ class SentenceNetwork(nn.Module):
             What its parts do not say.
         """
         return f"context_share={self.context_share}, n_common={len(self.common)}, dim={self.dim}"
+
+
+class SentenceModule(nn.Module):
+    """A network, and what only its training needs."""
+
+    def __init__(self, network: SentenceNetwork, *, masked_words: bool) -> None:
+        super().__init__()
+        self.network = network
+        self.masked_head: MaskedWordHead | None = None
+        if masked_words and network.transformer is not None:
+            self.masked_head = MaskedWordHead(network.transformer.width)
+
+    def forward(self, batch: WordBatch) -> Tensor:
+        """Make the vectors of sentences."""
+        vectors: Tensor = self.network(batch)
+        return vectors
+
+
+def make_sentence_module(architecture: dict[str, Any]) -> SentenceModule:
+    """Make the network with fresh weights."""
+    network = SentenceNetwork(
+        SGNNTransformer(**architecture["transformer"]), architecture["spelling_width"], architecture["context_share"]
+    )
+    if network.transformer is not None and network.transformer.tables is not None:
+        # They are learned from counts of words, before sentences are learned from.
+        network.transformer.tables.requires_grad_(False)
+    return SentenceModule(network, masked_words=architecture["masked_words"])
+
+
+def sentence_architecture(estimator: Any) -> dict[str, Any]:
+    """Say what a network is made of."""
+    share, masked = float(estimator.context_share), estimator.masked_weight
+    return {
+        "transformer": {
+            "n_features": int(estimator.n_projections) * int(estimator.n_bits),
+            "width": int(estimator.width),
+            "n_layers": int(estimator.n_layers),
+            "n_heads": int(estimator.n_heads),
+            "feedforward_size": int(estimator.feedforward_size),
+            "pooling": estimator.pooling,
+            "pooling_width": None if estimator.pooling_width is None else int(estimator.pooling_width),
+            "depths": int(estimator.depths),
+            "positions": bool(estimator.positions),
+            "n_tables": int(estimator.n_tables),
+            "table_bits": int(estimator.table_bits),
+            "dropout": float(estimator.dropout),
+            "start": estimator.start,
+        },
+        "spelling_width": int(estimator.spelling_width),
+        "context_share": share,
+        "masked_words": bool(share > 0 and (any(masked) if isinstance(masked, tuple | list) else masked)),
+    }

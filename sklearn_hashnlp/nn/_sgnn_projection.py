@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sklearn_hashnlp.kernels._hyperplanes import GOOGLE, GROUP, KINDS, NORMAL, PRIME, QUANTILES, Hyperplanes
-from sklearn_hashnlp.nn._check_bags import check_bags
-from sklearn_hashnlp.nn._universal_hash import INTEGERS, mix_tensor
+from sklearn_hashnlp.nn._compiled_bag import check_bags
+from sklearn_hashnlp.nn._hashing import INTEGERS, mix_tensor
 
 _OUTPUTS = ("binary", "sign", "packed", "float")
 _HALF = 2**32 - 1

@@ -8,10 +8,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp.nn._lsh_embedding import LSHEmbedding
-from sklearn_hashnlp.nn._sinusoids import sinusoids
-from sklearn_hashnlp.nn._word_batch import WordBatch
-from sklearn_hashnlp.nn._word_pooling import WordPooling
+from sklearn_hashnlp.nn._word_batch import WordBatch, WordPooling
+from sklearn_hashnlp.nn._word_embeddings import LSHEmbedding
+
+_LONGEST_WAVE = 10000.0
+
+
+def sinusoids(length: int, width: int, *, device: torch.device | str | None = None) -> Tensor:
+    """Return each position a vector of sines and cosines."""
+    even = torch.arange(0, width, 2, dtype=torch.float32, device=device)
+    frequencies = torch.exp(even * (-math.log(_LONGEST_WAVE) / width))
+    angles = torch.arange(length, dtype=torch.float32, device=device)[:, None] * frequencies
+    return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)[:, :width]
+
 
 _STARTS = ("random", "identity")
 

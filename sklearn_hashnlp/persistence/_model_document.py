@@ -34,16 +34,16 @@ ALLOWED_CLASSES: dict[str, str] = {
     "CharNgramFeaturizer": "sklearn_hashnlp.text",
     "FeatureUnion": "sklearn.pipeline",
     "FrequentNgramVectorizer": "sklearn_hashnlp.text",
-    "HashEmbeddingClassifier": "sklearn_hashnlp.estimators",
+    "HashEmbeddingClassifier": "sklearn_hashnlp.classifiers",
     "HashingNgramVectorizer": "sklearn_hashnlp.text",
     "HashingVectorizer": "sklearn.feature_extraction.text",
-    "HsigmoidLanguageModel": "sklearn_hashnlp.estimators",
+    "HsigmoidLanguageModel": "sklearn_hashnlp.language",
     "Normalizer": "sklearn.preprocessing",
     "Pipeline": "sklearn.pipeline",
     "SGNNProjector": "sklearn_hashnlp.text",
     "SGNNWordProjector": "sklearn_hashnlp.text",
-    "SGNNClassifier": "sklearn_hashnlp.estimators",
-    "SGNNSentenceEncoder": "sklearn_hashnlp.estimators",
+    "SGNNClassifier": "sklearn_hashnlp.classifiers",
+    "SGNNSentenceEncoder": "sklearn_hashnlp.sentences",
 }
 
 # Calls of encode within one another and Python's frames grow together; what is saved must load with a deeper stack.

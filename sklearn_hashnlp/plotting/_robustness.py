@@ -46,7 +46,7 @@ class RobustnessDisplay:
     See Also
     --------
     sklearn_hashnlp.text.distort_texts : Makes the errors.
-    sklearn_hashnlp.estimators.AugmentedTextClassifier : Trains a classifier on them as well.
+    sklearn_hashnlp.classifiers.AugmentedTextClassifier : Trains a classifier on them as well.
 
     Examples
     --------

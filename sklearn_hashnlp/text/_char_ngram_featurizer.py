@@ -9,23 +9,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from sklearn_hashnlp._sklearn import Interval, Options, StrOptions, fit_context
-from sklearn_hashnlp.kernels import (
-    Ragged,
-    Texts,
-    hash_ngrams,
-    hash_skipgrams,
-    word_character_units,
-    word_units,
-)
-from sklearn_hashnlp.text._documents import (
-    CHARACTER_CHUNK,
-    as_documents,
-    check_column,
-    check_encodable,
-    plain_texts,
-)
+from sklearn_hashnlp.kernels import Ragged, Texts, hash_ngrams, hash_skipgrams, word_character_units, word_units
+from sklearn_hashnlp.text._documents import CHARACTER_CHUNK, as_documents, check_column, check_encodable, plain_texts
 from sklearn_hashnlp.text._hashed_counts import hashed_counts
-from sklearn_hashnlp.text._ngram_range import check_ngram_range
+from sklearn_hashnlp.text._token_patterns import check_ngram_range
 
 
 class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types

@@ -12,8 +12,8 @@ import numpy as np
 
 from sklearn_hashnlp._sklearn import Interval, validate_parameter_constraints
 from sklearn_hashnlp.kernels import Ragged
-from sklearn_hashnlp.kernels._distort_characters import DELETION, INSERTION, SWAP, distort_characters
-from sklearn_hashnlp.kernels._splitmix64 import splitmix64
+from sklearn_hashnlp.kernels._hashes import splitmix64
+from sklearn_hashnlp.kernels._typos import DELETION, INSERTION, SWAP, distort_characters
 from sklearn_hashnlp.text._documents import CHARACTER_CHUNK, as_documents, in_chunks, plain_texts
 
 _KINDS = {"deletion": DELETION, "swap": SWAP, "insertion": INSERTION}
@@ -31,7 +31,7 @@ def distort_texts(
     """Make random typing errors: delete characters, swap neighbours, insert characters.
 
     To see how a model bears misspelt texts, and to train one that bears them better: see
-    :class:`~sklearn_hashnlp.estimators.AugmentedTextClassifier`.
+    :class:`~sklearn_hashnlp.classifiers.AugmentedTextClassifier`.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def distort_texts(
 
     See Also
     --------
-    sklearn_hashnlp.estimators.AugmentedTextClassifier : Trains any text classifier on such texts as well.
+    sklearn_hashnlp.classifiers.AugmentedTextClassifier : Trains any text classifier on such texts as well.
 
     Notes
     -----

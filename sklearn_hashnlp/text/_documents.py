@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from sklearn_hashnlp.kernels import Ragged, Texts
+
+_SHOWN = 40  # characters of a text in the message
+
+
+def refuse_texts(X: Any, *, caller: str, makes_rows: str) -> None:
+    """Refuse a column of texts; whatever else ``X`` is, is left to scikit-learn's checks."""
+    shape = getattr(X, "shape", None)
+    if not isinstance(X, Collection) or issparse(X) or (isinstance(shape, tuple) and len(shape) != 1):
+        return
+    first = next(iter(X), None)
+    if isinstance(first, str):
+        shown = repr(first) if len(first) <= _SHOWN else f"{first[:_SHOWN]!r}..."
+        raise ValueError(
+            f"{caller} takes rows of numbers, got texts, the first of them {shown}. Put what makes rows of them before "
+            f"it, as in {makes_rows}."
+        )
+
 
 # How many characters of documents make a chunk: so many that threads seldom wait for each other, so few that what is
 # made of them fits the processor's cache. Characters give several times as many n-grams as words.

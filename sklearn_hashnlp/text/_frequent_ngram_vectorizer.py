@@ -17,8 +17,7 @@ from sklearn_hashnlp.kernels import Ragged, Texts, find_fingerprints, fingerprin
 from sklearn_hashnlp.text._documents import WORD_CHUNK, as_documents, in_chunks, pack, plain_texts
 from sklearn_hashnlp.text._hashed_counts import hashed_counts
 from sklearn_hashnlp.text._most_frequent import most_frequent
-from sklearn_hashnlp.text._ngram_range import check_ngram_range
-from sklearn_hashnlp.text._word_patterns import WORD_PATTERNS
+from sklearn_hashnlp.text._token_patterns import WORD_PATTERNS, check_ngram_range
 
 _SMALLEST_CHUNK = 2**14
 _BYTES_A_THREAD = 2**24  # for the texts that it has at hand, cut, and their fingerprints

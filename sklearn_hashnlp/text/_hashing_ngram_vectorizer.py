@@ -12,14 +12,7 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp._sklearn import Interval, in_configured_sparse_interface, validate_parameter_constraints
-from sklearn_hashnlp.kernels import (
-    Ragged,
-    Texts,
-    WordSet,
-    character_units,
-    hash_ngrams,
-    word_character_units,
-)
+from sklearn_hashnlp.kernels import Ragged, Texts, WordSet, character_units, hash_ngrams, word_character_units
 from sklearn_hashnlp.text._documents import (
     CHARACTER_CHUNK,
     WORD_CHUNK,
@@ -30,7 +23,7 @@ from sklearn_hashnlp.text._documents import (
     surrogate_error,
 )
 from sklearn_hashnlp.text._hashed_counts import NORMS, hashed_counts
-from sklearn_hashnlp.text._word_patterns import WORD_PATTERNS
+from sklearn_hashnlp.text._token_patterns import WORD_PATTERNS
 
 # Methods that a subclass may replace to change what scikit-learn does, and then the kernels do not know of it.
 _STEPS = (

@@ -9,8 +9,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp._threads import in_threads
 from sklearn_hashnlp.kernels import N_RANGES, count_runs, range_sizes, scatter_ranges
-from sklearn_hashnlp.text._in_threads import in_threads
 
 Part = TypeVar("Part")
 

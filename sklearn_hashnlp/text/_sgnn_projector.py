@@ -15,14 +15,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, validate_data
 
 from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
-from sklearn_hashnlp._submit import submit
-from sklearn_hashnlp.kernels import (
-    PROJECTION_SPECIFICATION,
-    Hyperplanes,
-    ProjectionForm,
-    project_rows,
-)
-from sklearn_hashnlp.text._refuse_texts import refuse_texts
+from sklearn_hashnlp._threads import submit
+from sklearn_hashnlp.kernels import PROJECTION_SPECIFICATION, Hyperplanes, ProjectionForm, project_rows
+from sklearn_hashnlp.text._documents import refuse_texts
 
 # Rows of a matrix are projected in blocks of at most so many rows and values: what a block needs beside its results is
 # 16 bytes a value, and equal rows are found within a block.

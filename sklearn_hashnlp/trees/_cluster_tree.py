@@ -8,11 +8,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_hashnlp.trees._balanced_means import balanced_means
-from sklearn_hashnlp.trees._balanced_split import Balance, balanced_split
-from sklearn_hashnlp.trees._class_counts import check_arity, class_counts, is_integer, positive_counts
-from sklearn_hashnlp.trees._generator import RandomState, as_generator
-from sklearn_hashnlp.trees._numbering import preorder_numbers, renumber
+from sklearn_hashnlp.trees._arrays import preorder_numbers, renumber
+from sklearn_hashnlp.trees._balanced_kmeans import Balance, balanced_means, balanced_split
+from sklearn_hashnlp.trees._counts import (
+    RandomState,
+    as_generator,
+    check_arity,
+    class_counts,
+    is_integer,
+    positive_counts,
+)
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 Floats = NDArray[np.float32]

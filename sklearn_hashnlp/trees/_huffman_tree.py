@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_hashnlp.trees._class_counts import check_arity, class_counts
-from sklearn_hashnlp.trees._numbering import renumber
+from sklearn_hashnlp.trees._arrays import renumber
+from sklearn_hashnlp.trees._counts import check_arity, class_counts
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 

@@ -10,10 +10,35 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_hashnlp.trees._check_tree import check_tree, integer_array
-from sklearn_hashnlp.trees._class_counts import class_counts
-from sklearn_hashnlp.trees._draw_tree import draw_tree
-from sklearn_hashnlp.trees._numbering import edge_parents, node_parents, sum_to_root
+from sklearn_hashnlp.trees._arrays import check_tree, edge_parents, integer_array, node_parents, sum_to_root
+from sklearn_hashnlp.trees._counts import class_counts
+
+
+def draw_tree(tree: SoftmaxTree, names: Sequence[str] | None, max_lines: int | None) -> str:
+    """Write a line for each inner node and class, children below their parent."""
+
+    def name(child: int) -> str:
+        if child >= 0:
+            return f"node {child}"
+        return f"class {~child}" if names is None else str(names[~child])
+
+    lines: list[str] = []
+    n_lines = tree.n_nodes + tree.n_classes
+    limit = n_lines if max_lines is None else max_lines
+    # What is still to be written, the next on top: the bars before it, its own corner, and the child.
+    waiting = [("", "", 0 if tree.n_nodes else ~0)]
+    while waiting and len(lines) < limit:
+        bars, corner, child = waiting.pop()
+        lines.append(f"{bars}{corner}{name(child)}")
+        if child >= 0:
+            bars += {"": "", "├── ": "│   ", "└── ": "    "}[corner]
+            below = tree.children[tree.offsets[child] : tree.offsets[child + 1]].tolist()
+            waiting.append((bars, "└── ", below[-1]))
+            waiting.extend((bars, "├── ", other) for other in below[-2::-1])
+    if len(lines) < n_lines:
+        lines.append(f"... and {n_lines - len(lines):,} more lines")
+    return "\n".join(lines)
+
 
 Ints = NDArray[np.int64]
 

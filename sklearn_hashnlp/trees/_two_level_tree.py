@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sklearn_hashnlp.trees._class_counts import class_counts, is_integer, positive_counts
+from sklearn_hashnlp.trees._counts import class_counts, is_integer, positive_counts
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 

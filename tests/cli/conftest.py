@@ -12,8 +12,8 @@ from sklearn.pipeline import Pipeline
 from typer.testing import CliRunner
 
 from sklearn_hashnlp import HsigmoidLanguageModel
-from sklearn_hashnlp.cli import _work, app
-from sklearn_hashnlp.estimators import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.cli import _pipelines, app
 from sklearn_hashnlp.experiments import RECIPES, Recipe
 from sklearn_hashnlp.persistence import save_model
 
@@ -46,7 +46,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
             classifier__random_state=seed, classifier__device=device, classifier__max_epochs=epochs or 3
         )
 
-    monkeypatch.setattr(_work, "make_pipeline", make_pipeline)
+    monkeypatch.setattr(_pipelines, "make_pipeline", make_pipeline)
     return small_pipeline
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import classification_report
 
-from sklearn_hashnlp.cli._evaluate import measure, show_report
 from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli._test import measure, show_report
 
 
 def test_figures_equal_those_of_scikit_learn() -> None:

@@ -10,7 +10,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector
-from sklearn_hashnlp.estimators import quantize
+from sklearn_hashnlp.classifiers import quantize
 from sklearn_hashnlp.persistence import load_model, save_model
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sklearn_hashnlp.cli._line_batches import batches_of_stream, check_lines
+from sklearn_hashnlp.cli._lines import batches_of_stream, check_lines
 
 
 class CountedJoins(bytes):

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib import pyplot
 from matplotlib.image import imread
 
-from sklearn_hashnlp.cli._picture import draw_picture
+from sklearn_hashnlp.cli._demo import draw_picture
 
 
 def test_a_picture(tmp_path: Path) -> None:

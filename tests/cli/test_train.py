@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.cli import _work
-from sklearn_hashnlp.estimators import make_text_classifier
+from sklearn_hashnlp.classifiers import make_text_classifier
+from sklearn_hashnlp.cli import _pipelines
 from sklearn_hashnlp.persistence import load_model
 from sklearn_hashnlp.text import distort_texts
 
@@ -177,7 +177,7 @@ def test_ctrl_c_keeps_the_old_model(
         def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(_work, "make_pipeline", lambda **_: small(classifier__callbacks=[Interrupt()]))
+    monkeypatch.setattr(_pipelines, "make_pipeline", lambda **_: small(classifier__callbacks=[Interrupt()]))
     result = hashnlp("train", data, "--model", tmp_path / "m")
     assert result.code == 130
     assert "interrupted" in result.err

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sklearn_hashnlp.datasets._data_home import data_home, written_in
+from sklearn_hashnlp.datasets._remote import data_home, written_in
 
 
 def test_the_folder_is_the_users_choice_the_variables_or_in_the_home(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from sklearn_hashnlp.datasets import _plain_wikitext, stream_wikipedia
+from sklearn_hashnlp.datasets import _wikipedia, stream_wikipedia
 
 HEAD = """\
 <mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="de">
@@ -128,14 +128,14 @@ def test_an_article_that_cannot_be_parsed_is_left_out_with_a_warning(
 ) -> None:
     path = tmp_path / "dump.xml"
     path.write_bytes(DUMP)
-    whole = _plain_wikitext.plain_paragraphs
+    whole = _wikipedia.plain_paragraphs
 
     def refuse_dogs(wikitext: str, hidden: frozenset[str]) -> list[str]:
         if "ist er" in wikitext:
             raise ValueError("too hard")
         return whole(wikitext, hidden)
 
-    monkeypatch.setattr(_plain_wikitext, "plain_paragraphs", refuse_dogs)
+    monkeypatch.setattr(_wikipedia, "plain_paragraphs", refuse_dogs)
     with pytest.warns(UserWarning, match=r"dump\.xml: the article 'Hund' is left out: too hard\."):
         assert list(stream_wikipedia(path)) == ["Katzen & Hunde.", "Zwei <3.", "Ende."]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sklearn_hashnlp.datasets._unpack import unpack_text_set
+from sklearn_hashnlp.datasets._remote import unpack_text_set
 from tests.file_server import write_archive
 
 BOTH = {"ag_news_csv/train.csv": "1,a\n", "ag_news_csv/test.csv": "2,b\n"}

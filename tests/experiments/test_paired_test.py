@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sklearn_hashnlp.experiments._paired_test import compare_paired, holm_correction, mean_interval, sign_flip_p_value
+from sklearn_hashnlp.experiments._statistics import compare_paired, holm_correction, mean_interval, sign_flip_p_value
 
 whole = st.lists(st.integers(-5, 5), min_size=1, max_size=8)
 

@@ -9,13 +9,7 @@ from typing import Any, BinaryIO, cast
 
 import pytest
 
-from sklearn_hashnlp.experiments._results_file import (
-    ResultsFile,
-    first_steps,
-    identity_of,
-    read_results,
-    run_identity,
-)
+from sklearn_hashnlp.experiments._results_file import ResultsFile, first_steps, identity_of, read_results, run_identity
 
 
 def made(step: int, seed: int = 0, **settings: Any) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from sklearn_hashnlp.experiments._planned_run import PlannedRun, plan_runs
 from sklearn_hashnlp.experiments._results_file import read_results
+from sklearn_hashnlp.experiments._run import PlannedRun, plan_runs
 from sklearn_hashnlp.experiments._run_all import Listener, run_all
 
 HERE = Path(__file__).parent

@@ -24,7 +24,7 @@ print(json.dumps(time.process_time() - start))
 FIRST_FIT = """
 import json, time
 import scipy.sparse, skorch, torch, torch._dynamo  # which the first optimizer of any torch program imports
-from sklearn_hashnlp.estimators import make_text_classifier
+from sklearn_hashnlp.classifiers import make_text_classifier
 start = time.process_time()
 make_text_classifier(random_state=0).fit(["good", "bad", "fine", "poor"] * 5, [1, 0, 1, 0] * 5)
 print(json.dumps(time.process_time() - start))

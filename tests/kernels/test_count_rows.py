@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels._count_rows import count_rows
-from sklearn_hashnlp.nn._universal_hash import hash_array, hash_constants
+from sklearn_hashnlp.kernels._hash_ids import count_rows
+from sklearn_hashnlp.nn._hashing import hash_array, hash_constants
 
 CONSTANTS = hash_constants(3, 1)[0]
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels import Ragged
-from sklearn_hashnlp.kernels._distort_characters import DELETION, INSERTION, SWAP, distort_characters
+from sklearn_hashnlp.kernels._typos import DELETION, INSERTION, SWAP, distort_characters
 
 ALL = [DELETION, SWAP, INSERTION]
 TEXT = st.text(st.characters() | st.sampled_from("ab"), max_size=30)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.kernels._compile import vectorized
-from sklearn_hashnlp.kernels._dot_products import add_scaled, add_scaled_4, add_scaled_8, dot, dot_4, dot_16
+from sklearn_hashnlp.kernels._intrinsics import add_scaled, add_scaled_4, add_scaled_8, dot, dot_4, dot_16
 
 
 @vectorized

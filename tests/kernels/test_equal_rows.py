@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels._equal_rows import first_equal_rows
+from sklearn_hashnlp.kernels._project_rows import first_equal_rows
 
 ROWS = st.lists(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([0.0, -0.0, 1.0, 2.5])), max_size=3), max_size=40)
 

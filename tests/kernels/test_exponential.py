@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.kernels._compile import compiled, vectorized
-from sklearn_hashnlp.kernels._exponential import exp_of_negative, log1p_of_unit
+from sklearn_hashnlp.kernels._intrinsics import exp_of_negative, log1p_of_unit
 
 
 def _exp(values, out):

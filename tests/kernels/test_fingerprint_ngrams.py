@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from sklearn_hashnlp.kernels import fingerprint_ngrams, word_units
-from sklearn_hashnlp.kernels._splitmix64 import splitmix64
+from sklearn_hashnlp.kernels._hashes import splitmix64
 
 from ..strategies import TEXTS
 from .test_units import pack, strings

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels._gather_rows import gather_rows
+from sklearn_hashnlp.kernels._rows import gather_rows
 
 LENGTHS = [3, 0, 40, 1, 17, 0, 64]
 INDPTR = np.cumsum([0, *LENGTHS])

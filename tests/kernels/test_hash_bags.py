@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels._hash_bags import (
+from sklearn_hashnlp.kernels._bags import (
     L1_BAG_NORM,
     L2_BAG_NORM,
     NO_BAG_NORM,
@@ -17,7 +17,7 @@ from sklearn_hashnlp.kernels._hash_bags import (
     group_bags,
 )
 from sklearn_hashnlp.kernels._hash_ids import STANDARD, locate_ids
-from sklearn_hashnlp.nn._universal_hash import hash_array, hash_constants
+from sklearn_hashnlp.nn._hashing import hash_array, hash_constants
 
 from .test_hash_ids import VARIANTS, constants_of, plain_places
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._hash_ids import IMPROVED, PAPER, STANDARD, locate_ids
-from sklearn_hashnlp.nn._universal_hash import hash_array, hash_constants
+from sklearn_hashnlp.nn._hashing import hash_array, hash_constants
 
 VARIANTS = IMPROVED, PAPER, STANDARD
 

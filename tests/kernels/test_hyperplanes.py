@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sklearn_hashnlp.kernels._hashes import splitmix64
 from sklearn_hashnlp.kernels._hyperplanes import (
     PRIME,
     PROJECTION_SPECIFICATION,
@@ -18,7 +19,6 @@ from sklearn_hashnlp.kernels._hyperplanes import (
     coefficients,
     mean_square,
 )
-from sklearn_hashnlp.kernels._splitmix64 import splitmix64
 
 COLUMNS = [0, 1, 12345, 2**31 - 2, 2**40 + 7]
 # Of specification 1. If these change, so must PROJECTION_SPECIFICATION: models would be served other rows.

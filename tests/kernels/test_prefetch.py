@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.kernels._compile import compiled
-from sklearn_hashnlp.kernels._prefetch import prefetch_row
+from sklearn_hashnlp.kernels._intrinsics import prefetch_row
 
 
 @compiled

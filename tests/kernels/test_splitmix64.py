@@ -1,4 +1,4 @@
-from sklearn_hashnlp.kernels._splitmix64 import splitmix64
+from sklearn_hashnlp.kernels._hashes import splitmix64
 
 
 def test_splitmix64_gives_the_published_sequence():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels._sum_rows import sum_rows
+from sklearn_hashnlp.kernels._rows import sum_rows
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 50), st.integers(1, 30), st.integers(1, 9))

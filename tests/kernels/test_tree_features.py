@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._tree_features import add_direct, direct_gradients, locate_features
-from sklearn_hashnlp.kernels._tree_paths import visit_paths
-from sklearn_hashnlp.nn._universal_hash import hash_array, hash_constants
+from sklearn_hashnlp.kernels._tree_forward import visit_paths
+from sklearn_hashnlp.nn._hashing import hash_array, hash_constants
 from sklearn_hashnlp.trees import balanced_tree
 
 from ..random_trees import TREES, fmix32

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels._tree_gradients import input_gradients, score_gradients, weight_gradients
-from sklearn_hashnlp.kernels._tree_paths import visit_paths
+from sklearn_hashnlp.kernels._tree_backward import input_gradients, score_gradients, weight_gradients
+from sklearn_hashnlp.kernels._tree_forward import visit_paths
 
 from ..random_trees import TREES, random_shape
 from .test_tree_paths import walk_of

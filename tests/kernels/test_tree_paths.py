@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels._tree_paths import TreeWalk, add_scores, decide, visit_paths
+from sklearn_hashnlp.kernels._tree_forward import TreeWalk, add_scores, decide, visit_paths
 
 from ..random_trees import TREES, chain, random_shape
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._tree_search import TreeScorer, descend, search_best
-from sklearn_hashnlp.nn._universal_hash import hash_array, hash_constants
+from sklearn_hashnlp.nn._hashing import hash_array, hash_constants
 
 from ..random_trees import chain, fmix32, random_shape
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels._word_windows import gather_windows
+from sklearn_hashnlp.kernels._rows import gather_windows
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 5), st.integers(1, 40), st.integers(0, 20))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from sklearn_hashnlp.nn._adaptive_softmax import AdaptiveSoftmax
+from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 4, 5, 11, 200])

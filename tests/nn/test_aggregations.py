@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from sklearn_hashnlp.nn._aggregations import AGGREGATIONS, segment_sum
+from sklearn_hashnlp.nn._hash_tables import AGGREGATIONS, segment_sum
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5])

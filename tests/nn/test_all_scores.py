@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from sklearn_hashnlp.nn._all_scores import AllScores
+from sklearn_hashnlp.nn._softmax_layers import AllScores
 
 
 class Table(AllScores):

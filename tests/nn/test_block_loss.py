@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from sklearn_hashnlp.nn import CosineProximityLoss, InfoNCELoss, SimilarityBXENT, VonMisesFisherLoss
-from sklearn_hashnlp.nn._block_loss import mean_where, other_pairs
+from sklearn_hashnlp.nn._sentence_losses import mean_where, other_pairs
 
 from .block_structures import BLOCKS_OF_VECTORS, unit_rows
 

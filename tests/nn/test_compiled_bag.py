@@ -11,8 +11,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.nn import HashEmbeddingBag, RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.nn import HashEmbeddingBag
 from sklearn_hashnlp.nn._compiled_bag import CompiledBag, runs_compiled
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 
 # An id twice in a document and in others, an empty document, one whose counts are all zero, ids of more than 32 bits.
 IDS = torch.tensor([3, 999, 3, 2**31 - 2, 5, -6, 7 + 2**32, 8, 3, 3])

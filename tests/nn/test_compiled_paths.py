@@ -7,9 +7,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.nn import HierarchicalSoftmax, RowwiseAdagrad
-from sklearn_hashnlp.nn._compiled_paths import runs_compiled
-from sklearn_hashnlp.nn._plain_paths import path_log_probs
+from sklearn_hashnlp.nn import HierarchicalSoftmax
+from sklearn_hashnlp.nn._compiled_tree import runs_compiled
+from sklearn_hashnlp.nn._tree_torch import path_log_probs
+from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.trees import balanced_tree, huffman_tree, tree_from_nested, two_level_tree
 
 from ..random_trees import chain, random_shape

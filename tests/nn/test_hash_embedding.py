@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from sklearn_hashnlp.nn import HashEmbedding
-from sklearn_hashnlp.nn._universal_hash import hash_constants
+from sklearn_hashnlp.nn._hashing import hash_constants
 
 IDS = [0, 1, 7, 7, 2**31 - 2, 123_456_789]
 

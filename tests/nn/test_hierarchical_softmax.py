@@ -10,9 +10,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.nn import HierarchicalSoftmax, RowwiseAdagrad, RowwiseAdam
-from sklearn_hashnlp.nn._compiled_paths import CompiledPaths
-from sklearn_hashnlp.nn._plain_paths import all_log_probs, all_scores
+from sklearn_hashnlp.nn import HierarchicalSoftmax
+from sklearn_hashnlp.nn._compiled_tree import CompiledPaths
+from sklearn_hashnlp.nn._tree_torch import all_log_probs, all_scores
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.trees import (
     balanced_tree,
     cluster_tree,

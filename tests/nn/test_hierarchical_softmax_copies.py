@@ -8,7 +8,8 @@ import pickle
 import pytest
 import torch
 
-from sklearn_hashnlp.nn import HierarchicalSoftmax, RowwiseAdagrad
+from sklearn_hashnlp.nn import HierarchicalSoftmax
+from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.trees import tree_from_nested
 
 MIXED = tree_from_nested([[0, [1, 2, 3]], 4, [5, 6]])

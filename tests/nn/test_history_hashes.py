@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.nn._history_hashes import history_hashes
+from sklearn_hashnlp.nn._hashing import history_hashes
 
 
 def fmix32(value: int) -> int:

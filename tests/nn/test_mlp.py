@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from sklearn_hashnlp.nn._mlp import make_head
+from sklearn_hashnlp.nn._hash_embedding_network import make_head
 
 
 def test_hidden_layers_are_linear_normalised_and_rectified():

@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch.nn import functional
 
-from sklearn_hashnlp.nn import NPLM, HashEmbedding, RowwiseAdagrad
-from sklearn_hashnlp.nn._history_hashes import history_hashes
+from sklearn_hashnlp.nn import NPLM, HashEmbedding
+from sklearn_hashnlp.nn._hashing import history_hashes
+from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.trees import huffman_tree, random_tree
 
 WORDS = 20

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_hashnlp.nn._projected_embedding import ProjectedEmbedding
+from sklearn_hashnlp.nn._word_embeddings import ProjectedEmbedding
 
 RNG = np.random.default_rng(0)
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from sklearn_hashnlp.nn._sinusoids import sinusoids
+from sklearn_hashnlp.nn._sgnn_transformer import sinusoids
 
 
 @pytest.mark.parametrize(("length", "width"), [(50, 8), (3, 7), (1, 1), (0, 4)])

@@ -8,13 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.nn._universal_hash import (
-    HASH_SPECIFICATION,
-    hash_array,
-    hash_constants,
-    hash_tensor,
-    mix_tensor,
-)
+from sklearn_hashnlp.nn._hashing import HASH_SPECIFICATION, hash_array, hash_constants, hash_tensor, mix_tensor
 
 KEYS = [0, 1, 2, 12345, 2**31 - 2, 2**31 - 1, 2**32 - 1]
 SIZES = (10**7, 10**6, 2**31 - 1)

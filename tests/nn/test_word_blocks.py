@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.nn._word_blocks import word_blocks
+from sklearn_hashnlp.nn._sentence_losses import word_blocks
 
 
 @given(st.lists(st.lists(st.integers(-1, 5), min_size=4, max_size=4), max_size=5))

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.nn._word_pooling import WordPooling
+from sklearn_hashnlp.nn._word_batch import WordPooling
 
 POOLINGS = ["max", "mean", "attention", "weighted"]
 

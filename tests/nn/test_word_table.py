@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from sklearn_hashnlp.nn._word_table import WordTable
+from sklearn_hashnlp.nn._word_embeddings import WordTable
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])

@@ -17,8 +17,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
-from sklearn_hashnlp.estimators import HashEmbeddingClassifier
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.text import FrequentNgramVectorizer, _frequent_ngram_vectorizer
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.text._ngram_range import check_ngram_range
+from sklearn_hashnlp.text._token_patterns import check_ngram_range
 
 
 @pytest.mark.parametrize("ngram_range", [(1, 1), [2, 5], (np.int64(1), np.int32(3)), (3, 10**30)])

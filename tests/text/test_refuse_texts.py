@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 
 from sklearn_hashnlp.text import SGNNProjector
-from sklearn_hashnlp.text._refuse_texts import refuse_texts
+from sklearn_hashnlp.text._documents import refuse_texts
 
 TEXTS = ["a fine, funny film, and longer than forty letters", "dull"]
 

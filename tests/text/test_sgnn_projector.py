@@ -197,7 +197,7 @@ def test_no_sum_of_finite_values_leaves_the_numbers(make, hyperplanes):
         {"n_jobs": "all"},
         {"device": 0},
     ],
-    ids=str,
+    ids=lambda parameters: ", ".join(f"{name}={type(value).__name__}" for name, value in parameters.items()),
 )
 @pytest.mark.parametrize("method", ["fit", "transform"])
 def test_wrong_values_are_refused(parameters, method):

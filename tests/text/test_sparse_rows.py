@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.text import _sparse_rows
-from sklearn_hashnlp.text._sparse_rows import Rows, sparse_matrix
+from sklearn_hashnlp.text import _hashed_counts
+from sklearn_hashnlp.text._hashed_counts import Rows, sparse_matrix
 
 
 def rows_of(first, chunk, room, *, slow=lambda document: False):
@@ -33,7 +33,7 @@ def stacked(chunks, make_rows, n_jobs, n_documents):
 @pytest.mark.parametrize("slow", [lambda number: False, lambda number: number % 3 == 0, lambda number: number == 1])
 def test_rows_in_the_order_of_their_documents(n_jobs, known, room_ahead, slow, monkeypatch):
     # Without room ahead the arrays move again and again while other threads copy into them.
-    monkeypatch.setattr(_sparse_rows, "_MOST_ROOM_AHEAD", room_ahead)
+    monkeypatch.setattr(_hashed_counts, "_MOST_ROOM_AHEAD", room_ahead)
     numbers = [*range(1, 200), *([700] * 20), *range(50, 0, -1)]
     chunks = [(first, numbers[first : first + 7]) for first in range(0, len(numbers), 7)]
     for _ in range(3):
@@ -48,7 +48,7 @@ def test_rows_in_the_order_of_their_documents(n_jobs, known, room_ahead, slow, m
 @pytest.mark.parametrize("failing", [0, 1, 17, 39])
 @pytest.mark.parametrize("room_ahead", [0, 10**6])
 def test_the_first_error_comes_out_and_nobody_waits_for_ever(n_jobs, failing, room_ahead, monkeypatch):
-    monkeypatch.setattr(_sparse_rows, "_MOST_ROOM_AHEAD", room_ahead)
+    monkeypatch.setattr(_hashed_counts, "_MOST_ROOM_AHEAD", room_ahead)
 
     def make_rows(first, chunk, room):
         if first == failing or first == failing + 2:
@@ -76,13 +76,13 @@ def test_too_little_memory_is_an_error_and_no_end_of_waiting(n_jobs, monkeypatch
     def refuse(array, size, capacity):
         raise MemoryError
 
-    monkeypatch.setattr(_sparse_rows, "_grown", refuse)
+    monkeypatch.setattr(_hashed_counts, "_grown", refuse)
     with pytest.raises(MemoryError):
         stacked([(first, [5, 6]) for first in range(10)], rows_of, n_jobs, None)
 
 
 def test_who_comes_after_a_failure_takes_no_turn_and_holds_nobody_up():
-    turns = _sparse_rows._Turns()
+    turns = _hashed_counts._Turns()
     turns.give_up()
     with turns.when_mine(7) as is_mine:
         assert not is_mine

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.trees._balanced_means import balanced_means
+from sklearn_hashnlp.trees._balanced_kmeans import balanced_means
 
 
 @given(st.integers(2, 8), st.integers(1, 6), st.integers(0, 99))

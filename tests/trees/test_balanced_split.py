@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from sklearn_hashnlp.trees._balanced_split import Balance, balanced_split
+from sklearn_hashnlp.trees._balanced_kmeans import Balance, balanced_split
 
 
 def even(n_rows: int, n_clusters: int, slack: float) -> Balance:

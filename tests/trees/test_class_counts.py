@@ -17,7 +17,7 @@ from sklearn_hashnlp.trees import (
     random_tree,
     two_level_tree,
 )
-from sklearn_hashnlp.trees._class_counts import positive_counts
+from sklearn_hashnlp.trees._counts import positive_counts
 
 BUILDERS: dict[str, Callable[[Any], SoftmaxTree]] = {
     "balanced_tree": balanced_tree,

@@ -1,0 +1,82 @@
+"""The skorch net inside SGNNClassifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from joblib import cpu_count
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sklearn_hashnlp._threads import in_threads
+from sklearn_hashnlp.classifiers._dense_rows import DenseBatch, DenseBatches, DenseRows
+from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, RowNet
+from sklearn_hashnlp.nn._dense_network import DenseLayers
+from sklearn_hashnlp.optim import RowwiseAdam
+from sklearn_hashnlp.training._settings import TrainingPlan
+from sklearn_hashnlp.training._torch_scope import one_torch_thread
+
+
+class DenseNet(RowNet):
+    """A skorch classifier of class numbers whose batches are :class:`DenseBatch`."""
+
+    divergence: ClassVar[str] = (
+        "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate, or scale "
+        "X down."
+    )
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what :func:`dense_net_from_state` needs to make this net again."""
+        values = {"architecture": self.get_params_for("module"), "device": torch.device(self.device).type}
+        return values, self.module_.to_arrays()
+
+    @contextmanager
+    def following(self, plan: TrainingPlan) -> Iterator[None]:
+        """Let dropout draw from a plan's seed, for as long as it is followed."""
+        with self.module_.seeded(plan.seed):
+            yield
+
+    def see(self, rows: DenseRows) -> None:
+        """Count rows in to those by which all are standardised."""
+        for part in DenseBatches(rows, PREDICT_ROWS).parts():
+            values = self.module_.widen(rows.take(part)[0].values, torch.float64)
+            self.module_.standardize.see(values.numpy())
+
+    def infer(self, x: DenseBatch) -> Tensor:
+        """Score one batch."""
+        scores: Tensor = self.module_(x.to(self.device).values)
+        return scores
+
+    def score_rows(self, rows: DenseRows) -> NDArray[np.float64]:
+        """Score all rows of a set."""
+        module = deepcopy(self.module_).double().eval()
+        parts = DenseBatches(rows, PREDICT_ROWS).parts()
+        n_threads = cpu_count() if torch.device(self.device).type == "cpu" else 1
+        scores = list(in_threads(partial(self._score, module, rows), parts, n_threads))
+        return np.concatenate(scores).astype(np.float64)
+
+    def _score(self, module: DenseLayers, rows: DenseRows, part: slice) -> NDArray[np.float32]:
+        batch = rows.take(part)[0].to(self.device)
+        with one_torch_thread(), torch.inference_mode():  # each thread has modes of its own
+            scores: NDArray[np.float32] = module(batch.values).float().cpu().numpy()
+        return scores
+
+
+def make_dense_net(architecture: dict[str, Any], device: str) -> DenseNet:
+    """Make a net that is not initialised yet."""
+    return DenseNet.untrained(DenseLayers, architecture, batches=DenseBatches, optimizer=RowwiseAdam, device=device)
+
+
+def dense_net_from_state(
+    values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
+) -> DenseNet:
+    """Make a trained net again."""
+    net = make_dense_net(values["architecture"], "cpu")
+    net.restore(arrays, values["device"], history)
+    return net

@@ -1,0 +1,69 @@
+"""How much each row counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+from sklearn.utils.class_weight import compute_class_weight
+
+from sklearn_hashnlp.classifiers._labels import Labels
+
+
+def drop_weightless(
+    X: Any, y: Any, sample_weight: ArrayLike | None, *, caller: str
+) -> tuple[Any, Any, NDArray[np.float32] | None]:
+    """Leave out rows of weight zero, as if they had never been there."""
+    if sample_weight is None:
+        return X, y, None
+    weights = check_array(sample_weight, ensure_2d=False, dtype=np.float32, input_name="sample_weight")
+    if weights.shape != (X.shape[0],):
+        raise ValueError(
+            f"{caller} takes one value a row in sample_weight, an array of shape ({X.shape[0]},). Got one of shape "
+            f"{weights.shape}."
+        )
+    if weights.min() < 0:
+        row = int(weights.argmin())
+        raise ValueError(
+            f"{caller} takes no negative values in sample_weight, got {weights[row]:g} for row {row}. Give a row that "
+            "is not to count the weight 0."
+        )
+    kept = np.flatnonzero(weights)
+    if len(kept) == 0:
+        raise ValueError(f"{caller} has nothing to learn from: every value of sample_weight is zero.")
+    if len(kept) == len(weights):
+        return X, y, weights
+    return X[kept], y[kept], weights[kept]
+
+
+def weigh_classes(
+    class_weight: dict[Any, float] | str | None,
+    labels: Labels,
+    y: Any,
+    targets: NDArray[Any],
+    weights: NDArray[np.float32] | None,
+    *,
+    caller: str,
+) -> NDArray[np.float32] | None:
+    """Multiply the weights of rows by those of their classes."""
+    if class_weight is None:
+        return weights
+    if labels.multilabel:
+        raise ValueError(
+            f"class_weight={class_weight!r} needs one label a row, got an indicator matrix in y. Give sample_weight "
+            "to fit instead."
+        )
+    of_class = compute_class_weight(class_weight, classes=labels.classes, y=y)
+    for label, weight in zip(labels.classes.tolist(), of_class.tolist(), strict=True):
+        if not (np.isfinite(weight) and weight >= 0):
+            raise ValueError(
+                f"{caller} takes finite weights of at least 0 in class_weight, got {weight!r} for the label {label!r}."
+            )
+    factors = of_class[targets].astype(np.float32)
+    if not factors.any():
+        raise ValueError(
+            f"{caller} has nothing to learn from: by class_weight={class_weight!r} every row has the weight zero."
+        )
+    return factors if weights is None else np.asarray(weights * factors)

@@ -1,0 +1,405 @@
+"""Text classification from bits that were computed and never stored, as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import validate_data
+
+from sklearn_hashnlp._sklearn import fit_context
+from sklearn_hashnlp.classifiers._base import LearningClassifier
+from sklearn_hashnlp.classifiers._dense_net import DenseNet, dense_net_from_state, make_dense_net
+from sklearn_hashnlp.classifiers._dense_rows import DenseRows
+from sklearn_hashnlp.classifiers._hash_embedding_classifier import OF_DENSE_LAYERS
+from sklearn_hashnlp.classifiers._labels import Labels
+from sklearn_hashnlp.classifiers._net import RowNet
+from sklearn_hashnlp.training._batches import LabelledRows
+from sklearn_hashnlp.training._parameters import check_hidden_layers, check_schedule_and_callbacks
+from sklearn_hashnlp.training._settings import Seeds, TrainingPlan, check_unchanged, make_plan, single_pass
+from sklearn_hashnlp.training._torch_scope import plain_torch
+
+_NARROW = [np.float32, np.uint8, np.int8, np.bool_]  # kept as they are; everything else becomes the first
+_EPOCHS = 20
+_MOST_ROWS = 10**6  # of all epochs together
+_FEWEST_EPOCHS = 5
+
+
+class SGNNClassifier(LearningClassifier):
+    """Classify projected rows, such as a text's locality-sensitive bits, by a small dense network.
+
+    A self-governing neural network [1]_ has no table of words: bits are computed from a text's characters, and a few
+    dense layers tell its class. Here are the layers; the bits come from a projector before it. They suit any dense
+    rows: bits, signs, bytes of eight bits, or floating-point numbers such as the mean of a text's words' bits.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : tuple of int, default=(256, 256)
+        Widths of the hidden layers, each linear and rectified; the paper has two of 256. ``()`` is softmax regression.
+    packed : bool, default=False
+        Whether each number of a row is a uint8 of eight bits, the first of them the highest, as
+        :func:`numpy.packbits` makes them. Bits that fill up the last byte are columns that never change.
+    dropout : float, default=0.5
+        Share of each hidden layer's outputs that are dropped in training.
+    input_dropout : float, default=0.2
+        Share of each row's columns that are dropped in training.
+    loss : {"softmax", "ova"}, default="softmax"
+        What training makes small. ``"softmax"``: cross-entropy. ``"ova"``: binary cross-entropy of each class against
+        all others, which lets a row have any number of labels.
+    class_weight : dict, "balanced" or None, default=None
+        What the loss of a row is multiplied by, according to its label; 1 for labels that the dict does not name.
+        ``"balanced"``: by ``n_samples / (n_classes * number of rows of that label)``; not in ``partial_fit``. None with
+        an indicator matrix.
+    optimizer : {"adam", "adagrad"}, default="adam"
+        Adam or AdaGrad.
+    learning_rate : float, default=0.002
+        Step size.
+    learning_rate_schedule : {"linear", "constant"}, default="linear"
+        ``"linear"``: the step size falls linearly to zero over ``max_epochs``. ``partial_fit`` keeps it constant.
+    average : bool, default=False
+        Whether ``fit`` ends with the mean of the weights over the last quarter of its steps. Not where rows are held
+        out: the best epoch's weights are kept then.
+    max_epochs : int or "auto", default="auto"
+        Passes over the training rows. ``"auto"``: 20, but from 50,000 rows on so many that the passes have 10**6 rows
+        together, and at least 5.
+    max_time : float or None, default=None
+        Seconds of training after which ``fit`` ends, though not before the first step. The linear schedule is cut short
+        then, and before the last quarter of the steps there is no mean of the weights to end with.
+    batch_size : int, default=64
+        Rows a step.
+    shuffle : bool, default=True
+        Whether each pass has an order of its own.
+    early_stopping : bool, default=False
+        Whether to hold out some training rows, stop when the model no longer gets better on them, and keep the weights
+        of the best epoch. Where a class has a single row or fewer than 20 rows would be held out, nothing is, and
+        training runs for ``max_epochs``.
+    validation_fraction : float, default=0.05
+        Share of the rows to hold out, stratified by class. Only with ``early_stopping``.
+    monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
+        Which measure on the rows held out says what is better: accuracy (of a whole row of an indicator matrix), or
+        loss. It decides on stopping, the weights that are kept and the plateau alike. Only with ``early_stopping``.
+        The loss is weighted by ``sample_weight`` and ``class_weight``, the accuracy is not.
+    n_iter_no_change : int or None, default=10
+        Epochs without a better one after which training stops; None never stops early. Only with ``early_stopping``.
+    lr_plateau : (int, float) or None, default=None
+        Patience and factor: the step size is multiplied by the factor after so many epochs without a better one. Only
+        with ``early_stopping``.
+    restore_best : bool, default=True
+        Whether to end with the weights of the best epoch; False ends with the last. Only with ``early_stopping``.
+    checkpoint_dir : str, path-like or None, default=None
+        Folder in which the weights of the best epoch are kept while training runs; None keeps them in memory. Only with
+        ``early_stopping``.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the weights that are there, if the labels and all that the net is made of are the
+        same.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where to compute; "auto" takes a CUDA device where there is one, and goes on where a trained net is. On a CPU
+        rows are scored on all processors.
+    callbacks : list of skorch callbacks or None, default=None
+        Handed to skorch as they are: callbacks, their classes or pairs of a name and one. They see class numbers, the
+        places of the labels in ``classes_``.
+    random_state : int, RandomState instance or None, default=None
+        Of initial weights, order and dropout. The same int gives the same model to the last bit, whatever the number of
+        threads (on a CPU).
+    verbose : int, default=0
+        0 is silent, 1 prints a line an epoch, 2 shows progress within an epoch as well, 3 also what is set up.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels; for an indicator matrix the numbers of its columns.
+    n_features_in_ : int
+        Columns seen in ``fit`` or in the first ``partial_fit``; with ``packed`` these are bytes.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where they were all strings.
+    n_parameters_ : int
+        Numbers that were learned: a matrix and a bias of each layer.
+    history_ : list of dict
+        An entry an epoch, or a call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds) and, where rows
+        were held out, ``valid_loss`` and ``valid_acc``.
+    net_ : skorch.NeuralNetClassifier
+        The trained net; ``net_.module_.head`` has the layers, and ``net_.module_.standardize`` what is done to rows
+        before. Of a model that was loaded or copied, ``net_.history`` holds what ``history_`` holds, and neither
+        batches nor callbacks are kept.
+
+    See Also
+    --------
+    HashEmbeddingClassifier : For sparse rows, through a table of vectors.
+    sklearn_hashnlp.text.SGNNProjector : Makes bits of counted n-grams.
+    sklearn_hashnlp.text.SGNNWordProjector : Makes the mean of the words' bits of a text.
+
+    Notes
+    -----
+    Before the first layer each column loses its mean over the training rows, and all columns are divided by one number,
+    the root of their mean variance. So it does not matter whether bits are given as {0, 1} or as {-1, +1}, nor how
+    large floating-point projections are; and since this is linear it could be folded into the first layer.
+    ``partial_fit`` and ``warm_start`` count the new rows in.
+
+    Rows stay as narrow as they are given: a batch of bits is widened when it is its turn, and a million rows of 1120
+    packed bits take 140 MB. Numbers of other types than uint8, int8, bool and float32 become float32 at once.
+
+    Probabilities are the softmax of the scores for ``loss="softmax"``; for ``"ova"`` sigmoids, divided by their sum
+    unless ``y`` was an indicator matrix.
+
+    What ``partial_fit`` and ``warm_start`` go on with are the weights and the state of the optimizer. Pickles and deep
+    copies hold both. A model that was saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights, and
+    starts the optimizer anew unless it was saved with ``training_state=True``.
+
+    An interrupt (Ctrl-C) ends ``fit`` early but in good order, with a warning: the model is the one reached so far, the
+    mean so far with ``average``, or the best epoch's with ``early_stopping``, and ``history_`` holds the epochs that
+    were finished.
+
+    References
+    ----------
+    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP,
+           section 3.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector
+    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
+    >>> model = make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier(random_state=0))
+    >>> model.fit(texts, ["good", "bad", "good", "bad"]).predict(["fine and funny", "so dull"])
+    array(['good', 'bad'], dtype='<U4')
+
+    Rows may be packed, and then take an eighth of the memory.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> bits = rng.integers(0, 2, (200, 64), dtype=np.uint8)
+    >>> labels = np.where(bits[:, 0] == bits[:, 1], "same", "different")
+    >>> model = SGNNClassifier(packed=True, random_state=0).fit(np.packbits(bits, axis=1), labels)
+    >>> model.n_features_in_
+    8
+    """
+
+    net_: DenseNet
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = OF_DENSE_LAYERS
+    _of_texts: ClassVar[str] = "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier())"
+
+    def __init__(
+        self,
+        *,
+        hidden_layer_sizes: tuple[int, ...] | list[int] = (256, 256),
+        packed: bool = False,
+        dropout: float = 0.5,
+        input_dropout: float = 0.2,
+        loss: str = "softmax",
+        class_weight: dict[Any, float] | str | None = None,
+        optimizer: str = "adam",
+        learning_rate: float = 0.002,
+        learning_rate_schedule: str = "linear",
+        average: bool = False,
+        max_epochs: int | str = "auto",
+        max_time: float | None = None,
+        batch_size: int = 64,
+        shuffle: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.05,
+        monitor: str = "valid_acc",
+        n_iter_no_change: int | None = 10,
+        lr_plateau: tuple[int, float] | list[float] | None = None,
+        restore_best: bool = True,
+        checkpoint_dir: str | PathLike[str] | None = None,
+        warm_start: bool = False,
+        device: str = "cpu",
+        callbacks: list[Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.packed = packed
+        self.dropout = dropout
+        self.input_dropout = input_dropout
+        self.loss = loss
+        self.class_weight = class_weight
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.learning_rate_schedule = learning_rate_schedule
+        self.average = average
+        self.max_epochs = max_epochs
+        self.max_time = max_time
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.monitor = monitor
+        self.n_iter_no_change = n_iter_no_change
+        self.lr_plateau = lr_plateau
+        self.restore_best = restore_best
+        self.checkpoint_dir = checkpoint_dir
+        self.warm_start = warm_start
+        self.device = device
+        self.callbacks = callbacks
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SGNNClassifier:
+        """Train on rows and their labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows: finite numbers; with ``packed`` an array of uint8.
+        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
+            Labels: strings, integers or bools. With ``loss="ova"`` also an indicator matrix: 1 where a row has the
+            label of that column, else 0.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What the loss of each row is multiplied by, at least 0; None is 1. Rows of weight 0 are left out.
+
+        Returns
+        -------
+        SGNNClassifier
+            Itself.
+
+        Raises
+        ------
+        TypeError
+            If ``X`` is sparse.
+        ValueError
+            If a parameter, ``X``, ``y`` or ``sample_weight`` is not as described, ``y`` has one class only, if training
+            diverges, or if ``warm_start`` is set and the labels, the device or the net's parameters are not those of
+            the fit before.
+        RuntimeError
+            If ``device="cuda"`` and torch finds no CUDA device.
+        """
+        self._fit(X, y, sample_weight)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def partial_fit(
+        self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> SGNNClassifier:
+        """Train on more rows, once over them, going on from what was learned before by ``fit`` or ``partial_fit``.
+
+        The step size is constant and no rows are held out: ``learning_rate_schedule``, ``average``, ``max_epochs``,
+        ``max_time``, ``early_stopping`` and what hangs on it have no effect. Memory grows by ``history_`` alone.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, as in ``fit``.
+        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
+            Labels, as in ``fit``.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come. Needed in the first call, but for an indicator matrix.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in ``fit``.
+
+        Returns
+        -------
+        SGNNClassifier
+            Itself.
+
+        Raises
+        ------
+        TypeError
+            If ``X`` is sparse.
+        ValueError
+            As in ``fit``; if ``classes`` is missing in the first call, or other labels come later; or if
+            ``class_weight="balanced"``. If training diverges, what was learned before is lost as well.
+        RuntimeError
+            If ``device="cuda"`` and torch finds no CUDA device.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn_hashnlp.classifiers import SGNNClassifier
+        >>> model = SGNNClassifier(random_state=0)
+        >>> for part in range(40):
+        ...     model = model.partial_fit(np.eye(4), ["a", "b", "a", "b"], classes=["a", "b", "c"])
+        >>> model.predict(np.eye(4)).tolist(), len(model.history_)
+        (['a', 'b', 'a', 'b'], 40)
+        """
+        self._partial_fit(X, y, classes, sample_weight)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_hidden_layers(self)
+        check_schedule_and_callbacks(self)
+
+    def _read_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+        self._refuse_texts(X)
+        # What is not bytes yet is to be refused, and so not to be made floating-point before that is seen.
+        dtype = None if self.packed else _NARROW
+        X, y = validate_data(self, X, y, dtype=dtype, multi_output=True, reset=reset)
+        if self.packed:
+            self._check_bytes(X)
+        return X, y
+
+    def _rows(self, X: Any) -> DenseRows:
+        self._refuse_texts(X)
+        packed = self.net_.module_.packed
+        X = validate_data(self, X, dtype=None if packed else _NARROW, reset=False)
+        if packed:
+            self._check_bytes(X)
+        return DenseRows(X)
+
+    def _check_bytes(self, X: NDArray[Any]) -> None:
+        if X.dtype != np.uint8:
+            raise ValueError(
+                f"{type(self).__name__}(packed=True) takes rows of bytes, an array of uint8, got one of {X.dtype}. "
+                "Pack bits by numpy.packbits(bits, axis=1), or set packed=False for rows with a number a column."
+            )
+
+    def _labelled_rows(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> DenseRows:
+        return DenseRows(X, targets, weights)
+
+    def _make_net(self, labels: Labels, _y: Any | None, _seeds: Seeds, device: str) -> DenseNet:
+        return make_dense_net(self._architecture(len(labels.classes)), device)
+
+    def _architecture(self, n_classes: int) -> dict[str, Any]:
+        return {
+            "in_features": self.n_features_in_ * (8 if self.packed else 1),
+            "packed": bool(self.packed),
+            "hidden_sizes": [int(size) for size in self.hidden_layer_sizes],
+            "num_classes": n_classes,
+            "dropout": float(self.dropout),
+            "input_dropout": float(self.input_dropout),
+        }
+
+    def _check_unchanged(self) -> None:
+        made_of = self.net_.get_params_for("module") | {"loss": self._probabilities.loss}
+        wanted = self._architecture(made_of["num_classes"]) | {"loss": self.loss}
+        del wanted["in_features"]  # validate_data has compared the rows, and packed says what they are
+        check_unchanged(self, wanted, made_of, self.net_.device)
+
+    def _plan(self, n_rows: int, seed: int) -> TrainingPlan:
+        max_epochs = self.max_epochs
+        if isinstance(max_epochs, str):
+            max_epochs = int(np.clip(_MOST_ROWS // n_rows, _FEWEST_EPOCHS, _EPOCHS))
+        return make_plan(self, n_rows, seed, max_epochs=int(max_epochs))
+
+    def _streaming_plan(self, seed: int) -> TrainingPlan:
+        return single_pass(self._plan(1, seed))
+
+    def _train(
+        self,
+        net: RowNet,
+        labels: Labels,
+        rows: LabelledRows,
+        valid_rows: LabelledRows | None,
+        plan: TrainingPlan,
+        known_rows: int = 0,
+    ) -> None:
+        assert isinstance(net, DenseNet)
+        assert isinstance(rows, DenseRows)
+        with plain_torch(torch.device(net.device).type):
+            net.see(rows)
+        super()._train(net, labels, rows, valid_rows, plan, known_rows)
+
+    @staticmethod
+    def _net_from_state(
+        values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
+    ) -> DenseNet:
+        return dense_net_from_state(values, arrays, history)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self.loss == "ova"
+        return tags

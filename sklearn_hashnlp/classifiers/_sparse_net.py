@@ -1,0 +1,143 @@
+"""The skorch net inside HashEmbeddingClassifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from joblib import cpu_count
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sklearn_hashnlp._threads import in_threads
+from sklearn_hashnlp.classifiers._compiled_step import CompiledTraining, trains_compiled
+from sklearn_hashnlp.classifiers._losses import SoftmaxLoss, make_row_loss
+from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, RowNet
+from sklearn_hashnlp.classifiers._sparse_rows import RaggedBatch, RaggedBatches, RaggedRows
+from sklearn_hashnlp.nn._hash_embedding_network import BagOfHashEmbeddings
+from sklearn_hashnlp.optim import RowwiseAdagrad
+from sklearn_hashnlp.training._settings import TrainingPlan
+from sklearn_hashnlp.training._torch_scope import one_torch_thread
+from sklearn_hashnlp.trees import SoftmaxTree
+
+PREDICT_VALUES = 2**18  # long rows: some 40 MB of component vectors at the default sizes
+_TREE = "tree."  # begins the keys of its arrays
+_CLOSE = 1e-6  # relative: log-probabilities that float32 may not tell apart
+_DIVERGED = (
+    "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate; and with "
+    "normalize=None scale X down, or set normalize='l2'."
+)
+
+
+class RaggedNet(RowNet):
+    """A skorch classifier of class numbers whose batches are :class:`RaggedBatch`."""
+
+    divergence: ClassVar[str] = _DIVERGED
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what :func:`net_from_state` needs to make this net again."""
+        architecture: dict[str, Any] = self.get_params_for("module")
+        tree, arrays = architecture.pop("tree"), self.module_.to_arrays()
+        if tree is not None:
+            arrays |= {f"{_TREE}{name}": array for name, array in tree.to_arrays().items()}
+        return {"architecture": architecture, "device": torch.device(self.device).type}, arrays
+
+    @contextmanager
+    def following(self, plan: TrainingPlan) -> Iterator[None]:
+        """Drop columns as a plan says, for as long as it is followed."""
+        self.iterator_train__dropout = plan.dropout
+        yield
+
+    def infer(self, x: RaggedBatch) -> Tensor:
+        """Compute what the loss of one batch is computed from."""
+        x = x.to(self.device)
+        outputs: Tensor = self.module_(x.ids, x.offsets, x.weights)
+        return outputs
+
+    def score_rows(self, rows: RaggedRows) -> NDArray[np.float64]:
+        """Score all rows of a set."""
+        head = self.module_.head.in_double()
+        with torch.inference_mode():
+            scores = [head.scores(block).float().cpu().numpy() for block in self._documents(rows)]
+        return np.concatenate(scores).astype(np.float64)
+
+    def best_classes(self, rows: RaggedRows, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Find the most probable classes of each row in the tree, without a score of every class."""
+        head = self.module_.head.in_double()
+        log_probs, classes = [], []
+        with torch.inference_mode():
+            for block in self._documents(rows):
+                hidden = head(block)
+                found = head.softmax.topk(hidden, min(k + 1, head.softmax.n_classes))
+                best, numbers = (tensor.cpu().numpy() for tensor in found)
+                close = ~(np.diff(best, axis=1) < _CLOSE * best[:, 1:]).all(axis=1)
+                best, numbers = best[:, :k].astype(np.float32), numbers[:, :k].copy()
+                if close.any():
+                    scores = head.softmax.log_prob(hidden[torch.from_numpy(close).to(hidden.device)])
+                    scores = scores.float().cpu().numpy()
+                    numbers[close] = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+                    best[close] = np.take_along_axis(scores, numbers[close], axis=1)
+                log_probs.append(best)
+                classes.append(numbers)
+        return np.concatenate(log_probs).astype(np.float64), np.concatenate(classes)
+
+    def _documents(self, rows: RaggedRows) -> Iterator[Tensor]:
+        documents: list[Tensor] = []
+        n_documents = 0
+        parts = RaggedBatches(rows, PREDICT_ROWS, most_values=PREDICT_VALUES).parts()
+        n_threads = cpu_count() if torch.device(self.device).type == "cpu" else 1
+        for vectors in in_threads(partial(self._embed, rows), parts, n_threads):
+            documents.append(vectors)
+            n_documents += len(vectors)
+            if n_documents % PREDICT_ROWS == 0 or n_documents == len(rows):
+                yield torch.cat(documents).double()
+                documents = []
+
+    def _embed(self, rows: RaggedRows, part: slice) -> Tensor:
+        batch = rows.take(part)[0].to(self.device)
+        with one_torch_thread(), torch.inference_mode():  # each thread has modes of its own
+            vectors: Tensor = self.module_.bag(batch.ids, batch.offsets, batch.weights)
+        return vectors
+
+    def steps(
+        self, iterator: Any, training: bool, step_fn: Callable[[Any], dict[str, Any]]
+    ) -> Iterable[tuple[Any, Callable[[], dict[str, Any]]]]:
+        """Return each batch together with what is to be done with it."""
+        if training and self._trains_compiled():
+            self._set_training(True)
+            return CompiledTraining(self.module_, self.optimizer_).steps(iterator)
+        return super().steps(iterator, training, step_fn)
+
+    def _trains_compiled(self) -> bool:
+        return (
+            type(self.criterion_) is SoftmaxLoss
+            and not self.hooks("on_grad_computed")
+            and trains_compiled(self.module_, self.optimizer_)
+        )
+
+
+def make_net(architecture: dict[str, Any], device: str, tree: SoftmaxTree | None = None) -> RaggedNet:
+    """Make a net that is not initialised yet."""
+    return RaggedNet.untrained(
+        BagOfHashEmbeddings,
+        architecture,
+        batches=RaggedBatches,
+        optimizer=RowwiseAdagrad,
+        device=device,
+        module__tree=tree,
+        iterator_valid__most_values=PREDICT_VALUES,
+    )
+
+
+def net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]) -> RaggedNet:
+    """Make a trained net again."""
+    stored = {name.removeprefix(_TREE): array for name, array in arrays.items() if name.startswith(_TREE)}
+    net = make_net(values["architecture"], "cpu", SoftmaxTree.from_arrays(stored) if stored else None)
+    net.restore(arrays, values["device"], history)
+    if stored:
+        net.predict_nonlinearity = make_row_loss("hsigmoid", net.module_.head).probabilities
+    return net

@@ -1,0 +1,263 @@
+"""Sparse rows: checked, as datasets and batches, and on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from torch import Tensor
+
+from sklearn_hashnlp.kernels._rows import gather_rows
+from sklearn_hashnlp.training._batches import LabelledRows, RowBatches, as_tensor
+
+_LARGE, _SMALL = 1e15, 1e-15  # the squares of what lies between are ordinary float32 numbers
+_MOST_COLUMNS = 2**31 - 1
+
+
+def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
+    """Sort the columns of every row, add duplicates up and drop stored zeros, which are no occurrences."""
+    if X.shape[1] > _MOST_COLUMNS:
+        raise ValueError(
+            f"X has {X.shape[1]} columns, and at most 2**31 - 1 can be told apart. Make fewer, for example by "
+            "HashingNgramVectorizer(n_features=2**31 - 1)."
+        )
+    matrix = csr_array(X)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+        if not np.isfinite(matrix.data).all():
+            raise ValueError("X has entries of the same row and column that add up to infinity in float32.")
+    if not matrix.data.all():
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+    if not matrix.nnz or (matrix.data.min() >= _SMALL and matrix.data.max() <= _LARGE):
+        return matrix  # counts, nearly always: two looks at what is there
+    if any_scale:
+        # The appended zero gives an empty last row a place to begin; empty rows are then repeated no times.
+        largest = np.maximum.reduceat(np.append(np.abs(matrix.data), np.float32(0)), matrix.indptr[:-1])
+        strange = (largest > _LARGE) | (largest < _SMALL)
+        if strange.any():
+            divisor = np.where(strange, largest, np.float32(1))  # dividing by 1 leaves the other rows as they are
+            data = matrix.data / np.repeat(divisor, np.diff(matrix.indptr))
+            matrix = csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    else:
+        place = int(np.abs(matrix.data).argmax())
+        if abs(matrix.data[place]) > _LARGE:
+            row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
+            raise ValueError(
+                f"X holds {matrix.data[place]:g} in row {row}, and normalize=None takes values up to {_LARGE:g} in "
+                "size only: float32 cannot hold the squares of larger ones. Scale X down, or set normalize='l2'."
+            )
+    return matrix
+
+
+@dataclass(frozen=True)
+class RaggedBatch:
+    """Some documents, each a run of weighted feature ids."""
+
+    ids: Tensor  # (n_values,): feature ids, document after document
+    offsets: Tensor  # (n_documents + 1,): where each document begins, and after the last where it ends
+    weights: Tensor  # (n_values,): weight of each feature
+    row_weights: Tensor | None = None  # (n_documents,): how much each document counts in the loss; None is one each
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def to(self, device: torch.device | str) -> RaggedBatch:
+        """Copy to a device; nothing is copied that is there."""
+        if self.ids.device == torch.device(device):
+            return self
+        row_weights = None if self.row_weights is None else self.row_weights.to(device)
+        return RaggedBatch(self.ids.to(device), self.offsets.to(device), self.weights.to(device), row_weights)
+
+
+_BATCHES_AT_ONCE = 64  # gathered together: enough to keep a device busy, little enough for its memory
+
+
+class DeviceRows:
+    """Rows with their targets, copied to a device once."""
+
+    def __init__(self, rows: RaggedRows, device: torch.device) -> None:
+        self.indptr: NDArray[np.int64] = rows.indptr.astype(np.int64)
+        self.device = device
+        self._starts = torch.from_numpy(self.indptr).to(device)
+        self._indices = torch.tensor(rows.indices, device=device)
+        self._data = torch.tensor(rows.data, device=device, dtype=torch.float32)
+        self._targets = torch.tensor(rows.targets, device=device)
+        self._row_weights = None if rows.row_weights is None else torch.tensor(rows.row_weights, device=device)
+
+    def batches(
+        self,
+        order: NDArray[np.int64],
+        edges: list[int],
+        *,
+        dropout: tuple[int, int] | None = None,
+        generator: np.random.Generator | None = None,
+    ) -> Iterator[tuple[RaggedBatch, Tensor]]:
+        """Go through rows once."""
+        lengths = np.diff(self.indptr)[order]
+        kept, draws = lengths, None
+        if dropout is not None and generator is not None:
+            kept = np.minimum(generator.integers(dropout[0], dropout[1] + 1, size=len(order)), lengths)
+            draws = torch.Generator(self.device).manual_seed(int(generator.integers(2**63)))
+        ends = np.concatenate(([0], np.cumsum(kept)))  # of the rows, in the order
+        rows_there, kept_there = torch.from_numpy(order).to(self.device), torch.from_numpy(kept).to(self.device)
+        for first in range(0, len(edges) - 1, _BATCHES_AT_ONCE):
+            block = edges[first : first + _BATCHES_AT_ONCE + 1]
+            within = slice(block[0], block[-1])
+            rows = rows_there[within]
+            places, offsets = self._places(rows, int(lengths[within].sum()))
+            if draws is not None:
+                n_kept = int(ends[block[-1]] - ends[block[0]])
+                places, offsets = _draw_on_device(places, offsets, kept_there[within], n_kept, draws)
+            ids, weights = self._indices[places].to(torch.int64), self._data[places]
+            targets = self._targets[rows]
+            row_weights = None if self._row_weights is None else self._row_weights[rows]
+            for start, stop in pairwise(block):
+                values = slice(int(ends[start] - ends[block[0]]), int(ends[stop] - ends[block[0]]))
+                part = slice(start - block[0], stop - block[0])
+                batch = RaggedBatch(
+                    ids[values],
+                    offsets[part.start : part.stop + 1] - values.start,
+                    weights[values],
+                    None if row_weights is None else row_weights[part],
+                )
+                yield batch, targets[part]
+
+    def _places(self, rows: Tensor, n_values: int) -> tuple[Tensor, Tensor]:
+        starts = self._starts[rows]
+        return _spread(starts, self._starts[rows + 1] - starts, n_values)
+
+
+def _spread(starts: Tensor, lengths: Tensor, n_values: int) -> tuple[Tensor, Tensor]:
+    """Return the places ``starts[i] .. starts[i] + lengths[i]`` of all runs, end to end, and where each run begins."""
+    offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+    shifts = torch.repeat_interleave(starts - offsets[:-1], lengths, output_size=n_values)
+    return shifts + torch.arange(n_values, device=starts.device), offsets
+
+
+def _draw_on_device(
+    places: Tensor, offsets: Tensor, kept: Tensor, n_kept: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    n_values, n_rows = len(places), len(kept)
+    row_of = torch.repeat_interleave(torch.arange(n_rows, device=places.device), offsets.diff(), output_size=n_values)
+    keys = row_of + torch.rand(n_values, generator=generator, device=places.device, dtype=torch.float64)
+    # A random order within each row; its first `kept` values are a draw without replacement.
+    chosen, kept_offsets = _spread(offsets[:-1], kept, n_kept)
+    return places[keys.argsort()[chosen].sort().values], kept_offsets
+
+
+class RaggedRows(LabelledRows):
+    """Rows of a CSR matrix with their targets, handed out many at a time."""
+
+    def __init__(
+        self, matrix: Any, targets: NDArray[Any] | None = None, row_weights: NDArray[np.float32] | None = None
+    ) -> None:
+        self.indices: NDArray[Any] = matrix.indices
+        self.indptr: NDArray[Any] = matrix.indptr
+        self.data: NDArray[Any] = matrix.data
+        super().__init__(matrix.shape[0], targets, row_weights)
+
+    @property
+    def n_values(self) -> int:
+        """How many numbers the rows hold."""
+        return len(self.indices)
+
+    def select(self, rows: NDArray[np.int64]) -> RaggedRows:
+        """Make a set of some of the rows."""
+        part = RaggedRows.__new__(RaggedRows)
+        part.indices, part.data, part.indptr = gather_rows(
+            self.indices, self.data, self.indptr, rows, index_dtype=self.indices.dtype
+        )
+        part.targets = self.targets[rows]
+        part.row_weights = None if self.row_weights is None else self.row_weights[rows]
+        return part
+
+    def take(
+        self,
+        rows: NDArray[np.int64] | slice,
+        *,
+        dropout: tuple[int, int] | None = None,
+        generator: np.random.Generator | None = None,
+    ) -> tuple[RaggedBatch, Tensor]:
+        """Gather rows."""
+        if isinstance(rows, slice):
+            offsets = self.indptr[rows.start : rows.stop + 1].astype(np.int64)
+            ids = self.indices[offsets[0] : offsets[-1]].astype(np.int64, copy=False)
+            weights = self.data[offsets[0] : offsets[-1]].astype(np.float32, copy=False)
+            offsets -= offsets[0]
+        else:
+            ids, weights, offsets = gather_rows(self.indices, self.data, self.indptr, rows)
+        if dropout is not None and generator is not None:
+            kept, offsets = _draw(offsets, dropout, generator)
+            ids, weights = ids[kept], weights[kept]
+        row_weights = None if self.row_weights is None else as_tensor(self.row_weights[rows])
+        batch = RaggedBatch(as_tensor(ids), as_tensor(offsets), as_tensor(weights), row_weights)
+        return batch, as_tensor(self.targets[rows])
+
+
+def _draw(
+    offsets: NDArray[np.int64], dropout: tuple[int, int], generator: np.random.Generator
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    lengths = np.diff(offsets)
+    limits = np.minimum(generator.integers(dropout[0], dropout[1] + 1, size=len(lengths)), lengths)
+    row_of = np.repeat(np.arange(len(lengths)), lengths)
+    # A random order within each row; its first `limit` values are a draw without replacement.
+    order = np.argsort(row_of + generator.random(offsets[-1]))
+    kept = np.empty(offsets[-1], dtype=np.bool_)
+    kept[order] = np.arange(offsets[-1]) - offsets[row_of] < limits[row_of]
+    return kept, np.concatenate(([0], np.cumsum(limits)))
+
+
+class RaggedBatches(RowBatches):
+    """Go through the rows of a :class:`RaggedRows` once, batch by batch."""
+
+    dataset: RaggedRows  # the rows
+
+    def __init__(
+        self,
+        dataset: RaggedRows,
+        batch_size: int,
+        *,
+        shuffle: bool = False,
+        most_values: int | None = None,
+        dropout: tuple[int, int] | None = None,
+        smallest: int = 1,
+        generator: np.random.Generator | None = None,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        super().__init__(dataset, batch_size, shuffle=shuffle, smallest=smallest, generator=generator, device=device)
+        self.most_values = most_values
+        self.dropout = dropout
+        self._rows_there: DeviceRows | None = None
+
+    def __iter__(self) -> Iterator[tuple[RaggedBatch, Tensor]]:
+        order = self._order()
+        if self.device.type != "cpu":
+            if self._rows_there is None:
+                self._rows_there = DeviceRows(self.dataset, self.device)
+            yield from self._rows_there.batches(order, self._edges(), dropout=self.dropout, generator=self.generator)
+            return
+        for part in self.parts():
+            rows = order[part] if self.shuffle else part
+            yield self.dataset.take(rows, dropout=self.dropout, generator=self.generator)
+
+    def _edges(self) -> list[int]:
+        edges = super()._edges()
+        return edges if self.most_values is None else self._cut(edges, self.most_values)
+
+    def _cut(self, edges: list[int], most_values: int) -> list[int]:
+        indptr = self.dataset.indptr
+        cut = edges[:1]
+        for edge in edges[1:]:
+            while indptr[edge] - indptr[cut[-1]] > most_values and edge - cut[-1] > 1:
+                fits = int(np.searchsorted(indptr, int(indptr[cut[-1]]) + most_values, side="right")) - 1
+                cut.append(max(fits, cut[-1] + 1))
+            cut.append(edge)
+        return cut

@@ -1,0 +1,106 @@
+"""``hashnlp experiments report``: results of experiments as tables and plots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._options import Json, Quiet
+from sklearn_hashnlp.cli._screen import Screen
+
+HELP = """\
+Print tables of results, measured beside published.
+
+\b
+  hashnlp experiments report found.jsonl
+  hashnlp experiments report mine.jsonl yours.jsonl --markdown table.md
+  hashnlp experiments report found.jsonl --plot pictures
+  hashnlp experiments report found.jsonl --json
+
+FILE is what `hashnlp experiments run --output FILE` has written, finished or not. Experiments that belong together \
+are in one table; results of --quick and of other settings are there, too, and stand apart. Of results of the same \
+settings and seed, as two people may have them, those of the last FILE count.
+
+--plot draws what there is to draw, as NAME.png in a folder; it needs matplotlib. --json prints each table as an object.
+"""
+
+
+@reporting_errors
+def report_experiments(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Results as JSON lines.", show_default=False)],
+    markdown: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the tables to this file, as Markdown.", show_default=False),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Draw plots into this folder.", show_default=False)
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Report results; the parameters are the command's options."""
+    from sklearn_hashnlp.experiments import RECIPES
+    from sklearn_hashnlp.experiments._report import arrange_results, make_tables
+    from sklearn_hashnlp.experiments._results_file import read_results
+    from sklearn_hashnlp.experiments._table import as_markdown
+
+    screen = Screen(as_json=as_json, quiet=False)  # what was asked for is no hint
+    notes = Screen(as_json=as_json, quiet=quiet)
+    results = [result for file in files for result in read_results(file)]
+    unknown = sorted({result["recipe"] for result in results} - set(RECIPES))
+    if unknown:
+        notes.note(f"Left out are results of experiments that are not known: {', '.join(unknown)}")
+    n_again = sum(result["recipe"] in RECIPES for result in results) - len(arrange_results(results))
+    if n_again:
+        notes.note(f"Left out are {n_again} results whose settings, seed and step come again; the last of each counts")
+    tables = make_tables(results)
+    if not tables:
+        raise ValueError(f"There are no results of experiments in {', '.join(map(str, files))}.")
+    if as_json:
+        for table in tables:
+            screen.put_json(table._asdict())
+    show_tables(screen, results)
+    if markdown is not None:
+        lines = "\n\n".join("\n".join(as_markdown(table)) for table in tables)
+        markdown.write_text(f"{lines}\n", encoding="utf-8")
+        notes.note(f"\nTables are in {markdown}", style="dim")
+    if plot is not None:
+        drawn = _draw(plot, results)
+        notes.note(
+            f"\nPlots are in {', '.join(map(str, drawn))}" if drawn else "\nThere is nothing to draw", style="dim"
+        )
+
+
+def show_tables(screen: Screen, results: Sequence[dict[str, Any]]) -> None:
+    """Print the tables of results, for people."""
+    from sklearn_hashnlp.experiments._report import make_tables
+    from sklearn_hashnlp.experiments._table import as_text
+
+    for table in make_tables(results):
+        screen.show("")
+        for line in as_text(table):
+            screen.show(line)
+
+
+def _draw(folder: Path, results: Sequence[dict[str, Any]]) -> list[Path]:
+    """Draw all plots, and give their files."""
+    # First: without matplotlib this tells how to install it.
+
+    # isort: split
+    from matplotlib.figure import Figure
+
+    from sklearn_hashnlp.experiments._report import plots_of
+
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name, draw in plots_of(results):
+        figure = Figure(layout="constrained")
+        draw(figure)
+        path = folder / f"{name}.png"
+        figure.savefig(path, dpi=150)
+        paths.append(path)
+    return paths

@@ -1,0 +1,44 @@
+"""All recipes, by name."""
+
+from __future__ import annotations
+
+from sklearn_hashnlp.experiments._recipe import Recipe
+from sklearn_hashnlp.experiments.recipes._accuracy_distribution import ACCURACY_DISTRIBUTION
+from sklearn_hashnlp.experiments.recipes._collisions import COLLISIONS
+from sklearn_hashnlp.experiments.recipes._fewer_parameters import FEWER_PARAMETERS
+from sklearn_hashnlp.experiments.recipes._hash_embeddings import HASH_EMBEDDING_RECIPES
+from sklearn_hashnlp.experiments.recipes._hsigmoid_ptb import HSIGMOID_PTB
+from sklearn_hashnlp.experiments.recipes._reversal import REVERSAL
+
+RECIPES: dict[str, Recipe] = {
+    recipe.name: recipe
+    for recipe in (*HASH_EMBEDDING_RECIPES, FEWER_PARAMETERS, ACCURACY_DISTRIBUTION, COLLISIONS, REVERSAL, HSIGMOID_PTB)
+}
+
+
+def get_recipe(name: str) -> Recipe:
+    """Find a recipe by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of the keys of ``RECIPES``.
+
+    Returns
+    -------
+    Recipe
+        The recipe.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> get_recipe("reversal").name
+    'reversal'
+    """
+    if name not in RECIPES:
+        raise ValueError(f"There is no experiment {name!r}; there are: {', '.join(sorted(RECIPES))}.")
+    return RECIPES[name]

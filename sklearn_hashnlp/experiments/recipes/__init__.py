@@ -1,0 +1,1 @@
+"""Published experiments: a study is a file or a small group."""

@@ -1,0 +1,109 @@
+"""Networks that learn to reverse strings, with one output layer or the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from sklearn_hashnlp.experiments.recipes._reversal_strings import Purpose, generator_for
+from sklearn_hashnlp.nn import AttentionSeq2Seq, FullSoftmax, HierarchicalSoftmax
+from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
+from sklearn_hashnlp.trees import random_tree
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.experiments.recipes._reversal import ReversalSettings
+
+
+_LARGEST_GRADIENT = 5.0
+_GENERATED_AT_A_TIME = 250
+
+
+class Learner:
+    """A network and its optimiser."""
+
+    def __init__(self, output: str, settings: ReversalSettings, seed: int) -> None:
+        n_classes = settings.n_symbols + 1
+        drawn = generator_for(seed, Purpose.network).initial_seed()
+        with torch_seed(drawn):
+            layer = make_output(output, settings.decoder_size, n_classes, seed)
+        with torch_seed(drawn):
+            self.network = AttentionSeq2Seq(
+                n_classes, settings.embedding_dim, settings.encoder_size, settings.decoder_size, output=layer
+            )
+        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate, fused=True)
+        self.batch_size = settings.batch_size
+        self.seed = seed
+        self.passes = 0
+
+    def learn(self, source: Tensor, target: Tensor) -> float:
+        """Pass over strings once, in an order of its own for each pass."""
+        order = torch.randperm(len(source), generator=generator_for(self.seed, Purpose.order, self.passes))
+        self.passes += 1
+        started = time.perf_counter()
+        with plain_torch():
+            for rows in torch.split(order, self.batch_size):
+                self._differentiate(source[rows], target[rows])
+                nn.utils.clip_grad_norm_(self.network.parameters(), _LARGEST_GRADIENT)
+                self.optimiser.step()
+        return time.perf_counter() - started
+
+    def warm_up(self, source: Tensor, target: Tensor) -> None:
+        """Let everything compile that compiles at its first call, and learn nothing."""
+        with plain_torch():
+            self._differentiate(source[: self.batch_size], target[: self.batch_size])
+
+    def _differentiate(self, source: Tensor, target: Tensor) -> None:
+        self.optimiser.zero_grad()
+        self.network(source, target)[1].backward()
+
+    def loss(self, source: Tensor, target: Tensor) -> float:
+        """Add up the negative log-likelihood of all symbols of all strings, ends included, as the source does."""
+        with plain_torch(), torch.no_grad():
+            log_probs, _ = self.network(source, target)
+        return -float(log_probs.sum())
+
+    def exact_match(self, source: Tensor, target: Tensor) -> tuple[float, float]:
+        """Generate strings, and count those that are right from the first symbol to the end."""
+        n_right, seconds = 0, 0.0
+        with plain_torch():
+            parts = (torch.split(strings, _GENERATED_AT_A_TIME) for strings in (source, target))
+            for some, wanted in zip(*parts, strict=True):
+                started = time.perf_counter()
+                found = self.network.generate(some)
+                seconds += time.perf_counter() - started
+                n_right += sum(
+                    row[row >= 0].tolist() == true[true >= 0].tolist() for row, true in zip(found, wanted, strict=True)
+                )
+        return n_right / len(source), seconds
+
+
+def make_output(output: str, in_features: int, n_classes: int, seed: int) -> FullSoftmax | HierarchicalSoftmax:
+    """Make an output layer."""
+    if output == "softmax":
+        return FullSoftmax(in_features, n_classes)
+    if output == "hsigmoid":
+        tree_seed = generator_for(seed, Purpose.tree).initial_seed() % 2**32
+        return HierarchicalSoftmax(random_tree(n_classes, random_state=tree_seed), in_features)
+    raise ValueError(f"An output must be 'softmax' or 'hsigmoid', got {output!r}.")
+
+
+def time_layers(
+    layers: Mapping[str, nn.Module], *, in_features: int, n_classes: int, rows: int, repeats: int
+) -> dict[str, float]:
+    """Compute a training step of output layers alone, there and back, in turns."""
+    drawn = torch.Generator().manual_seed(0)
+    states = torch.randn(rows, in_features, generator=drawn, requires_grad=True)
+    classes = torch.randint(n_classes, (rows,), generator=drawn)
+    seconds: dict[str, list[float]] = {name: [] for name in layers}
+    with plain_torch():
+        for _ in range(repeats):
+            for name, layer in layers.items():
+                started = time.perf_counter()
+                layer.zero_grad()
+                layer(states, classes)[1].backward()
+                seconds[name].append(time.perf_counter() - started)
+    return {name: sorted(times)[repeats // 2] for name, times in seconds.items()}

@@ -1,0 +1,1 @@
+"""Tools that look into hash functions and models."""

@@ -1,0 +1,109 @@
+"""The two hash functions: MurmurHash3 of bytes, splitmix64 of integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
+from sklearn_hashnlp.kernels._ragged import Ragged
+
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
+"""What the generator's state grows by at each step."""
+
+_WORD = 2**64 - 1
+
+
+@inlined
+def mix_word(word: Number) -> Number:
+    """Mix the bits of a 64-bit word, inside a kernel: the output function of SplitMix64. No two words become one."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+def splitmix64(seed: int, n_values: int) -> list[int]:
+    """Draw 64-bit integers from the published generator SplitMix64."""
+    values = []
+    for step in range(1, n_values + 1):
+        z = (seed + step * 0x9E3779B97F4A7C15) & _WORD
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
+        values.append(z ^ (z >> 31))
+    return values
+
+
+PADDING = 4
+"""How many bytes behind the last one hashed must be readable, since hashing reads four at a time."""
+
+_C1 = np.uint32(0xCC9E2D51)
+_C2 = np.uint32(0x1B873593)
+_FIVE = np.uint32(5)
+_ADDEND = np.uint32(0xE6546B64)
+_MIX_1 = np.uint32(0x85EBCA6B)
+_MIX_2 = np.uint32(0xC2B2AE35)
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def load_uint32(_typing_context: Any, text: Any, position: Any) -> Any:  # noqa: ARG001 - numba passes all of them
+    """Read four bytes, at any alignment, as one little-endian number: a single instruction on x86 and ARM."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        at = builder.gep(array.data, [arguments[1]])
+        return builder.load(builder.bitcast(at, context.get_value_type(types.uint32).as_pointer()), align=1)
+
+    return types.uint32(text, types.intp), generate
+
+
+@inlined
+def mix_block(state: Number, block: Number) -> Number:
+    """Take four bytes, read as one little-endian number, into the state of the hash."""
+    block = np.uint32(block * _C1)
+    block = np.uint32(block << np.uint32(15)) | np.uint32(block >> np.uint32(17))
+    state = np.uint32(state ^ np.uint32(block * _C2))
+    state = np.uint32(state << np.uint32(13)) | np.uint32(state >> np.uint32(19))
+    return np.uint32(np.uint32(state * _FIVE) + _ADDEND)
+
+
+@inlined
+def finish(state: Number, block: Number, length: Number) -> Number:
+    """Take the first ``length % 4`` bytes of the last block, and the length in bytes; give the hash, signed."""
+    # No bytes left means a mask of 0, and a tail of 0 leaves the state as it is: no branch is needed.
+    mask = np.uint32((np.uint32(1) << np.uint32(8 * (length & 3))) - np.uint32(1))
+    tail = np.uint32(np.uint32(block & mask) * _C1)
+    tail = np.uint32(tail << np.uint32(15)) | np.uint32(tail >> np.uint32(17))
+    state = np.uint32(state ^ np.uint32(tail * _C2))
+    state = np.uint32(state ^ np.uint32(length))
+    state = np.uint32((state ^ np.uint32(state >> np.uint32(16))) * _MIX_1)
+    state = np.uint32((state ^ np.uint32(state >> np.uint32(13))) * _MIX_2)
+    return np.int32(state ^ np.uint32(state >> np.uint32(16)))
+
+
+@inlined
+def murmur3_span(text: NDArray[np.uint8], start: Number, stop: Number, seed: Number) -> Number:
+    """Hash the bytes ``text[start:stop]``; ``PADDING`` more must be readable."""
+    state = np.uint32(seed)
+    position = start
+    while position + 4 <= stop:
+        state = mix_block(state, load_uint32(text, position))
+        position += 4
+    return finish(state, load_uint32(text, position), stop - start)
+
+
+@compiled
+def _hash_rows(text: NDArray[np.uint8], offsets: NDArray[np.int64], seed: Number, hashes: NDArray[np.int32]) -> None:
+    for row in range(len(hashes)):
+        hashes[row] = murmur3_span(text, offsets[row], offsets[row + 1], seed)
+
+
+def murmur3(rows: Ragged, *, seed: int = 0) -> NDArray[np.int32]:
+    """Hash each row of bytes with MurmurHash3_x86_32."""
+    hashes = np.empty(len(rows.offsets) - 1, dtype=np.int32)
+    padded = np.concatenate((rows.values, np.zeros(PADDING, dtype=np.uint8)))
+    _hash_rows(padded, rows.offsets, np.uint32(seed), hashes)
+    return hashes

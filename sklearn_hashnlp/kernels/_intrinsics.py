@@ -1,0 +1,194 @@
+"""Single instructions that numba has no name for: prefetch, the exponential, dot products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.kernels._compile import Number, inlined
+
+_LINE = 64  # bytes that memory gives at once
+_READ, _KEEP, _DATA = 0, 3, 1  # arguments of LLVM's prefetch: not for writing; in all caches; not instructions
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def _prefetch(_typing_context: Any, table: Any, _place: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        address = builder.gep(array.data, [arguments[1]])
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        hint = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        )
+        builder.call(hint, [builder.bitcast(address, byte), number(_READ), number(_KEEP), number(_DATA)])
+        return context.get_dummy_value()
+
+    return types.void(table, types.intp), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def _values_in_line(_typing_context: Any, table: Any) -> Any:
+    def generate(context: Any, _builder: Any, signature: Any, _arguments: Any) -> Any:
+        size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
+        return context.get_constant(types.intp, max(_LINE // size, 1))  # `table.itemsize` is no constant: a division
+
+    return types.intp(table), generate
+
+
+@inlined
+def prefetch_row(
+    table: Any,  # (n_rows, n_columns)
+    row: Number,
+) -> None:
+    """Start to load ``table[row]`` into the caches: a hint, no more."""
+    width = table.shape[1]
+    for column in range(0, width, _values_in_line(table)):
+        _prefetch(table, row * width + column)
+    if width > 1:  # a row may end in a line that it does not begin in
+        _prefetch(table, row * width + width - 1)
+
+
+_LOWEST = -708.0  # whose exponential is the smallest that double precision has in full
+_PER_LN2 = 1.4426950408889634
+_LN2_HIGH = 6.93147180369123816490e-01  # its low bits are zero: a multiple by a small whole number is exact
+_LN2_LOW = 1.90821492927058770002e-10
+_BIAS, _SHIFT = 1023, 52  # of the exponent in a double
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def _power_of_two(_typing_context: Any, _exponent: Any) -> Any:
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        wide = ir.IntType(64)
+        bits = builder.shl(builder.add(arguments[0], wide(_BIAS)), wide(_SHIFT))
+        return builder.bitcast(bits, ir.DoubleType())
+
+    return types.float64(types.int64), generate
+
+
+@inlined
+def exp_of_negative(x: Number) -> Number:
+    """Return e**x for x <= 0: e**x = 2**n e**r, n whole and |r| <= ln(2) / 2, and the Taylor series of e**r."""
+    value = _LOWEST if x < _LOWEST else x * 1.0
+    n = int(value * _PER_LN2 - 0.5)  # cut off towards zero: the nearest whole number, as the value is not positive
+    r = (value - n * _LN2_HIGH) - n * _LN2_LOW
+    series = 1 / 479001600 + r * (1 / 6227020800)
+    series = 1 / 3628800 + r * (1 / 39916800 + r * series)
+    series = 1 / 40320 + r * (1 / 362880 + r * series)
+    series = 1 / 720 + r * (1 / 5040 + r * series)
+    series = 1 / 24 + r * (1 / 120 + r * series)
+    series = 0.5 + r * (1 / 6 + r * series)
+    return (1.0 + r * (1.0 + r * series)) * _power_of_two(n)
+
+
+@inlined
+def log1p_of_unit(x: Number) -> Number:
+    """Return log(1 + x) for 0 <= x <= 1: 2 artanh(s) with s = x / (2 + x) <= 1/3, and its Taylor series."""
+    s = x / (2.0 + x)
+    q = s * s
+    series = 1 / 29 + q * (1 / 31 + q * (1 / 33))
+    series = 1 / 25 + q * (1 / 27 + q * series)
+    series = 1 / 21 + q * (1 / 23 + q * series)
+    series = 1 / 17 + q * (1 / 19 + q * series)
+    series = 1 / 13 + q * (1 / 15 + q * series)
+    series = 1 / 9 + q * (1 / 11 + q * series)
+    series = 1 / 5 + q * (1 / 7 + q * series)
+    return 2.0 * s * (1.0 + q * (1 / 3 + q * series))
+
+
+@inlined
+def dot(u: NDArray[Any], v: NDArray[Any]) -> Number:
+    """Multiply a vector by another."""
+    total = u.dtype.type(0)
+    for column in range(len(u)):
+        total += u[column] * v[column]
+    return total
+
+
+@inlined
+def dot_4(u: NDArray[Any], v_0: NDArray[Any], v_1: NDArray[Any], v_2: NDArray[Any], v_3: NDArray[Any]) -> Number:
+    """Multiply a vector by four others; the result is a tuple of four numbers."""
+    s_0 = s_1 = s_2 = s_3 = u.dtype.type(0)
+    for column in range(len(u)):
+        value = u[column]
+        s_0 += value * v_0[column]
+        s_1 += value * v_1[column]
+        s_2 += value * v_2[column]
+        s_3 += value * v_3[column]
+    return s_0, s_1, s_2, s_3
+
+
+@inlined
+def dot_16(
+    u_0: NDArray[Any],
+    u_1: NDArray[Any],
+    u_2: NDArray[Any],
+    u_3: NDArray[Any],
+    v_0: NDArray[Any],
+    v_1: NDArray[Any],
+    v_2: NDArray[Any],
+    v_3: NDArray[Any],
+) -> Number:
+    """Multiply each of four vectors by each of four others; the result is four tuples of four numbers, one a u."""
+    s_00 = s_01 = s_02 = s_03 = s_10 = s_11 = s_12 = s_13 = u_0.dtype.type(0)
+    s_20 = s_21 = s_22 = s_23 = s_30 = s_31 = s_32 = s_33 = u_0.dtype.type(0)
+    for column in range(len(u_0)):
+        a_0, a_1, a_2, a_3 = u_0[column], u_1[column], u_2[column], u_3[column]
+        b_0, b_1, b_2, b_3 = v_0[column], v_1[column], v_2[column], v_3[column]
+        s_00 += a_0 * b_0
+        s_01 += a_0 * b_1
+        s_02 += a_0 * b_2
+        s_03 += a_0 * b_3
+        s_10 += a_1 * b_0
+        s_11 += a_1 * b_1
+        s_12 += a_1 * b_2
+        s_13 += a_1 * b_3
+        s_20 += a_2 * b_0
+        s_21 += a_2 * b_1
+        s_22 += a_2 * b_2
+        s_23 += a_2 * b_3
+        s_30 += a_3 * b_0
+        s_31 += a_3 * b_1
+        s_32 += a_3 * b_2
+        s_33 += a_3 * b_3
+    return (s_00, s_01, s_02, s_03), (s_10, s_11, s_12, s_13), (s_20, s_21, s_22, s_23), (s_30, s_31, s_32, s_33)
+
+
+@inlined
+def add_scaled_8(total: NDArray[Any], scales: Number, vectors: Number) -> Number:
+    """Add eight vectors, each times its scale, to ``total`` in place; both are tuples of eight."""
+    d_0, d_1, d_2, d_3, d_4, d_5, d_6, d_7 = scales
+    v_0, v_1, v_2, v_3, v_4, v_5, v_6, v_7 = vectors
+    for column in range(len(total)):
+        total[column] += (
+            d_0 * v_0[column]
+            + d_1 * v_1[column]
+            + d_2 * v_2[column]
+            + d_3 * v_3[column]
+            + d_4 * v_4[column]
+            + d_5 * v_5[column]
+            + d_6 * v_6[column]
+            + d_7 * v_7[column]
+        )
+    return None
+
+
+@inlined
+def add_scaled_4(total: NDArray[Any], scales: Number, vectors: Number) -> Number:
+    """Add four vectors, each times its scale, to ``total`` in place; both are tuples of four."""
+    d_0, d_1, d_2, d_3 = scales
+    v_0, v_1, v_2, v_3 = vectors
+    for column in range(len(total)):
+        total[column] += d_0 * v_0[column] + d_1 * v_1[column] + d_2 * v_2[column] + d_3 * v_3[column]
+    return None
+
+
+@inlined
+def add_scaled(total: NDArray[Any], scale: Number, vector: NDArray[Any]) -> Number:
+    """Add a vector times a scale to ``total`` in place."""
+    for column in range(len(total)):
+        total[column] += scale * vector[column]
+    return None

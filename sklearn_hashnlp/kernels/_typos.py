@@ -1,0 +1,87 @@
+"""Typing errors: characters deleted, swapped and inserted at random."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._hashes import GAMMA, mix_word
+from sklearn_hashnlp.kernels._ragged import Ragged
+
+DELETION, SWAP, INSERTION = 0, 1, 2
+"""The kinds of edits."""
+
+_LOW = np.uint64(2**32 - 1)
+_HALF = np.uint64(32)
+
+
+@compiled
+def _distort(
+    characters: NDArray[np.uint32],
+    offsets: NDArray[np.int64],
+    rate: float,
+    kinds: NDArray[np.int64],
+    key: Number,
+    out: NDArray[np.uint32],
+    ends: NDArray[np.int64],
+) -> None:
+    n_kinds = np.uint64(len(kinds))
+    to = 0
+    ends[0] = 0
+    for text in range(len(offsets) - 1):
+        start, stop = offsets[text], offsets[text + 1]
+        length = stop - start
+        # The text's own stream of random words begins where a hash of its characters ends.
+        state = key
+        for at in range(start, stop):
+            state = mix_word((state + GAMMA) ^ np.uint64(characters[at]))
+        state += GAMMA
+        share = np.float64(mix_word(state) >> _HALF) / 2.0**32
+        left = np.uint64(min(np.int64(rate * length + share), length))
+        begin, at = to, start
+        while at < stop:
+            if left > np.uint64(0):
+                state += GAMMA
+                word = mix_word(state)
+                # Knuth's algorithm S: as many of the characters that follow as edits are left, all alike.
+                if (word >> _HALF) * np.uint64(stop - at) >> _HALF < left:
+                    left -= np.uint64(1)
+                    kind = kinds[np.int64((word & _LOW) * n_kinds >> _HALF)]
+                    if kind == DELETION:
+                        at += 1
+                        continue
+                    if kind == INSERTION:
+                        state += GAMMA
+                        word = mix_word(state)
+                        drawn = characters[start + np.int64((word >> _HALF) * np.uint64(length) >> _HALF)]
+                        after = np.int64(word & np.uint64(1))
+                        out[to + after] = characters[at]
+                        out[to + 1 - after] = drawn
+                        to += 2
+                        at += 1
+                        continue
+                    if at + 1 < stop:
+                        out[to] = characters[at + 1]
+                        out[to + 1] = characters[at]
+                        to += 2
+                        at += 2
+                        continue
+                    if to > begin:
+                        out[to] = out[to - 1]
+                        out[to - 1] = characters[at]
+                        to += 1
+                        at += 1
+                        continue
+            out[to] = characters[at]
+            to += 1
+            at += 1
+        ends[text + 1] = to
+
+
+def distort_characters(texts: Ragged, *, rate: float, kinds: NDArray[np.int64], key: int) -> Ragged:
+    """Make typing errors in each text."""
+    out = np.empty(2 * len(texts.values), dtype=np.uint32)
+    ends = np.empty(len(texts.offsets), dtype=np.int64)
+    _distort(texts.values, texts.offsets, rate, kinds, np.uint64(key), out, ends)
+    return Ragged(out[: ends[-1]], ends)

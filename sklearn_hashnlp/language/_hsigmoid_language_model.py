@@ -1,0 +1,471 @@
+"""A neural language model over n-grams, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import os
+import signal
+import warnings
+from numbers import Integral
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sklearn_hashnlp._sklearn import fit_context
+from sklearn_hashnlp.language._base import TrainedLanguageModel
+from sklearn_hashnlp.language._net import LanguageNet, make_language_net
+from sklearn_hashnlp.language._network import check_same_network, language_architecture
+from sklearn_hashnlp.language._parameters import OF_LANGUAGE_MODELS
+from sklearn_hashnlp.language._plan import LanguagePlan, language_plan, streaming_language_plan
+from sklearn_hashnlp.language._reader import CorpusReader, LanguageCorpus, read_language_corpus
+from sklearn_hashnlp.language._training import Interrupted, check_same_training, train_language
+from sklearn_hashnlp.language._trees import language_tree
+from sklearn_hashnlp.training._checkpoints import KeepPasses, PassFolders, best_epoch
+from sklearn_hashnlp.training._parameters import check_language_parameters
+from sklearn_hashnlp.training._settings import Seeds, draw_seeds
+from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, torch_seed
+from sklearn_hashnlp.trees import SoftmaxTree
+
+
+class HsigmoidLanguageModel(TrainedLanguageModel):
+    """Predict the next word by a neural network over n-grams, in time that does not grow with the number of words.
+
+    The vectors of the ``order - 1`` words before are read, side by side, by a hidden layer, and this by an output layer
+    [1]_: a tree whose inner nodes decide between branches [2]_, so that a word costs the length of its path. It learns
+    vectors of words by the way.
+
+    Parameters
+    ----------
+    order : int, default=5
+        Words of an n-gram: the context and the word that is predicted.
+    embedding_dim : int, default=64
+        Length of a word's vector; m in the paper.
+    hidden_size : int, default=256
+        Width of the hidden layer; h in the paper.
+    output : {"hsigmoid", "softmax", "adaptive"}, default="hsigmoid"
+        ``"hsigmoid"``: hierarchical softmax over ``tree``. ``"softmax"``: one score for each word, which costs what
+        there are words. ``"adaptive"``: torch's adaptive softmax, in between.
+    tree : str or SoftmaxTree, default="huffman"
+        Of the hierarchical softmax: "huffman", "cluster", "binary_cluster", "complete", "balanced", "random",
+        "two_level", for a builder of :mod:`sklearn_hashnlp.trees`; or a tree over all words of ``vocabulary_`` but
+        ``<s>``, such as the :meth:`learned_tree` of another model. ``"cluster"`` brings words together that follow the
+        same words, in about sqrt(V) clusters beside as many of the most frequent words, and predicts best of those;
+        ``"binary_cluster"`` splits them in two again and again, which is faster with very many words. Ignored by the
+        other outputs.
+    direct_connections : bool or "hashed", default=False
+        Whether the output layer reads the word vectors as well; W in the paper. ``"hashed"``: instead it adds weights
+        of the last word, the last two words, and so on, from a hashed table [3]_; only with ``output="hsigmoid"``.
+    n_direct : int, default=2**22
+        Size of that table.
+    activation : {"tanh", "sigmoid"}, default="tanh"
+        Of the hidden layer.
+    dropout : float, default=0.25
+        Share of the hidden layer that is dropped in training.
+    embedding_dropout : float, default=0.0
+        Share of the word vectors' elements that is dropped in training.
+    init : {"default", "uniform", "reference"}, default="default"
+        How word vectors and hidden layer start; see :class:`~sklearn_hashnlp.nn.NPLM`.
+    embedding : {"table", "hash", "sgnn"}, default="table"
+        ``"table"``: a vector for each word of the vocabulary. ``"hash"``: hash embeddings of all words, also of those
+        that are too rare to be predicted and of those that training never saw. ``"sgnn"``: for all words, too, and
+        without a table: a learned linear layer reads the projections of a word's character n-grams [4]_, so that words
+        that are spelled alike have similar vectors. Try ``optimizer="adam"`` with either.
+    n_embeddings : int, default=10**6
+        Rows of the importance table. Only with ``embedding="hash"``.
+    n_buckets : int, default=10**5
+        Vectors in the shared pool. Only with ``embedding="hash"``.
+    n_projections, n_bits : int, default=80, 14
+        Of a word's characters; see :class:`~sklearn_hashnlp.text.SGNNProjector`. Only with ``embedding="sgnn"``.
+    vocabulary : dict of str to int or None, default=None
+        Words and their numbers 0, 1, 2, and so on, which fix the words and their order; ``</s>``, ``<unk>`` and
+        ``<s>`` are added where they are missing. None learns the words in ``fit``, in the order of falling frequency.
+    max_vocabulary : int or None, default=None
+        How many words to learn at most beside the three marks, the most frequent ones.
+    min_count : int, default=1
+        Words that occur less often are not learned and become ``<unk>``.
+    padding : {"full", "reference"}, default="full"
+        ``"full"``: each word of a sentence is predicted, and so is ``</s>``; contexts are filled up with ``<s>``. This
+        is what perplexities mean. ``"reference"``: one ``<s>`` and no filling, so that the first words of a sentence
+        are not predicted, and sentences shorter than ``order`` with both marks are passed over.
+    optimizer : {"adagrad", "adam"}, default="adagrad"
+        Row-wise AdaGrad, the first steps of rare words damped, or row-wise Adam. Adam wants a smaller
+        ``learning_rate``, such as 0.002.
+    learning_rate : float, default=0.5
+        Step size.
+    bias_learning_rate : float, default=1.0
+        What the step size of the hidden layer's bias is multiplied by.
+    direct_learning_rate : float, default=1.0
+        What that of the hashed direct connections is multiplied by.
+    learning_rate_schedule : {"constant", "linear"}, default="linear"
+        ``"linear"``: the step size falls linearly to zero over ``max_epochs``.
+    lr_plateau : (int, float) or None, default=None
+        Patience and factor: the step size is multiplied by the factor after so many epochs without a smaller validation
+        loss. Only where there are validation sentences.
+    max_epochs : int, default=5
+        Passes over the sentences.
+    max_time : float or None, default=None
+        Seconds of training after which ``fit`` ends, though not before the first step.
+    batch_size : int, default=512
+        Words a step.
+    shuffle : bool, default=True
+        Whether each pass goes through the words in an order of its own.
+    early_stopping : bool, default=False
+        Whether to stop when the validation loss no longer falls, and to end with the weights of the best epoch. It is
+        measured on ``X_valid``, or else on sentences held out of ``X``.
+    validation_fraction : float, default=0.1
+        Share of the sentences to hold out. Only with ``early_stopping`` and without ``X_valid``.
+    n_iter_no_change : int or None, default=2
+        Epochs without a better one after which training stops; None never stops early. Only with ``early_stopping``.
+    log_every : int or None, default=None
+        After how many steps of an epoch training and validation loss (over 8192 words spread evenly) are noted in
+        ``log_`` and, with ``verbose=2``, printed.
+    checkpoint_dir : str, path-like or None, default=None
+        Folder in which the model is saved after every pass: ``pass-00001`` and so on, each of which
+        :func:`~sklearn_hashnlp.persistence.load_model` loads. It must hold no passes of an earlier training, but with
+        ``resume``.
+    keep : {"best", "last", "all"}, default="best"
+        Which passes stay there. The last always does; ``"best"`` keeps the one with the lowest validation loss, or
+        training loss where there is no other, as well.
+    resume : bool, default=False
+        Whether ``fit`` goes on with the training in ``checkpoint_dir``, if there is one, as if it had never been
+        interrupted: on a CPU with the same result, to the last bit. Give the same sentences, others are refused, and
+        parameters; ``max_epochs`` may be larger. With ``early_stopping`` it needs ``keep="best"`` or ``"all"``.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the weights and words that are there.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where to compute; "auto" takes a CUDA device where there is one.
+    callbacks : list of skorch callbacks or None, default=None
+        Handed to skorch as they are: callbacks, their classes or pairs of a name and one.
+    random_state : int, RandomState instance or None, default=None
+        Of initial weights, tree, order and dropout. The same int gives the same model to the last bit, whatever the
+        number of threads (on a CPU).
+    verbose : int, default=0
+        0 is silent, 1 prints a line an epoch, 2 also what ``log_every`` asks for, 3 also what is set up.
+
+    Attributes
+    ----------
+    vocabulary_ : dict of str to int
+        The words and their numbers, which are the rows of ``embeddings_`` and the columns of ``predict_proba``.
+        ``<s>``, which is never predicted, is the last.
+    embeddings_ : ndarray of float32 of shape (n_words, embedding_dim)
+        The vectors of all words in the order of ``vocabulary_``.
+    history_ : list of dict
+        An entry an epoch, or a call of ``partial_fit``: ``epoch``, ``train_loss``, ``train_perplexity``, ``dur``
+        (seconds) and, where there were validation sentences, ``valid_loss`` and ``valid_perplexity``.
+    log_ : list of dict
+        What was noted every ``log_every`` steps: ``epoch``, ``step``, ``train_loss`` and ``valid_loss``.
+    n_parameters_ : int
+        Numbers in the net.
+    net_ : skorch.NeuralNet
+        The trained net; ``net_.module_`` is a :class:`~sklearn_hashnlp.nn.NPLM`.
+
+    See Also
+    --------
+    sklearn_hashnlp.nn.NPLM : The network alone.
+    sklearn_hashnlp.nn.HierarchicalSoftmax : Its output layer.
+
+    Notes
+    -----
+    Scores and perplexities count ``</s>`` and, as ``<unk>``, words that are not known; compare only models with the
+    same words. A model that knows few words has a low perplexity.
+
+    An interrupt (Ctrl-C) ends ``fit`` early but in good order, with a warning: the model is the one reached so far, or
+    the best epoch's with ``early_stopping``.
+
+    References
+    ----------
+    .. [1] Bengio, Ducharme, Vincent & Jauvin (2003). A neural probabilistic language model. JMLR 3.
+    .. [2] Morin & Bengio (2005). Hierarchical probabilistic neural network language model. AISTATS.
+    .. [3] Mikolov, Deoras, Povey, Burget & Černocký (2011). Strategies for training large scale neural network
+           language models. ASRU.
+    .. [4] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.language import HsigmoidLanguageModel
+    >>> sentences = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog"]
+    >>> model = HsigmoidLanguageModel(order=3, embedding_dim=8, hidden_size=16, max_epochs=100, random_state=0)
+    >>> model.fit(sentences).predict(["the cat sat", "a cat saw"]).tolist()
+    ['on', 'the']
+    >>> natural, shuffled = model.score_samples(["the dog sat on the mat", "mat the on sat dog the"])
+    >>> bool(natural > shuffled)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = OF_LANGUAGE_MODELS
+
+    def __init__(
+        self,
+        *,
+        order: int = 5,
+        embedding_dim: int = 64,
+        hidden_size: int = 256,
+        output: str = "hsigmoid",
+        tree: str | SoftmaxTree = "huffman",
+        direct_connections: bool | str = False,
+        n_direct: int = 2**22,
+        activation: str = "tanh",
+        dropout: float = 0.25,
+        embedding_dropout: float = 0.0,
+        init: str = "default",
+        embedding: str = "table",
+        n_embeddings: int = 10**6,
+        n_buckets: int = 10**5,
+        n_projections: int = 80,
+        n_bits: int = 14,
+        vocabulary: dict[str, int] | None = None,
+        max_vocabulary: int | None = None,
+        min_count: int = 1,
+        padding: str = "full",
+        optimizer: str = "adagrad",
+        learning_rate: float = 0.5,
+        bias_learning_rate: float = 1.0,
+        direct_learning_rate: float = 1.0,
+        learning_rate_schedule: str = "linear",
+        lr_plateau: tuple[int, float] | list[float] | None = None,
+        max_epochs: int = 5,
+        max_time: float | None = None,
+        batch_size: int = 512,
+        shuffle: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = 2,
+        log_every: int | None = None,
+        checkpoint_dir: str | PathLike[str] | None = None,
+        keep: str = "best",
+        resume: bool = False,
+        warm_start: bool = False,
+        device: str = "cpu",
+        callbacks: list[Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.order = order
+        self.embedding_dim = embedding_dim
+        self.hidden_size = hidden_size
+        self.output = output
+        self.tree = tree
+        self.direct_connections = direct_connections
+        self.n_direct = n_direct
+        self.activation = activation
+        self.dropout = dropout
+        self.embedding_dropout = embedding_dropout
+        self.init = init
+        self.embedding = embedding
+        self.n_embeddings = n_embeddings
+        self.n_buckets = n_buckets
+        self.n_projections = n_projections
+        self.n_bits = n_bits
+        self.vocabulary = vocabulary
+        self.max_vocabulary = max_vocabulary
+        self.min_count = min_count
+        self.padding = padding
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.bias_learning_rate = bias_learning_rate
+        self.direct_learning_rate = direct_learning_rate
+        self.learning_rate_schedule = learning_rate_schedule
+        self.lr_plateau = lr_plateau
+        self.max_epochs = max_epochs
+        self.max_time = max_time
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.log_every = log_every
+        self.checkpoint_dir = checkpoint_dir
+        self.keep = keep
+        self.resume = resume
+        self.warm_start = warm_start
+        self.device = device
+        self.callbacks = callbacks
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def fit(self, X: Any, y: Any = None, X_valid: Any = None) -> HsigmoidLanguageModel:
+        """Train on sentences.
+
+        Parameters
+        ----------
+        X : iterable of (str or iterable of str), path-like or callable
+            Sentences: strings, which are split at white space, or lists of words. A path-like object such as
+            ``pathlib.Path`` names a text file in UTF-8 with a sentence a line; blank lines are passed over. A callable
+            without arguments, a reader, returns an iterator of sentences or, with ``vocabulary``, of tuples or arrays
+            of ``order`` numbers of words: a context and the word after it. ``<s>`` at the beginning of a sentence and
+            ``</s>`` at its end are left out, since every sentence gets its own; elsewhere they are unknown words.
+        y : None
+            Ignored.
+        X_valid : as X, default=None
+            Sentences to measure every epoch by. None with ``early_stopping``: some of ``X`` are held out.
+
+        Returns
+        -------
+        HsigmoidLanguageModel
+            Itself.
+
+        Raises
+        ------
+        TypeError
+            If ``X`` is a single string, or holds something that is no sentence.
+        ValueError
+            If a parameter is not as described, there is no sentence or, with ``padding="reference"``, none that is long
+            enough, if training diverges, if ``checkpoint_dir`` holds passes and ``resume`` is not set, or if it, or
+            ``warm_start``, is set and the words or the net's parameters are not those of before.
+        RuntimeError
+            If ``device="cuda"`` and torch finds no CUDA device.
+        OSError
+            If a file cannot be read or a checkpoint not be written.
+        """
+        check_language_parameters(self)
+        device = resolve_device(self.device, caller=type(self).__name__)
+        passes = None if self.checkpoint_dir is None else PassFolders(self.checkpoint_dir)
+        if passes is not None and self.resume and passes.numbers():
+            return self._take_up(passes, X, X_valid)
+        seeds = draw_seeds(self.random_state)
+        goes_on = bool(self.warm_start) and hasattr(self, "net_")
+        if passes is not None:
+            self._check_free(passes, len(self.history_) if goes_on else 0)
+        reader = self._reader if goes_on else None
+        corpus = read_language_corpus(self, X, X_valid, seed=seeds.split, hash_seed=seeds.hash, reader=reader)
+        net = self._net_to_train(corpus, seeds, device, goes_on=goes_on)
+        self._seeds, self._first_epoch = seeds, len(net.history)
+        return self._train(net, corpus, language_plan(self, seeds.order), passes)
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def partial_fit(self, X: Any, y: Any = None) -> HsigmoidLanguageModel:
+        """Train on more sentences, once over them, going on from what was learned before.
+
+        The step size is constant and no sentences are held out: ``learning_rate_schedule``, ``lr_plateau``,
+        ``max_epochs``, ``max_time``, ``early_stopping``, ``checkpoint_dir`` and what hangs on them have no effect.
+
+        Parameters
+        ----------
+        X : iterable of (str or iterable of str), path-like or callable
+            Sentences, as in ``fit``. If nothing was learned before, the words of these are all that will ever be known,
+            unless ``vocabulary`` names them.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        HsigmoidLanguageModel
+            Itself.
+
+        Raises
+        ------
+        TypeError, ValueError, RuntimeError, OSError
+            As in ``fit``.
+        """
+        check_language_parameters(self)
+        device = resolve_device(self.device, caller=type(self).__name__)
+        seeds = draw_seeds(self.random_state)
+        goes_on = hasattr(self, "net_")
+        reader = self._reader if goes_on else None
+        corpus = read_language_corpus(self, X, None, seed=None, hash_seed=seeds.hash, reader=reader)
+        net = self._net_to_train(corpus, seeds, device, goes_on=goes_on)
+        self._seeds, self._first_epoch = seeds, len(net.history)
+        self._train(net, corpus, streaming_language_plan(self, seeds.order), None)
+        for entry in net.history[-1:]:
+            entry["batches"] = []  # a measure of every batch would fill the memory in the end
+        return self
+
+    def _net_to_train(self, corpus: LanguageCorpus, seeds: Seeds, device: str, *, goes_on: bool) -> LanguageNet:
+        vocabulary, name = corpus.reader.vocabulary, type(self).__name__
+        if goes_on:
+            check_same_network(self, self.net_, self._reader)
+            return self.net_
+        tree = None
+        if self.output == "hsigmoid":
+            tree = language_tree(self.tree, corpus.windows, vocabulary.n_classes, seed=seeds.hash, caller=name)
+        with plain_torch(device):
+            net = make_language_net(language_architecture(self, vocabulary, seeds.hash), tree, device)
+            with torch_seed(seeds.module, device):
+                net.initialize()
+        return net
+
+    def _check_free(self, passes: PassFolders, n_epochs: int) -> None:
+        later = [number for number in passes.numbers() if number > n_epochs]
+        if later:
+            raise ValueError(
+                f"{type(self).__name__}: checkpoint_dir={str(passes.folder)!r} holds {passes.path(later[0]).name} of "
+                "an earlier training. Set resume=True to go on with that, or give another folder, or delete it."
+            )
+
+    def _take_up(self, passes: PassFolders, X: Any, X_valid: Any) -> HsigmoidLanguageModel:
+        """Go on with an interrupted training as if nothing had happened."""
+        last = passes.numbers()[-1]
+        model = passes.load(last)
+        net, seeds, first = model.net_, model._seeds, model._first_epoch
+        check_same_network(self, net, model._reader)
+        hash_seed = net.get_params_for("module")["architecture"]["direct_seed"]  # of the first of its trainings
+        corpus = read_language_corpus(self, X, X_valid, seed=seeds.split, hash_seed=hash_seed)
+        check_same_training(self, model, corpus, passes)
+        plan, best = language_plan(self, seeds.order), best_epoch(model.history_, first)
+        weights: dict[str, Tensor] = {}
+        if plan.restore_best and corpus.valid_windows is not None:
+            at_best = model if best == last else passes.load(best)
+            weights = {key: value.clone() for key, value in at_best.net_.module_.state_dict().items()}
+        rates = [group["lr"] for group in net.optimizer_.param_groups]
+        self._seeds, self._first_epoch, self._trained_on, self.log_ = seeds, first, model._trained_on, model.log_
+        self._hold(net, corpus.reader, list(model.history_))
+        stopped = plan.patience is not None and last - best >= plan.patience
+        if last - first >= plan.max_epochs or stopped:
+            if weights:
+                net.module_.load_state_dict(weights)
+            return self
+        return self._train(net, corpus, plan, passes, Interrupted(first, rates, weights))
+
+    def _train(
+        self,
+        net: LanguageNet,
+        corpus: LanguageCorpus,
+        plan: LanguagePlan,
+        passes: PassFolders | None,
+        interrupted: Interrupted | None = None,
+    ) -> HsigmoidLanguageModel:
+        fresh = not hasattr(self, "net_") or net is not self.net_
+        log, history = ([], []) if fresh else (self.log_, self.history_)
+        keeper = self._trained_on = None
+        if passes is not None:
+            self._trained_on = corpus.windows.digest()
+            keeper = KeepPasses(
+                passes, lambda: self._as_it_is(net, corpus.reader, log), keep=self.keep, first=self._first_epoch
+            )
+        with plain_torch(torch.device(net.device).type):
+            train_language(
+                net,
+                corpus.windows,
+                corpus.valid_windows,
+                plan,
+                log=log,
+                last_callback=keeper,
+                interrupted=interrupted,
+            )
+        self.log_ = log
+        self._hold(net, corpus.reader, history)
+        # Whoever has put a handler of their own in the place of Python's knows of the interrupt already.
+        if net.interrupted_ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            warnings.warn("Training interrupted by user.", stacklevel=4)  # scikit-learn's words
+        return self
+
+    def _as_it_is(self, net: LanguageNet, reader: CorpusReader, log: list[dict[str, float]]) -> HsigmoidLanguageModel:
+        """Return a model that shares the net and can be saved."""
+        seed = self.random_state if isinstance(self.random_state, Integral) else None
+        folder = None if self.checkpoint_dir is None else os.fspath(self.checkpoint_dir)
+        parameters = self.get_params(deep=False)
+        model = type(self)(**parameters | {"callbacks": None, "random_state": seed, "checkpoint_dir": folder})
+        model._seeds, model._first_epoch = self._seeds, self._first_epoch
+        model._trained_on, model.log_ = self._trained_on, log
+        model._hold(net, reader, [])
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = False
+        return tags

@@ -1,0 +1,325 @@
+"""Losses over a batch of sentences in blocks."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+
+def word_blocks(
+    words: Tensor,  # (n_sentences, longest)
+) -> tuple[Tensor, Tensor]:
+    """List the different words of each sentence."""
+    there = words >= 0
+    sentences = torch.arange(len(words), device=words.device).unsqueeze(1).expand_as(words)
+    blocks, different = torch.unique(torch.stack([sentences[there], words[there]]), dim=1)
+    return different, blocks
+
+
+class BlockLoss(nn.Module, ABC):
+    """A loss that is low where unit vectors are near those of their own block and far from the others."""
+
+    def forward(self, vectors: Tensor, blocks: Tensor) -> Tensor:
+        """Compute the loss.
+
+        Parameters
+        ----------
+        vectors : Tensor of shape (n, d)
+            Unit rows; they are not scaled here.
+        blocks : Tensor of shape (n,), dtype int64
+            The block of each, such as a sentence's paragraph: any numbers, in any order.
+
+        Returns
+        -------
+        Tensor of shape ()
+            The loss.
+
+        Raises
+        ------
+        ValueError
+            If there are no vectors, or not as many as blocks.
+        """
+        if vectors.dim() != 2 or not len(vectors) or blocks.shape != vectors.shape[:1]:
+            raise ValueError(
+                f"{type(self).__name__}: vectors must have shape (n, d) with n of 1 or more, and blocks shape (n,), "
+                f"got {tuple(vectors.shape)} and {tuple(blocks.shape)}."
+            )
+        if vectors.dtype != torch.float64:
+            vectors = vectors.float()
+        with torch.autocast(vectors.device.type, enabled=False):
+            return self._loss(vectors, blocks.unsqueeze(1) == blocks)
+
+    @abstractmethod
+    def _loss(self, vectors: Tensor, same: Tensor) -> Tensor:
+        """Compute the loss, given for each pair of vectors whether their block is the same."""
+
+
+def mean_where(values: Tensor, chosen: Tensor) -> Tensor:
+    """Take the mean of some elements."""
+    return values.masked_fill(~chosen, 0.0).sum() / chosen.sum().clamp(min=1)
+
+
+def other_pairs(
+    same: Tensor,  # (n, n)
+) -> Tensor:  # (n, n)
+    """Leave out of the pairs of one block those of a vector with itself."""
+    return same ^ torch.eye(len(same), dtype=torch.bool, device=same.device)
+
+
+_EPSILON = 1e-7
+
+
+class SimilarityBXENT(BlockLoss):
+    """Binary cross-entropy between the cosines of a batch and the matrix that is one for pairs of one block.
+
+    The probability that two unit vectors are of one block is taken to be p = (1 + cosine) / 2, clamped to
+    [1e-7, 1 - 1e-7]. The loss is the mean of - log p over pairs of one block and - log(1 - p) over the others, over all
+    n * n entries of the matrix, the diagonal included [1]_.
+
+    Parameters
+    ----------
+    balance : bool, default=False
+        Whether the entries of one block and the others have the same say, whatever their numbers: half the mean over
+        the ones plus half the mean over the others.
+
+    See Also
+    --------
+    InfoNCELoss, CosineProximityLoss, VonMisesFisherLoss : Other losses of the same arguments.
+
+    References
+    ----------
+    .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like SimilarityBXENT.
+           Université Laval, IFT-7022, part 2.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_hashnlp.nn import SimilarityBXENT
+    >>> vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [-1.0, 0.0]])
+    >>> paragraphs = torch.tensor([0, 0, 1])
+    >>> SimilarityBXENT()(vectors, paragraphs)
+    tensor(0.0992)
+    """
+
+    def __init__(self, *, balance: bool = False) -> None:
+        super().__init__()
+        self.balance = balance
+
+    def _loss(self, vectors: Tensor, same: Tensor) -> Tensor:
+        cosines = vectors @ vectors.T
+        # 1 - p by the other cosine's sign, so that it is exact where p is near one.
+        probabilities = (1 + torch.where(same, cosines, -cosines)) / 2
+        entropies = -probabilities.clamp(_EPSILON, 1 - _EPSILON).log()
+        if self.balance:
+            return (mean_where(entropies, same) + mean_where(entropies, ~same)) / 2
+        return entropies.mean()
+
+    def extra_repr(self) -> str:
+        """Describe the loss in ``repr``.
+
+        Returns
+        -------
+        str
+            Its parameter.
+        """
+        return f"balance={self.balance}"
+
+
+class CosineProximityLoss(BlockLoss):
+    """Draw pairs of one block together, and push others apart to a right angle but no further.
+
+    The loss is the mean of 1 - cosine over the pairs of different vectors of one block, plus the mean of the cosine's
+    positive part, max(0, cosine), over the pairs of two blocks. A part that has no pairs is zero.
+
+    See Also
+    --------
+    SimilarityBXENT, InfoNCELoss, VonMisesFisherLoss : Other losses of the same arguments.
+
+    Notes
+    -----
+    It is Keras's "cosine proximity", which the report on SimilarityBXENT [1]_ names as an alternative, with a second
+    part: without one, all vectors would become the same. The second part is that of
+    :class:`torch.nn.CosineEmbeddingLoss`, with margin 0.
+
+    References
+    ----------
+    .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like SimilarityBXENT.
+           Université Laval, IFT-7022, part 2.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_hashnlp.nn import CosineProximityLoss
+    >>> vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> CosineProximityLoss()(vectors, torch.tensor([0, 0, 1]))  # 1 - .6 + (0 + .8) / 2
+    tensor(0.8000)
+    """
+
+    def _loss(self, vectors: Tensor, same: Tensor) -> Tensor:
+        cosines = vectors @ vectors.T
+        return mean_where(1 - cosines, other_pairs(same)) + mean_where(cosines.clamp(min=0), ~same)
+
+
+class InfoNCELoss(BlockLoss):
+    """Tell the other members of a vector's block among all other vectors of the batch.
+
+    With t the temperature and P(i) the other members of the block of v_i, the loss of v_i is that of supervised
+    contrastive learning, equation 2 of [1]_:
+
+        mean over p in P(i) of - log(exp(v_i . v_p / t) / sum over a != i of exp(v_i . v_a / t))
+
+    which for blocks of two is InfoNCE [2]_. The result is the mean over all v_i that are not alone in their block;
+    those that are alone only stand among the others. It is zero if all are alone.
+
+    Parameters
+    ----------
+    temperature : float, default=0.05
+        Positive; the lower it is, the more the nearest of the others count.
+
+    Raises
+    ------
+    ValueError
+        If the temperature is not positive.
+
+    See Also
+    --------
+    SimilarityBXENT, CosineProximityLoss, VonMisesFisherLoss : Other losses of the same arguments.
+
+    References
+    ----------
+    .. [1] Khosla et al. (2020). Supervised contrastive learning. NeurIPS, arXiv:2004.11362, section 3.2.2.
+    .. [2] van den Oord, Li & Vinyals (2018). Representation learning with contrastive predictive coding.
+           arXiv:1807.03748, section 2.3.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_hashnlp.nn import InfoNCELoss
+    >>> vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> InfoNCELoss(temperature=1.0)(vectors, torch.tensor([0, 0, 1]))
+    tensor(0.6178)
+    """
+
+    def __init__(self, temperature: float = 0.05) -> None:
+        super().__init__()
+        if not temperature > 0:
+            raise ValueError(f"InfoNCELoss: temperature must be positive, got {temperature}.")
+        self.temperature = temperature
+
+    def _loss(self, vectors: Tensor, same: Tensor) -> Tensor:
+        others = other_pairs(same)
+        scores = vectors @ vectors.T / self.temperature
+        log_probs = scores.masked_fill(same ^ others, -torch.inf).log_softmax(dim=1)
+        n_others = others.sum(dim=1)
+        by_vector = -log_probs.masked_fill(~others, 0.0).sum(dim=1) / n_others.clamp(min=1)
+        return mean_where(by_vector, n_others > 0)
+
+    def extra_repr(self) -> str:
+        """Describe the loss in ``repr``.
+
+        Returns
+        -------
+        str
+            Its parameter.
+        """
+        return f"temperature={self.temperature}"
+
+
+class VonMisesFisherLoss(BlockLoss):
+    """Predict each vector from the others of its block, by the von Mises-Fisher density.
+
+    The other members of a block predict a vector v of d columns by e = concentration * their mean. As in [1]_, section
+    3, the prediction's direction is the density's mean direction, and its length is how concentrated it is, so that
+    members that agree predict more firmly than members that do not:
+
+        log f(v; e) = log C_d(|e|) + e . v,    C_d(k) = k**(d/2 - 1) / ((2 pi)**(d/2) I_(d/2 - 1)(k))
+
+    with I the modified Bessel function of the first kind. The loss of v is
+
+        - log f(v; e) + contrast * log(sum of f(v; e_b) over all blocks b)
+
+    where e_b of another block is concentration * the mean of its members, and that of v's own block is e. With
+    ``contrast=1`` it is the negative log-probability of v's block, were all blocks equally probable before; with
+    ``contrast=0`` the density alone, as in [1]_. The result is the mean over all v that are not alone in their block,
+    and zero if there are none.
+
+    Parameters
+    ----------
+    concentration : float, default=20.0
+        Of a prediction by members that are all the same; positive.
+    contrast : float, default=1.0
+        Weight of the other blocks, not negative. In [1]_ the vectors to be predicted are given, and it needs none; here
+        they are learned, and with 0 nothing keeps them all from becoming the same.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not as described.
+
+    See Also
+    --------
+    SimilarityBXENT, CosineProximityLoss, InfoNCELoss : Other losses of the same arguments.
+
+    References
+    ----------
+    .. [1] Kumar & Tsvetkov (2019). Von Mises-Fisher loss for training sequence to sequence models with continuous
+           outputs. ICLR, arXiv:1812.04616.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_hashnlp.nn import VonMisesFisherLoss
+    >>> vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> VonMisesFisherLoss(concentration=2.0, contrast=0.0)(vectors, torch.tensor([0, 0, 1]))
+    tensor(1.4619)
+    """
+
+    def __init__(self, concentration: float = 20.0, *, contrast: float = 1.0) -> None:
+        super().__init__()
+        if not concentration > 0:
+            raise ValueError(f"VonMisesFisherLoss: concentration must be positive, got {concentration}.")
+        if not contrast >= 0:
+            raise ValueError(f"VonMisesFisherLoss: contrast must not be negative, got {contrast}.")
+        self.concentration = concentration
+        self.contrast = contrast
+
+    def _loss(self, vectors: Tensor, same: Tensor) -> Tensor:
+        others = other_pairs(same)
+        own = self._predict(vectors, others)
+        loss = -(own * vectors).sum(dim=1) - self._log_normaliser(own)
+        if self.contrast:
+            of_blocks = self._predict(vectors, same)
+            log_densities = vectors @ of_blocks.T + self._log_normaliser(of_blocks)
+            # Each member stands for its block, and so for as small a part of it.
+            log_densities = log_densities - same.sum(dim=1, dtype=vectors.dtype).log()
+            log_densities = log_densities.masked_fill(same, -torch.inf)
+            loss = loss + self.contrast * torch.cat([-loss.unsqueeze(1), log_densities], dim=1).logsumexp(dim=1)
+        return mean_where(loss, others.any(dim=1))
+
+    def _predict(self, vectors: Tensor, members: Tensor) -> Tensor:
+        """Return the predictions by the members in each row; zeros where there are none."""
+        counts = members.sum(dim=1, keepdim=True).clamp(min=1)
+        return self.concentration * (members.to(vectors.dtype) @ vectors) / counts
+
+    def _log_normaliser(self, predictions: Tensor) -> Tensor:
+        """Compute log C_d of the length of each prediction."""
+        half = predictions.shape[1] / 2
+        quarters = predictions.double().square().sum(dim=1, keepdim=True) / 4
+        # Beyond term k each is less than a quarter of the one before; k is at most the concentration.
+        j = torch.arange(math.ceil(self.concentration) + 64, dtype=torch.float64, device=predictions.device)
+        log_powers = j * quarters.clamp(min=torch.finfo(torch.float64).tiny).log()
+        log_sums = (log_powers - torch.lgamma(j + 1) - torch.lgamma(j + half)).logsumexp(dim=1)
+        return ((half - 1) * math.log(2) - half * math.log(2 * math.pi) - log_sums).to(predictions.dtype)
+
+    def extra_repr(self) -> str:
+        """Describe the loss in ``repr``.
+
+        Returns
+        -------
+        str
+            Its parameters.
+        """
+        return f"concentration={self.concentration}, contrast={self.contrast}"

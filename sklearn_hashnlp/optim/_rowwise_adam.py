@@ -1,0 +1,125 @@
+"""Adam that touches only the rows that have a gradient, each with a clock of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sklearn_hashnlp.kernels._row_updates import adam_rows
+from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer, numpy_type, row_state
+
+
+class RowwiseAdam(RowwiseOptimizer):
+    """Train embedding tables row by row with Adam, and everything else by ordinary Adam.
+
+    For a parameter with a sparse gradient (an embedding made with ``sparse=True``) each row r that occurs keeps a
+    first moment an element, a second moment and a count of its own steps,
+
+        t_r <- t_r + 1      m_r <- b_1 m_r + (1 - b_1) g_r      v_r <- b_2 v_r + (1 - b_2) mean_c g_(r,c)^2
+
+        w_r <- w_r - lr m_r / (1 - b_1^t_r) / (sqrt(v_r / (1 - b_2^t_r)) + eps)
+
+    so a rare row is corrected for its few steps, not for all that the others took. Rows without a gradient are not
+    read, not written, and do not move on by their momentum. A parameter with a dense gradient is trained exactly as by
+    :class:`torch.optim.Adam`.
+
+    Parameters
+    ----------
+    params : iterable of Tensor or of dict
+        As for every torch optimiser.
+    lr : float, default=0.001
+        Step size.
+    betas : (float, float), default=(0.9, 0.999)
+        Decay of the two moments.
+    eps : float, default=1e-8
+        Added to the root.
+    average_after : int, default=None
+        After how many steps to begin with the mean of the weights, which :meth:`load_average` puts in their place;
+        None is never.
+
+    References
+    ----------
+    .. [1] Kingma & Ba (2015). Adam: a method for stochastic optimization. ICLR, arXiv:1412.6980, algorithm 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_hashnlp.nn import HashEmbedding, RowwiseAdam
+    >>> embedding = HashEmbedding(10_000, 500, 16, sparse=True)
+    >>> optimizer = RowwiseAdam(embedding.parameters(), lr=0.01)
+    >>> ids, before = torch.arange(5), embedding.pool.detach().clone()
+    >>> embedding(ids).square().sum().backward()
+    >>> optimizer.step()
+    >>> (embedding.pool != before).any(dim=1).sum().item() <= 10  # five ids, two rows each
+    True
+    """
+
+    row_mark = "steps"
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 0.001,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        *,
+        average_after: int | None = None,
+    ) -> None:
+        if not all(0 <= beta < 1 for beta in betas):
+            raise ValueError(f"betas must be at least 0 and less than 1, got {betas}.")
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps}, average_after)
+
+    def _step_of_elements(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
+        if "mean" not in state:
+            state |= {"mean": torch.zeros_like(gradient), "square": torch.zeros_like(gradient), "step": 0}
+        beta_1, beta_2 = group["betas"]
+        state["step"] += 1
+        state["mean"].lerp_(gradient, 1 - beta_1)
+        state["square"].lerp_(gradient.square(), 1 - beta_2)
+        size = (state["square"] / (1 - beta_2 ** state["step"])).sqrt_().add_(group["eps"])
+        step: Tensor = state["mean"] / size * (group["lr"] / (1 - beta_1 ** state["step"]))
+        return step
+
+    def _step_of_rows(
+        self, table: Tensor, rows: Tensor, values: Tensor, state: dict[str, Any], group: dict[str, Any]
+    ) -> Tensor:
+        means, squares, steps = _moments(state, table)
+        beta_1, beta_2 = group["betas"]
+        mean = means[rows].lerp_(values, 1 - beta_1)
+        square = squares[rows].lerp_(values.square().mean(dim=1), 1 - beta_2)
+        step = steps[rows] + 1
+        means[rows], squares[rows], steps[rows] = mean, square, step
+        size = (square / (1 - beta_2**step)).sqrt_().add_(group["eps"])
+        change: Tensor = mean * (group["lr"] / ((1 - beta_1**step) * size)).unsqueeze(1)
+        return change
+
+    def _update_rows(
+        self,
+        table: Tensor,
+        drift: Tensor,
+        rows: Tensor,
+        values: Tensor,
+        state: dict[str, Any],
+        group: dict[str, Any],
+        age: int,
+    ) -> None:
+        means, squares, steps = _moments(state, table)
+        number = numpy_type(table)
+        adam_rows(
+            *(
+                tensor.numpy()
+                for tensor in (table, means, squares.unsqueeze(1), steps.unsqueeze(1), drift, rows, values)
+            ),
+            *(number(value) for value in (group["lr"], *group["betas"], group["eps"], age)),
+        )
+
+
+def _moments(state: dict[str, Any], table: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return (
+        row_state(state, "mean", table, per_row=False),
+        row_state(state, "square", table, per_row=True),
+        row_state(state, "steps", table, per_row=True),  # "step" would stay where it was when loaded: torch's exception
+    )

@@ -1,0 +1,274 @@
+"""What a trained sentence encoder does: make vectors, compare texts, and go out as values and arrays and come back."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_hashnlp._threads import in_threads
+from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
+from sklearn_hashnlp.sentences._checkpoint import net_from_state, net_to_state, training_from_state, training_to_state
+from sklearn_hashnlp.sentences._net import SentenceNet
+from sklearn_hashnlp.sentences._paragraphs import cut_words
+from sklearn_hashnlp.sentences._projections import CachedProjections
+from sklearn_hashnlp.sentences._reader import SentenceReader
+from sklearn_hashnlp.sentences._training import Course
+from sklearn_hashnlp.text._documents import as_documents, in_chunks
+from sklearn_hashnlp.training._estimator import level_of_user
+from sklearn_hashnlp.training._settings import Seeds
+from sklearn_hashnlp.training._torch_scope import plain_torch
+
+_PLACES = 2**14  # words of a batch, with the padding: enough that many are the same, few enough for the memory
+
+
+def encode_sentences(
+    net: SentenceNet, reader: SentenceReader, words: list[str], rows: Ragged, *, max_words: int, n_jobs: int | None
+) -> NDArray[np.float32]:
+    """Make the vectors of sentences."""
+    network = net.module_.network
+    vectors = np.zeros((len(rows.offsets) - 1, network.dim), dtype=np.float32)
+    if not words:
+        return vectors
+    rows = cut_words(rows, max_words)
+    once = np.ones(len(words), dtype=np.int64)
+    projections = CachedProjections(words, once, reader.featurizer, reader.projector, max_bytes=2**40)
+    lengths, device = np.diff(rows.offsets), torch.device(net.device)
+    order = np.argsort(lengths, kind="stable")
+    batches = _batches(order[np.searchsorted(lengths[order], 1) :], lengths)
+    encode = partial(_encode, net, rows, reader.weights(words), projections, device)
+    n_threads = effective_n_jobs(n_jobs) if device.type == "cpu" else 1
+    for chosen, found in zip(batches, in_threads(encode, batches, n_threads), strict=True):
+        vectors[chosen] = found
+    return vectors
+
+
+def _batches(order: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Cut an order by rising length into batches that have few places each."""
+    batches = []
+    while len(order):
+        # With n sentences, the places are n times the length of the last.
+        places = np.arange(1, len(order) + 1) * lengths[order]
+        size = max(1, int(np.searchsorted(places, _PLACES, side="right")))
+        batches.append(order[:size])
+        order = order[size:]
+    return batches
+
+
+def _encode(
+    net: SentenceNet,
+    rows: Ragged,
+    weights: NDArray[np.float32],
+    projections: CachedProjections,
+    device: torch.device,
+    chosen: NDArray[np.int64],
+) -> NDArray[np.float32]:
+    with plain_torch(device.type), torch.inference_mode():
+        batch = make_word_batch(take_rows(rows, chosen), weights, projections).to(device)
+        vectors: NDArray[np.float32] = net.module_(batch).float().cpu().numpy()
+    return vectors
+
+
+_CHARACTERS = 2**21  # some 400,000 words, of which some 30,000 are different
+
+
+class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """The half of :class:`SGNNSentenceEncoder` that needs a trained net."""
+
+    net_: SentenceNet
+    history_: list[dict[str, Any]]
+    log_: list[dict[str, Any]]
+    n_parameters_: int
+    waiting_share_: float
+    _reader: SentenceReader
+    _seeds: Seeds
+    _trained_on: int | None  # what the paragraphs of a training amount to
+    _course: Course | None  # where a training is that can be taken up
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Make the vectors of texts.
+
+        Parameters
+        ----------
+        X : iterable of str
+            Sentences or short texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
+            They are not split; of longer ones the first ``max_words`` words are read, with a warning.
+
+        Returns
+        -------
+        ndarray of shape (n_texts, dim), dtype float32
+            Unit rows; a text without words is a row of zeros. A row depends on no other text but for rounding (1e-6),
+            and not on ``n_jobs``.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` is a single string or a table, or a text is NaN or holds a lone surrogate.
+        TypeError
+            If a text is no ``str``.
+        """
+        return self._encode(X)
+
+    def _encode(self, X: Any) -> NDArray[np.float32]:
+        """Make vectors that are an array, whatever ``set_output`` asks of :meth:`transform`."""
+        check_is_fitted(self)
+        name = type(self).__name__
+        longest, parts = 0, []
+        for first, chunk in in_chunks(as_documents(X, caller=name), n_characters=_CHARACTERS):
+            words, rows = self._reader.number(chunk, first=first, caller=name)
+            longest = max(longest, int(np.diff(rows.offsets).max(initial=0)))
+            with plain_torch(torch.device(self.net_.device).type):
+                vectors = encode_sentences(
+                    self.net_, self._reader, words, rows, max_words=self.max_words, n_jobs=self.n_jobs
+                )
+            parts.append(vectors)
+        if longest > self.max_words:
+            warnings.warn(
+                f"{name}: the longest text has {longest:,} words; of each only the first {self.max_words:,} are read. "
+                "Set max_words, or split texts into sentences and take the mean of their vectors.",
+                stacklevel=level_of_user(),
+            )
+        return np.concatenate(parts) if parts else np.empty((0, self._n_features_out), dtype=np.float32)
+
+    def similarity(self, A: Any, B: Any) -> NDArray[np.float32]:
+        """Tell how similar the texts of pairs are.
+
+        Parameters
+        ----------
+        A, B : iterable of str
+            As many texts each.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,), dtype float32
+            Cosines, from -1 to 1; 0 where a text has no words.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`transform`; or if there are more texts in one than in the other.
+        """
+        left, right = self._encode(A), self._encode(B)
+        if len(left) != len(right):
+            raise ValueError(
+                f"{type(self).__name__}.similarity compares the texts of pairs, and got {len(left)} and {len(right)} "
+                "texts. For all against all: encoder.transform(A) @ encoder.transform(B).T."
+            )
+        cosines: NDArray[np.float32] = np.einsum("ij,ij->i", left, right)
+        return cosines
+
+    def most_similar(self, queries: Any, texts: Any, k: int = 10) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Find the texts that are most similar to each query.
+
+        Parameters
+        ----------
+        queries : iterable of str
+            What is looked for.
+        texts : iterable of str, or ndarray of float32 of shape (n_texts, dim)
+            Among which; what :meth:`transform` made of them saves the work for further queries.
+        k : int, default=10
+            How many; all if there are fewer.
+
+        Returns
+        -------
+        places : ndarray of shape (n_queries, k), dtype int64
+            Which texts, the most similar first; of equal ones the earlier.
+        cosines : ndarray of shape (n_queries, k), dtype float32
+            How similar they are.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`transform`; or if ``k`` is no positive integer or the vectors are not those of this encoder.
+        """
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise ValueError(f"{type(self).__name__}.most_similar: k must be an integer of 1 or more, got {k!r}.")
+        found = self._encode(queries)
+        among = texts if isinstance(texts, np.ndarray) and texts.ndim == 2 else self._encode(texts)
+        if among.shape[1] != found.shape[1]:
+            raise ValueError(
+                f"{type(self).__name__}.most_similar: the vectors have {among.shape[1]} columns and this encoder's "
+                f"have {found.shape[1]}. Make them by its transform."
+            )
+        places, cosines = [np.empty((0, min(k, len(among))), dtype=np.int64)], []
+        for rows in np.array_split(found, max(1, -(-len(found) * max(len(among), 1) // 2**26))):
+            scores = rows @ among.T
+            best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            places.append(best)
+            cosines.append(np.take_along_axis(scores, best, axis=1))
+        return np.concatenate(places), np.concatenate(cosines).astype(np.float32)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.net_.module_.network.dim)
+
+    def _hold(self, net: SentenceNet, reader: SentenceReader, history: list[dict[str, Any]]) -> None:
+        net.module_.eval()
+        self.net_, self._reader = net, reader
+        finished = (entry for entry in islice(net.history, len(history), None) if "train_loss" in entry)
+        history += map(_plain_entry, finished)
+        self.history_ = history
+        self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.network.parameters())
+
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return everything learned, as JSON values and as arrays."""
+        check_is_fitted(self)
+        values, arrays = net_to_state(self.net_)
+        reader_values, reader_arrays = self._reader.to_state()
+        return values | {
+            "reader": reader_values,
+            "history": self.history_,
+            "log": self.log_,
+            "seeds": list(self._seeds),
+            "trained_on": self._trained_on,
+            "waiting_share": self.waiting_share_,
+        }, arrays | {f"reader.{name}": array for name, array in reader_arrays.items()}
+
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`_get_model_state` gave, whatever the parameters are by now."""
+        of_reader = {name[7:]: array for name, array in arrays.items() if name.startswith("reader.")}
+        reader = SentenceReader.from_state(values["reader"], of_reader)
+        self.log_, self._seeds, self._trained_on = values["log"], Seeds(*values["seeds"]), values["trained_on"]
+        self.waiting_share_, self._course = values["waiting_share"], None
+        self._hold(net_from_state(values, arrays, values["history"]), reader, [])
+
+    def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
+        """Return what only further training needs; None if nothing was trained since the model was loaded."""
+        if not self.net_.optimizer_.state and self._course is None:
+            return None
+        return training_to_state(self.net_, self._course)
+
+    def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`_get_training_state` gave, after the model state."""
+        self._course = training_from_state(self.net_, values, arrays)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "net_" in state:
+            for name in ("net_", "_course"):
+                del state[name]
+            state["_model_state"], state["_training_state"] = self._get_model_state(), self._get_training_state()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        model_state, training_state = state.pop("_model_state", None), state.pop("_training_state", None)
+        super().__setstate__(state)
+        if model_state is not None:
+            self._set_model_state(*model_state)
+        if training_state is not None:
+            self._set_training_state(*training_state)
+
+
+def _plain_entry(entry: dict[str, Any]) -> dict[str, Any]:
+    return {"epoch": int(entry["epoch"])} | {
+        name: float(entry[name]) for name in ("train_loss", "dur") if name in entry
+    }

@@ -1,0 +1,494 @@
+"""Vectors of sentences without a table of words, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import os
+import signal
+import warnings
+from collections.abc import Callable
+from numbers import Integral
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from sklearn_hashnlp._sklearn import fit_context
+from sklearn_hashnlp.nn._sentence_network import sentence_architecture
+from sklearn_hashnlp.persistence import save_model
+from sklearn_hashnlp.sentences._batches import ParagraphBatches
+from sklearn_hashnlp.sentences._checkpoint import check_free, read_checkpoint
+from sklearn_hashnlp.sentences._fitted_encoder import TrainedSentenceEncoder
+from sklearn_hashnlp.sentences._net import EpochsOfParagraphs, make_sentence_net
+from sklearn_hashnlp.sentences._objective import sentence_objective
+from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, warn_of_single_sentences
+from sklearn_hashnlp.sentences._parameters import OF_SENTENCE_ENCODERS, check_sentence_parameters
+from sklearn_hashnlp.sentences._projections import CachedProjections
+from sklearn_hashnlp.sentences._reader import SentenceReader, WordFrequencies
+from sklearn_hashnlp.sentences._training import Course, SentencePlan, score_of, train_sentences
+from sklearn_hashnlp.sentences._word_pretraining import first_stage
+from sklearn_hashnlp.text import split_sentences
+from sklearn_hashnlp.training._settings import draw_seeds
+from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, torch_seed
+
+_HIDDEN_SHARE = 0.15  # of the places whose words are guessed
+
+
+class SGNNSentenceEncoder(TrainedSentenceEncoder):
+    """Turn sentences into vectors whose cosines tell how similar they are; no word is ever looked up in a list.
+
+    Trained on plain paragraphs. A vector has two parts. The first is what the words look like: their self-governing
+    projections [1]_ [2]_, weighted by how rare the words are, without what all sentences share. The second is how the
+    words are used: the projections give vectors, which are pooled, after a Transformer [3]_ has read them if there are
+    layers. ``fit`` learns it in two stages. The vectors of words learn, by least squares, to say in which company the
+    words stand in the text. Then the second part alone, but for its tables, which stay, learns that sentences of a
+    paragraph resemble each other and not those of other paragraphs [2]_: the loss is of its vectors, not of the whole.
+
+    Parameters
+    ----------
+    n_projections, n_bits : int, default=80, 14
+        Of a word's characters, T and d; see :class:`~sklearn_hashnlp.text.SGNNProjector`.
+    ngram_range : (int, int), default=(2, 5)
+        Shortest and longest character n-grams of a word.
+    spelling_width : int, default=640
+        Columns of the first part.
+    context_share : float, default=0.1
+        What the second part counts in a cosine, from 0 to 1; the first counts the rest. The report's network is the
+        second part alone, 1.
+    n_common : int, default=30
+        How many directions that all sentences share are taken off the first part.
+    width : int, default=384
+        Columns of the words' vectors, and so of the second part; with layers a multiple of ``n_heads``.
+    n_layers : int, default=0
+        Of the Transformer; 0 pools the words' vectors as they are, which is many times as fast.
+    n_heads, feedforward_size : int, default=8, 1024
+        Of the Transformer's layers.
+    pooling : {"weighted", "max", "mean", "attention"}, default="weighted"
+        How the vectors of a sentence's words become one; see :class:`~sklearn_hashnlp.nn.SGNNTransformer`.
+    pooling_width : int or None, default=None
+        To how many columns they are widened before.
+    depths : {1, 2}, default=1
+        Whether those of the middle layer stand beside those of the last.
+    positions : bool, default=True
+        Whether the Transformer is told where words stand.
+    n_tables, table_bits : int, default=8, 13
+        Of the :class:`~sklearn_hashnlp.nn.LSHEmbedding` that gives words vectors, beside a linear layer; with 0 tables
+        the linear layer is alone.
+    dropout : float, default=0.0
+        Within the Transformer's layers.
+    start : {"identity", "random"}, default="identity"
+        How the Transformer starts: as layers that change nothing, or as Transformers usually do.
+    word_steps : int, default=5
+        Steps of conjugate gradients by which the tables learn in the first stage, what the linear layer's ridge
+        regression leaves; more learn words by heart. With 0 neither learns.
+    loss : {"infonce", "bxent", "proximity", "vmf"}, default="infonce"
+        What draws the second parts of a paragraph's sentences together in the second stage:
+        :class:`~sklearn_hashnlp.nn.InfoNCELoss`, :class:`~sklearn_hashnlp.nn.SimilarityBXENT`,
+        :class:`~sklearn_hashnlp.nn.CosineProximityLoss` or :class:`~sklearn_hashnlp.nn.VonMisesFisherLoss`.
+    temperature : float, default=0.05
+        Of "infonce".
+    sentence_weight, word_weight, masked_weight : float or (float, float), default=1.0, 0.0, 0.0
+        What three heads count: that loss over sentences; the same loss over the words' vectors, those of a sentence
+        drawn together; and guessing hidden words. A pair fades linearly from its first number, at the first step, to
+        its second, at the last. One of them must be more than 0 at some time.
+    sentence_splitter : callable or None, default=None
+        Makes a list of sentences of a text; None is :func:`~sklearn_hashnlp.text.split_sentences`.
+    max_sentences : int, default=8
+        Longer paragraphs are cut into parts.
+    max_words : int, default=256
+        Of longer sentences the beginning is read, with a warning.
+    max_epochs : int, default=1
+        Passes over the paragraphs in the second stage; 0 leaves it out.
+    max_time : float or None, default=None
+        Seconds after which the second stage ends.
+    batch_size : int, default=256
+        Sentences a step, in whole paragraphs.
+    learning_rate : float, default=1e-3
+        Of Adam; layers want less, such as 5e-4. It rises in the first fiftieth of a training and falls linearly to
+        zero. The linear layer's is sqrt(n_projections * n_bits) times as large, as what it reads is smaller.
+    monitor : callable or None, default=None
+        Takes the encoder as it is and gives a score, higher is better, such as the rank correlation with people's
+        judgements. It is called before and after the first stage, every ``log_every`` steps and after every epoch, and
+        the best weights of the second stage are kept.
+    log_every : int or None, default=None
+        After how many steps the loss and the monitor's score are noted in ``log_``, and printed with ``verbose=2``.
+        None is after every epoch.
+    checkpoint_dir : str, path-like or None, default=None
+        Folder in which the model is saved, with all that the training needs, every ``checkpoint_every`` seconds, after
+        every epoch and at the end. :func:`~sklearn_hashnlp.persistence.load_model` loads it.
+    checkpoint_every : float, default=240
+        Seconds.
+    resume : bool, default=False
+        Whether ``fit`` goes on with the training in ``checkpoint_dir``, if there is one, as if it had never been
+        interrupted: on a CPU with the same weights, to the last bit. Give the same paragraphs and parameters.
+    n_jobs : int or None, default=1
+        Threads that prepare batches ahead of the training step, and that make vectors in ``transform``.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where to compute; "auto" takes a CUDA device where there is one.
+    callbacks : list of skorch callbacks or None, default=None
+        Handed to skorch as they are.
+    random_state : int, RandomState instance or None, default=None
+        Of hyperplanes, initial weights and order. The same int gives the same encoder to the last bit, whatever the
+        number of threads (on a CPU).
+    verbose : int, default=0
+        0 is silent, 1 prints a line a step of the first stage and a line an epoch, 2 also what is noted.
+
+    Attributes
+    ----------
+    history_ : list of dict
+        An entry an epoch, or a call of ``partial_fit``: ``epoch``, ``train_loss`` and ``dur`` (seconds).
+    log_ : list of dict
+        What was noted: ``stage``, which is "untrained", "words" or "sentences", ``epoch``, ``step``, and where there is
+        one ``train_loss`` and ``score``.
+    waiting_share_ : float
+        The share of the time of the second stage in which a training step waited for its batch.
+    n_parameters_ : int
+        Numbers in the network.
+    net_ : skorch.NeuralNet
+        The trained net; ``net_.module_.network`` is a :class:`~sklearn_hashnlp.nn.SentenceNetwork`.
+
+    See Also
+    --------
+    sklearn_hashnlp.nn.SGNNTransformer : The Transformer alone.
+    sklearn_hashnlp.datasets.stream_wikipedia : Paragraphs to train on.
+
+    Notes
+    -----
+    In ``fit`` the words of the text are counted and their vectors computed; none of it stays. What stays of single
+    words is how rare they are, as counts by hash.
+
+    An interrupt (Ctrl-C) in the second stage ends ``fit`` early but in good order, with a warning: the encoder is the
+    one reached so far.
+
+    References
+    ----------
+    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP.
+    .. [2] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like SimilarityBXENT.
+           Université Laval, IFT-7022.
+    .. [3] Vaswani et al. (2017). Attention is all you need. NIPS.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+    >>> paragraphs = ["The cat sleeps. It purrs.", "Shares fell sharply. Investors sold them."] * 4
+    >>> encoder = SGNNSentenceEncoder(n_common=0, random_state=0)  # what so few sentences share is what they say
+    >>> encoder.fit(paragraphs).transform(["A cat sleeps.", "Cats slept.", "They sold."]).shape
+    (3, 1024)
+    >>> near, far = encoder.similarity(["A cat sleeps."] * 2, ["Cats slept.", "They sold."])
+    >>> bool(near > far)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = OF_SENTENCE_ENCODERS
+
+    def __init__(
+        self,
+        *,
+        n_projections: int = 80,
+        n_bits: int = 14,
+        ngram_range: tuple[int, int] = (2, 5),
+        spelling_width: int = 640,
+        context_share: float = 0.1,
+        n_common: int = 30,
+        width: int = 384,
+        n_layers: int = 0,
+        n_heads: int = 8,
+        feedforward_size: int = 1024,
+        pooling: str = "weighted",
+        pooling_width: int | None = None,
+        depths: int = 1,
+        positions: bool = True,
+        n_tables: int = 8,
+        table_bits: int = 13,
+        dropout: float = 0.0,
+        start: str = "identity",
+        word_steps: int = 5,
+        loss: str = "infonce",
+        temperature: float = 0.05,
+        sentence_weight: float | tuple[float, float] = 1.0,
+        word_weight: float | tuple[float, float] = 0.0,
+        masked_weight: float | tuple[float, float] = 0.0,
+        sentence_splitter: Callable[[str], list[str]] | None = None,
+        max_sentences: int = 8,
+        max_words: int = 256,
+        max_epochs: int = 1,
+        max_time: float | None = None,
+        batch_size: int = 256,
+        learning_rate: float = 1e-3,
+        monitor: Callable[[Any], float] | None = None,
+        log_every: int | None = None,
+        checkpoint_dir: str | PathLike[str] | None = None,
+        checkpoint_every: float = 240.0,
+        resume: bool = False,
+        n_jobs: int | None = 1,
+        device: str = "cpu",
+        callbacks: list[Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_projections = n_projections
+        self.n_bits = n_bits
+        self.ngram_range = ngram_range
+        self.spelling_width = spelling_width
+        self.context_share = context_share
+        self.n_common = n_common
+        self.width = width
+        self.n_layers = n_layers
+        self.n_heads = n_heads
+        self.feedforward_size = feedforward_size
+        self.pooling = pooling
+        self.pooling_width = pooling_width
+        self.depths = depths
+        self.positions = positions
+        self.n_tables = n_tables
+        self.table_bits = table_bits
+        self.dropout = dropout
+        self.start = start
+        self.word_steps = word_steps
+        self.loss = loss
+        self.temperature = temperature
+        self.sentence_weight = sentence_weight
+        self.word_weight = word_weight
+        self.masked_weight = masked_weight
+        self.sentence_splitter = sentence_splitter
+        self.max_sentences = max_sentences
+        self.max_words = max_words
+        self.max_epochs = max_epochs
+        self.max_time = max_time
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.monitor = monitor
+        self.log_every = log_every
+        self.checkpoint_dir = checkpoint_dir
+        self.checkpoint_every = checkpoint_every
+        self.resume = resume
+        self.n_jobs = n_jobs
+        self.device = device
+        self.callbacks = callbacks
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def fit(self, X: Any, y: Any = None) -> SGNNSentenceEncoder:
+        """Train on paragraphs.
+
+        Parameters
+        ----------
+        X : iterable of (str, list of str or path-like), path-like or callable
+            Paragraphs: texts, which are split into sentences, or lists of sentences. A path-like object such as
+            ``pathlib.Path`` names a text file in UTF-8 with a paragraph a line, also a compressed one. A callable
+            without arguments returns an iterator of paragraphs.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        SGNNSentenceEncoder
+            Itself.
+
+        Raises
+        ------
+        TypeError
+            If ``X`` is not as described.
+        ValueError
+            If a parameter is not as described, there is no word in ``X``, or training diverges; if ``checkpoint_dir``
+            holds something and ``resume`` is not set, or a training on other paragraphs or by other parameters.
+        RuntimeError
+            If ``device="cuda"`` and torch finds no CUDA device.
+        OSError
+            If a file cannot be read or a checkpoint not be written.
+        """
+        check_sentence_parameters(self)
+        device = resolve_device(self.device, caller=type(self).__name__)
+        interrupted = read_checkpoint(self) if self.resume else None
+        if self.checkpoint_dir is not None and interrupted is None:
+            check_free(self)
+        paragraphs = self._read(X)
+        if interrupted is not None:
+            return self._take_up(interrupted, paragraphs)
+        projections = self._begin(paragraphs, device)
+        self._course = Course()
+        if self.checkpoint_dir is not None:
+            self._save()
+        return self._train(paragraphs, projections, self._course)
+
+    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def partial_fit(self, X: Any, y: Any = None) -> SGNNSentenceEncoder:
+        """Train on more paragraphs, once over them, going on from what was learned before.
+
+        The first call learns the vectors of words from its paragraphs, how rare words are, and what sentences share;
+        later ones leave that as it is. The step size is constant and the heads count what they do at the end.
+        ``max_epochs``, ``max_time`` and ``checkpoint_dir`` have no effect.
+
+        Parameters
+        ----------
+        X : iterable of (str, list of str or path-like), path-like or callable
+            Paragraphs, as in ``fit``.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        SGNNSentenceEncoder
+            Itself.
+
+        Raises
+        ------
+        TypeError, ValueError, RuntimeError, OSError
+            As in ``fit``.
+        """
+        check_sentence_parameters(self)
+        device = resolve_device(self.device, caller=type(self).__name__)
+        paragraphs = self._read(X)
+        projections = self._projections(paragraphs) if hasattr(self, "net_") else self._begin(paragraphs, device)
+        return self._train(paragraphs, projections, None)
+
+    def _read(self, X: Any) -> Paragraphs:
+        name = type(self).__name__
+        paragraphs = read_paragraphs(
+            X,
+            split=split_sentences if self.sentence_splitter is None else self.sentence_splitter,
+            featurizer=SentenceReader(1, 1, (1, 1), 0, WordFrequencies(np.zeros(1, np.int32), 0)).featurizer,
+            max_sentences=int(self.max_sentences),
+            max_words=int(self.max_words),
+            caller=name,
+        )
+        if not len(paragraphs):
+            raise ValueError(f"{name}: there is no word in X to learn from.")
+        return paragraphs
+
+    def _begin(self, paragraphs: Paragraphs, device: str) -> CachedProjections:
+        """Make a fresh net, and learn what does not need the order of words."""
+        seeds = draw_seeds(self.random_state)
+        reader = SentenceReader(
+            int(self.n_projections),
+            int(self.n_bits),
+            (int(self.ngram_range[0]), int(self.ngram_range[1])),
+            seeds.hash,
+            WordFrequencies.count(paragraphs),
+        )
+        with plain_torch(device):
+            net = make_sentence_net(sentence_architecture(self), device)
+            with torch_seed(seeds.module, device):
+                net.initialize()
+        self.log_, self.waiting_share_, self._seeds = [], 0.0, seeds
+        self._trained_on, self._course = paragraphs.digest(), None
+        self._hold(net, reader, [])
+        projections = self._projections(paragraphs)
+        self._score("untrained")
+        with plain_torch(device):
+            first_stage(
+                net.module_.network,
+                paragraphs,
+                reader,
+                projections,
+                word_steps=int(self.word_steps),
+                n_common=int(self.n_common),
+                seed=seeds.split,
+                verbose=int(self.verbose),
+            )
+        self._score("words")
+        return projections
+
+    def _projections(self, paragraphs: Paragraphs) -> CachedProjections:
+        counts = np.bincount(paragraphs.sentences.values, minlength=len(paragraphs.words))
+        return CachedProjections(paragraphs.words, counts, self._reader.featurizer, self._reader.projector)
+
+    def _score(self, stage: str) -> None:
+        if self.monitor is not None:
+            self.net_.module_.eval()
+            self.log_.append({"stage": stage, "epoch": 0, "step": 0, "score": score_of(self)})
+            if self.verbose > 1:
+                print(f"{stage}: score {self.log_[-1]['score']:.4f}")
+
+    def _take_up(self, model: SGNNSentenceEncoder, paragraphs: Paragraphs) -> SGNNSentenceEncoder:
+        """Go on with an interrupted training as if nothing had happened."""
+        if model._trained_on != paragraphs.digest():
+            raise ValueError(
+                f"{type(self).__name__}: checkpoint_dir={str(self.checkpoint_dir)!r} holds a training on other "
+                "paragraphs. Give the same ones in the same order, or another folder."
+            )
+        self.log_, self.waiting_share_, self._seeds = model.log_, model.waiting_share_, model._seeds
+        self._trained_on, self._course = model._trained_on, model._course
+        self._hold(model.net_, model._reader, model.history_)
+        if self._course is None:
+            return self
+        return self._train(paragraphs, self._projections(paragraphs), self._course)
+
+    def _train(
+        self, paragraphs: Paragraphs, projections: CachedProjections, course: Course | None
+    ) -> SGNNSentenceEncoder:
+        net, streams = self.net_, course is None
+        course = Course() if course is None else course
+        learns = any(parameter.requires_grad for parameter in net.module_.network.parameters())
+        if not learns or (not streams and self.max_epochs == 0):
+            self._course = None
+            return self if streams else self._finished()
+        n_before = len(net.history)
+        seed = self._seeds.of_order(n_before) if streams else self._seeds.order
+        weights = self._reader.weights(paragraphs.words)
+
+        def make_batches(epoch: int, first: int) -> ParagraphBatches:
+            return ParagraphBatches(
+                paragraphs,
+                weights,
+                projections,
+                batch_size=int(self.batch_size),
+                seed=seed,
+                epoch=epoch,
+                first=first,
+                hidden_share=_HIDDEN_SHARE if net.module_.masked_head is not None else 0.0,
+                n_jobs=self.n_jobs,
+            )
+
+        epochs = EpochsOfParagraphs(make_batches, paragraphs.n_sentences, epoch=course.epoch, first=course.batch)
+        plan = SentencePlan(
+            objective=sentence_objective(self, seed),
+            learning_rate=float(self.learning_rate),
+            decays=not streams,
+            max_epochs=1 if streams else int(self.max_epochs),
+            max_time=None if streams or self.max_time is None else float(self.max_time),
+            log_every=None if self.log_every is None else int(self.log_every),
+            monitor=None if self.monitor is None else lambda: score_of(self),
+            checkpoint=None if streams or self.checkpoint_dir is None else self._save,
+            checkpoint_every=float(self.checkpoint_every),
+            callbacks=tuple(self.callbacks or ()),
+            verbose=int(self.verbose),
+        )
+        if not streams and (plan.objective.sentence.start or plan.objective.sentence.end):
+            warn_of_single_sentences(paragraphs, caller=type(self).__name__)
+        with plain_torch(torch.device(net.device).type):
+            train_sentences(net, epochs, plan, course, self.log_)
+        self._course = None  # there is nothing left to be taken up
+        self.waiting_share_ = epochs.waited / epochs.total if epochs.total else 0.0
+        self._hold(net, self._reader, self.history_)
+        # Whoever has put a handler of their own in the place of Python's knows of the interrupt already.
+        if net.interrupted_ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            warnings.warn("Training interrupted by user.", stacklevel=4)  # scikit-learn's words
+            return self
+        return self if streams else self._finished()
+
+    def _finished(self) -> SGNNSentenceEncoder:
+        """Save what the last checkpoint has not."""
+        if self.checkpoint_dir is not None:
+            self._save()
+        return self
+
+    def _save(self) -> None:
+        seed = self.random_state if isinstance(self.random_state, Integral) else None
+        assert self.checkpoint_dir is not None
+        of_objects = {"callbacks": None, "monitor": None, "sentence_splitter": None}
+        parameters = self.get_params(deep=False) | of_objects
+        model = type(self)(**parameters | {"random_state": seed, "checkpoint_dir": os.fspath(self.checkpoint_dir)})
+        model.log_, model.waiting_share_, model._seeds = self.log_, self.waiting_share_, self._seeds
+        model._trained_on, model._course = self._trained_on, self._course
+        model._hold(self.net_, self._reader, list(self.history_))
+        trains_on = self._course is not None or bool(self.net_.optimizer_.state)
+        save_model(model, self.checkpoint_dir, training_state=trains_on)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = False
+        return tags

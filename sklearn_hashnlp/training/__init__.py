@@ -1,0 +1,1 @@
+"""The training engine, which knows no estimator."""

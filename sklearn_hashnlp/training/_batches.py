@@ -1,0 +1,119 @@
+"""Datasets, batches and the validation split."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+from skorch.dataset import Dataset
+from torch import Tensor
+
+
+class LabelledRows(Dataset):  # type: ignore[misc]  # skorch has no types
+    """Rows with their targets, handed out many at a time."""
+
+    def __init__(self, n_rows: int, targets: NDArray[Any] | None, row_weights: NDArray[np.float32] | None) -> None:
+        self.targets = np.zeros(n_rows, dtype=np.int64) if targets is None else targets
+        self.row_weights = row_weights
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @property
+    def X(self) -> Self:  # noqa: N802 - skorch's name
+        """The rows, for a net to predict: this set."""
+        return self
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """The targets."""
+        return self.targets
+
+    @property
+    @abstractmethod
+    def n_values(self) -> int:
+        """How many numbers the rows hold."""
+
+    @abstractmethod
+    def select(self, rows: NDArray[np.int64]) -> Self:
+        """Make a set of some of the rows."""
+
+    @abstractmethod
+    def take(self, rows: NDArray[np.int64] | slice) -> tuple[Any, Tensor]:
+        """Gather rows."""
+
+
+def as_tensor(array: NDArray[Any]) -> Tensor:
+    """Return an array to torch, which knows no read-only memory."""
+    return torch.from_numpy(array if array.flags.writeable else array.copy())
+
+
+class RowBatches:
+    """Go through rows once, batch by batch."""
+
+    def __init__(
+        self,
+        dataset: LabelledRows,
+        batch_size: int,
+        *,
+        shuffle: bool = False,
+        smallest: int = 1,
+        generator: np.random.Generator | None = None,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.dataset = dataset
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.smallest = smallest
+        self.generator = generator
+        self.device = torch.device(device)
+
+    def __len__(self) -> int:
+        return len(self._edges()) - 1
+
+    def __iter__(self) -> Iterator[tuple[Any, Tensor]]:
+        order = self._order()
+        for part in self.parts():
+            yield self.dataset.take(order[part] if self.shuffle else part)
+
+    def parts(self) -> list[slice]:
+        """Return which rows, in their order, make up each batch."""
+        return [slice(start, stop) for start, stop in pairwise(self._edges())]
+
+    def _order(self) -> NDArray[np.int64]:
+        order = np.arange(len(self.dataset))
+        if self.shuffle and self.generator is not None:
+            self.generator.shuffle(order)
+        return order
+
+    def _edges(self) -> list[int]:
+        n_rows = len(self.dataset)
+        edges = [*range(0, n_rows, self.batch_size), n_rows]
+        if len(edges) > 2 and edges[-1] - edges[-2] < self.smallest:
+            del edges[-2]
+        return edges
+
+
+Rows = TypeVar("Rows", bound=LabelledRows)
+
+_FEWEST = 20  # accuracy on fewer rows says next to nothing
+
+
+def hold_out(rows: Rows, fraction: float, *, seed: int) -> tuple[Rows, Rows | None]:
+    """Set a share of the rows apart, stratified by class if a row has one; or none where that would be of no use."""
+    n_valid = int(np.ceil(fraction * len(rows)))
+    one_label = rows.targets.ndim == 1
+    counts = np.bincount(rows.targets) if one_label else np.array([len(rows)])
+    fewest = max(_FEWEST, len(counts))  # stratification wants a row of each class on both sides
+    if counts.min() < 2 or n_valid < fewest or len(rows) - n_valid < len(counts):
+        return rows, None
+    everything = np.arange(len(rows))
+    stratify = rows.targets if one_label else None
+    train, valid = train_test_split(everything, test_size=n_valid, stratify=stratify, random_state=seed)
+    return rows.select(np.sort(train)), rows.select(np.sort(valid))

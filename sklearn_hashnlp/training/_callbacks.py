@@ -1,0 +1,302 @@
+"""skorch callbacks: learning rate schedules, progress."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from skorch.callbacks import Callback
+from torch import Tensor
+
+from sklearn_hashnlp.language._windows import WordWindows
+from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
+from sklearn_hashnlp.training._early_stopping import RowJournal
+
+
+class LinearSchedule(Callback):  # type: ignore[misc]  # skorch has no types
+    """Let the step size fall from step to step, in equal parts, so that it would be 0 after the last."""
+
+    def __init__(self, n_steps: int, n_done: int = 0) -> None:
+        self.n_steps = n_steps
+        self.n_done = n_done
+
+    def on_train_begin(self, _net: Any, **_: Any) -> None:
+        """Begin the line, or go on along it."""
+        self.steps_ = self.n_done
+
+    def on_batch_begin(self, net: Any, training: bool | None = None, **_: Any) -> None:
+        """Set the size of the step to come."""
+        if not training:
+            return
+        if self.steps_:
+            left = self.n_steps - self.steps_
+            for group in net.optimizer_.param_groups:
+                group["lr"] *= left / (left + 1)
+        self.steps_ += 1
+
+
+_RECENT_BATCHES = 200  # enough for a steady number, and few enough to see it fall
+
+
+class LanguageProgress(Callback):  # type: ignore[misc]  # skorch has no types
+    """Return where a training is: every batch, every entry of its log and every epoch."""
+
+    def __init__(self, tell: Callable[[str], None], move: Callable[[int, int, str], None]) -> None:
+        self.tell = tell
+        self.move = move
+
+    def on_train_begin(self, net: Any, **_: Any) -> None:
+        """Learn how many epochs there will be, and where their log is."""
+        self._n_epochs = len(net.history) + net.max_epochs  # those before an interruption count
+        logs = [callback.log for _, callback in net.callbacks_ if isinstance(callback, StepLog)]
+        self._log = logs[0] if logs else []
+        self._n_told = len(self._log)
+
+    def on_epoch_begin(self, net: Any, dataset_train: Any = None, **_: Any) -> None:
+        """Begin to count."""
+        self._n_words = len(dataset_train)
+        self._n_seen = self._n_measured = 0
+        self._losses: deque[float] = deque(maxlen=_RECENT_BATCHES)
+
+    def on_batch_begin(self, net: Any, batch: Any = None, training: bool = False, **_: Any) -> None:
+        """Move on, at the beginning of a batch: to ask for its loss at its end would make a GPU wait."""
+        if training:
+            self._move(net)
+            self._n_seen += len(batch[0])
+
+    def on_epoch_end(self, net: Any, **_: Any) -> None:
+        """Return how the epoch went."""
+        self._move(net)
+        epoch = net.history[-1]
+        parts = [f"Epoch {epoch['epoch']}/{self._n_epochs}", f"training perplexity {epoch['train_perplexity']:.2f}"]
+        if "valid_perplexity" in epoch:
+            parts.append(f"validation perplexity {epoch['valid_perplexity']:.2f}")
+        self.tell("   ".join([*parts, f"{epoch['dur']:.1f} s"]))
+
+    def _move(self, net: Any) -> None:
+        for entry in self._log[self._n_told :]:
+            self.tell(_epoch_line(entry))
+        self._n_told = len(self._log)
+        batches = net.history[-1]["batches"]
+        while self._n_measured < len(batches) and "train_loss" in batches[self._n_measured]:
+            self._losses.append(batches[self._n_measured]["train_loss"])
+            self._n_measured += 1
+        text = f"Epoch {len(net.history)}/{self._n_epochs}"
+        if self._losses:
+            text += f", perplexity {_perplexity(sum(self._losses) / len(self._losses)):.1f}"
+        n_before = (len(net.history) - 1) * self._n_words
+        self.move(n_before + self._n_seen, self._n_epochs * self._n_words, text)
+
+
+def _epoch_line(entry: dict[str, float]) -> str:
+    parts = [f"  step {entry['step']}", f"training perplexity {_perplexity(entry['train_loss']):.2f}"]
+    if "valid_loss" in entry:
+        parts.append(f"validation perplexity {_perplexity(entry['valid_loss']):.2f}")
+    return "   ".join(parts)
+
+
+def _perplexity(loss: float) -> float:
+    return math.exp(min(loss, 700.0))
+
+
+class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
+    """Return every epoch's order and dropout a seed of its own, which only the training's and its number decide."""
+
+    def __init__(self, seed: int, generator: np.random.Generator) -> None:
+        self.seed = seed
+        self.generator = generator
+
+    def on_epoch_begin(self, net: Any, **_: Any) -> None:
+        """Seed the generators."""
+        of_order, of_dropout, of_words = np.random.SeedSequence((self.seed, len(net.history))).generate_state(3)
+        self.generator.bit_generator.state = np.random.default_rng(of_order).bit_generator.state
+        for layer, seed in ((net.module_.dropout, of_dropout), (net.module_.embedding_dropout, of_words)):
+            if torch.device(net.device).type == "cpu":
+                layer.generator = np.random.default_rng(seed)
+            else:
+                layer.generator = torch.Generator(net.device).manual_seed(int(seed))
+
+    def on_train_end(self, net: Any, **_: Any) -> None:
+        """Leave the module as it was."""
+        net.module_.dropout.generator = net.module_.embedding_dropout.generator = None
+
+
+class Plateau(Callback):  # type: ignore[misc]  # skorch has no types
+    """Make the step size smaller when the validation loss no longer falls."""
+
+    def __init__(self, patience: int, factor: float, first: int) -> None:
+        self.patience = patience
+        self.factor = factor
+        self.first = first
+
+    def on_epoch_end(self, net: Any, **_: Any) -> None:
+        """Look at the losses so far; nothing else is remembered, so that a training can be taken up again."""
+        best, waited = math.inf, 0
+        for entry in net.history[self.first :]:
+            waited = 0 if waited >= self.patience else waited
+            waited = 0 if entry["valid_loss"] < best else waited + 1
+            best = min(best, entry["valid_loss"])
+        if waited >= self.patience:
+            for group in net.optimizer_.param_groups:
+                group["lr"] *= self.factor
+
+
+class StopAtBestPass(Callback):  # type: ignore[misc]  # skorch has no types
+    """Stop when the validation loss has not fallen for some epochs, and end with the weights of the best epoch."""
+
+    def __init__(self, patience: int | None, first: int, best_weights: dict[str, Tensor] | None = None) -> None:
+        self.patience = patience
+        self.first = first
+        self.best_weights = best_weights
+
+    def on_train_begin(self, net: Any, **_: Any) -> None:
+        """Start afresh, or where an interrupted training was."""
+        self._journals: dict[str, RowJournal] = {}
+        self._copies: dict[str, Tensor] = dict(self.best_weights or {})
+        losses = [entry["valid_loss"] for entry in net.history[self.first :]]
+        self._best_loss = min(losses, default=math.inf)
+        self.best_epoch_ = self.first + losses.index(self._best_loss) + 1 if losses else 0
+
+    def on_grad_computed(self, net: Any, **_: Any) -> None:
+        """Remember the rows that the optimiser is about to write."""
+        if not self._copies:
+            return
+        for name, parameter in net.module_.named_parameters():
+            if parameter.grad is not None and name not in self._copies:
+                parameter.grad = coalesced(parameter.grad)  # the optimiser needs it so, too
+                self._journals.setdefault(name, RowJournal(parameter)).note(parameter.grad.indices()[0])
+
+    def on_epoch_end(self, net: Any, **_: Any) -> None:
+        """Compare with the best epoch."""
+        loss, epoch = net.history[-1, "valid_loss"], len(net.history)
+        if loss < self._best_loss:
+            self._best_loss, self.best_epoch_ = loss, epoch
+            self._keep(net.module_)
+        elif self.patience is not None and epoch - self.best_epoch_ >= self.patience:
+            raise KeyboardInterrupt  # skorch's way to end training in good order
+
+    def on_train_end(self, net: Any, **_: Any) -> None:
+        """Return to the best epoch."""
+        for journal in self._journals.values():
+            journal.undo()
+        state = net.module_.state_dict()  # shares memory with the module
+        with torch.no_grad():
+            for name, value in self._copies.items():
+                state[name].copy_(value)
+        self._journals, self._copies = {}, {}
+
+    def _keep(self, module: torch.nn.Module) -> None:
+        for journal in self._journals.values():
+            journal.forget()
+        tables = {
+            name
+            for name, parameter in module.named_parameters()
+            if parameter.grad is not None and parameter.grad.is_sparse and parameter.device.type == "cpu"
+        }
+        self._copies = {name: value.clone() for name, value in module.state_dict().items() if name not in tables}
+
+
+class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
+    """Note training and validation loss every so many steps of an epoch, and print them."""
+
+    def __init__(
+        self, every: int, valid_windows: WordWindows | None, log: list[dict[str, float]], *, show: bool
+    ) -> None:
+        self.every = every
+        self.valid_windows = valid_windows
+        self.log = log
+        self.show = show
+
+    def on_epoch_begin(self, _net: Any, **_: Any) -> None:
+        """Begin to count."""
+        self._n_steps = self._n_words = 0
+        self._sum = 0.0
+
+    def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **_: Any) -> None:
+        """Count a step."""
+        if not training:
+            return
+        self._n_steps += 1
+        self._sum += net.history[-1]["batches"][-1]["train_loss"] * len(batch[0])
+        self._n_words += len(batch[0])
+        if self._n_steps % self.every:
+            return
+        entry = {"epoch": len(net.history), "step": self._n_steps, "train_loss": self._sum / self._n_words}
+        if self.valid_windows is not None:
+            entry["valid_loss"] = -float(net.score_windows(self.valid_windows).mean())
+        self._sum, self._n_words = 0.0, 0
+        self.log.append(entry)
+        if self.show:
+            print(_step_line(entry), flush=True)
+
+
+def _step_line(entry: dict[str, float]) -> str:
+    parts = [f"epoch {entry['epoch']}, step {entry['step']}: train loss {entry['train_loss']:.4f}"]
+    parts.append(f"perplexity {math.exp(min(entry['train_loss'], 700.0)):.2f}")
+    if "valid_loss" in entry:
+        parts.append(f"valid loss {entry['valid_loss']:.4f}")
+        parts.append(f"perplexity {math.exp(min(entry['valid_loss'], 700.0)):.2f}")
+    return ", ".join(parts)
+
+
+class EpochProgress(Callback):  # type: ignore[misc]  # skorch has no types
+    """Moves a progress bar with every batch and tells a line with every epoch."""
+
+    def __init__(self, tell: Callable[[str], None], move: Callable[[int, int], None]) -> None:
+        self.tell = tell
+        self.move = move
+
+    def initialize(self) -> EpochProgress:
+        """Begin a new training."""
+        self.seen_ = 0
+        self.total_ = 0
+        return self
+
+    def on_epoch_begin(self, net: Any, dataset_train: Any = None, **kwargs: Any) -> None:
+        """Learn how many rows there are."""
+        self.total_ = len(dataset_train) * net.max_epochs
+
+    def on_batch_end(self, net: Any, batch: Any = None, training: bool | None = None, **kwargs: Any) -> None:
+        """Move the bar."""
+        if training:
+            self.seen_ += len(batch[1])
+            self.move(self.seen_, self.total_)
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Return how the epoch went."""
+        epoch = net.history[-1]
+        parts = [f"Epoch {epoch['epoch']}/{net.max_epochs}", f"training loss {epoch['train_loss']:.4f}"]
+        if "valid_loss" in epoch:
+            parts.append(f"validation loss {epoch['valid_loss']:.4f}")
+        if "valid_acc" in epoch:
+            parts.append(f"validation accuracy {epoch['valid_acc']:.4f}")
+        self.tell("   ".join([*parts, f"{epoch['dur']:.1f} s"]))
+
+
+class FitProgress(Callback):  # type: ignore[misc]  # skorch has no types
+    """Return the share of a training that is done, as if no later epoch were better than the best so far."""
+
+    def __init__(
+        self, moved: Callable[[float], None], max_epochs: int, patience: int, monitor: str = "valid_acc"
+    ) -> None:
+        self.moved = moved
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.monitor = monitor
+
+    def on_train_begin(self, _net: Any, **_: Any) -> None:
+        """Begin."""
+        self.moved(0.0)
+
+    def on_epoch_end(self, net: Any, **_: Any) -> None:
+        """Return where the training is."""
+        epochs, last = len(net.history), self.max_epochs
+        if self.patience and self.monitor in net.history[-1]:
+            scores = net.history[:, self.monitor]
+            best = min(scores) if self.monitor == "valid_loss" else max(scores)
+            last = min(last, scores.index(best) + 1 + self.patience)
+        self.moved(min(1.0, epochs / last))

@@ -1,0 +1,144 @@
+"""Checks of the arrays that a tree is made of, and their numbering."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Ints = NDArray[np.int64]
+
+
+def integer_array(values: ArrayLike, name: str) -> Ints:
+    """Copy one-dimensional integers to an int64 array that nobody can write to."""
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise TypeError(
+            f"SoftmaxTree wants {name} as a one-dimensional array of integers, "
+            f"but an array of {array.dtype} with shape {array.shape} came."
+        )
+    array = array.astype(np.int64)
+    array.setflags(write=False)
+    return array
+
+
+def check_tree(children: Ints, offsets: Ints) -> None:
+    """Raise ValueError unless the arrays describe a tree with each class 0..V-1 at one leaf."""
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(children) or (np.diff(offsets) < 0).any():
+        raise ValueError(
+            f"SoftmaxTree wants offsets that rise from 0 to the number of children, {len(children)}, "
+            f"but {_shown(offsets)} came."
+        )
+    if len(offsets) == 1:
+        return
+    arities = np.diff(offsets)
+    if (arities < 2).any():
+        node = int(np.argmax(arities < 2))
+        raise ValueError(
+            f"SoftmaxTree wants two or more children below each inner node, but node {node} has {int(arities[node])}. "
+            "Put its child in its place."
+        )
+    _check_nodes(children, offsets)
+    _check_classes(children, edge_parents(offsets))
+
+
+def _check_nodes(children: Ints, offsets: Ints) -> None:
+    n_nodes = len(offsets) - 1
+    edges = np.flatnonzero(children >= 0)
+    nodes, parents = children[edges], edge_parents(offsets)[edges]
+    for wrong, what in (
+        (nodes >= n_nodes, f"is not there: there are {n_nodes} inner nodes"),
+        (nodes <= parents, "has no larger number than its parent"),
+    ):
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            raise ValueError(
+                f"SoftmaxTree: node {int(parents[place])} has the child {int(nodes[place])}, which {what}. "
+                "Number the inner nodes from the root, 0, downwards."
+            )
+    times = np.bincount(nodes, minlength=n_nodes)[1:]
+    if (times != 1).any():
+        node = 1 + int(np.argmax(times != 1))
+        above = parents[nodes == node]
+        what = f"the nodes {int(above[0])} and {int(above[1])} both have it" if len(above) else "no node has it"
+        raise ValueError(f"SoftmaxTree wants each inner node but the root as one node's child: {what} for node {node}.")
+
+
+def _check_classes(children: Ints, parents: Ints) -> None:
+    edges = np.flatnonzero(children < 0)
+    classes = ~children[edges]
+    ordered = np.sort(classes)
+    if (ordered == np.arange(len(ordered))).all():
+        return
+    wanted = f"SoftmaxTree wants each class 0..V-1 at one leaf, but in a tree of {len(ordered)} leaves"
+    twice = np.flatnonzero(ordered[1:] == ordered[:-1])
+    if len(twice):
+        number = int(ordered[twice[0]])
+        above = parents[edges[classes == number]]
+        raise ValueError(f"{wanted} class {number} stands twice, below the nodes {int(above[0])} and {int(above[1])}.")
+    missing = int(np.argmax(ordered != np.arange(len(ordered))))
+    raise ValueError(f"{wanted} class {missing} is missing, and the largest class is {int(ordered[-1])}.")
+
+
+def _shown(values: Ints) -> str:
+    return np.array2string(values, threshold=8, edgeitems=3, separator=", ")
+
+
+def edge_parents(offsets: Ints) -> Ints:
+    """Return the inner node that each edge hangs from."""
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
+def node_parents(children: Ints, offsets: Ints) -> Ints:
+    """Return the parent of each inner node, -1 for the root."""
+    parents = np.full(len(offsets) - 1, -1, dtype=np.int64)
+    inner = children >= 0
+    parents[children[inner]] = edge_parents(offsets)[inner]
+    return parents
+
+
+def sum_to_root(parents: Ints, values: Ints) -> Ints:
+    """Add up a value over each inner node and all nodes above it."""
+    n_nodes = len(parents)
+    totals = np.append(values, 0)
+    above = np.append(np.where(parents < 0, n_nodes, parents), n_nodes)
+    while (above < n_nodes).any():
+        totals += totals[above]
+        above = above[above]
+    return totals[:-1]
+
+
+def preorder_numbers(children: Ints, offsets: Ints) -> Ints:
+    """Return the number of each inner node in pre-order: a node before its children, the first child first."""
+    parents = node_parents(children, offsets)
+    sizes = _subtree_sizes(parents)
+    inner = children >= 0
+    edge_sizes = np.zeros_like(children)
+    edge_sizes[inner] = sizes[children[inner]]
+    before = np.cumsum(edge_sizes) - edge_sizes
+    steps = np.zeros_like(parents)
+    steps[children[inner]] = (1 + before - before[offsets[edge_parents(offsets)]])[inner]
+    return sum_to_root(parents, steps)
+
+
+def renumber(children: Ints, offsets: Ints, numbers: Ints) -> tuple[Ints, Ints]:
+    """Return `children` and `offsets` of the same tree where node i has the number ``numbers[i]``."""
+    arities = np.empty(len(numbers), dtype=np.int64)
+    arities[numbers] = np.diff(offsets)
+    new_offsets = np.append(0, np.cumsum(arities))
+    parents = edge_parents(offsets)
+    places = new_offsets[numbers[parents]] + np.arange(len(children)) - offsets[parents]
+    new_children = np.empty_like(children)
+    new_children[places] = children
+    inner = children >= 0
+    new_children[places[inner]] = numbers[children[inner]]
+    return new_children, new_offsets
+
+
+def _subtree_sizes(parents: Ints) -> Ints:
+    depths = sum_to_root(parents, np.ones_like(parents))
+    order = np.argsort(depths, kind="stable")
+    sizes = np.ones_like(parents)
+    levels = np.split(order, np.flatnonzero(np.diff(depths[order])) + 1)
+    for nodes in reversed(levels[1:]):
+        np.add.at(sizes, parents[nodes], sizes[nodes])
+    return sizes

@@ -1,0 +1,110 @@
+"""Rows of a matrix: what is gathered, in which dtype, and that nothing is copied or widened without need."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from sklearn_hashnlp.classifiers._dense_rows import DenseBatch, DenseBatches, DenseRows
+
+RNG = np.random.default_rng(0)
+MATRIX = RNG.integers(0, 100, (37, 5)).astype(np.uint8)
+WEIGHTS = RNG.random(37).astype(np.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.bool_, np.float32])
+@pytest.mark.parametrize("rows", [[], [3], [36, 0, 0, 7]])
+@pytest.mark.parametrize("targets", [np.arange(37), np.eye(37, dtype=np.float32)])
+def test_rows_are_gathered_as_they_are(dtype, rows, targets):
+    matrix = MATRIX.astype(dtype)
+    batch, taken = DenseRows(matrix, targets, WEIGHTS).take(np.array(rows, dtype=np.int64))
+    assert len(batch) == len(rows)
+    assert batch.values.numpy().dtype == dtype
+    assert np.array_equal(batch.values.numpy(), matrix[rows])
+    assert np.array_equal(taken.numpy(), targets[rows])
+    assert np.array_equal(batch.row_weights.numpy(), WEIGHTS[rows])
+
+
+def test_a_slice_is_not_copied():
+    rows = DenseRows(MATRIX)
+    batch, targets = rows.take(slice(5, 9))
+    assert np.shares_memory(batch.values.numpy(), MATRIX)
+    assert targets.tolist() == [0] * 4
+    assert batch.row_weights is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_memory_that_torch_does_not_know():
+    locked = MATRIX.copy()
+    locked.flags.writeable = False
+    for matrix in (locked, np.asfortranarray(MATRIX), MATRIX[:, ::-1], MATRIX[::-2]):
+        for part in (slice(2, 9), np.array([4, 1])):
+            assert np.array_equal(DenseRows(matrix).take(part)[0].values.numpy(), matrix[part])
+
+
+def test_a_selection_is_a_copy():
+    rows = DenseRows(MATRIX, np.arange(37), WEIGHTS)
+    part = rows.select(np.array([4, 2]))
+    assert np.array_equal(part.matrix, MATRIX[[4, 2]])
+    assert part.targets.tolist() == [4, 2]
+    assert part.row_weights.tolist() == WEIGHTS[[4, 2]].tolist()
+    assert not np.shares_memory(part.matrix, MATRIX)
+    assert DenseRows(MATRIX).select(np.array([1])).row_weights is None
+    assert (rows.n_values, len(rows), len(part)) == (185, 37, 2)
+    assert rows.X is rows
+    assert rows.y is rows.targets
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_batches_hold_every_row_once(shuffle):
+    rows = DenseRows(MATRIX, np.arange(37))
+    batches = DenseBatches(rows, 10, shuffle=shuffle, generator=np.random.default_rng(0))
+    seen = list(batches)
+    assert [len(batch) for batch, _ in seen] == [10, 10, 10, 7]
+    order = np.concatenate([targets.numpy() for _, targets in seen])
+    assert sorted(order.tolist()) == list(range(37))
+    assert (order.tolist() == list(range(37))) != shuffle
+    assert np.array_equal(np.concatenate([batch.values.numpy() for batch, _ in seen]), MATRIX[order])
+
+
+def test_a_batch_goes_to_a_device():
+    batch = DenseBatch(torch.zeros(2, 3), torch.ones(2)).to("meta")
+    assert batch.values.is_meta
+    assert batch.row_weights is not None
+    assert batch.row_weights.is_meta
+    assert DenseBatch(torch.zeros(2, 3)).to("meta").row_weights is None
+
+
+def test_elsewhere_batches_are_made_of_one_copy():
+    batches = DenseBatches(DenseRows(MATRIX, np.arange(37), WEIGHTS), 10, shuffle=True, device="meta")
+    seen = list(batches)
+    there = batches._there
+    assert [(len(batch), tuple(batch.values.shape), len(targets)) for batch, targets in seen] == [
+        *[(10, (10, 5), 10)] * 3,
+        (7, (7, 5), 7),
+    ]
+    assert all(batch.values.is_meta and targets.is_meta for batch, targets in seen)
+    list(batches)
+    assert batches._there is there
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_on_cuda_batches_are_those_of_the_cpu(weights):
+    here, there = (
+        DenseBatches(
+            DenseRows(MATRIX, np.arange(37), weights),
+            10,
+            shuffle=True,
+            generator=np.random.default_rng(0),
+            device=device,
+        )
+        for device in ("cpu", "cuda")
+    )
+    for (batch, targets), (batch_there, targets_there) in zip(here, there, strict=True):
+        assert batch_there.values.is_cuda
+        assert torch.equal(batch_there.values.cpu(), batch.values)
+        assert torch.equal(targets_there.cpu(), targets)
+        if weights is not None:
+            assert torch.equal(batch_there.row_weights.cpu(), batch.row_weights)

@@ -1,0 +1,71 @@
+"""Starting importance against scikit-learn's own inverse document frequency."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import TfidfTransformer
+
+from sklearn_hashnlp.classifiers._idf import inverse_document_frequency, start_from_document_frequency
+from sklearn_hashnlp.nn import HashEmbeddingBag
+
+COUNTS = csr_array(np.array([[1, 2, 0, 0, 0], [3, 0, 1, 0, 0], [1, 0, 0, 0, 0]]))
+LATER = csr_array(np.array([[1, 0, 0, 1, 0], [0, 0, 5, 2, 0]]))
+
+
+def fresh_bag():
+    return HashEmbeddingBag(10_000, 50, 4, num_hashes=3, importance_init=0.0)
+
+
+def place(bag, column):
+    return int(bag.locate(torch.tensor([column]))[0])
+
+
+def test_it_is_scikit_learns_idf():
+    bag = fresh_bag()
+    rows, weights = inverse_document_frequency(bag, COUNTS.indices, 3)
+    idf = TfidfTransformer().fit(COUNTS).idf_[:3]  # columns 3 and 4 do not occur
+    found = dict(zip(rows.tolist(), weights.tolist(), strict=True))
+    np.testing.assert_allclose([found[place(bag, column)] for column in range(3)], idf, rtol=1e-15)
+    assert len(found) == 3
+
+
+def test_columns_that_share_a_row_are_counted_together_and_never_more_than_the_documents():
+    columns = np.tile(np.arange(101), 3)  # three documents with 101 columns each, in two rows of importance
+    rows, weights = inverse_document_frequency(HashEmbeddingBag(2, 50, 4), columns, 3)
+    assert rows.tolist() == [0, 1]
+    assert weights.tolist() == [1.0, 1.0]
+
+
+def test_a_bag_starts_with_it_divided_by_its_mean():
+    bag = fresh_bag()
+    divisor = start_from_document_frequency(bag, COUNTS.indices, 3)
+    rows, weights = inverse_document_frequency(bag, COUNTS.indices, 3)
+    assert divisor == weights.mean()
+    start = torch.from_numpy((weights / divisor).astype(np.float32))
+    assert torch.equal(bag.importance[torch.from_numpy(rows)], start.unsqueeze(1).expand(3, 3))
+    assert bag.importance.any(dim=1).sum() == 3
+    with pytest.raises(ValueError, match="A bag of variant 'standard' has no importance to start"):
+        start_from_document_frequency(HashEmbeddingBag(10, 5, 4, variant="standard"), COUNTS.indices, 3)
+
+
+def test_later_documents_start_only_what_no_earlier_one_had():
+    bag = fresh_bag()
+    divisor = start_from_document_frequency(bag, COUNTS.indices, 3)
+    before = bag.importance.detach().clone()
+    assert start_from_document_frequency(bag, LATER.indices, 5, divisor) == divisor
+    changed = (bag.importance != before).any(dim=1).nonzero().flatten().tolist()
+    assert changed == [place(bag, 3)]  # columns 0 and 2 were there before
+    idf = TfidfTransformer().fit(np.vstack([COUNTS.toarray(), LATER.toarray()])).idf_[3]
+    np.testing.assert_allclose(bag.importance[changed].detach().numpy(), np.full((1, 3), idf / divisor), rtol=1e-6)
+
+
+def test_no_columns_at_all():
+    nothing = np.array([], dtype=np.int32)
+    rows, weights = inverse_document_frequency(fresh_bag(), nothing, 3)
+    assert len(rows) == len(weights) == 0
+    bag = fresh_bag()
+    assert start_from_document_frequency(bag, nothing, 3) == 1.0
+    assert not bag.importance.any()

@@ -1,0 +1,381 @@
+"""Predictors of one file: the rows, labels and probabilities of the quantised pipeline, with numpy alone."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from sklearn_hashnlp import CharNgramFeaturizer, HashEmbeddingClassifier, SGNNClassifier, SGNNProjector
+from sklearn_hashnlp.classifiers import QuantizedSGNNClassifier, export_predictor, quantize
+from sklearn_hashnlp.text import SGNNWordProjector
+
+TEXTS = ["where is the station", "Who wrote it ?", "how many are there", "where do I go", "who was there", "how much"]
+LABELS = ["place", "person", "number", "place", "person", "number"]
+HARD = [
+    "",
+    " \t\r\n\x1c\x1f\x85\u00a0\u2003\u3000",
+    "\0",
+    "a\0b \0\0",
+    "🙂 👩‍👩‍👧 🇫🇷x",
+    "naïve ﬁancé ÅNGSTRÖM",
+    "İstanbul ΑΣ ΌΣΟΣ ẞ ǅ",
+    "मी हिन्दी 中文字 кот העברית",
+    "e\u0301 \u0301 x\u200by z\ufeff",
+    "don't -- stop... (<now>) </s> _x_ a_b",
+    "<", ">", "< >", "<a>",
+    "z" * 300,
+    "the the the the cat the",
+    "tab\tand\nlines\r\nand\vmore\fend",
+    "".join(map(chr, range(1, 400))),
+    "\U0010ffff \ud7ff \uffff",
+    "one two three four five six seven " * 3,
+]  # fmt: skip
+
+
+def load(path: Path) -> Any:
+    """Import a file as a module of its own, as nothing else knows it."""
+    spec = util.spec_from_file_location("exported", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def network(**parameters: Any) -> SGNNClassifier:
+    return SGNNClassifier(**{"hidden_layer_sizes": (8,), "max_epochs": 2, "random_state": 0} | parameters)
+
+
+def trained(featurizer: dict[str, Any], projector: dict[str, Any], level: str = "document", **parameters) -> Pipeline:
+    before = [CharNgramFeaturizer(**featurizer), SGNNProjector(**{"n_projections": 5, "n_bits": 9} | projector)]
+    if level == "word":
+        before = [SGNNWordProjector(*before)]
+    packed = projector.get("output") == "packed"
+    return make_pipeline(*before, network(packed=packed, **parameters)).fit(TEXTS, LABELS)
+
+
+def check(pipeline: Pipeline, path: Path, texts: list[str]) -> Any:
+    """Export and compare with the package: rows to the last bit, scores and labels likewise."""
+    size = export_predictor(pipeline, path)
+    assert path.stat().st_size == size
+    exported, quantised = load(path), quantize(pipeline)
+    rows = pipeline[:-1].transform(texts)
+    if pipeline[-1].packed:
+        rows = np.unpackbits(rows, axis=1)
+    own = np.array([exported._project(text) for text in texts])
+    assert np.array_equal(own, rows[:, : own.shape[1]])
+    assert np.array_equal(exported._scores(texts), quantised[-1]._scores(pipeline[:-1].transform(texts)))
+    labels = exported.predict(texts)
+    assert np.array_equal(labels, quantised.predict(texts))
+    assert labels.dtype == quantised.predict(texts).dtype
+    assert exported.predict_proba(texts) == pytest.approx(quantised.predict_proba(texts), abs=1e-12)
+    return exported
+
+
+@pytest.mark.parametrize(
+    "featurizer",
+    [
+        {},
+        {"ngram_range": (1, 1)},
+        {"ngram_range": (2, 6), "lowercase": True},
+        {"ngram_range": (3, 3), "split": "punctuation"},
+        {"ngram_range": (1, 400), "split": "punctuation", "lowercase": True},
+        {"n_features": 2**31 - 1},
+        {"n_features": 1000, "alternate_sign": True},
+        {"n_features": 7, "alternate_sign": True, "binary": True},
+        {"binary": True, "dtype": np.float32},
+        {"analyzer": "skipgram"},
+        {"analyzer": "skipgram", "ngram_range": (2, 3), "max_skip": 0, "lowercase": True},
+        {"analyzer": "skipgram", "ngram_range": (2, 4), "max_skip": 3, "split": "punctuation"},
+    ],
+    ids=str,
+)
+def test_every_option_of_the_featurizer(featurizer, tmp_path):
+    check(trained(featurizer, {}), tmp_path / "model.py", HARD + TEXTS)
+    if featurizer.get("analyzer") != "skipgram":
+        check(trained(featurizer, {}, "word"), tmp_path / "words.py", HARD + TEXTS)
+
+
+@pytest.mark.parametrize(
+    "projector",
+    [
+        {"output": "sign"},
+        {"output": "packed"},
+        {"output": "packed", "n_projections": 4, "n_bits": 8},
+        {"hyperplanes": "sign"},
+        {"hyperplanes": "sign", "density": 0.3, "output": "sign"},
+        {"density": 0.01},
+        {"n_projections": 1, "n_bits": 1},
+        {"random_state": 2**70 + 1, "n_projections": 70},
+        {"random_state": -1, "n_projections": 4, "n_bits": 16},
+    ],
+    ids=str,
+)
+def test_every_option_of_the_projector(projector, tmp_path):
+    check(trained({}, projector), tmp_path / "model.py", HARD + TEXTS)
+    if projector.get("output") != "packed":
+        check(trained({}, projector, "word"), tmp_path / "words.py", HARD + TEXTS)
+
+
+@pytest.fixture(name="both", scope="module")
+def _both(tmp_path_factory) -> list[tuple[Pipeline, Any]]:
+    """Two pipelines and what was exported of them."""
+    found = []
+    for place, pipeline in enumerate(
+        [
+            trained({"split": "punctuation", "lowercase": True}, {}, hidden_layer_sizes=(16, 8)),
+            trained({"split": "punctuation", "ngram_range": (1, 4)}, {"hyperplanes": "sign"}, "word"),
+        ]
+    ):
+        path = tmp_path_factory.mktemp("exported") / f"model_{place}.py"
+        export_predictor(pipeline, path)
+        found.append((quantize(pipeline), load(path)))
+    return found
+
+
+@given(texts=st.lists(st.text(max_size=60), min_size=1, max_size=4))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_texts(both, texts):
+    for pipeline, exported in both:
+        assert np.array_equal(exported.predict(texts), pipeline.predict(texts))
+        assert np.array_equal(exported._project(texts[0]), pipeline[:-1].transform(texts[:1])[0])
+
+
+def test_long_texts_and_more_words_than_are_kept(both):
+    rng = np.random.default_rng(0)
+    words = ["".join(chr(97 + letter) for letter in rng.integers(0, 26, 7)) for _ in range(6000)]
+    texts = [" ".join(words), "y" * 20_000, "no " * 50_000, " ".join(words[::-1])]
+    for pipeline, exported in both:
+        assert np.array_equal(exported._scores(texts), pipeline[-1]._scores(pipeline[:-1].transform(texts)))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[3, 1, 2, 3, 1, 2], [True, False] * 3, [1.0, 2.0] * 3, np.array([*"ababab"], dtype=object), ["é", "\n"] * 3],
+)
+def test_labels_of_any_kind(labels, tmp_path):
+    pipeline = make_pipeline(CharNgramFeaturizer(), SGNNProjector(n_projections=4), network())
+    exported = check(pipeline.fit(TEXTS, labels), tmp_path / "model.py", TEXTS)
+    assert exported.CLASSES.tolist() == pipeline.classes_.tolist()
+
+
+def test_one_against_all_and_any_number_of_labels(tmp_path):
+    check(trained({}, {}, loss="ova"), tmp_path / "model.py", HARD)
+    pipeline = make_pipeline(CharNgramFeaturizer(), SGNNProjector(n_projections=9), network(loss="ova", max_epochs=60))
+    indicators = np.array([[label == "place", len(label) == 6] for label in LABELS], dtype=int)
+    exported = check(pipeline.fit(TEXTS, indicators), tmp_path / "several.py", TEXTS)
+    assert exported.predict(TEXTS).sum() > 0
+    result = subprocess.run(
+        [sys.executable, tmp_path / "several.py", *TEXTS], check=True, capture_output=True, text=True
+    ).stdout
+    expected = ["\t".join(str(place) for place in np.flatnonzero(row)) for row in exported.predict(TEXTS)]
+    assert result.splitlines() == expected
+
+
+def test_no_hidden_layers_and_a_quantised_pipeline(tmp_path):
+    pipeline = trained({}, {}, hidden_layer_sizes=())
+    check(pipeline, tmp_path / "model.py", HARD)
+    export_predictor(quantize(pipeline), tmp_path / "quantised.py")
+    assert (tmp_path / "quantised.py").read_bytes() == (tmp_path / "model.py").read_bytes()
+
+
+WITHOUT_THE_PACKAGE = """
+import sys
+
+class Absent:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in {"sklearn_hashnlp", "sklearn", "scipy", "torch", "numba", "skorch"}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent)
+sys.path.insert(0, sys.argv[1])
+import model
+print(*model.predict(["where is it", ""]))
+"""
+
+
+def test_numpy_is_enough(tmp_path):
+    pipeline = trained({}, {})
+    export_predictor(pipeline, tmp_path / "model.py")
+    command = [sys.executable, "-W", "error", "-c", WITHOUT_THE_PACKAGE, tmp_path]
+    result = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert result.stdout.split() == quantize(pipeline).predict(["where is it", ""]).tolist()
+
+
+def test_as_a_program(tmp_path):
+    pipeline = trained({}, {})
+    path = tmp_path / "model.py"
+    export_predictor(pipeline, path)
+    texts = ["where is it", "who 🙂 ?", ""]
+
+    def run(*arguments: Any, stdin: str = "") -> list[str]:
+        command = [sys.executable, "-W", "error", path, *arguments]
+        given = stdin.encode()
+        return subprocess.run(command, check=True, capture_output=True, input=given).stdout.decode().splitlines()
+
+    expected = quantize(pipeline).predict(texts).tolist()
+    assert run(*texts) == expected
+    assert run(stdin="\n".join(texts) + "\n") == expected
+    [line] = run("--proba", texts[0])
+    fields = line.split("\t")
+    assert fields[0] == expected[0]
+    assert sorted(fields[::2]) == pipeline.classes_.tolist()
+    assert [float(field) for field in fields[1::2]] == sorted(map(float, fields[1::2]), reverse=True)
+    assert "a text; without any, lines of the standard input" in " ".join(" ".join(run("--help")).split())
+
+
+def test_what_is_no_list_of_texts_is_refused(both):
+    for _, exported in both:
+        with pytest.raises(ValueError, match="Wrap it in a list"):
+            exported.predict("text")
+        with pytest.raises(TypeError, match="Text 1 is of type int"):
+            exported.predict(["text", 3])
+        with pytest.raises(ValueError, match="Text 0 holds a lone surrogate"):
+            exported.predict(["a \ud800"])
+        assert exported.predict([]).shape == (0,)
+        assert exported.predict_proba([]).shape == (0, 3)
+        with pytest.raises(AttributeError, match="has no attribute 'LABELS'"):
+            _ = exported.LABELS
+
+
+def test_a_file_that_was_changed_is_refused(tmp_path):
+    path = tmp_path / "model.py"
+    export_predictor(trained({}, {}), path)
+    content = path.read_bytes()
+    start = content.index(b'_MODEL = "') + 300
+    path.write_bytes(content[:start] + b"a" + content[start + 1 :])
+    with pytest.raises(ValueError, match="its weights are damaged"):
+        load(path).predict(["text"])
+
+
+def test_the_string_survives_every_byte(tmp_path):
+    """Random weights have all bytes, those that end a string or a line among them."""
+    pipeline = trained({}, {"n_projections": 40}, hidden_layer_sizes=(64, 64))
+    path = tmp_path / "model.py"
+    export_predictor(pipeline, path)
+    content = path.read_bytes()
+    written = content[content.index(b'_MODEL = "') + 10 :].partition(b'"\n')[0]
+    assert not set(written) & {0, 10, 13, 26, ord('"'), ord("\\")}
+    assert len(set(written)) == 250
+    check(pipeline, path, TEXTS)
+
+
+@pytest.mark.parametrize(("sizes", "most"), [((128, 128), 300_000), ((256, 256), 400_000)])
+def test_size(sizes, most, tmp_path):
+    """With 1120 bits and as many classes as the largest of the paper's tasks; weights as random as they get."""
+    labels = [str(number) for number in range(42)] * 3
+    texts = [f"text {number}" for number in range(42 * 3)]
+    classifier = SGNNClassifier(hidden_layer_sizes=sizes, max_epochs=1, random_state=0)
+    pipeline = make_pipeline(CharNgramFeaturizer(), SGNNProjector(), classifier).fit(texts, labels)
+    assert quantize(pipeline)[-1].n_features_in_ == 1120
+    size = export_predictor(pipeline, tmp_path / "model.py")
+    assert quantize(pipeline)[-1].size_report()[-1].after * 0.8 < size < most
+
+
+@pytest.mark.parametrize(
+    ("featurizer", "projector", "message"),
+    [
+        ({"norm": "l2"}, {}, "CharNgramFeaturizer with norm='l2' cannot be exported. Set norm=None"),
+        ({}, {"hyperplanes": "google"}, "SGNNProjector with hyperplanes='google' cannot be exported"),
+    ],
+)
+def test_options_that_are_not_supported(featurizer, projector, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        export_predictor(trained(featurizer, projector), tmp_path / "model.py")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pipelines_that_are_not_supported(tmp_path):
+    path = tmp_path / "model.py"
+    with pytest.raises(ValueError, match="output='float' cannot be exported"):
+        export_predictor(trained({}, {"output": "float"}), path)
+    other = make_pipeline(CharNgramFeaturizer(), HashEmbeddingClassifier(max_epochs=1)).fit(TEXTS, LABELS)
+    with pytest.raises(TypeError, match="got CharNgramFeaturizer, HashEmbeddingClassifier"):
+        export_predictor(other, path)
+    with pytest.raises(TypeError, match="got SGNNClassifier"):
+        export_predictor(network(), path)
+    with pytest.raises(NotFittedError):
+        export_predictor(make_pipeline(CharNgramFeaturizer(), SGNNProjector(), network()), path)
+    unfitted = make_pipeline(CharNgramFeaturizer(), SGNNProjector(), QuantizedSGNNClassifier())
+    with pytest.raises(NotFittedError):
+        export_predictor(unfitted, path)
+    pipeline = trained({}, {})
+    for changed in ({"n_bits": 3}, {"output": "packed"}):
+        parameters = {f"sgnnprojector__{name}": value for name, value in changed.items()}
+        with pytest.raises(ValueError, match="Was a parameter set after fit"):
+            export_predictor(pipeline.set_params(**parameters), path)
+        pipeline.set_params(sgnnprojector__n_bits=9, sgnnprojector__output="binary")
+    with pytest.raises(ValueError, match="ngram_range"):
+        export_predictor(pipeline.set_params(charngramfeaturizer__ngram_range=(3, 1)), path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_there_is_replaced_whole(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text("old")
+    export_predictor(trained({}, {}), str(path))
+    assert load(path).CLASSES.tolist() == sorted(set(LABELS))
+    assert {item.name for item in tmp_path.iterdir()} <= {"model.py", "__pycache__"}
+    with pytest.raises(FileNotFoundError):
+        export_predictor(trained({}, {}), tmp_path / "nowhere" / "model.py")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("HASHNLP_DATA" not in os.environ, reason="HASHNLP_DATA names no folder")
+@pytest.mark.parametrize("level", ["document", "word"])
+def test_questions_of_trec(level, tmp_path):
+    def read(name):
+        with (Path(os.environ["HASHNLP_DATA"]) / "trec" / name).open(encoding="utf-8", newline="") as file:
+            return zip(*[(row["text"], row["label"]) for row in csv.DictReader(file)], strict=True)
+
+    (texts, labels), (unseen, expected) = read("train.csv"), read("test.csv")
+    before = [CharNgramFeaturizer(), SGNNProjector()]
+    before = [SGNNWordProjector(*before)] if level == "word" else before
+    pipeline = make_pipeline(*before, SGNNClassifier(random_state=0)).fit(texts, labels)
+    assert export_predictor(pipeline, tmp_path / "model.py") < 400_000
+    exported, quantised = load(tmp_path / "model.py"), quantize(pipeline)
+    assert np.array_equal(exported.predict(unseen), quantised.predict(unseen))
+    assert np.array_equal(exported.predict(texts[:1000]), quantised.predict(texts[:1000]))
+    assert (quantised.predict(unseen) == pipeline.predict(unseen)).mean() >= 0.98
+    assert abs(quantised.score(unseen, expected) - pipeline.score(unseen, expected)) <= 0.01
+
+
+class Forgetful(dict):
+    """Keeps nothing, as a cache that another thread clears at any time."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        pass
+
+    def update(self, *args: Any) -> None:
+        pass
+
+
+def test_what_another_thread_forgets_is_computed_anew(both, monkeypatch):
+    for pipeline, exported in both:
+        expected = pipeline[-1]._scores(pipeline[:-1].transform(HARD))
+        for name in ("_kept_columns", "_kept_words"):
+            monkeypatch.setattr(exported, name, Forgetful(getattr(exported, name)))
+        assert np.array_equal(exported._scores(HARD), expected)
+
+
+def test_threads_that_predict_together_get_what_they_would_alone(both, monkeypatch):
+    for pipeline, exported in both:
+        monkeypatch.setattr(exported, "_KEPT", 20)  # cleared again and again
+        texts = [" ".join(np.random.default_rng(seed).permutation(" ".join(HARD).split())) for seed in range(8)]
+        expected = pipeline.predict(texts).tolist()
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(lambda text: exported.predict([text])[0], texts)) == expected  # noqa: B023

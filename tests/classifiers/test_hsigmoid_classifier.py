@@ -1,0 +1,277 @@
+"""HashEmbeddingClassifier by a hierarchical softmax: trees, probabilities, searches, copies, streams."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import torch
+from skorch.callbacks import EpochScoring
+
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, make_text_classifier
+from sklearn_hashnlp.classifiers._compiled_step import CompiledTraining, trains_compiled
+from sklearn_hashnlp.nn import HierarchicalSoftmax
+from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.trees import balanced_tree, huffman_tree, tree_from_nested
+from sklearn_hashnlp.trees._named_tree import CLASS_TREES
+
+RNG = np.random.default_rng(0)
+N_CLASSES = 23
+LABELS = np.array([f"label {number:02}" for number in range(N_CLASSES)])
+NUMBERS = np.minimum(RNG.geometric(0.12, 600) - 1, N_CLASSES - 1)
+NUMBERS[:N_CLASSES] = np.arange(N_CLASSES)
+Y = LABELS[NUMBERS]
+X = (RNG.random((600, 60)) < 0.08).astype(np.float32)
+X[np.arange(600), NUMBERS] = 2  # a column for each class, among noise
+COUNTS = np.bincount(NUMBERS)
+SMALL = {"n_buckets": 500, "n_embeddings": 5000, "random_state": 0, "loss": "hsigmoid"}
+
+
+def make(**options):
+    return HashEmbeddingClassifier(**SMALL | {"max_epochs": 8} | options)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return make().fit(X, Y)
+
+
+def tree_of(model):
+    return model.net_.module_.head[-1].tree
+
+
+def path_products(model, documents):
+    """Multiply the decisions on each class's path, one after the other, in float64."""
+    layer = model.net_.module_.head[-1]
+    weight, bias, tree = layer.weight.detach().double().numpy(), layer.bias.detach().double().numpy(), layer.tree
+    result = np.ones((len(documents), tree.n_classes))
+    for row, document in enumerate(documents):
+        for number in range(tree.n_classes):
+            for node, branch in zip(*tree.path(number), strict=True):
+                places = slice(tree.score_offsets[node], tree.score_offsets[node + 1])
+                scores = weight[places] @ document + bias[places]
+                odds = np.exp([0.0, scores[0]]) if len(scores) == 1 else np.exp(scores)
+                result[row, number] *= odds[branch] / odds.sum()
+    return result
+
+
+@pytest.mark.parametrize("tree", CLASS_TREES)
+def test_it_learns_with_every_tree_and_its_probabilities_are_products_along_paths(tree):
+    model = make(tree=tree).fit(X, Y)
+    assert model.score(X, Y) > 0.95
+    probabilities = model.predict_proba(X[:20])
+    vectors = []
+    with torch.no_grad():
+        for row in X[:20]:
+            ids = np.flatnonzero(row)
+            tensors = torch.from_numpy(ids), torch.tensor([0, len(ids)]), torch.from_numpy(row[ids])
+            vectors.append(model.net_.module_.bag(*tensors)[0].double().numpy())
+    np.testing.assert_allclose(probabilities, path_products(model, vectors), rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(model.decision_function(X[:20])), probabilities, rtol=1e-5)
+
+
+def test_trees_follow_the_counts_of_the_labels():
+    assert tree_of(make(tree="huffman").fit(X, Y)) == huffman_tree(COUNTS)
+    weights = np.where(NUMBERS == 0, 1e-3, 1.0)  # rows are counted, not weighed
+    assert tree_of(make(tree="huffman").fit(X, Y, sample_weight=weights)) == huffman_tree(COUNTS)
+    first, second = (tree_of(make(tree="random", random_state=seed).fit(X, Y)) for seed in (0, 1))
+    assert first != second
+
+
+def test_a_tree_of_ones_own_is_over_the_labels_in_order():
+    X, y = np.eye(4), ["d", "b", "a", "c"]
+    tree = tree_from_nested([0, [1, [2, 3]]])
+    model = make(tree=tree, max_epochs=60).fit(X, y)
+    assert tree_of(model) == tree
+    assert model.predict(X).tolist() == y
+    with pytest.raises(ValueError, match=r"'tree' parameter of HashEmbeddingClassifier must have one class for each"):
+        make(tree=tree).fit(np.eye(5), list("abcde"))
+    with pytest.raises(ValueError, match="The 'tree' parameter of HashEmbeddingClassifier must be"):
+        make(tree="willow").fit(X, y)
+
+
+def test_labels_and_rankings_come_from_the_search_and_agree_with_all_probabilities(model, monkeypatch):
+    probabilities = model.predict_proba(X)
+    order = np.argsort(-probabilities, axis=1, kind="stable")
+    monkeypatch.setattr(type(model.net_), "score_rows", None)  # no score of every class is taken
+    assert model.predict(X).tolist() == LABELS[order[:, 0]].tolist()
+    for k in (1, 5, N_CLASSES, 100):
+        found = model.predict_topk(X, k=k)
+        assert [[label for label, _ in row] for row in found] == LABELS[order[:, :k]].tolist()
+        values = np.take_along_axis(probabilities, order[:, :k], axis=1)
+        np.testing.assert_allclose([[value for _, value in row] for row in found], values, rtol=1e-5)
+    assert all(value >= 0.3 for row in model.predict_topk(X, threshold=0.3) for _, value in row)
+
+
+def test_of_equally_probable_labels_the_first_is_told():
+    model = make(tree="balanced", learning_rate=1e-30).fit(np.eye(16), np.arange(16))
+    layer = model.net_.module_.head[-1]
+    with torch.no_grad():
+        layer.weight.zero_()
+        layer.bias.zero_()
+    assert model.predict(np.eye(16)).tolist() == [0] * 16
+    assert [[label for label, _ in row] for row in model.predict_topk(np.eye(16), k=3)] == [[0, 1, 2]] * 16
+
+
+def test_a_row_is_told_the_same_alone_and_among_others(model):
+    assert model.predict_proba(X[7:8]).tobytes() == model.predict_proba(X)[7:8].tobytes()
+    assert model.predict_topk(X[7:8]) == model.predict_topk(X)[7:8]
+
+
+@pytest.mark.parametrize("hidden", [(), (12,)])
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
+def test_copies_predict_and_train_on_the_same_to_the_last_bit(hidden, optimizer, tmp_path):
+    model = make(hidden_layer_sizes=hidden, optimizer=optimizer, max_epochs=2, warm_start=True).fit(X, Y)
+    save_model(model, tmp_path / "model", training_state=True)
+    copies = [pickle.loads(pickle.dumps(model)), deepcopy(model), load_model(tmp_path / "model")]
+    expected = model.predict_proba(X).tobytes()
+    further = model.fit(X, Y).predict_proba(X).tobytes()
+    assert further != expected
+    for copy in copies:
+        assert copy.predict_proba(X).tobytes() == expected
+        assert tree_of(copy) == tree_of(model)
+        assert copy.net_.predict(copy._rows(X)).tolist() == copy.predict_proba(X).argmax(axis=1).tolist()
+        assert copy.fit(X, Y).predict_proba(X).tobytes() == further
+
+
+def test_a_tree_that_was_given_is_saved(tmp_path):
+    tree = balanced_tree(N_CLASSES, arity=3)
+    model = make(tree=tree, warm_start=True).fit(X, Y)
+    save_model(model, tmp_path / "model", precision="int8")
+    copy = load_model(tmp_path / "model")
+    assert (copy.tree, tree_of(copy)) == (tree, tree)
+    assert copy.score(X, Y) > 0.9
+    copy.fit(X, Y)
+
+
+def test_a_state_whose_tree_has_other_classes_is_refused(model):
+    values, arrays = model._get_model_state()
+    arrays |= {f"tree.{name}": array for name, array in balanced_tree(N_CLASSES + 1).to_arrays().items()}
+    with pytest.raises(ValueError, match="The tree must have 23 classes, as the net does, got 24"):
+        make()._set_model_state(values, arrays)
+
+
+def test_a_warm_start_wants_the_same_tree():
+    model = make(warm_start=True, tree="huffman").fit(X, Y)
+    model.fit(X, Y)
+    assert len(model.history_) == 16
+    for other in ("two_level", balanced_tree(N_CLASSES)):
+        with pytest.raises(ValueError, match="made with another 'tree' than"):
+            model.set_params(tree=other).fit(X, Y)
+    with pytest.raises(ValueError, match="made with another 'loss' than 'softmax'"):
+        model.set_params(loss="softmax").fit(X, Y)
+    assert make(loss="softmax", warm_start=True, tree="huffman").fit(X, Y).set_params(tree="random").fit(X, Y)
+
+
+def test_a_stream_knows_how_many_labels_and_no_counts():
+    model = make(tree="huffman", max_epochs=1)
+    for _ in range(12):
+        model.partial_fit(X, Y, classes=LABELS)
+    assert tree_of(model) == huffman_tree(N_CLASSES)
+    assert tree_of(model).max_depth == 5  # balanced
+    assert model.score(X, Y) > 0.9
+    unseen = make().partial_fit(X[:4], LABELS[:4], classes=LABELS)
+    assert unseen.predict_proba(X).shape == (600, N_CLASSES)
+
+
+def test_weights_of_rows_and_classes_count():
+    weights = np.where(NUMBERS == 3, 50.0, 1.0)
+    plain, by_row, by_class = (
+        make(max_epochs=1, class_weight=of_class).fit(X, Y, sample_weight=of_row)
+        for of_class, of_row in ((None, None), (None, weights), ({LABELS[3]: 50.0}, None))
+    )
+    assert by_row.predict_proba(X).tobytes() == by_class.predict_proba(X).tobytes()
+    assert by_row.predict_proba(X)[:, 3].mean() > plain.predict_proba(X)[:, 3].mean() + 0.02
+    assert make(class_weight="balanced").fit(X, Y).score(X, Y) > 0.9
+
+
+def test_early_stopping_measures_by_the_search_and_keeps_the_best():
+    common = NUMBERS < 8
+    model = make(early_stopping=True, validation_fraction=0.2, max_epochs=12, n_iter_no_change=3)
+    model.fit(X[common], Y[common])
+    accuracies = [entry["valid_acc"] for entry in model.history_]
+    assert 0.9 < max(accuracies) <= 1
+    assert all(np.isfinite(entry["valid_loss"]) for entry in model.history_)
+
+
+def test_callbacks_see_probabilities_of_all_classes():
+    scoring = EpochScoring("accuracy", lower_is_better=False, on_train=True, name="acc", use_caching=False)
+    model = make(callbacks=[scoring]).fit(X, Y)
+    assert model.net_.history[-1, "acc"] > 0.95
+    cached = EpochScoring("neg_log_loss", lower_is_better=False, name="told")  # of the outputs of validation
+    common = NUMBERS < 8
+    model = make(callbacks=[cached], early_stopping=True, validation_fraction=0.2).fit(X[common], Y[common])
+    np.testing.assert_allclose(
+        [-entry["told"] for entry in model.net_.history], [entry["valid_loss"] for entry in model.history_], rtol=1e-5
+    )
+
+
+def test_no_step_is_compiled_and_only_visited_decisions_learn(monkeypatch):
+    monkeypatch.setattr(CompiledTraining, "_step", None)
+    model = make(tree="huffman", max_epochs=1, average=False).fit(X, Y)
+    net = model.net_
+    assert isinstance(net.module_.head[-1], HierarchicalSoftmax)
+    assert not trains_compiled(net.module_, net.optimizer_)
+    rare = make(tree="balanced").partial_fit(X[:1], LABELS[:1], classes=LABELS)
+    assert np.count_nonzero(rare.net_.module_.head[-1].bias.detach().numpy()) == tree_of(rare).depths[0]
+
+
+def test_an_unfitted_and_a_diverged_model_do_not_answer(model):
+    for method in ("predict", "predict_topk"):
+        with pytest.raises(ValueError, match="not fitted yet"):
+            getattr(make(), method)(X)
+    broken = deepcopy(model)
+    with torch.no_grad():
+        broken.net_.module_.head[-1].weight.fill_(torch.nan)
+    for method in ("predict", "predict_topk", "predict_proba"):
+        with pytest.raises(ValueError, match="a score is infinite or not a number"):
+            getattr(broken, method)(X)
+
+
+def test_an_indicator_matrix_is_refused():
+    with pytest.raises(ValueError, match="takes one label a row, got an indicator matrix"):
+        make().fit(X, (X[:, :5] > 0).astype(int))
+
+
+def test_the_text_classifier_takes_a_tree():
+    texts, labels = [f"word{i} other" for i in range(12)] * 8, [f"label{i}" for i in range(12)] * 8
+    model = make_text_classifier(loss="hsigmoid", tree="balanced", max_epochs=20, random_state=0).fit(texts, labels)
+    assert tree_of(model[-1]) == balanced_tree(np.full(12, 8))
+    assert model.score(texts, labels) == 1
+
+
+BYTES = """
+import sys, hashlib
+import numpy as np, torch
+torch.set_num_threads(int(sys.argv[1]))
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+rng = np.random.default_rng(0)
+X, y = rng.random((400, 30)), rng.integers(0, 50, 400)
+digest = hashlib.sha256()
+for options in ({}, {"tree": "huffman", "optimizer": "adam"}):
+    model = HashEmbeddingClassifier(n_buckets=500, n_embeddings=5000, loss="hsigmoid", random_state=0, **options)
+    model.fit(X, y)
+    digest.update(model.predict_proba(X).tobytes() + repr(model.predict_topk(X, k=3)).encode())
+print(digest.hexdigest())
+"""
+
+
+def test_the_same_bytes_on_one_thread_and_on_two():
+    found = {
+        subprocess.run([sys.executable, "-c", BYTES, n], capture_output=True, text=True, check=True).stdout
+        for n in ("1", "2")
+    }
+    assert len(found) == 1
+
+
+@pytest.mark.gpu
+def test_on_cuda():
+    model = make(device="cuda").fit(X, Y)
+    assert model.score(X, Y) > 0.95
+    assert model.predict(X).tolist() == LABELS[model.predict_proba(X).argmax(axis=1)].tolist()
+    assert [row[0][0] for row in model.predict_topk(X, k=2)] == model.predict(X).tolist()

@@ -1,0 +1,147 @@
+"""Labels become numbers, and what is no label is refused by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, csr_matrix
+from sklearn.exceptions import DataConversionWarning
+
+from sklearn_hashnlp.classifiers._labels import Labels, check_kind, find_labels
+
+NAME = "HashEmbeddingClassifier"
+INDICATOR = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["b", "ü", "a"]),
+        np.array(["b", "ü", "a"], dtype=object),
+        np.array([5, -2, 7]),
+        np.array([True, False]),
+        np.array([1.0, 3.0]),
+        np.array(["2024-06-30", "2024-01-01"], dtype="datetime64[D]"),
+    ],
+    ids=str,
+)
+def test_numbers_are_places_among_the_classes(labels):
+    y = np.resize(labels, 11)
+    found = find_labels(y, caller=NAME)
+    assert not found.multilabel
+    assert found.classes.dtype == labels.dtype
+    assert found.classes.tolist() == sorted(labels.tolist())
+    numbers = found.number(y)
+    assert numbers.dtype == np.int64
+    assert found.classes[numbers].tolist() == y.tolist()
+    assert found.number(y[:1]).tolist() == [sorted(labels.tolist()).index(y.tolist()[0])]
+
+
+def test_classes_may_be_more_than_the_labels_in_y_in_any_order():
+    found = find_labels(np.array(["b"]), ["c", "b", "a", "b"], caller=NAME)
+    assert found.classes.tolist() == ["a", "b", "c"]
+    assert found.number(np.array(["c", "a"])).tolist() == [2, 0]
+
+
+def test_an_unseen_label_is_named():
+    with pytest.raises(ValueError, match=r"The label 'd' in y was not seen before: .* \['a', 'b'\] .* classes= in the"):
+        Labels(np.array(["a", "b"]), multilabel=False).number(np.array(["a", "d"]))
+    with pytest.raises(ValueError, match="The label '1' in y was not seen before"):
+        Labels(np.array([0, 1]), multilabel=False).number(np.array(["1"]))
+
+
+@pytest.mark.parametrize(("y", "classes"), [(np.array(["a", "a"]), None), (np.array(["a"]), ["a", "a"])])
+def test_one_class_only_is_refused(y, classes):
+    with pytest.raises(ValueError, match=r"needs .* got one class only: 'a'"):
+        find_labels(y, classes, caller=NAME)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array, csr_matrix, lambda y: y.astype(bool), lambda y: y * 1.0])
+def test_an_indicator_matrix(kind):
+    y = check_kind(kind(INDICATOR), loss="ova", caller=NAME)
+    found = find_labels(y, caller=NAME)
+    assert found.multilabel
+    assert found.classes.tolist() == [0, 1, 2]
+    targets = found.number(y)
+    assert targets.dtype == np.float32
+    assert targets.tolist() == INDICATOR.tolist()
+
+
+def test_the_classes_of_an_indicator_are_its_columns():
+    assert find_labels(INDICATOR, [0, 1, 2], caller=NAME).multilabel
+    for classes in ([0, 2, 1], [0, 1], ["a", "b", "c"]):
+        with pytest.raises(
+            ValueError, match=r"With an indicator matrix of 3 columns classes must be None or .* 0 to 2"
+        ):
+            find_labels(INDICATOR, classes, caller=NAME)
+
+
+@pytest.mark.parametrize("loss", ["softmax", "hinge"])
+def test_an_indicator_matrix_needs_ova(loss):
+    with pytest.raises(ValueError, match=rf"\(loss='{loss}'\) takes one label a row, .* Set loss='ova'"):
+        check_kind(INDICATOR, loss=loss, caller=NAME)
+
+
+@pytest.mark.parametrize(
+    "y", [INDICATOR * 2, INDICATOR - 1, INDICATOR * 0.5, np.arange(9).reshape(3, 3), csr_array(INDICATOR * 3)], ids=str
+)
+def test_other_matrices_are_refused(y):
+    with pytest.raises(ValueError, match=r"Unknown label type: .* a matrix of zeros and ones"):
+        check_kind(y, loss="ova", caller=NAME)
+
+
+def test_a_cell_that_is_there_twice_is_refused():
+    twice = csr_array((np.ones(3, dtype=int), [0, 0, 1], [0, 2, 3]), shape=(2, 3))
+    with pytest.raises(ValueError, match=r"a matrix of zeros and ones .* Got a matrix with the values \[2\]"):
+        check_kind(twice, loss="ova", caller=NAME)
+    assert twice.nnz == 3  # the caller's matrix stays as it was
+    unsorted = csr_array((np.ones(3, dtype=int), [2, 0, 1], [0, 2, 3]), shape=(2, 3))
+    assert check_kind(unsorted, loss="ova", caller=NAME).toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
+
+
+@pytest.mark.parametrize("loss", ["softmax", "ova"])
+def test_a_sparse_column_is_refused_by_its_shape(loss):
+    with pytest.raises(ValueError, match=r"a sparse matrix of a single column, shape \(3, 1\), in y. Give y.toarray"):
+        check_kind(csr_array(INDICATOR[:, :1]), loss=loss, caller=NAME)
+
+
+def test_no_class_at_all_is_refused():
+    with pytest.raises(ValueError, match="needs at least two labels in classes, got none"):
+        find_labels(np.array(["a"]), [], caller=NAME)
+
+
+def test_labels_of_mixed_types_are_refused():
+    mixed = np.array(["a", 1], dtype=object)
+    with pytest.raises(TypeError, match=f"{NAME} takes labels that are all strings or .* in y, got int and str"):
+        check_kind(mixed, loss="softmax", caller=NAME)
+    with pytest.raises(TypeError, match=r"all numbers in classes, got NoneType and str. Convert"):
+        find_labels(np.array(["a", "b"]), np.array(["a", None], dtype=object), caller=NAME)
+
+
+def test_a_column_of_labels_is_taken_with_a_warning():
+    with pytest.warns(DataConversionWarning, match="column-vector y"):
+        assert check_kind(np.array([["a"], ["b"]]), loss="ova", caller=NAME).tolist() == ["a", "b"]
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        check_kind(np.array([0.1, 0.2]), loss="softmax", caller=NAME)
+
+
+@pytest.mark.parametrize(
+    ("labels", "y", "wanted"),
+    [
+        (Labels(np.arange(3), multilabel=True), np.array([0, 1, 2]), "an indicator matrix of 3 columns"),
+        (Labels(np.arange(3), multilabel=True), INDICATOR[:, :2], "an indicator matrix of 3 columns"),
+        (Labels(np.arange(3), multilabel=False), INDICATOR, "one label a row"),
+    ],
+)
+def test_the_other_kind_of_y_is_refused(labels, y, wanted):
+    with pytest.raises(ValueError, match=f"The model was made for {wanted} in y, got y of shape"):
+        labels.number(y)
+
+
+def test_training_goes_on_with_the_same_labels_only():
+    ab = Labels(np.array(["a", "b"]), multilabel=False)
+    ab.check_same(Labels(np.array(["a", "b"], dtype=object), multilabel=False))
+    with pytest.raises(ValueError, match=r"tells \['a', 'b'\] apart, and training cannot go on with \['a', 'c'\]"):
+        ab.check_same(Labels(np.array(["a", "c"]), multilabel=False))
+    with pytest.raises(ValueError, match=r"tells \[0, 1\] apart, .* with an indicator matrix of 2 columns"):
+        Labels(np.arange(2), multilabel=False).check_same(Labels(np.arange(2), multilabel=True))

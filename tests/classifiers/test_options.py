@@ -1,0 +1,316 @@
+"""Every option of HashEmbeddingClassifier reaches what it is for, and changes the model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_array
+from sklearn.model_selection import train_test_split
+from skorch.callbacks import Callback
+
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, _base
+from sklearn_hashnlp.classifiers._idf import inverse_document_frequency
+
+RNG = np.random.default_rng(0)
+X = csr_array((RNG.random((300, 80)) < 0.15) * RNG.integers(1, 4, (300, 80)), dtype=np.float32)
+Y = np.argmax(X.toarray()[:, :60].reshape(300, 3, 20).sum(axis=2) + RNG.normal(0, 1, (300, 3)), axis=1)
+SMALL = {"n_buckets": 300, "n_embeddings": 1000, "random_state": 0}
+
+
+class Recorder(Callback):
+    """Notes what goes into the net."""
+
+    def on_train_begin(self, net, X=None, y=None, **kwargs):
+        self.passes, self.rows = [], X
+        self.rates = {
+            name: group["lr"]
+            for group in net.optimizer_.param_groups
+            for parameter in group["params"]
+            for name, other in net.module_.named_parameters()
+            if other is parameter
+        }
+        self.importance = None if net.module_.bag.importance is None else net.module_.bag.importance.detach().clone()
+
+    def on_epoch_begin(self, net, dataset_valid=None, **kwargs):
+        self.passes.append({True: [], False: []})
+        self.valid = dataset_valid
+
+    def on_batch_begin(self, net, batch=None, training=False, **kwargs):
+        rows, targets = batch
+        self.passes[-1][training].append((len(rows), rows.offsets.diff().tolist(), targets.tolist(), rows.ids.tolist()))
+
+    def sizes(self, epoch=0, training=True):
+        return [size for size, *_ in self.passes[epoch][training]]
+
+    def lengths(self, epoch=0):
+        return [length for _, lengths, *_ in self.passes[epoch][True] for length in lengths]
+
+    def targets(self, epoch=0, training=True):
+        return [target for _, _, targets, _ in self.passes[epoch][training] for target in targets]
+
+
+def train(rows=X, labels=Y, **options):
+    recorder = Recorder()
+    return HashEmbeddingClassifier(**SMALL | options, callbacks=[recorder]).fit(rows, labels), recorder
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "attribute", "reached"),
+    [
+        ("variant", "improved", "variant", "improved"),
+        ("variant", "paper", "variant", "paper"),
+        ("variant", "standard", "variant", "standard"),
+        ("n_buckets", 77, "num_buckets", 77),
+        ("n_hashes", 2, "num_hashes", 2),
+        ("n_hashes", 3, "num_hashes", 3),
+        ("n_embeddings", 555, "num_embeddings", 555),
+        ("embedding_dim", 7, "embedding_dim", 7),
+        ("aggregation", "sum", "aggregation", "sum"),
+        ("aggregation", "concat", "aggregation", "concat"),
+        ("aggregation", "median", "aggregation", "median"),
+        ("append_weight", True, "append_weight", True),
+        ("append_weight", False, "append_weight", False),
+        ("hash_rows", True, "hash_rows", True),
+        ("hash_rows", False, "hash_rows", False),
+        ("importance_init", "idf", "importance_init", 0.0),
+        ("importance_init", "ones", "importance_init", 1.0),
+        ("importance_init", "zeros", "importance_init", 0.0),
+        ("importance_init", "zeros", "pool_std", 0.1),
+        ("importance_init", "idf", "pool_std", 0.0),
+        ("normalize", None, "normalize", None),
+        ("normalize", "l1", "normalize", "l1"),
+        ("normalize", "l2", "normalize", "l2"),
+    ],
+)
+def test_options_of_the_embedding_reach_it(option, value, attribute, reached):
+    bag = train(**{option: value})[0].net_.module_.bag
+    assert getattr(bag, attribute) == reached
+    assert bag.sparse is True
+
+
+@pytest.mark.parametrize(
+    ("option", "one", "other"),
+    [
+        ("variant", "improved", "paper"),
+        ("variant", "paper", "standard"),
+        ("n_buckets", 300, 301),
+        ("n_hashes", 2, 3),
+        ("n_embeddings", 1000, 1001),
+        ("embedding_dim", 20, 21),
+        ("aggregation", "sum", "concat"),
+        ("aggregation", "sum", "median"),
+        ("append_weight", True, False),
+        ("hash_rows", True, False),
+        ("importance_init", "idf", "ones"),
+        ("importance_init", "ones", "zeros"),
+        ("normalize", "l2", "l1"),
+        ("normalize", "l2", None),
+        ("hidden_layer_sizes", (), (4,)),
+        ("hidden_layer_sizes", (4,), (5,)),
+        ("ngram_dropout", None, (2, 3)),
+        ("ngram_dropout", (2, 3), (2, 4)),
+        ("train_importance", True, False),
+        ("train_pool", True, False),
+        ("loss", "softmax", "ova"),
+        ("loss", "ova", "hinge"),
+        ("class_weight", None, {0: 2}),
+        ("optimizer", "adagrad", "adam"),
+        ("learning_rate_schedule", "constant", "linear"),
+        ("average", False, True),
+        ("max_epochs", 2, 3),
+        ("max_time", None, 1e-9),
+        ("batch_size", 32, 31),
+        ("embedding_dim", 20, "auto"),
+        ("learning_rate", 0.1, 0.11),
+        ("shuffle", True, False),
+        ("early_stopping", False, True),
+        ("validation_fraction", 0.1, 0.2),
+        ("random_state", 0, 1),
+    ],
+    ids=str,
+)
+def test_every_option_changes_the_model(option, one, other):
+    more = {"early_stopping": True} if option == "validation_fraction" else {}
+    more |= {"validation_fraction": 0.1} if option == "early_stopping" else {}
+    options = {"n_hashes": 3} if option == "aggregation" else {}  # of two the median is half the sum
+    options |= {"n_embeddings": 80} if option == "hash_rows" else {}  # so few that columns collide
+    first, second = (train(**options | more | {option: value})[0] for value in (one, other))
+    assert first.predict_proba(X).tobytes() != second.predict_proba(X).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "tables", "head"),
+    [
+        ({}, 1000 * 2 + 300 * 20, (20 + 2 + 1) * 3),
+        ({"n_hashes": 3}, 1000 * 3 + 300 * 20, (20 + 3 + 1) * 3),
+        ({"append_weight": False}, 1000 * 2 + 300 * 20, (20 + 1) * 3),
+        ({"aggregation": "concat", "n_hashes": 3}, 1000 * 3 + 300 * 20, (3 * 20 + 3 + 1) * 3),
+        ({"aggregation": "concat", "append_weight": False}, 1000 * 2 + 300 * 20, (2 * 20 + 1) * 3),
+        ({"aggregation": "median"}, 1000 * 2 + 300 * 20, (20 + 2 + 1) * 3),
+        ({"variant": "standard", "embedding_dim": 5}, 1000 * 5, (5 + 1) * 3),
+        # a batch-normalised layer has a scale and a shift for each unit
+        ({"hidden_layer_sizes": (7, 6)}, 1000 * 2 + 300 * 20, (22 + 1) * 7 + 14 + (7 + 1) * 6 + 12 + (6 + 1) * 3),
+    ],
+    ids=str,
+)
+def test_the_number_of_parameters_by_hand(options, tables, head):
+    assert train(**options)[0].n_parameters_ == tables + head
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.03])
+def test_the_learning_rate_and_its_tenth_for_a_head_with_hidden_layers(rate):
+    rates = train(learning_rate=rate)[1].rates
+    assert rates == dict.fromkeys(["bag.pool", "bag.importance", "head.0.weight", "head.0.bias"], rate)
+    rates = train(learning_rate=rate, hidden_layer_sizes=(4,))[1].rates
+    assert {rates[name] for name in rates if name.startswith("bag.")} == {rate}
+    assert [rates[name] for name in rates if name.startswith("head.")] == pytest.approx([rate / 10] * 6)
+
+
+@pytest.mark.parametrize(("batch_size", "sizes"), [(32, [32] * 9 + [12]), (100, [100] * 3), (1000, [300])])
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_batches_and_their_order(batch_size, sizes, shuffle):
+    model, recorder = train(batch_size=batch_size, shuffle=shuffle, max_epochs=3)
+    assert [recorder.sizes(epoch) for epoch in range(3)] == [sizes] * 3
+    assert len(model.history_) == 3
+    orders = [recorder.targets(epoch) for epoch in range(3)]
+    assert all(sorted(order) == sorted(Y.tolist()) for order in orders)
+    assert [order == Y.tolist() for order in orders] == [not shuffle] * 3
+    assert (orders[0] != orders[1]) == shuffle
+
+
+def test_dropout_in_training_only():
+    lengths = np.diff(X.indptr)
+    _, recorder = train(shuffle=False, max_epochs=20)
+    assert recorder.lengths() == lengths.tolist()
+    _, recorder = train(shuffle=False, max_epochs=20, ngram_dropout=(3, 5))
+    kept = np.array([recorder.lengths(epoch) for epoch in range(20)])
+    assert (kept <= lengths).all()
+    assert (kept >= np.minimum(lengths, 3)).all()
+    assert set(kept[:, lengths > 5].ravel().tolist()) == {3, 4, 5}
+    _, recorder = train(ngram_dropout=(1, 1), early_stopping=True, validation_fraction=0.3, max_epochs=1)
+    [(_, measured, _, _)] = recorder.passes[0][False]
+    assert measured == np.diff(recorder.valid.indptr).tolist()
+
+
+@pytest.mark.parametrize(("hidden", "last"), [((), [32, 1]), ((5,), [33])])
+def test_a_last_batch_of_one_row_is_joined_to_another_where_batches_are_normalised(hidden, last):
+    model, recorder = train(X[:33], Y[:33], hidden_layer_sizes=hidden, batch_size=32)
+    assert recorder.sizes() == last
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_importance_starts_from_the_training_rows_alone():
+    model, recorder = train(early_stopping=True, validation_fraction=0.4)
+    assert (len(recorder.rows), len(recorder.valid)) == (180, 120)
+    bag = model.net_.module_.bag
+    rows, weights = inverse_document_frequency(bag, recorder.rows.indices, 180)
+    started = recorder.importance[torch.from_numpy(rows)].numpy()
+    assert started == pytest.approx(np.stack([weights, weights], axis=1) / weights.mean())
+    everything, others = inverse_document_frequency(bag, X.indices, 300)
+    assert len(rows) != len(everything) or not np.array_equal(weights, others)  # or this tests nothing
+
+
+def test_a_column_of_held_out_rows_alone_has_no_importance():
+    y = np.arange(200) % 2
+    model, recorder = train(csr_array(np.eye(200)), y, early_stopping=True, validation_fraction=0.2)
+    bag = model.net_.module_.bag
+    held_out, trained = (
+        bag.locate(torch.from_numpy(r.indices.astype(np.int64)))[0] for r in (recorder.valid, recorder.rows)
+    )
+    free = held_out[~torch.isin(held_out, trained)]
+    assert len(free) > 20
+    assert not bag.importance[free].any()
+
+
+def test_the_accuracy_on_held_out_rows_is_that_of_all_of_them():
+    repeated = np.arange(6000) % 300
+
+    class ByHand(Callback):
+        def on_epoch_end(self, net, dataset_valid=None, **kwargs):
+            assert len(dataset_valid) == 1500  # two batches of different sizes
+            right = net.score_rows(dataset_valid).argmax(axis=1) == dataset_valid.targets
+            net.history.record("by_hand", right.mean())
+
+    labels = np.where(RNG.random(6000) < 0.3, RNG.integers(0, 3, 6000), Y[repeated])
+    model = HashEmbeddingClassifier(
+        **SMALL, early_stopping=True, validation_fraction=0.25, max_epochs=2, n_iter_no_change=2, callbacks=[ByHand()]
+    ).fit(X[repeated], labels)
+    found = [entry["valid_acc"] for entry in model.history_]
+    np.testing.assert_allclose(found, model.net_.history[:, "by_hand"], rtol=1e-12)
+    assert all(0.3 < accuracy < 0.99 for accuracy in found)
+
+
+def test_held_out_rows_are_a_share_of_each_class_and_not_kept():
+    model, recorder = train(early_stopping=True, validation_fraction=0.2)
+    counts = np.bincount(recorder.valid.targets)
+    np.testing.assert_allclose(counts, np.bincount(Y) / 5, atol=1)
+    assert model.net_.train_split is None
+
+
+def test_validation_splits_as_scikit_learn_does(monkeypatch):
+    seen = []
+
+    def split(rows, fraction, *, seed):
+        seen.append((fraction, seed))
+        return real(rows, fraction, seed=seed)
+
+    real = _base.hold_out
+    monkeypatch.setattr(_base, "hold_out", split)
+    _, recorder = train(early_stopping=True, validation_fraction=0.3)
+    train()
+    assert [fraction for fraction, _ in seen] == [0.3, 0.0]
+    _, valid = train_test_split(np.arange(300), test_size=90, stratify=Y, random_state=seen[0][1])
+    assert recorder.valid.targets.tolist() == Y[np.sort(valid)].tolist()
+
+
+class Scripted(Callback):
+    """Gives validation accuracies, and notes the head's bias after each epoch."""
+
+    def __init__(self, accuracies):
+        self.accuracies = accuracies
+
+    def on_train_begin(self, net, **kwargs):
+        self.biases = []
+
+    def on_epoch_end(self, net, **kwargs):
+        net.history.record("valid_acc", self.accuracies[len(self.biases)])
+        self.biases.append(net.module_.head[0].bias.detach().clone())
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "patience", "epochs", "best"),
+    [
+        ([0.5, 0.6, 0.6, 0.6, 0.9], 2, 4, 2),  # as good is not better: the first is kept
+        ([0.5, 0.6, 0.6, 0.7, 0.7, 0.7, 0.9], 2, 6, 4),
+        ([0.5, 0.4, 0.9], 1, 2, 1),
+        ([0.1, 0.2, 0.3, 0.4], 1, 4, 4),
+    ],
+)
+def test_patience_and_ties(accuracies, patience, epochs, best):
+    script = Scripted(accuracies)
+    model = HashEmbeddingClassifier(
+        **SMALL, early_stopping=True, validation_fraction=0.2, max_epochs=len(accuracies), n_iter_no_change=patience,
+        callbacks=[script],
+    ).fit(X, Y)  # fmt: skip
+    assert len(model.history_) == epochs
+    assert torch.equal(model.net_.module_.head[0].bias, script.biases[best - 1])
+
+
+def test_prediction_runs_on_one_thread_and_loading_draws_no_global_numbers():
+    model, _ = train()
+    seen = []
+    model.net_.module_.bag.register_forward_pre_hook(lambda *_: seen.append(torch.get_num_threads()))
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        model.predict(X)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+    assert set(seen) == {1}
+    state = torch.random.get_rng_state()
+    copy = HashEmbeddingClassifier()
+    copy._set_model_state(*model._get_model_state())
+    train()
+    assert torch.equal(torch.random.get_rng_state(), state)

@@ -1,0 +1,310 @@
+"""Learning from parts: every call alike, in memory that hardly grows, with labels told in advance."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import time
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from skorch.callbacks import Callback
+
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers._idf import inverse_document_frequency
+from sklearn_hashnlp.classifiers._losses import fit_sharpness
+
+RNG = np.random.default_rng(0)
+X = csr_array((RNG.random((400, 90)) < 0.15) * RNG.integers(1, 4, (400, 90)), dtype=np.float32)
+Y = np.array(["a", "b", "c"])[
+    np.argmax(X.toarray().reshape(400, 3, 30).sum(axis=2) + RNG.normal(0, 1, (400, 3)), axis=1)
+]
+SMALL = {"n_buckets": 300, "n_embeddings": 1000, "random_state": 0}
+PARTS = [slice(start, start + 50) for start in range(0, 400, 50)]
+
+
+def stream(parts=PARTS, **options):
+    model = HashEmbeddingClassifier(**SMALL | options)
+    for part in parts:
+        model.partial_fit(X[part], Y[part], classes=["a", "b", "c"])
+    return model
+
+
+def weights_of(model):
+    return [value.detach().numpy().copy() for value in model.net_.module_.state_dict().values()]
+
+
+def accumulated(model):
+    return model.net_.optimizer_.state[model.net_.module_.head[0].bias]["sum"].clone().numpy()
+
+
+def same(first, second):
+    return all(a.tobytes() == b.tobytes() for a, b in zip(weights_of(first), weights_of(second), strict=True))
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "ova"}, {"loss": "hinge"}, {"hidden_layer_sizes": (8,)}], ids=str)
+def test_a_stream_is_nearly_as_good_as_a_fit_of_one_epoch(options):
+    options = options | {"learning_rate": 0.1}
+    streamed = stream(**options)
+    fitted = HashEmbeddingClassifier(**SMALL | options, max_epochs=1, average=False).fit(X, Y)
+    assert streamed.score(X, Y) > fitted.score(X, Y) - 0.05
+    assert streamed.classes_.tolist() == ["a", "b", "c"]
+
+
+def test_each_call_is_one_pass_over_all_its_rows_at_a_constant_rate():
+    seen, rates = [], set()
+
+    class Watch(Callback):
+        def on_batch_begin(self, net, batch=None, training=False, **kwargs):
+            assert training
+            seen.append(len(batch[0]))
+            rates.update(group["lr"] for group in net.optimizer_.param_groups)
+
+    stream(
+        PARTS[:2],
+        callbacks=[Watch()],
+        max_epochs=9,
+        early_stopping=True,
+        validation_fraction=0.5,
+        learning_rate=0.3,
+        learning_rate_schedule="linear",
+        max_time=1e-9,
+        average=True,
+        batch_size=20,
+    )
+    assert seen == [20, 20, 10] * 2
+    assert rates == {0.3}
+
+
+def test_automatic_batches_have_32_rows():
+    sizes = []
+
+    class Watch(Callback):
+        def on_batch_begin(self, net, batch=None, **kwargs):
+            sizes.append(len(batch[0]))
+
+    stream(PARTS[:1], batch_size="auto", callbacks=[Watch()])
+    assert sizes == [32, 18]
+
+
+def test_the_history_grows_by_an_entry_a_call_and_nothing_else_does():
+    model = stream()
+    assert [entry["epoch"] for entry in model.history_] == list(range(1, 9))
+    assert all(set(entry) == {"epoch", "train_loss", "dur"} for entry in model.history_)
+    size = len(pickle.dumps(model.net_.history))
+    model.partial_fit(X, Y)  # eight times the rows
+    assert len(model.history_) == 9
+    assert len(pickle.dumps(model.net_.history)) < size * 9 / 8 + 100
+    held = [value for value in vars(model.net_).values() if hasattr(value, "indptr")]
+    assert held == []
+
+
+def test_many_calls_take_no_longer_than_few():
+    model, times, entries = HashEmbeddingClassifier(**SMALL), [], None
+    for call in range(300):
+        start = time.perf_counter()
+        model.partial_fit(X[:2], Y[:2], classes=["a", "b", "c"])
+        times.append(time.perf_counter() - start)
+        entries = model.history_ if entries is None else entries
+        assert model.history_ is entries  # added to, not copied
+        assert len(model.history_) == len(model.net_.history) == call + 1
+    assert all(entry["batches"] == [] for entry in model.net_.history)
+    assert np.median(times[-100:]) < 2 * np.median(times[1:101])
+
+
+def test_a_shallow_copy_has_a_history_of_its_own():
+    model = stream(PARTS[:2])
+    copy.copy(model).partial_fit(X[PARTS[2]], Y[PARTS[2]])
+    assert len(model.history_) == 2
+
+
+@pytest.mark.parametrize("loss", ["softmax", "hinge"])
+def test_a_model_that_diverged_does_not_answer(loss):
+    model = HashEmbeddingClassifier(**SMALL, normalize=None, loss=loss).fit(X, Y)
+    with pytest.raises(ValueError, match="The training diverged"):
+        model.set_params(learning_rate=1e38).partial_fit(X * 1e6, Y)
+    for answer in (model.predict, model.predict_proba, model.decision_function, model.predict_topk):
+        with pytest.raises(ValueError, match=r"HashEmbeddingClassifier cannot tell labels: a score is infinite or not"):
+            answer(X)
+    assert model.set_params(learning_rate=0.2).fit(X, Y).score(X, Y) > 0.5
+
+
+def test_the_same_stream_twice_is_the_same_model_and_its_orders_differ():
+    orders = []
+
+    class Watch(Callback):
+        def on_batch_begin(self, net, batch=None, **kwargs):
+            orders.append(batch[0].ids.tolist())
+
+    assert same(stream(), stream())
+    assert not same(stream(), stream(random_state=1))
+    stream([PARTS[0]] * 2, callbacks=[Watch()], batch_size=50)
+    assert orders[0] != orders[1]
+    assert sorted(orders[0]) == sorted(orders[1])
+
+
+@pytest.mark.parametrize("classes", [None, ["a", "b", "c"]])
+def test_it_goes_on_after_fit_with_the_state_of_the_optimizer(classes):
+    model = HashEmbeddingClassifier(**SMALL, max_epochs=2).fit(X[:200], Y[:200])
+    before, total = weights_of(model), accumulated(model)
+    model.partial_fit(X[200:], Y[200:], classes=classes)
+    assert len(model.history_) == 3
+    assert (accumulated(model) > total).all()
+    # The steps are small where the state is kept, and large where it is not.
+    again = through_state(HashEmbeddingClassifier(**SMALL, max_epochs=2).fit(X[:200], Y[:200]))
+    again.partial_fit(X[200:], Y[200:])
+    steps = [np.abs(weights_of(one)[-1] - before[-1]).sum() for one in (model, again)]
+    assert steps[0] < steps[1]
+
+
+def test_a_new_column_starts_at_its_document_frequency_and_an_old_one_stays():
+    started = []
+
+    class Watch(Callback):
+        def on_train_begin(self, net, **kwargs):
+            started.append(net.module_.bag.importance.detach().clone())
+
+    first, second = csr_array(np.eye(40)[:, :30][:30]), csr_array(np.eye(40)[20:40])
+    first = csr_array((first.data, first.indices, first.indptr), shape=(30, 40))
+    model = HashEmbeddingClassifier(**SMALL, callbacks=[Watch()])
+    model.partial_fit(first, np.arange(30) % 2, classes=[0, 1])
+    after = model.net_.module_.bag.importance.detach().clone()
+    model.partial_fit(second, np.arange(20) % 2)
+    bag = model.net_.module_.bag
+    _, weights = inverse_document_frequency(bag, np.arange(30), 30)
+    old, new = (set(bag.locate(torch.arange(*ends))[0].tolist()) for ends in ((0, 30), (30, 40)))
+    new = sorted(new - old)
+    assert len(new) > 5
+    assert torch.equal(started[1][sorted(old)], after[sorted(old)])
+    # 50 documents by then, of which one has the column; divided by what the first weights were divided by
+    expected = (np.log(51 / 2) + 1) / weights.mean()
+    assert started[1][new].numpy() == pytest.approx(np.full((len(new), 2), expected))
+
+
+@pytest.mark.parametrize("hidden", [(), (8,)], ids=["linear", "hidden"])
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
+def test_a_pickle_and_a_deep_copy_go_on_as_if_nothing_had_happened(optimizer, hidden):
+    options = {"optimizer": optimizer, "hidden_layer_sizes": hidden}
+    straight = stream(PARTS[:4], **options)
+    fresh, pickled, copied = (
+        one(straight) for one in (through_state, lambda model: pickle.loads(pickle.dumps(model)), copy.deepcopy)
+    )
+    for model in (straight, fresh, pickled, copied):
+        for part in PARTS[4:]:
+            model.partial_fit(X[part], Y[part])
+    assert same(pickled, straight)
+    assert same(copied, straight)
+    assert not same(fresh, straight)  # or the state of the optimizer would not matter here
+
+
+def test_a_model_that_was_fitted_is_pickled_with_its_state():
+    straight = HashEmbeddingClassifier(**SMALL, max_epochs=2).fit(X[:200], Y[:200])
+    pickled = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(straight))))
+    assert same(pickled.partial_fit(X[200:], Y[200:]), straight.partial_fit(X[200:], Y[200:]))
+
+
+def test_what_it_counted_is_in_a_copy():
+    for copied in (lambda model: pickle.loads(pickle.dumps(model)), through_state):
+        model = copied(stream(PARTS[:2]))
+        assert model._rows_seen == 100
+        assert model._idf_divisor == stream(PARTS[:2])._idf_divisor
+        model.partial_fit(X[PARTS[2]], Y[PARTS[2]])
+        assert model._rows_seen == 150
+        assert [entry["epoch"] for entry in model.history_] == [1, 2, 3]
+
+
+def through_state(model):
+    again = clone(model)
+    again._set_model_state(*model._get_model_state())
+    return again
+
+
+def test_the_first_call_needs_all_labels():
+    model = HashEmbeddingClassifier(**SMALL)
+    with pytest.raises(ValueError, match=r"^classes must be passed on the first call to partial_fit: all labels that"):
+        model.partial_fit(X, Y)
+    assert not hasattr(model, "net_")
+    with pytest.raises(ValueError, match=r"The label 'c' in y was not seen before: .* classes= in the first call"):
+        model.partial_fit(X, Y, classes=["a", "b"])
+    model.partial_fit(X[Y != "c"], Y[Y != "c"], classes=["c", "b", "a"])
+    model.partial_fit(X[Y == "c"], Y[Y == "c"])
+    assert model.predict_proba(X).shape == (400, 3)
+    with pytest.raises(ValueError, match=r"tells \['a', 'b', 'c'\] apart, and training cannot go on with \['a', 'd'\]"):
+        model.partial_fit(X, Y, classes=["a", "d"])
+    with pytest.raises(ValueError, match="The label 'd' in y was not seen before"):
+        model.partial_fit(X[:2], ["a", "d"])
+
+
+def test_a_part_that_will_not_do_changes_nothing():
+    model = stream(PARTS[:2])
+    before = weights_of(model)
+    for rows, labels, message in (
+        (X[:0], Y[:0], "Found array with 0 sample"),
+        (X[:5, :20], Y[:5], "X has 20 features, but HashEmbeddingClassifier is expecting 90 features"),
+        (X[:3], ["a", "b", "d"], "The label 'd'"),
+        (X[:3], Y[:2], "inconsistent numbers of samples"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.partial_fit(rows, labels)
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(before, weights_of(model), strict=True))
+    assert len(model.history_) == 2
+
+
+def test_one_row_does_not_throw_the_calibration_of_hinge_away():
+    model = HashEmbeddingClassifier(**SMALL, loss="hinge").fit(X, Y)
+    before = model._probabilities.sharpness
+    wrong = np.flatnonzero(model.predict(X) != Y)[0]
+    for row in (0, wrong):
+        model.partial_fit(X[[row]], Y[[row]])
+    assert model._probabilities.sharpness == pytest.approx(before, rel=0.04)  # two of 400 rows, at most 7 / 400 each
+    assert model._probabilities.sharpness != before
+
+
+def test_the_calibration_of_a_stream_is_as_good_as_one_over_all_its_rows():
+    model = stream(loss="hinge")
+    targets = np.searchsorted(model.classes_, Y)
+    scores = model.decision_function(X)
+    best = fit_sharpness(scores, targets, None)
+    assert model._probabilities.sharpness == pytest.approx(best, rel=0.2)
+    alone = fit_sharpness(scores[PARTS[-1]], targets[PARTS[-1]], None)
+    assert model._probabilities.sharpness != pytest.approx(alone, rel=0.01)
+
+
+def test_balanced_class_weights_are_refused_and_others_count():
+    with pytest.raises(ValueError, match="class_weight='balanced' is not for partial_fit: one part does not tell"):
+        stream(PARTS[:1], class_weight="balanced")
+    plain, heavy = stream(PARTS[:1]), stream(PARTS[:1], class_weight={"a": 20})
+    assert (heavy.predict(X) == "a").sum() > (plain.predict(X) == "a").sum()
+
+
+def test_a_size_that_changed_is_named():
+    model = stream(PARTS[:1]).set_params(n_buckets=301)
+    with pytest.raises(ValueError, match="made with another 'n_buckets' than 301"):
+        model.partial_fit(X, Y)
+
+
+def test_a_net_stays_where_it_is(monkeypatch):
+    model = stream(PARTS[:1])
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    with pytest.raises(ValueError, match=r"\(device='cuda'\) cannot go on with its trained net, which is on 'cpu'"):
+        model.set_params(device="cuda").partial_fit(X, Y)
+    model.set_params(device="auto")
+    with monkeypatch.context() as only_cpu:
+        only_cpu.setattr(torch.cuda, "is_available", lambda: False)
+        model.partial_fit(X, Y)
+    assert len(model.history_) == 2
+
+
+def test_an_indicator_matrix_in_parts():
+    labels = np.stack([X[:, [0]].toarray().ravel() > 0, X[:, [1]].toarray().ravel() > 0], axis=1).astype(int)
+    model = HashEmbeddingClassifier(**SMALL, loss="ova")
+    for _ in range(6):
+        for part in PARTS:
+            model.partial_fit(X[part], csr_array(labels[part]))
+    assert model.classes_.tolist() == [0, 1]
+    assert model.score(X, labels) > 0.9
+    with pytest.raises(ValueError, match="The model was made for an indicator matrix of 2 columns in y"):
+        model.partial_fit(X, np.hstack([labels, labels]))

@@ -1,0 +1,414 @@
+"""SGNNClassifier: what it learns, what it refuses, and that it repeats itself."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from skorch.callbacks import Callback
+
+from sklearn_hashnlp.classifiers import SGNNClassifier
+from sklearn_hashnlp.nn import _dense_network
+from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.training._checkpoints import read_checkpoint
+from sklearn_hashnlp.training._early_stopping import FILE_NAME
+
+RNG = np.random.default_rng(0)
+TARGETS = RNG.integers(0, 3, 300)
+# Each class has a pattern of bits, and a third of each row's are turned over.
+BITS = (RNG.integers(0, 2, (3, 64))[TARGETS] ^ (RNG.random((300, 64)) < 0.3)).astype(np.uint8)
+PACKED = np.packbits(BITS, axis=1)
+LABELS = np.array(["politics", "sport", "weather"])[TARGETS]
+TOPICS = np.stack([TARGETS == 0, TARGETS != 1], axis=1).astype(int)
+TRAIN, TEST = slice(0, 200), slice(200, 300)
+SMALL = {"hidden_layer_sizes": (16, 8), "max_epochs": 15, "random_state": 0, "learning_rate": 0.01, "batch_size": 32}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return SGNNClassifier(**SMALL).fit(BITS[TRAIN], LABELS[TRAIN])
+
+
+def weights_of(model):
+    return {name: value.numpy().tobytes() for name, value in model.net_.module_.state_dict().items()}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"hidden_layer_sizes": ()},
+        {"hidden_layer_sizes": [20]},
+        {"dropout": 0.0, "input_dropout": 0.0},
+        {"loss": "ova"},
+        {"optimizer": "adagrad", "learning_rate": 0.02},
+        {"learning_rate_schedule": "constant"},
+        {"average": True},
+        {"shuffle": False},
+        {"batch_size": 1, "max_epochs": 5, "learning_rate": 0.002},
+        {"batch_size": 1000, "max_epochs": 40},
+        {"early_stopping": True, "validation_fraction": 0.2},
+        {"lr_plateau": (9, 0.5), "early_stopping": True, "validation_fraction": 0.2},
+        {"class_weight": "balanced"},
+    ],
+    ids=str,
+)
+def test_it_learns_with_every_option(options):
+    model = SGNNClassifier(**SMALL | options).fit(BITS[TRAIN], LABELS[TRAIN])
+    assert model.score(BITS[TEST], LABELS[TEST]) > 0.9
+    assert model.history_[-1]["train_loss"] < model.history_[0]["train_loss"]
+
+
+def test_it_learns_with_nothing_set():
+    assert SGNNClassifier().fit(BITS[TRAIN], LABELS[TRAIN]).score(BITS[TEST], LABELS[TEST]) > 0.9
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        BITS.astype(bool),
+        BITS.astype(np.int64),
+        BITS.astype(np.float64),
+        2 * BITS.astype(np.int8) - 1,
+        1e6 * BITS.astype(np.float32) + 5,
+        BITS.tolist(),
+        np.asfortranarray(BITS),
+        np.ascontiguousarray(BITS[:, ::-1])[:, ::-1],
+    ],
+    ids=["bool", "int64", "float64", "signs", "scaled and moved", "lists", "fortran", "strides below zero"],
+)
+def test_bits_of_every_kind_make_the_same_model(rows):
+    expected = SGNNClassifier(**SMALL).fit(BITS, LABELS)
+    model = SGNNClassifier(**SMALL).fit(rows, LABELS)
+    np.testing.assert_allclose(model.predict_proba(rows), expected.predict_proba(BITS), atol=0.01)
+
+
+def test_packed_rows_make_the_same_model_to_the_last_bit():
+    plain = SGNNClassifier(**SMALL).fit(BITS, LABELS)
+    packed = SGNNClassifier(**SMALL, packed=True).fit(PACKED, LABELS)
+    assert weights_of(packed) == weights_of(plain)
+    assert packed.predict_proba(PACKED).tobytes() == plain.predict_proba(BITS).tobytes()
+    assert (packed.n_features_in_, plain.n_features_in_) == (8, 64)
+    expected = plain.predict_proba(BITS.astype(np.float32)).tobytes()
+    packed.set_params(packed=False)  # what rows are is what they were in fit
+    plain.set_params(packed=True)
+    assert packed.predict_proba(PACKED).tobytes() == plain.predict_proba(BITS.astype(np.float32)).tobytes() == expected
+
+
+def test_bits_that_fill_the_last_byte_do_no_harm():
+    model = SGNNClassifier(**SMALL, packed=True).fit(np.packbits(BITS[TRAIN, :61], axis=1), LABELS[TRAIN])
+    assert model.score(np.packbits(BITS[TEST, :61], axis=1), LABELS[TEST]) > 0.9
+
+
+def test_no_more_than_a_batch_is_wide_at_once(monkeypatch):
+    widths = []
+    real = _dense_network.DenseLayers.widen
+
+    def widen(self, rows, *args):
+        assert rows.dtype == torch.uint8
+        widths.append(len(rows))
+        return real(self, rows, *args)
+
+    monkeypatch.setattr(_dense_network.DenseLayers, "widen", widen)
+    many = np.repeat(BITS, 20, axis=0)
+    model = SGNNClassifier(**SMALL | {"max_epochs": 1}).set_params(batch_size=50).fit(many, np.repeat(LABELS, 20))
+    assert max(widths) == 1024
+    assert widths.count(50) == 120
+    widths.clear()
+    model.predict(many)
+    assert sorted(widths) == [6000 - 5 * 1024, *[1024] * 5]
+
+
+def test_the_callers_rows_are_left_alone():
+    for rows in (BITS.copy(), BITS.astype(np.float32)):
+        before = rows.copy()
+        rows.flags.writeable = False
+        SGNNClassifier(**SMALL | {"max_epochs": 1}).fit(rows, LABELS).predict(rows)
+        assert np.array_equal(rows, before)
+
+
+def test_scores_are_the_module_by_hand(fitted):
+    module = fitted.net_.module_
+    out = (BITS - BITS[TRAIN].mean(axis=0)) / np.sqrt(BITS[TRAIN].var(axis=0).mean())
+    for place, layer in enumerate(layers := [layer for layer in module.head if isinstance(layer, torch.nn.Linear)]):
+        out = out @ layer.weight.detach().numpy().T + layer.bias.detach().numpy()
+        out = np.maximum(out, 0) if place + 1 < len(layers) else out
+    np.testing.assert_allclose(fitted.decision_function(BITS), out, rtol=1e-4, atol=1e-4)
+    odds = np.exp(out)
+    np.testing.assert_allclose(fitted.predict_proba(BITS), odds / odds.sum(axis=1, keepdims=True), atol=1e-4)
+    assert fitted.predict(BITS).tolist() == fitted.classes_[out.argmax(axis=1)].tolist()
+    assert fitted.n_parameters_ == 64 * 16 + 16 + 16 * 8 + 8 + 8 * 3 + 3
+    best = fitted.predict_topk(BITS[:1], k=2)[0]
+    assert [label for label, _ in best] == fitted.classes_[np.argsort(-out[0])[:2]].tolist()
+
+
+def test_any_number_of_labels_a_row():
+    model = SGNNClassifier(**SMALL, loss="ova").fit(BITS[TRAIN], TOPICS[TRAIN])
+    assert model.__sklearn_tags__().classifier_tags.multi_label
+    assert model.predict(BITS).shape == (300, 2)
+    assert model.score(BITS[TEST], TOPICS[TEST]) > 0.9
+    with pytest.raises(ValueError, match="takes one label a row, got an indicator matrix"):
+        SGNNClassifier(**SMALL).fit(BITS, TOPICS)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("options", [{}, {"early_stopping": True, "validation_fraction": 0.2}, {"packed": True}])
+def test_the_same_seed_gives_the_same_bytes_at_any_number_of_threads(options, streamed):
+    rows = PACKED if options.get("packed") else BITS
+
+    def train(seed, threads):
+        before = torch.get_num_threads()
+        torch.set_num_threads(threads)
+        torch.manual_seed(threads)  # the user's generator has no say
+        try:
+            model = SGNNClassifier(**SMALL | {"random_state": seed, "hidden_layer_sizes": (200, 100)} | options)
+            if streamed:
+                for part in (TRAIN, TEST):
+                    model.partial_fit(rows[part], LABELS[part], classes=np.unique(LABELS))
+            else:
+                model.fit(rows, LABELS)
+            assert torch.get_num_threads() == threads
+            return weights_of(model), model.predict_proba(rows).tobytes()
+        finally:
+            torch.set_num_threads(before)
+
+    assert train(0, 1) == train(0, 2) == train(0, 4)
+    assert train(0, 1) != train(1, 1)
+
+
+def test_python_threads_that_fit_together_get_what_they_would_alone():
+    def train(seed):
+        return SGNNClassifier(**SMALL | {"random_state": seed}).fit(BITS, LABELS).predict_proba(BITS).tobytes()
+
+    alone = [train(seed) for seed in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(train, range(3))) == alone
+
+
+def test_the_users_modes_of_torch_change_nothing():
+    expected = weights_of(SGNNClassifier(**SMALL).fit(BITS, LABELS))
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.autocast("cpu"), torch.inference_mode():
+            model = SGNNClassifier(**SMALL).fit(BITS, LABELS)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert weights_of(model) == expected
+
+
+class Snapshots(Callback):
+    """Copies the module after every epoch."""
+
+    def on_train_begin(self, net, **kwargs):
+        self.states = []
+
+    def on_epoch_end(self, net, **kwargs):
+        self.states.append(copy.deepcopy(net.module_.state_dict()))
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_early_stopping_ends_with_the_best_epoch(tmp_path, on_disk):
+    snapshots = Snapshots()
+    model = SGNNClassifier(
+        **SMALL | {"max_epochs": 30}, early_stopping=True, validation_fraction=0.3, n_iter_no_change=3,
+        monitor="valid_loss", learning_rate_schedule="constant", callbacks=[snapshots],
+        checkpoint_dir=tmp_path if on_disk else None,
+    ).fit(BITS, LABELS)  # fmt: skip
+    losses = [entry["valid_loss"] for entry in model.history_]
+    best = int(np.argmin(losses))
+    assert best < len(losses) - 1, "the last epoch is the best: nothing is tested"
+    assert len(losses) == best + 4
+    for name, value in model.net_.module_.state_dict().items():
+        assert torch.equal(value, snapshots.states[best][name]), name
+    if on_disk:
+        stored = read_checkpoint(tmp_path / FILE_NAME)
+        assert {name: array.tobytes() for name, array in stored.items()} == weights_of(model)
+
+
+def test_an_interrupt_leaves_a_usable_model():
+    class Interrupt(Callback):
+        def on_batch_begin(self, net, training=False, **kwargs):
+            if training and len(net.history) == 13:
+                raise KeyboardInterrupt
+
+    model = SGNNClassifier(**SMALL | {"max_epochs": 50}, callbacks=[Interrupt()])
+    with pytest.warns(UserWarning, match="Training interrupted by user") as found:
+        model.fit(BITS, LABELS)
+    assert found[0].filename == __file__
+    assert len(model.history_) == 12
+    assert model.score(BITS, LABELS) > 0.9
+    assert all(getattr(layer, "generator", None) is None for layer in model.net_.module_.head)
+
+
+def test_parts_are_learned_one_after_the_other():
+    model = SGNNClassifier(**SMALL)
+    for _ in range(10):
+        for part in (TRAIN, TEST):
+            model.partial_fit(BITS[part], LABELS[part], classes=["politics", "sport", "weather"])
+    assert model.score(BITS, LABELS) > 0.9
+    assert len(model.history_) == 20
+    standardize = model.net_.module_.standardize
+    np.testing.assert_allclose(standardize.mean, BITS.mean(axis=0), rtol=1e-9)
+    assert float(standardize.n_rows) == 3000
+    with pytest.raises(ValueError, match="The label 'chess' in y was not seen before"):
+        model.partial_fit(BITS[:1], ["chess"])
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        SGNNClassifier().partial_fit(BITS, LABELS)
+    with pytest.raises(ValueError, match="class_weight='balanced' is not for partial_fit"):
+        SGNNClassifier(class_weight="balanced").partial_fit(BITS, LABELS, classes=LABELS)
+
+
+def test_fit_goes_on_where_asked_to():
+    model = SGNNClassifier(**SMALL | {"max_epochs": 2}, warm_start=True).fit(BITS, LABELS)
+    net, loss = model.net_, model.history_[-1]["train_loss"]
+    model.fit(BITS, LABELS)
+    assert model.net_ is net
+    assert len(model.history_) == 4
+    assert model.history_[-1]["train_loss"] < loss
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("hidden_layer_sizes", (16,)), ("dropout", 0.1), ("input_dropout", 0.1), ("loss", "ova")],
+)
+def test_what_the_net_is_made_of_may_not_change(name, value):
+    model = SGNNClassifier(**SMALL | {"max_epochs": 1}, warm_start=True).fit(BITS, LABELS)
+    with pytest.raises(ValueError, match=f"which was made with another '{name}'"):
+        model.set_params(**{name: value}).fit(BITS, LABELS)
+
+
+def test_nor_may_what_rows_are():
+    model = SGNNClassifier(**SMALL | {"max_epochs": 1}, warm_start=True).fit(BITS, LABELS)
+    with pytest.raises(ValueError, match="which was made with another 'packed'"):
+        model.set_params(packed=True).fit(BITS, LABELS)
+
+
+@pytest.mark.parametrize("way", ["pickle", "folder"])
+@pytest.mark.parametrize("optimizer", ["adam", "adagrad"])
+def test_copies_answer_and_learn_on_the_same_to_the_last_bit(way, optimizer, tmp_path):
+    model = SGNNClassifier(**SMALL | {"max_epochs": 3}, optimizer=optimizer).fit(BITS[TRAIN], LABELS[TRAIN])
+    if way == "pickle":
+        again = pickle.loads(pickle.dumps(model))
+    else:
+        save_model(model, tmp_path / "model", training_state=True)
+        again = load_model(tmp_path / "model")
+    assert again.get_params() == model.get_params()
+    assert again.history_ == model.history_
+    for answer in ("predict", "predict_proba", "decision_function"):
+        assert getattr(again, answer)(BITS).tobytes() == getattr(model, answer)(BITS).tobytes()
+    for one in (model, again):
+        one.partial_fit(BITS[TEST], LABELS[TEST])
+    assert weights_of(again) == weights_of(model)
+
+
+def test_a_folder_without_training_state_starts_the_optimizer_anew(tmp_path):
+    model = SGNNClassifier(**SMALL | {"max_epochs": 3}, packed=True).fit(PACKED, LABELS)
+    save_model(model, tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert again.predict_proba(PACKED).tobytes() == model.predict_proba(PACKED).tobytes()
+    for one in (model, again):
+        one.partial_fit(PACKED, LABELS)
+    assert weights_of(again) != weights_of(model)
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "message"),
+    [
+        (csr_array(BITS), TypeError, r"Sparse data was passed for X, but dense data is required.*toarray"),
+        (np.where(BITS, np.nan, 0.0), ValueError, "Input X contains NaN"),
+        (np.where(BITS, np.inf, 0.0), ValueError, "Input X contains infinity"),
+        (np.where(BITS, "a", "b"), ValueError, "could not convert string to float"),
+    ],
+    ids=["sparse", "nan", "infinity", "strings"],
+)
+def test_wrong_rows_are_refused(fitted, rows, error, message):
+    for act in (lambda: SGNNClassifier(**SMALL).fit(rows, LABELS), lambda: fitted.predict(rows)):
+        with pytest.raises(error, match=message):
+            act()
+
+
+def test_rows_of_another_width_are_refused(fitted):
+    with pytest.raises(ValueError, match="X has 63 features, but SGNNClassifier is expecting 64 features"):
+        fitted.predict(BITS[:, :63])
+
+
+@pytest.mark.parametrize("rows", [BITS.astype(np.int64), BITS.astype(np.float32), BITS.astype(bool), BITS.tolist()])
+def test_packed_rows_are_bytes(rows):
+    model = SGNNClassifier(**SMALL | {"max_epochs": 1}, packed=True)
+    message = r"SGNNClassifier\(packed=True\) takes rows of bytes, an array of uint8, got one of .* numpy.packbits"
+    with pytest.raises(ValueError, match=message):
+        model.fit(rows, LABELS)
+    with pytest.raises(ValueError, match=message):
+        clone(model).fit(BITS, LABELS).predict(rows)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"hidden_layer_sizes": (16, 0)}, r"'hidden_layer_sizes' parameter of SGNNClassifier must hold positive integ"),
+        ({"dropout": 1.0}, "'dropout' parameter of SGNNClassifier must be"),
+        ({"input_dropout": -0.1}, "'input_dropout' parameter of SGNNClassifier must be"),
+        ({"loss": "hinge"}, "'loss' parameter of SGNNClassifier must be"),
+        ({"packed": "yes"}, "'packed' parameter of SGNNClassifier must be"),
+        ({"lr_plateau": (4, 2.0)}, "'lr_plateau' parameter of SGNNClassifier must be"),
+        ({"callbacks": [3]}, "'callbacks' parameter of SGNNClassifier must hold skorch callbacks"),
+    ],
+    ids=str,
+)
+def test_wrong_parameters_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SGNNClassifier(**SMALL | parameters).fit(BITS, LABELS)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "_get_model_state"])
+def test_an_unfitted_model_says_so(method):
+    with pytest.raises(NotFittedError, match="This SGNNClassifier instance is not fitted yet"):
+        getattr(SGNNClassifier(), method)(*([] if method.startswith("_") else [BITS]))
+
+
+def test_a_training_that_diverges_says_so():
+    model = SGNNClassifier(**SMALL | {"learning_rate": 1e30})
+    with pytest.raises(ValueError, match=r"The training diverged.*Set a smaller learning_rate"):
+        model.fit(BITS, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_epochs"), [(1, 20), (50_000, 20), (52_631, 19), (100_000, 10), (200_001, 5), (10**7, 5)]
+)
+def test_the_automatic_number_of_epochs(n_rows, n_epochs):
+    assert SGNNClassifier()._plan(n_rows, 0).max_epochs == n_epochs
+    assert SGNNClassifier(max_epochs=3)._plan(n_rows, 0).max_epochs == 3
+
+
+def test_parts_are_gone_through_once():
+    plan = SGNNClassifier(average=True, max_time=3.0)._streaming_plan(7)
+    assert (plan.max_epochs, plan.schedule, plan.average, plan.max_time) == (1, "constant", False, None)
+
+
+def test_cuda_without_cuda_is_refused(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(RuntimeError, match=r"SGNNClassifier\(device='cuda'\) needs a CUDA device"):
+        SGNNClassifier(device="cuda").fit(BITS, LABELS)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("packed", [False, True])
+def test_cuda_learns_what_the_cpu_learns(packed, tmp_path):
+    rows = PACKED if packed else BITS
+    still = {"dropout": 0.0, "input_dropout": 0.0, "packed": packed}
+    models = [SGNNClassifier(**SMALL | still, device=device).fit(rows, LABELS) for device in ("cpu", "cuda")]
+    assert next(models[1].net_.module_.parameters()).is_cuda
+    np.testing.assert_allclose(models[1].predict_proba(rows), models[0].predict_proba(rows), atol=1e-2)
+    dropping = SGNNClassifier(**SMALL, packed=packed, device="cuda").fit(rows, LABELS)
+    assert dropping.score(rows, LABELS) > 0.9
+    dropping.partial_fit(rows, LABELS)
+    save_model(dropping, tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert again.predict_proba(rows).tobytes() == dropping.predict_proba(rows).tobytes()

@@ -1,0 +1,126 @@
+"""make_text_classifier: strings in, labels out, good with nothing else set."""
+
+from __future__ import annotations
+
+import os
+from inspect import signature
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, make_text_classifier
+from sklearn_hashnlp.datasets import load_stdlib_docstrings
+from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.text import HashingNgramVectorizer
+
+TEXTS = ["what ?", "oh , really ?", "who knows ?", "no .", "yes .", "it is so ."]
+LABELS = ["question"] * 3 + ["statement"] * 3
+
+
+def test_its_parts_and_parameters():
+    options = {
+        "n_buckets": 500, "n_hashes": 3, "n_embeddings": 900, "embedding_dim": "auto", "loss": "hinge",
+        "tree": "random", "class_weight": "balanced", "learning_rate": 0.3, "average": False, "max_epochs": 4,
+        "batch_size": 50, "early_stopping": True, "device": "auto", "callbacks": [], "random_state": 5, "verbose": 1,
+    }  # fmt: skip
+    model = make_text_classifier(ngram_range=(1, 3), n_jobs=2, **options)
+    vectorizer, classifier = model["vectorizer"], model["classifier"]
+    assert isinstance(vectorizer, HashingNgramVectorizer)
+    assert isinstance(classifier, HashEmbeddingClassifier)
+    assert (vectorizer.ngram_range, vectorizer.n_jobs, vectorizer.n_features) == ((1, 3), 2, 2**31 - 1)
+    assert {name: getattr(classifier, name) for name in options} == options
+    assert clone(model).get_params().keys() == model.get_params().keys()
+    assert len(signature(make_text_classifier).parameters) == len(options) + 3
+
+
+def test_what_is_left_out_is_the_classifiers_own_default_but_for_sizes():
+    given, own = (
+        estimator.get_params() for estimator in (make_text_classifier()["classifier"], HashEmbeddingClassifier())
+    )
+    sizes = {"n_buckets": 2**20, "n_hashes": 1, "n_embeddings": 2**20, "embedding_dim": "auto"}
+    assert given == own | sizes
+    assert make_text_classifier()["vectorizer"].n_jobs == -1
+
+
+def test_characters():
+    vectorizer = make_text_classifier(features="characters", ngram_range=(3, 4), n_jobs=2)["vectorizer"]
+    assert (vectorizer.analyzer, vectorizer.ngram_range, vectorizer.n_jobs) == ("char_wb", (1, 4), 2)
+    assert vectorizer.n_features == 2**31 - 1
+
+
+def test_words_and_characters_stand_side_by_side():
+    model = make_text_classifier(features="words+characters", ngram_range=(1, 3), n_jobs=2, random_state=0)
+    words, characters = (vectorizer for _, vectorizer in model["vectorizer"].transformer_list)
+    assert (words.analyzer, words.ngram_range, words.n_jobs) == ("word", (1, 3), 2)
+    assert (characters.analyzer, characters.ngram_range, characters.n_jobs) == ("char_wb", (2, 5), 2)
+    rows = model["vectorizer"].transform(TEXTS)
+    assert rows.shape == (6, 2**31 - 2)
+    assert rows.indices.dtype == np.int32
+    assert rows.dtype == np.float32
+    assert (rows[:, : 2**30 - 1] != words.transform(TEXTS)).nnz == 0
+    assert (rows[:, 2**30 - 1 :] != 0.5 * characters.transform(TEXTS)).nnz == 0
+
+
+@pytest.mark.parametrize("features", ["words", "words+characters", "characters"])
+def test_every_set_of_features_learns_and_is_saved(features, tmp_path):
+    model = make_text_classifier(features=features, max_epochs=5, random_state=0).fit(TEXTS, LABELS)
+    assert model.score(TEXTS, LABELS) == 1.0
+    save_model(model, tmp_path)
+    assert load_model(tmp_path).predict_proba(TEXTS).tobytes() == model.predict_proba(TEXTS).tobytes()
+    assert model[-1].predict_topk(model[:-1].transform(TEXTS[:1]), k=1)[0][0][0] == "question"
+
+
+def test_other_features_are_refused():
+    with pytest.raises(
+        ValueError, match=r"'features' parameter of make_text_classifier must be 'words', .* Got 'bytes'"
+    ):
+        make_text_classifier(features="bytes")
+
+
+def test_punctuation_is_a_word():
+    model = make_text_classifier(random_state=0).fit(TEXTS, LABELS)
+    assert model.predict(["?", "."]).tolist() == ["question", "statement"]
+
+
+def test_any_document_is_legal():
+    model = make_text_classifier(random_state=0).fit([*TEXTS, "", "\0"], [*LABELS, "question", "statement"])
+    probabilities = model.predict_proba(["", "never seen", "ünïcode 🎉", "\0"])
+    assert np.isfinite(probabilities).all()
+    assert np.array_equal(probabilities[0], probabilities[1])
+
+
+def test_the_number_of_jobs_changes_nothing():
+    one, two = (make_text_classifier(random_state=0, n_jobs=n).fit(TEXTS, LABELS) for n in (1, 2))
+    assert one.predict_proba(TEXTS).tobytes() == two.predict_proba(TEXTS).tobytes()
+
+
+def test_on_the_standard_librarys_docstrings_it_is_not_below_a_linear_model():
+    texts, labels = load_stdlib_docstrings(return_X_y=True)
+    parts = train_test_split(texts, labels, test_size=0.25, stratify=labels, random_state=0)
+    train, test, y_train, y_test = parts
+    ours = make_text_classifier(random_state=0).fit(train, y_train).score(test, y_test)
+    tokens = TfidfVectorizer(token_pattern=r"\w+|[^\w\s]", ngram_range=(1, 2))
+    for vectorizer in (tokens, TfidfVectorizer()):
+        theirs = make_pipeline(vectorizer, LinearSVC(random_state=0)).fit(train, y_train).score(test, y_test)
+        assert ours >= theirs
+    assert ours >= 0.85
+
+
+@pytest.mark.slow
+def test_ag_news_five_seeds():
+    if "HASHNLP_DATA" not in os.environ:
+        pytest.skip("HASHNLP_DATA names no data folder")
+    folder = Path(os.environ["HASHNLP_DATA"]) / "ag_news"
+    train, test = (pd.read_csv(folder / name, dtype=str, keep_default_na=False) for name in ("train.csv", "test.csv"))
+    accuracies = [
+        make_text_classifier(random_state=seed).fit(train["text"], train["label"]).score(test["text"], test["label"])
+        for seed in range(5)
+    ]
+    assert np.mean(accuracies) >= 0.905

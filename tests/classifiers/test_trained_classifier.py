@@ -1,0 +1,153 @@
+"""What a trained classifier answers, for every loss and kind of labels."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, csr_matrix
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score
+from skorch.callbacks import Callback
+
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+
+RNG = np.random.default_rng(0)
+X = csr_array((RNG.random((300, 60)) < 0.15) * RNG.integers(1, 4, (300, 60)), dtype=np.float32)
+NUMBERS = np.argmax(X.toarray().reshape(300, 3, 20).sum(axis=2) + RNG.normal(0, 1, (300, 3)), axis=1)
+Y = np.array(["a", "b", "c"])[NUMBERS]
+TOPICS = (X.toarray()[:, :40].reshape(300, 4, 10).sum(axis=2) > 3).astype(int)
+SMALL = {"n_buckets": 300, "n_embeddings": 1000, "max_epochs": 10, "random_state": 0}
+LOSSES = ["softmax", "ova", "hinge"]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("labels", [Y, Y == "a"], ids=["three labels", "two labels"])
+def test_one_label_a_row(loss, labels):
+    model = HashEmbeddingClassifier(**SMALL, loss=loss).fit(X, labels)
+    probabilities, scores = model.predict_proba(X), model.decision_function(X)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert model.score(X, labels) > 0.8
+    assert model.predict(X).tolist() == model.classes_[probabilities.argmax(axis=1)].tolist()
+    if len(model.classes_) == 2:
+        assert scores.shape == (300,)
+        assert ((scores > 0) == model.predict(X)).all()
+    else:
+        assert scores.argmax(axis=1).tolist() == probabilities.argmax(axis=1).tolist()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix, csr_array, lambda y: y.astype(bool)])
+def test_any_number_of_labels_a_row(kind):
+    model = HashEmbeddingClassifier(**SMALL | {"max_epochs": 30}, loss="ova").fit(X, kind(TOPICS))
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+    scores, predicted = model.decision_function(X), model.predict(X)
+    assert scores.shape == (300, 4)
+    np.testing.assert_allclose(model.predict_proba(X), expit(scores), rtol=1e-12)
+    assert isinstance(predicted, np.ndarray)
+    assert predicted.dtype == np.int64
+    assert (predicted == (scores > 0)).all()
+    assert model.score(X, TOPICS) == accuracy_score(TOPICS, predicted) > 0.8
+
+
+def test_two_columns_of_labels_are_two_scores():
+    model = HashEmbeddingClassifier(**SMALL, loss="ova").fit(X, TOPICS[:, :2])
+    assert model.decision_function(X).shape == model.predict_proba(X).shape == (300, 2)
+
+
+def test_a_column_that_is_always_the_same():
+    labels = np.column_stack([TOPICS[:, 0], np.zeros(300), np.ones(300)]).astype(int)
+    model = HashEmbeddingClassifier(**SMALL, loss="ova").fit(X, labels)
+    assert model.predict(X)[:, 1:].tolist() == labels[:, 1:].tolist()
+
+
+def test_any_number_of_labels_with_rows_held_out():
+    model = HashEmbeddingClassifier(**SMALL, loss="ova", early_stopping=True, validation_fraction=0.2).fit(X, TOPICS)
+    assert all(0 <= entry["valid_acc"] <= 1 for entry in model.history_)
+    assert model.score(X, TOPICS) > 0.3
+
+
+def through_state(model):
+    again = clone(model)
+    again._set_model_state(*model._get_model_state())
+    return again
+
+
+@pytest.mark.parametrize("copy", [through_state, lambda model: pickle.loads(pickle.dumps(model))])
+@pytest.mark.parametrize(("loss", "labels"), [("softmax", Y), ("ova", Y), ("hinge", Y), ("ova", TOPICS)], ids=str)
+def test_a_copy_answers_the_same_whatever_its_parameters_are_by_now(copy, loss, labels):
+    model = HashEmbeddingClassifier(**SMALL, loss=loss).fit(X, labels)
+    again = copy(model).set_params(loss="hinge" if loss == "ova" else "ova")
+    for answer in ("predict", "predict_proba", "decision_function"):
+        assert getattr(again, answer)(X).tobytes() == getattr(model, answer)(X).tobytes()
+
+
+def test_a_state_from_before_there_were_losses():
+    model = HashEmbeddingClassifier(**SMALL).fit(X, Y)
+    values, arrays = model._get_model_state()
+    for name in ("probabilities", "rows_seen", "idf_divisor"):
+        del values[name]
+    again = clone(model)
+    again._set_model_state(values, arrays)
+    assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+    again.partial_fit(X, Y)
+
+
+def test_the_best_labels():
+    model = HashEmbeddingClassifier(**SMALL).fit(X, Y)
+    probabilities = model.predict_proba(X)
+    found = model.predict_topk(X, k=2)
+    for row, pairs in zip(probabilities, found, strict=True):
+        expected = sorted(zip(["a", "b", "c"], row.tolist(), strict=True), key=lambda pair: -pair[1])[:2]
+        assert pairs == expected
+    assert [len(pairs) for pairs in model.predict_topk(X)] == [3] * 300
+    above = model.predict_topk(X, threshold=0.4)
+    assert [len(pairs) for pairs in above] == (probabilities >= 0.4).sum(axis=1).tolist()
+    assert {type(value) for pairs in found for pair in pairs for value in pair} == {str, float}
+    for k in (0, 2.0):
+        with pytest.raises(ValueError, match=rf"Classifier.predict_topk needs an integer k of at least 1, got {k}"):
+            model.predict_topk(X, k=k)
+
+
+def test_the_best_of_any_number_of_labels():
+    model = HashEmbeddingClassifier(**SMALL | {"max_epochs": 30}, loss="ova").fit(X, TOPICS)
+    for row, pairs in zip(model.predict(X), model.predict_topk(X, threshold=0.5), strict=True):
+        assert sorted(label for label, _ in pairs) == np.flatnonzero(row).tolist()
+
+
+def test_equal_probabilities_stand_in_the_order_of_the_classes():
+    model = HashEmbeddingClassifier(**SMALL).fit(np.eye(4), ["b", "a", "d", "c"])
+    for parameter in model.net_.module_.head.parameters():
+        parameter.detach().zero_()
+    assert model.predict_topk(np.eye(4)[:1]) == [[("a", 0.25), ("b", 0.25), ("c", 0.25), ("d", 0.25)]]
+
+
+class Rows(Callback):
+    """Keeps the rows that the probabilities are fitted on."""
+
+    def on_epoch_begin(self, net, dataset_train=None, dataset_valid=None, **kwargs):
+        self.seen = dataset_train if dataset_valid is None else dataset_valid
+
+
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_hinge_probabilities_fit_the_rows_they_were_fitted_on(early_stopping):
+    rows, labels = csr_array(X[np.arange(3000) % 300]), RNG.integers(0, 3, 3000)
+    labels = np.where(RNG.random(3000) < 0.5, NUMBERS[np.arange(3000) % 300], labels)
+    watch = Rows()
+    model = HashEmbeddingClassifier(
+        **SMALL, loss="hinge", early_stopping=early_stopping, validation_fraction=0.3, callbacks=[watch]
+    ).fit(rows, labels)
+    scores = model.net_.score_rows(watch.seen)
+    probabilities = model._probabilities(scores)
+    own = scores[np.arange(len(scores)), watch.seen.targets]
+    # At the maximum of the likelihood the score of the right class is, on the average, what was expected of it.
+    assert (probabilities * scores).sum(axis=1).mean() == pytest.approx(own.mean(), rel=0.01)
+    assert model._probabilities.sharpness != 1
+
+
+def test_the_tag_says_who_takes_indicator_matrices():
+    for loss in LOSSES:
+        tags = HashEmbeddingClassifier(loss=loss).__sklearn_tags__()
+        assert tags.classifier_tags.multi_label == (loss == "ova")
+        assert tags.input_tags.sparse

@@ -1,0 +1,105 @@
+"""fit goes on from the weights that are there, or says why it cannot."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+
+RNG = np.random.default_rng(0)
+Y = np.array(["no", "yes"])[RNG.integers(0, 2, 200)]
+X = RNG.random((200, 12)) + 0.3 * (Y == "yes")[:, None] * (np.arange(12) < 6)
+SMALL = {"n_buckets": 100, "n_embeddings": 500, "random_state": 0}
+
+
+def weights_of(model):
+    return {name: value.numpy().copy() for name, value in model.net_.module_.state_dict().items()}
+
+
+def test_it_goes_on():
+    model = HashEmbeddingClassifier(**SMALL, warm_start=True, max_epochs=3).fit(X, Y)
+    first, net = weights_of(model), model.net_
+    loss = model.history_[-1]["train_loss"]
+    model.fit(X, Y)
+    assert model.net_ is net
+    assert [entry["epoch"] for entry in model.history_] == [1, 2, 3, 4, 5, 6]
+    assert model.history_[3]["train_loss"] < loss
+    assert any((first[name] != value).any() for name, value in weights_of(model).items())
+
+
+def test_without_it_fit_starts_anew():
+    model = HashEmbeddingClassifier(**SMALL).fit(X, Y)
+    expected = model.predict_proba(X).tobytes()
+    assert model.fit(X, Y).predict_proba(X).tobytes() == expected
+    model.partial_fit(X, Y)
+    assert model.predict_proba(X).tobytes() != expected
+    assert model.fit(X, Y).predict_proba(X).tobytes() == expected
+    assert len(model.history_) == 2
+    assert model._rows_seen == 200
+
+
+def test_the_first_fit_and_a_clone_start_anew():
+    plain = HashEmbeddingClassifier(**SMALL).fit(X, Y)
+    warm = HashEmbeddingClassifier(**SMALL, warm_start=True).fit(X, Y)
+    again = clone(warm).fit(X, Y)
+    assert plain.predict_proba(X).tobytes() == warm.predict_proba(X).tobytes() == again.predict_proba(X).tobytes()
+
+
+def test_a_copy_goes_on_too():
+    model = pickle.loads(pickle.dumps(HashEmbeddingClassifier(**SMALL, warm_start=True).fit(X, Y)))
+    model.fit(X, Y)
+    assert [entry["epoch"] for entry in model.history_] == [1, 2, 3, 4]
+
+
+def test_what_governs_training_may_change():
+    model = HashEmbeddingClassifier(**SMALL, warm_start=True).fit(X, Y)
+    model.set_params(learning_rate=0.01, max_epochs=1, early_stopping=True, validation_fraction=0.2)
+    model.set_params(train_pool=False, train_importance=False)
+    before = weights_of(model)
+    model.fit(X, Y)
+    assert "valid_acc" in model.history_[-1]
+    changed = {name for name, value in weights_of(model).items() if (before[name] != value).any()}
+    assert changed == {"head.0.weight", "head.0.bias"}
+    assert {group["lr"] for group in model.net_.optimizer_.param_groups} == {0.01}
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("n_buckets", 101),
+        ("n_hashes", 3),
+        ("n_embeddings", 501),
+        ("embedding_dim", 4),
+        ("variant", "paper"),
+        ("aggregation", "concat"),
+        ("append_weight", False),
+        ("hash_rows", False),
+        ("importance_init", "ones"),
+        ("normalize", "l1"),
+        ("hidden_layer_sizes", (4,)),
+        ("loss", "ova"),
+    ],
+)
+def test_what_the_net_is_made_of_may_not(parameter, value):
+    model = HashEmbeddingClassifier(**SMALL, warm_start=True).fit(X, Y)
+    before = model.predict_proba(X).tobytes()
+    model.set_params(**{parameter: value})
+    with pytest.raises(ValueError, match="cannot go on with its trained net") as error:
+        model.fit(X, Y)
+    assert f"made with another {parameter!r} than {value!r}. Set it back" in str(error.value)
+    assert model.predict_proba(X).tobytes() == before
+    model.set_params(warm_start=False).fit(X, Y)
+
+
+def test_other_labels_and_columns_are_refused():
+    model = HashEmbeddingClassifier(**SMALL, warm_start=True).fit(X, Y)
+    with pytest.raises(ValueError, match=r"tells \['no', 'yes'\] apart, and training cannot go on with \['no', 'up'\]"):
+        model.fit(X, np.where(Y == "no", "no", "up"))
+    with pytest.raises(ValueError, match="X has 5 features, but HashEmbeddingClassifier is expecting 12 features"):
+        model.fit(X[:, :5], Y)
+    model.set_params(warm_start=False).fit(X[:, :5], np.where(Y == "no", "no", "up"))
+    assert model.n_features_in_ == 5

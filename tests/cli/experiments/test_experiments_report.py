@@ -1,0 +1,105 @@
+"""``hashnlp experiments report``: results as text, Markdown and pictures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sklearn_hashnlp.experiments import Recipe, run_recipe
+from sklearn_hashnlp.experiments._run import plan_runs
+
+
+def write(path: Path, recipe: Recipe, **plan: Any) -> Path:
+    with path.open("w") as file:
+        for run in plan_runs([recipe], **plan):
+            for result in run_recipe(recipe, settings=run.settings, seed=run.seed):
+                file.write(f"{json.dumps(result)}\n")
+    return path
+
+
+def test_tables_of_several_files(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
+    one = write(tmp_path / "one.jsonl", counting, seeds=[1], quick=True)
+    other = write(tmp_path / "other.jsonl", counting, seeds=[0, 1], quick=True)
+    with other.open("a") as file:
+        file.write('{"recipe": "coun')
+    result = hashnlp("experiments", "report", one, other)
+    assert result.code == 0
+    assert result.out.splitlines() == [
+        "",
+        "Numbers",
+        "  data  seed  value",
+        "  ag       0     62",
+        "  ag       0    913",
+        "  ag       1     93",
+        "  ag       1    865",
+    ]
+    assert result.err == "Left out are 2 results whose settings, seed and step come again; the last of each counts\n"
+    again = hashnlp("experiments", "report", other, one, "--quiet")
+    assert (again.out, again.err) == (result.out, "")
+    assert hashnlp("experiments", "report", other).err == ""
+
+
+def test_markdown_and_pictures(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
+    path, table, folder = write(tmp_path / "found.jsonl", counting), tmp_path / "table.md", tmp_path / "deep" / "folder"
+    result = hashnlp("experiments", "report", path, "--markdown", table, "--plot", folder)
+    assert result.code == 0
+    assert table.read_text().splitlines()[:5] == [
+        "### Numbers",
+        "",
+        "| data | seed | value |",
+        "|---|---:|---:|",
+        "| ag | 0 | 62 |",
+    ]
+    assert [found.name for found in folder.iterdir()] == ["counting.png"]
+    assert (folder / "counting.png").read_bytes().startswith(b"\x89PNG")
+    assert f"Tables are in {table}\n" in result.err
+    assert f"Plots are in {folder / 'counting.png'}\n" in result.err
+
+
+def test_json(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
+    path = write(tmp_path / "found.jsonl", counting, quick=True)
+    result = hashnlp("experiments", "report", path, "--json")
+    assert result.json == {
+        "title": "Numbers",
+        "header": ["data", "seed", "value"],
+        "rows": [["ag", "0", "62"], ["ag", "0", "913"]],
+        "notes": [],
+    }
+
+
+def test_what_is_not_known_is_named(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
+    path = write(tmp_path / "found.jsonl", counting, quick=True)
+    path.write_text(path.read_text().replace('"counting"', '"guessing"', 1))
+    result = hashnlp("experiments", "report", path)
+    assert result.out.count("\n  ag ") == 1
+    assert result.err == "Left out are results of experiments that are not known: guessing\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", "line 1 is no JSON. The file must hold JSON lines, as they are written by"),
+        ("", "There are no results of experiments in "),
+        ('{"an": "older line"}\n', "There are no results of experiments in "),
+        (None, "No such file or directory"),
+    ],
+)
+def test_what_holds_no_results_is_one_line(hashnlp: Any, tmp_path: Path, text: str | None, message: str) -> None:
+    path = tmp_path / "found.jsonl"
+    if text is not None:
+        path.write_text(text)
+    result = hashnlp("experiments", "report", path)
+    assert result.code == 1
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
+
+
+def test_what_was_measured_before_can_be_reported(hashnlp: Any) -> None:
+    folder = Path(__file__).parents[2] / "benchmarks" / "results"
+    result = hashnlp("experiments", "report", folder / "reversal.jsonl", folder / "hsigmoid-ptb.jsonl")
+    assert result.code == 0
+    assert "Speed ratio, full softmax / tree" in result.out
+    assert "Best on valid.txt: pass" in result.out

@@ -1,0 +1,254 @@
+"""``hashnlp lm train``: what it saves, what it tells, and what it refuses."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp import HsigmoidLanguageModel
+from sklearn_hashnlp.cli.lm import _options as options
+from sklearn_hashnlp.language._trees import TREES
+from sklearn_hashnlp.persistence import load_model
+from sklearn_hashnlp.training._callbacks import LanguageProgress
+
+SMALL = ["--order", 3, "--embedding-dim", 4, "--hidden-size", 8, "--batch-size", 32, "--epochs", 2]
+SIZES = {"order": 3, "embedding_dim": 4, "hidden_size": 8, "batch_size": 32, "max_epochs": 2}
+
+
+def test_the_saved_model_is_that_of_fit(hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path) -> None:
+    result = hashnlp("lm", "train", sentences, "--model", tmp_path / "m", *SMALL, "--seed", 7)
+    assert result.code == 0, result.err
+    assert "Trained 2 epochs on 12 different words" in result.out
+    assert f"Saved in {tmp_path / 'm'}" in result.out
+    assert "Epoch 2/2   training perplexity" in result.err
+    assert f"hashnlp lm sample --model {tmp_path / 'm'}" in result.err
+    expected = HsigmoidLanguageModel(**SIZES, random_state=7).fit(corpus)
+    loaded = load_model(tmp_path / "m")
+    assert loaded.callbacks is None
+    np.testing.assert_array_equal(loaded.score_samples(corpus), expected.score_samples(corpus))
+
+
+def test_what_is_not_given_is_the_estimators_default(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+    assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m").code == 0
+    assert load_model(tmp_path / "m").get_params() == HsigmoidLanguageModel(random_state=0).get_params()
+
+
+def test_every_option_reaches_the_model(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+    given: dict[str, tuple[Any, str, Any]] = {
+        "--tree": ("cluster", "tree", "cluster"),
+        "--direct-connections": ("hashed", "direct_connections", "hashed"),
+        "--n-direct": (1000, "n_direct", 1000),
+        "--activation": ("sigmoid", "activation", "sigmoid"),
+        "--init": ("reference", "init", "reference"),
+        "--embedding": ("hash", "embedding", "hash"),
+        "--max-vocabulary": (7, "max_vocabulary", 7),
+        "--min-count": (2, "min_count", 2),
+        "--padding": ("reference", "padding", "reference"),
+        "--optimizer": ("adam", "optimizer", "adam"),
+        "--learning-rate": (0.01, "learning_rate", 0.01),
+        "--bias-learning-rate": (2, "bias_learning_rate", 2.0),
+        "--direct-learning-rate": (3, "direct_learning_rate", 3.0),
+        "--schedule": ("constant", "learning_rate_schedule", "constant"),
+        "--dropout": (0.5, "dropout", 0.5),
+        "--embedding-dropout": (0.1, "embedding_dropout", 0.1),
+        "--patience": (3, "n_iter_no_change", 3),
+        "--validation-fraction": (0.2, "validation_fraction", 0.2),
+        "--max-time": (60, "max_time", 60.0),
+        "--log-every": (1, "log_every", 1),
+        "--checkpoint-dir": (tmp_path / "p", "checkpoint_dir", str(tmp_path / "p")),
+        "--keep": ("all", "keep", "all"),
+        "--seed": (5, "random_state", 5),
+        "--device": ("auto", "device", "auto"),
+    }
+    words = [word for option, (text, _, _) in given.items() for word in (option, text)]
+    result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *words, "--early-stopping", "--resume")
+    assert result.code == 0, result.err
+    expected = SIZES | {name: value for _, name, value in given.values()} | {"early_stopping": True, "resume": True}
+    parameters = load_model(tmp_path / "m").get_params()
+    assert {name: parameters[name] for name in expected} == expected
+    never_given = {"callbacks", "lr_plateau", "n_bits", "n_buckets", "n_embeddings", "n_projections", "shuffle"}
+    assert set(parameters) - set(expected) == never_given | {"output", "verbose", "vocabulary", "warm_start"}
+    result = hashnlp(
+        "lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--output", "adaptive", "--direct-connections", "dense"
+    )
+    assert result.code == 0, result.err
+    loaded = load_model(tmp_path / "m")
+    assert (loaded.output, loaded.direct_connections) == ("adaptive", True)
+
+
+def test_choices_are_those_of_the_estimator() -> None:
+    assert set(options.TreeKind) == set(TREES)
+    constraints = HsigmoidLanguageModel._parameter_constraints
+    for name, kind in {
+        "output": options.OutputLayer,
+        "activation": options.Activation,
+        "init": options.Init,
+        "embedding": options.Embedding,
+        "padding": options.Padding,
+        "optimizer": options.Optimizer,
+        "learning_rate_schedule": options.Schedule,
+        "keep": options.Keep,
+    }.items():
+        assert set(kind) == constraints[name][0].options
+
+
+def test_validation_log_and_json(hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path) -> None:
+    arguments = ["lm", "train", sentences, "--model", tmp_path / "m", *SMALL, "--valid", sentences, "--log-every", 2]
+    result = hashnlp(*arguments)
+    assert result.code == 0, result.err
+    assert "  step 2   training perplexity" in result.err
+    perplexity = load_model(tmp_path / "m").perplexity(corpus)
+    assert f"Validation perplexity {perplexity:.2f} after epoch 2" in result.out
+    quiet = hashnlp(*arguments, "--quiet")
+    assert (quiet.out, quiet.err) == (f"{perplexity:.4f}\n", "")
+    report = hashnlp(*arguments, "--json").json
+    assert report["valid_perplexity"] == pytest.approx(perplexity, rel=1e-6)
+    assert (report["n_words"], report["epoch"], len(report["history"])) == (12, 2, 2)
+    assert [entry["step"] for entry in report["log"]] == [2, 4, 2, 4]
+    assert report["model"] == str(tmp_path / "m")
+
+
+def test_early_stopping_tells_the_best_epoch(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.txt").write_text("mat the on sat cat the\n" * 3)
+    arguments = [
+        *SMALL,
+        "--epochs",
+        60,
+        "--schedule",
+        "constant",
+        "--early-stopping",
+        "--patience",
+        3,
+        "--valid",
+        tmp_path / "other.txt",
+    ]
+    report = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *arguments, "--json").json
+    losses = [entry["valid_perplexity"] for entry in report["history"]]
+    assert len(losses) == report["epoch"] + 3 < 60
+    assert report["valid_perplexity"] == min(losses) == losses[report["epoch"] - 1]
+    found = hashnlp("lm", "score", "-m", tmp_path / "m", tmp_path / "other.txt", "--perplexity").out
+    assert float(found) == pytest.approx(min(losses), abs=1e-3)
+
+
+def test_passes_are_kept_and_training_goes_on(hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path) -> None:
+    kept = ["--checkpoint-dir", tmp_path / "p", "--keep", "all", "--quiet", "--schedule", "constant"]
+    assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept).code == 0
+    assert sorted(path.name for path in (tmp_path / "p").iterdir()) == ["pass-00001", "pass-00002"]
+    again = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept)
+    message = f"{tmp_path / 'p'} holds pass-00001 of an earlier training; give --resume to go on with that, or another "
+    assert (again.code, again.err) == (1, f"hashnlp: {message}--checkpoint-dir.\n")
+    result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept, "--epochs", 4, "--resume")
+    assert result.code == 0, result.err
+    sizes = SIZES | {"max_epochs": 4, "learning_rate_schedule": "constant"}
+    expected = HsigmoidLanguageModel(**sizes, random_state=0).fit(corpus)
+    for folder in (tmp_path / "m", tmp_path / "p" / "pass-00004"):
+        np.testing.assert_array_equal(load_model(folder).score_samples(corpus), expected.score_samples(corpus))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_an_interrupt_leaves_finished_passes_and_no_model(
+    hashnlp: Any, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(self: Any, net: Any, **_: Any) -> None:
+        if len(net.history) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(LanguageProgress, "on_epoch_begin", interrupt)
+    monkeypatch.setattr(LanguageProgress, "_move", lambda *_: None)
+    monkeypatch.setattr(LanguageProgress, "on_batch_begin", lambda *_, **__: None)
+    arguments = ["lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--epochs", 9]
+    result = hashnlp(*arguments, "--checkpoint-dir", tmp_path / "p", "--keep", "all")
+    assert result.code == 130
+    assert result.err.endswith(
+        f"Finished passes are in {tmp_path / 'p'}; --resume goes on with them.\n\nhashnlp: interrupted.\n"
+    )
+    assert not (tmp_path / "m").exists()
+    assert [path.name for path in (tmp_path / "p").iterdir()] == ["pass-00001"]
+
+
+def test_a_compressed_file_is_read(hashnlp: Any, corpus: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "text.gz"
+    path.write_bytes(gzip.compress("\n".join(corpus).encode()))
+    result = hashnlp("lm", "train", path, "-m", tmp_path / "m", *SMALL)
+    assert "on 12 different words" in result.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX pipe")
+def test_the_sentences_may_come_from_a_pipe(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[sentences.read_bytes()])
+    writer.start()
+    result = hashnlp("lm", "train", pipe, "-m", tmp_path / "m", *SMALL)
+    assert "on 12 different words" in result.out, result.err
+    writer.join()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "text.txt does not exist."),
+        (b"", "text.txt holds no sentence; expected one a line, words apart by blanks."),
+        (b"\n  \n", "text.txt holds no sentence; expected one a line, words apart by blanks."),
+        (b"a b\nb\xe9d\n", "text.txt, line 2: expected UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("option", ["FILE", "--valid"])
+def test_a_file_that_will_not_do_is_one_line(
+    hashnlp: Any,
+    sentences: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    content: bytes | None,
+    message: str,
+    option: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        (tmp_path / "text.txt").write_bytes(content)
+    files = ["text.txt"] if option == "FILE" else [sentences, "--valid", "text.txt"]
+    result = hashnlp("lm", "train", *files, "-m", "m", *SMALL)
+    assert result.code == 1
+    assert result.err.startswith(f"hashnlp: {message}")
+    assert len(result.err.splitlines()) == 1
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--resume"], "--resume goes on with what is in --checkpoint-dir"),
+        (
+            ["--resume", "--checkpoint-dir", "p", "--early-stopping", "--keep", "last"],
+            "with --resume it needs --keep best or all",
+        ),
+        (["--output", "softmax", "--direct-connections", "hashed"], "--direct-connections hashed needs --output"),
+        (["--learning-rate", 0], "--learning-rate must be above 0"),
+        (["--max-time", 0], "--max-time must be above 0"),
+        (["--order", 1], "--order"),
+        (["--tree", "oak"], "--tree"),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_is_read(
+    hashnlp: Any, tmp_path: Path, arguments: list[Any], message: str
+) -> None:
+    result = hashnlp("lm", "train", "no-such-file", "-m", tmp_path / "m", *arguments)
+    assert result.code == 2
+    assert message in " ".join(result.err.replace("│", " ").split())
+
+
+def test_a_folder_in_the_way_is_told_before_training(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+    result = hashnlp("lm", "train", sentences, "-m", tmp_path, *SMALL)
+    assert result.code == 1
+    assert "and no model" in result.err
+    assert "Epoch" not in result.err
+    result = hashnlp("lm", "train", tmp_path, "-m", tmp_path / "m", *SMALL)
+    assert result.err == f"hashnlp: {tmp_path} is a folder; expected a text file, a sentence a line.\n"

@@ -1,0 +1,64 @@
+"""Hash embeddings against standard ones, as this package trains them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sklearn_hashnlp import make_text_classifier
+from sklearn_hashnlp.datasets._text_set import read_text_set
+from sklearn_hashnlp.experiments import get_recipe, run_recipe
+
+from ...labelled_words import write_text_set
+
+RECIPE = get_recipe("fewer-parameters")
+TIMES = {"fit_seconds", "test_seconds", "date"}
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Any:
+    write_text_set(tmp_path / "words")
+    return replace(RECIPE.quick, dataset="words", data=str(tmp_path), n_train=0, n_test=0)
+
+
+def without_times(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in result.items() if name not in TIMES} for result in results]
+
+
+def test_both_are_the_ready_pipeline_with_other_tables(settings: Any) -> None:
+    hashed, standard = run_recipe(RECIPE, settings=settings, seed=4)
+    texts = read_text_set(Path(settings.data) / "words")
+    for result, variant, n_tables in ((hashed, "improved", 2000 * 2 + 200 * 20), (standard, "standard", 2000 * 20)):
+        model = make_text_classifier(
+            n_embeddings=2000, n_buckets=200, n_hashes=2, embedding_dim=20, random_state=4
+        ).set_params(classifier__variant=variant)
+        model.fit(texts.train_texts, texts.train_labels)
+        assert result["accuracy"] == model.score(texts.test_texts, texts.test_labels) > 0.5
+        assert 0 < result["n_parameters"] - n_tables < 100
+    assert (hashed["n_train"], hashed["n_test"], hashed["n_classes"]) == (240, 60, 3)
+
+
+def test_the_sizes_are_the_paper_s() -> None:
+    paper = RECIPE.settings
+    assert paper.n_embeddings * 2 + paper.n_buckets * paper.embedding_dim == 40_000_000
+    assert paper.n_embeddings * paper.embedding_dim == 200_000_000
+
+
+def test_it_goes_on_after_what_is_known(settings: Any) -> None:
+    whole = list(run_recipe(RECIPE, settings=settings, seed=1))
+    rest = list(run_recipe(RECIPE, settings=settings, seed=1, known=whole[:1]))
+    assert without_times(rest) == without_times(whole[1:])
+
+
+def test_the_report_pairs_seeds_within_settings(settings: Any) -> None:
+    results = [result for seed in range(3) for result in run_recipe(RECIPE, settings=settings, seed=seed)]
+    other = replace(settings, features="characters")
+    results += [result for seed in range(2) for result in run_recipe(RECIPE, settings=other, seed=seed)]
+    (table,) = RECIPE.report(results[:-1])  # the last seed of the other is unfinished, and one is no pair
+    assert [row[:2] for row in table.rows] == [["words, 240 rows", "3"]]
+    (table,) = RECIPE.report(results)
+    assert [row[:2] for row in table.rows] == [["words, 240 rows", "3"], ["words, 240 rows, characters", "2"]]
+    assert RECIPE.report([]) == []

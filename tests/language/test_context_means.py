@@ -1,0 +1,77 @@
+"""Tests of the words' vectors that a trained network gives, and of the tree that they make."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from sklearn_hashnlp.language import HsigmoidLanguageModel
+from sklearn_hashnlp.language._trees import context_means
+
+RNG = np.random.default_rng(0)
+NAMES, VERBS, THINGS = ["ann", "bob", "eve", "dan"], ["sees", "hears", "wants", "likes"], ["trees", "birds", "songs"]
+SENTENCES = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(200)]
+RARE = [*SENTENCES, "dan sees everything"]
+SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 4, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return HsigmoidLanguageModel(**SMALL, tree="random").fit(RARE)
+
+
+def slow_means(model, sentences):
+    """Go through the sentences word by word."""
+    read = {word: [] for word in model.vocabulary_ if word != "<s>"}
+    everything = []
+    for sentence in sentences:
+        words = ["<s>", "<s>", *sentence.split(), "</s>"]
+        for i in range(2, len(words)):
+            context = torch.tensor([[model.vocabulary_[word] for word in words[i - 2 : i]]])
+            with torch.no_grad():
+                hidden = model.net_.module_.eval().hidden(context)[0].numpy().astype(np.float64)
+            read[words[i]].append(hidden)
+            everything.append(hidden)
+    mean = np.mean(everything, axis=0)
+    return np.array([np.mean(found, axis=0) - mean if found else np.zeros_like(mean) for found in read.values()])
+
+
+def test_vectors_are_means_of_the_hidden_layer(model):
+    vectors = context_means(model.net_, model._reader.read(RARE), len(model.vocabulary_) - 1)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors, slow_means(model, RARE), atol=1e-6)
+    assert not vectors[model.vocabulary_["<unk>"]].any()  # which did not occur
+    np.testing.assert_allclose(
+        context_means(model.net_, model._reader.read(SENTENCES[:3]), len(vectors)),
+        slow_means(model, SENTENCES[:3]),
+        atol=1e-6,
+    )
+
+
+def test_words_in_like_contexts_stand_together(model):
+    tree = model.learned_tree(SENTENCES)
+    number = model.vocabulary_
+    assert tree.n_classes == len(number) - 1
+    assert tree.max_depth == 2
+    vectors = context_means(model.net_, model._reader.read(SENTENCES), tree.n_classes)
+    cosines = vectors @ vectors.T / np.outer(*[np.linalg.norm(vectors, axis=1) + 1e-9] * 2)
+    for kind in (NAMES, VERBS, THINGS):
+        for word in kind:
+            others = [cosines[number[word], number[other]] for other in kind if other != word]
+            strangers = [cosines[number[word], number[other]] for other in {*NAMES, *VERBS, *THINGS} - {*kind}]
+            assert min(others) > max(strangers)
+
+
+def test_another_model_takes_the_tree(model):
+    tree = model.learned_tree(SENTENCES)
+    first = HsigmoidLanguageModel(**SMALL, tree=tree, vocabulary=model.vocabulary_).fit(SENTENCES)
+    assert first.vocabulary_ == model.vocabulary_
+    assert first.perplexity(SENTENCES) < 10
+    again = model.learned_tree(SENTENCES)
+    np.testing.assert_array_equal(again.children, tree.children)  # the same every time
+
+
+def test_nothing_to_read_is_refused(model):
+    with pytest.raises(ValueError, match="found no word to read"):
+        model.learned_tree([])

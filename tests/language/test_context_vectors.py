@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp.language import HsigmoidLanguageModel, _trees
+from sklearn_hashnlp.language._reader import read_language_corpus
+from sklearn_hashnlp.language._trees import context_vectors
+
+RNG = np.random.default_rng(0)
+NAMES, VERBS, THINGS = ["ann", "bob", "cid"], ["sees", "hears"], ["tree", "bird", "song", "rain"]
+SENTENCES = [[RNG.choice(NAMES), RNG.choice(VERBS), RNG.choice(THINGS)] for _ in range(400)]
+
+
+def corpus(order=3, **options):
+    return read_language_corpus(HsigmoidLanguageModel(order=order, **options), SENTENCES, None, seed=0)
+
+
+def similarities(order=3, **options):
+    found = corpus(order, **options)
+    vectors = context_vectors(found.windows, found.reader.vocabulary.n_classes, seed=1)
+    vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    number_of = found.reader.vocabulary.number_of
+    return lambda a, b: float(vectors[number_of[a]] @ vectors[number_of[b]])
+
+
+@pytest.mark.parametrize("embedding", ["table", "hash"])
+@pytest.mark.parametrize("order", [2, 3, 5])
+def test_words_in_the_same_contexts_are_near(order, embedding):
+    cosine = similarities(order, embedding=embedding)
+    for group in (NAMES, VERBS, THINGS):
+        assert min(cosine(group[0], word) for word in group) > 0.9
+    assert max(cosine(*pair) for pair in (("ann", "sees"), ("sees", "tree"), ("tree", "ann"))) < 0.6
+
+
+def test_the_vectors_are_repeatable_and_bounded(monkeypatch):
+    found = corpus()
+    n_classes = found.reader.vocabulary.n_classes
+    first = context_vectors(found.windows, n_classes, n_components=4, seed=0)
+    assert first.shape == (n_classes, 4)
+    assert first.dtype == np.float32
+    assert first.tobytes() == context_vectors(found.windows, n_classes, n_components=4, seed=0).tobytes()
+    assert not first[found.reader.vocabulary.unknown].any()  # it does not occur
+    monkeypatch.setattr(_trees, "_BLOCK", 7)
+    np.testing.assert_allclose(context_vectors(found.windows, n_classes, n_components=4, seed=0), first, atol=1e-6)
+    monkeypatch.setattr(_trees, "_MOST_CONTEXTS", 2)
+    assert context_vectors(found.windows, n_classes).shape == (n_classes, 4)
+
+
+def test_the_inner_products_are_those_of_the_counts():
+    found = corpus(order=2)
+    n_classes = found.reader.vocabulary.n_classes
+    counts = np.zeros((n_classes, n_classes + 1))
+    for context, word in zip(*map(np.asarray, found.windows.take(np.arange(len(found.windows)))), strict=True):
+        counts[word, context[0]] += 1
+    roots = np.sqrt(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
+    vectors = context_vectors(found.windows, n_classes)
+    np.testing.assert_allclose(vectors @ vectors.T, roots @ roots.T, atol=1e-5)

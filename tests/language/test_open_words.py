@@ -1,0 +1,56 @@
+"""What contexts show of any word."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sklearn_hashnlp.language._word_codes import HashedWords, ProjectedWords, encode_within, hash_words, open_words_of
+from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
+
+
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), max_size=5),
+    st.integers(1, 12),
+    st.integers(1, 20),
+    st.integers(0, 2**31 - 1),
+)
+def test_a_code_is_the_hash_and_the_packed_bits(words, n_projections, n_bits, seed):
+    codes = ProjectedWords(n_projections, n_bits, seed).encode(words)
+    n = n_projections * n_bits
+    assert codes.shape == (len(words), 1 + -(-n // 64))
+    assert codes[:, 0].tolist() == hash_words(words).tolist()
+    if words:
+        projector = SGNNProjector(n_projections=n_projections, n_bits=n_bits, random_state=seed)
+        bits = np.unpackbits(np.ascontiguousarray(codes[:, 1:]).view(np.uint8), axis=1)
+        np.testing.assert_array_equal(bits[:, :n], projector.transform(CharNgramFeaturizer().transform(words)))
+        assert not bits[:, n:].any()
+
+
+def test_a_code_does_not_hang_on_the_words_beside_it():
+    words = [f"word{number}" for number in range(300)]
+    together = ProjectedWords(80, 14, 0).encode(words)
+    for at in (0, 17, 299):
+        np.testing.assert_array_equal(ProjectedWords(80, 14, 0).encode([words[at]]), together[at : at + 1])
+
+
+def test_marks_within_are_unknown():
+    for words in (HashedWords(), ProjectedWords(2, 5, 0)):
+        found = encode_within(words, ["a", "<s>", "</s>"])
+        expected = words.encode(["<s>", "</s>", "a", "<unk>", "<unk>"])
+        np.testing.assert_array_equal(found, expected)
+        assert not np.array_equal(found[0], found[3])
+
+
+def test_lone_surrogates_are_refused():
+    with pytest.raises(ValueError, match=r"embedding='sgnn'.*'a\\ud800' holds the lone surrogate '\\ud800'"):
+        ProjectedWords(2, 5, 0).encode(["b", "a\ud800"])
+
+
+def test_what_an_architecture_says():
+    assert open_words_of({"hashed_words": None}) is None
+    assert open_words_of({"hashed_words": {"seed": 1}, "projected_words": None}) == HashedWords()
+    made_of = {"hashed_words": None, "projected_words": {"n_projections": 3, "n_bits": 4, "seed": 5}}
+    assert open_words_of(made_of) == ProjectedWords(3, 4, 5)

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sklearn_hashnlp.language._sentences import NumberedWindows, read_corpus
+
+SENTENCES = ["a b a", "", "c  b\n"]
+
+
+def read(X, order=3):
+    return read_corpus(X, order=order, caller="Model")
+
+
+def words_of(corpus):
+    ends = np.cumsum(corpus.lengths)
+    words = [corpus.words[number] for number in corpus.numbers]
+    return [words[end - length : end] for end, length in zip(ends, corpus.lengths, strict=True)]
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        SENTENCES,
+        tuple(SENTENCES),
+        [sentence.split() for sentence in SENTENCES],
+        (sentence for sentence in SENTENCES),
+        np.array(SENTENCES),
+        np.array(SENTENCES, dtype=object),
+        pd.Series(SENTENCES),
+        lambda: iter(SENTENCES),
+        lambda: (tuple(sentence.split()) for sentence in SENTENCES),
+        ["<s> a b a </s>", "<s> </s>", ["<s>", "c", "b", "</s>"]],
+    ],
+    ids=["list", "tuple", "tokens", "generator", "str array", "object array", "series", "reader", "tuples", "marks"],
+)
+def test_all_kinds_of_sentences(X):
+    corpus = read(X)
+    assert words_of(corpus) == [["a", "b", "a"], [], ["c", "b"]]
+    assert corpus.words == ["a", "b", "c"]
+    assert len(corpus) == 3
+
+
+def test_a_file(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("a b a\n\n  \nc b é", encoding="utf-8")
+    assert words_of(read(path)) == [["a", "b", "a"], ["c", "b", "é"]]
+    with pytest.raises(FileNotFoundError):
+        read(Path("no-such-file"))
+
+
+def test_numbers_from_a_reader():
+    table = np.array([[1, 2, 3], [4, 5, 6]])
+    for X in (lambda: iter([(1, 2, 3), [4, 5, np.int64(6)]]), lambda: iter(table), lambda: table.astype(np.uint16)):
+        corpus = read(X)
+        assert isinstance(corpus, NumberedWindows)
+        assert corpus.windows.tolist() == [[1, 2, 3], [4, 5, 6]]
+    with pytest.raises(ValueError, match=r"Model\(order=3\) reads windows of 3 numbers.*\(1, 2\) of 2 as number 1"):
+        read(lambda: iter([(1, 2, 3), (1, 2)]))
+
+
+@pytest.mark.parametrize("wrong", ["a b c", ("a", "b", "c"), (1, 2, 2.5), (1, 2, 2**70), 7, None], ids=str)
+def test_a_reader_of_numbers_and_other_things(wrong):
+    with pytest.raises(TypeError, match=r"Model: its reader began with tuples of numbers.* as number 1"):
+        read(lambda: iter([(1, 2, 3), wrong]))
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "a sentence", b"bytes"])
+def test_a_reader_of_no_iterator(wrong):
+    with pytest.raises(TypeError, match=r"Model: a reader returns an iterator of sentences.* got"):
+        read(lambda: wrong)
+
+
+@pytest.mark.parametrize("X", [[], lambda: iter([]), list, ()], ids=["list", "reader", "list reader", "tuple"])
+def test_nothing(X):
+    assert len(read(X)) == 0
+
+
+@pytest.mark.parametrize("X", ["train.txt", b"a b"])
+def test_a_single_string_is_ambiguous(X):
+    with pytest.raises(TypeError, match=r"Wrap a sentence in a list.*pathlib\.Path"):
+        read(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (["a", 3], "a sentence is a str or a list of str, got 3 of type int as number 1"),
+        ([b"a"], "of type bytes as number 0"),
+        ([["a", 3]], "sentence 0 holds 3 of type int, and words are str.*come from a reader"),
+        ([(1, 2, 3)], "come from a reader"),
+        (7, "expects an iterable"),
+    ],
+)
+def test_what_is_no_sentence(X, message):
+    with pytest.raises(TypeError, match=message):
+        read(X)
+
+
+def test_a_table_is_refused():
+    with pytest.raises(ValueError, match="one column"):
+        read(np.array([["a", "b"]]))

@@ -1,0 +1,48 @@
+"""Heads: what they are called for, what they score, and how a tree's decisions start."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from sklearn_hashnlp.nn._hash_embedding_network import ScoreHead, TreeHead
+from sklearn_hashnlp.trees import balanced_tree, two_level_tree
+
+DOCUMENTS = torch.randn(6, 9, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("hidden", [[], [7, 5]])
+def test_a_score_head_is_called_for_its_scores(hidden):
+    head = ScoreHead(9, hidden, 4).eval()
+    assert torch.equal(head.scores(DOCUMENTS), head(DOCUMENTS))
+    assert next(iter(head.state_dict())) == "0.weight"
+
+
+@pytest.mark.parametrize("hidden", [[], [7, 5]])
+@pytest.mark.parametrize("tree", [balanced_tree(11), two_level_tree(11)])
+def test_a_tree_head_is_called_for_what_the_tree_reads(hidden, tree):
+    head = TreeHead(9, hidden, tree).eval()
+    read = head(DOCUMENTS)
+    assert torch.equal(read, nn.Sequential(*list(head)[:-1])(DOCUMENTS))
+    assert torch.equal(head.scores(DOCUMENTS), head.softmax.log_prob(read))
+    torch.testing.assert_close(head.scores(DOCUMENTS).exp().sum(dim=1), torch.ones(6))
+
+
+def test_a_copy_in_double_shares_the_tree_and_nothing_else():
+    head = TreeHead(9, [7], balanced_tree(11))
+    double = head.in_double()
+    assert double.softmax.tree is head.softmax.tree
+    assert {parameter.dtype for parameter in double.parameters()} == {torch.float64}
+    assert not double.training
+    assert {parameter.dtype for parameter in head.parameters()} == {torch.float32}
+    assert head.training
+    torch.testing.assert_close(double.scores(DOCUMENTS.double()).float(), head.eval().scores(DOCUMENTS))
+
+
+def test_decisions_start_with_directions_where_documents_start_at_zero():
+    torch.manual_seed(0)
+    lengths = TreeHead(32, [], balanced_tree(1000)).softmax.weight.detach().norm(dim=1)
+    assert 2.9 < lengths.mean() < 3.1
+    below = TreeHead(32, [32], balanced_tree(1000)).softmax.weight.detach()
+    assert below.norm(dim=1).mean() < 0.1  # a hidden layer gives documents that are not zero

@@ -1,0 +1,407 @@
+"""What both row-wise optimisers share: their two ways to the same steps, averaging, gradients, states."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from sklearn_hashnlp.kernels._bags import RowGradients
+from sklearn_hashnlp.nn import HashEmbeddingBag
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, _rowwise_optimizer
+from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
+
+N_ROWS = 12
+ROW_SHAPES = [(), (1,), (3,), (20,), (2, 3)]
+
+
+@pytest.fixture(params=[RowwiseAdagrad, RowwiseAdam])
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(params=[True, False], ids=["kernels", "torch"])
+def way(request, monkeypatch):
+    take(monkeypatch, compiled=request.param)
+
+
+def take(monkeypatch, *, compiled):
+    monkeypatch.setattr(_rowwise_optimizer, "_is_compiled", lambda table: compiled)
+
+
+def some_rows(step, row_shape=(3,), dtype=torch.float64):
+    """Give the gradient of a few rows: unsorted, some twice, in one step none, in one all."""
+    generator = torch.Generator().manual_seed(step)
+    rows = torch.randint(0, N_ROWS - 2, (step * 3 % 8,), generator=generator)
+    if step == 4:
+        rows = torch.randperm(N_ROWS, generator=generator)
+    values = torch.randn(len(rows), *row_shape, dtype=dtype, generator=generator)
+    return torch.sparse_coo_tensor(rows[None], values, (N_ROWS, *row_shape), check_invariants=True)
+
+
+def train(optimizer, steps, on_step=lambda: None):
+    """Take steps: tables get sparse gradients, every other parameter dense ones."""
+    for step in steps:
+        for parameter in optimizer.param_groups[0]["params"]:
+            if len(parameter.shape) and len(parameter) == N_ROWS:
+                parameter.grad = some_rows(step, parameter.shape[1:], parameter.dtype)
+            else:
+                generator = torch.Generator().manual_seed(step)
+                parameter.grad = torch.randn(parameter.shape, dtype=parameter.dtype, generator=generator)
+        optimizer.step()
+        on_step()
+
+
+def make_parameters(dtype=torch.float64):
+    """Make tables whose rows are numbers, vectors and matrices, and dense parameters of any shape."""
+    generator = torch.Generator().manual_seed(0)
+    shapes = [*((N_ROWS, *shape) for shape in ROW_SHAPES), (5,), (4, 2), (), (2, 3, 4)]
+    return [torch.nn.Parameter(torch.randn(shape, dtype=dtype, generator=generator)) for shape in shapes]
+
+
+def copies(parameters):
+    return [parameter.detach().clone() for parameter in parameters]
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-11), (torch.float32, 2e-4)])
+def test_kernels_and_torch_take_the_same_steps(kind, dtype, tolerance, monkeypatch):
+    trained = []
+    for compiled in (True, False):
+        take(monkeypatch, compiled=compiled)
+        parameters = make_parameters(dtype)
+        optimizer = kind(parameters, lr=0.3, average_after=3)
+        train(optimizer, range(10))
+        weights = copies(parameters)
+        assert optimizer.load_average()
+        trained.append([*weights, *copies(parameters)])
+    for ours, theirs in zip(*trained, strict=True):
+        assert ours.dtype == dtype
+        torch.testing.assert_close(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+def test_kernels_are_taken_on_the_cpu_in_single_and_double_precision(kind, monkeypatch):
+    def refuse(*arguments):
+        raise AssertionError("torch's way was taken")
+
+    monkeypatch.setattr(kind, "_step_of_rows", refuse)
+    for dtype in (torch.float32, torch.float64):
+        train(kind(make_parameters(dtype)), range(3))
+    with pytest.raises(AssertionError, match="torch's way was taken"):
+        train(kind(make_parameters(torch.bfloat16)), range(3))
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("average_after", [0, 1, 6, 9])
+def test_the_average_is_the_mean_of_the_weights_after_each_later_step(kind, average_after):
+    parameters, history = make_parameters(), []
+    optimizer = kind(parameters, lr=0.3, average_after=average_after)
+    train(optimizer, range(10), lambda: history.append(copies(parameters)))
+    assert optimizer.load_average()
+    for place, parameter in enumerate(parameters):
+        mean = torch.stack([weights[place] for weights in history[average_after:]]).mean(dim=0)
+        torch.testing.assert_close(parameter.detach(), mean, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.usefixtures("way")
+def test_gradients_that_come_late_or_stay_away_are_averaged_too(kind):
+    late, never, gone = (torch.nn.Parameter(torch.ones(N_ROWS, 3, dtype=torch.float64)) for _ in range(3))
+    optimizer, history = kind([late, never, gone], lr=0.3, average_after=2), []
+    for step in range(9):
+        late.grad = some_rows(step) if step > 4 else None
+        gone.grad = some_rows(step) if step < 5 else None
+        optimizer.step()
+        history.append(copies([late, gone]))
+    assert optimizer.load_average()
+    assert (never == 1).all()
+    for place, parameter in enumerate((late, gone)):
+        mean = torch.stack([weights[place] for weights in history[2:]]).mean(dim=0)
+        assert (mean != 1).any()
+        torch.testing.assert_close(parameter.detach(), mean, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.usefixtures("way")
+def test_groups_are_averaged_each_from_its_own_step(kind):
+    first, second = (torch.nn.Parameter(torch.ones(4, dtype=torch.float64)) for _ in range(2))
+    optimizer = kind([{"params": [first], "average_after": 2}, {"params": [second]}], lr=0.3, average_after=None)
+    history = []
+    for _ in range(5):
+        first.grad, second.grad = torch.ones_like(first), torch.ones_like(second)
+        optimizer.step()
+        history.append(first.detach().clone())
+    last = second.detach().clone()
+    assert optimizer.load_average()
+    torch.testing.assert_close(first.detach(), torch.stack(history[2:]).mean(dim=0))
+    assert torch.equal(second, last)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("average_after", [None, 5, 4])
+def test_where_there_is_nothing_to_average_the_last_weights_stay(kind, average_after):
+    parameters = make_parameters()
+    optimizer = kind(parameters, average_after=average_after)
+    assert not optimizer.load_average()
+    optimizer = kind(parameters, average_after=average_after)
+    train(optimizer, range(5))
+    weights = copies(parameters)
+    assert any("drift" in state for state in optimizer.state.values()) == (average_after == 4)
+    assert optimizer.load_average() == (average_after == 4)  # the mean over the last step alone
+    assert all(map(torch.equal, parameters, weights))
+
+
+@pytest.mark.usefixtures("way")
+def test_an_average_is_loaded_once_and_averaging_ends(kind):
+    parameters = make_parameters()
+    optimizer = kind(parameters, lr=0.3, average_after=1)
+    train(optimizer, range(6))
+    assert optimizer.load_average()
+    mean = copies(parameters)
+    assert not optimizer.load_average()
+    assert all(map(torch.equal, parameters, mean))
+    train(optimizer, range(6, 8))
+    assert not optimizer.load_average()
+    assert not all(map(torch.equal, parameters, mean))
+
+
+def test_an_average_of_weights_in_any_layout(kind):
+    whole = torch.randn(3, 4, 2, 2, dtype=torch.float64)
+    parameters = [
+        torch.nn.Parameter(whole.clone(memory_format=layout))
+        for layout in (torch.contiguous_format, torch.channels_last)
+    ]
+    for parameter in parameters:
+        optimizer = kind([parameter], average_after=0)
+        train(optimizer, range(4))
+        optimizer.load_average()
+    assert not parameters[1].is_contiguous()
+    torch.testing.assert_close(*parameters)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("kind", ["RowwiseAdagrad", "RowwiseAdam"])
+def test_memory_is_committed_for_the_rows_that_occur(kind):
+    program = f"""
+from pathlib import Path
+
+import torch
+from sklearn_hashnlp.nn import {kind}
+from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
+
+
+def resident():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))  # in kB
+
+
+def train(n_rows, rows):
+    table = torch.nn.Parameter(lazy_zeros((n_rows, 20), dtype=torch.float32))
+    optimizer = {kind}([table], average_after=1)
+    for _ in range(4):
+        table.grad = torch.sparse_coo_tensor(rows[None], torch.ones(len(rows), 20), table.shape, check_invariants=True)
+        optimizer.step()
+    before = table.detach()[rows[0], 0].item()
+    assert optimizer.load_average()
+    assert table.detach()[rows[0], 0].item() != before
+    return table, optimizer
+
+
+train(10, torch.arange(3))  # whatever is loaded or compiled at the first use
+before = resident()
+kept = train(1_000_000, torch.arange(0, 1_000_000, 10_000))
+print(resident() - before)
+"""
+    assert int(subprocess.check_output([sys.executable, "-c", program])) < 10_000  # a table is 80,000
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("through_pickle", [True, False])
+def test_a_stored_state_goes_on_as_if_nothing_had_been(kind, through_pickle):
+    parameters = make_parameters()
+    optimizer = kind(parameters, lr=0.3, average_after=2)
+    train(optimizer, range(5))
+    if through_pickle:
+        others, other = pickle.loads(pickle.dumps((parameters, optimizer)))
+        assert all(map(torch.equal, others, parameters))
+    else:
+        others = [torch.nn.Parameter(weights) for weights in copies(parameters)]
+        other = kind(others)
+        other.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    for each in (optimizer, other):
+        train(each, range(5, 9))
+    assert all(map(torch.equal, parameters, others))
+    assert optimizer.load_average()
+    assert other.load_average()
+    assert all(map(torch.equal, parameters, others))
+
+
+@pytest.mark.usefixtures("way")
+def test_a_stored_state_follows_its_parameters_to_another_precision(kind):
+    optimizer = kind(make_parameters(), lr=0.3, average_after=2)
+    train(optimizer, range(5))
+    parameters = make_parameters(torch.float32)
+    other = kind(parameters)
+    other.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    tensors = [part for state in other.state.values() for part in state.values() if isinstance(part, torch.Tensor)]
+    assert {tensor.dtype for tensor in tensors} == {torch.float32}
+    train(other, range(5, 9))
+    assert all(parameter.isfinite().all() for parameter in parameters)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("flagged", [True, False])
+@pytest.mark.parametrize("rows", [[1, 4, 7], [7, 1, 4], [4, 1, 4], [1, 4, 4], [4, 4], []])
+def test_a_gradient_counts_in_any_order_and_any_number_of_pieces(kind, rows, flagged):
+    values = torch.randn(len(rows), 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    gradient = torch.sparse_coo_tensor(
+        torch.tensor([rows], dtype=torch.int64), values, (N_ROWS, 3), check_invariants=True
+    )
+    tables = [torch.nn.Parameter(torch.ones(N_ROWS, 3, dtype=torch.float64)) for _ in range(2)]
+    tables[0].grad = gradient.coalesce() if flagged else gradient
+    tables[1].grad = gradient.to_dense().to_sparse(1)
+    for table in tables:
+        kind([table], lr=0.3).step()
+    torch.testing.assert_close(*tables, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [[1, 4, 7], [7, 1, 4], [4, 1, 4], [1, 4, 4], [0], []])
+def test_what_ascends_is_taken_for_coalesced_and_nothing_else(rows):
+    values = torch.arange(1.0, 2 * len(rows) + 1).reshape(-1, 2)
+    gradient = torch.sparse_coo_tensor(torch.tensor([rows], dtype=torch.int64), values, (9, 2), check_invariants=True)
+    expected = gradient.to_dense()
+    found = coalesced(gradient)
+    assert found.is_coalesced()
+    assert found.indices()[0].tolist() == sorted(set(rows))
+    assert torch.equal(found.to_dense(), expected)
+    assert (found.values().data_ptr() == values.data_ptr()) == (rows == sorted(set(rows)))
+
+
+def test_gradients_add_up_after_a_step_without_forgetting_the_last(kind):
+    def lose(bag, ids):
+        bag(torch.tensor(ids), torch.tensor([0, len(ids)])).square().sum().backward()
+
+    torch.manual_seed(0)
+    bag = HashEmbeddingBag(40, 11, 3, sparse=True, dtype=torch.float64)
+    plain = HashEmbeddingBag(40, 11, 3, dtype=torch.float64)
+    plain.load_state_dict(bag.state_dict())
+    lose(bag, [1, 2, 3])
+    kind(bag.parameters(), lr=0.0).step()  # marks the gradient as coalesced
+    assert bag.pool.grad.is_coalesced()
+    lose(plain, [1, 2, 3])
+    for ids in ([9, 1, 1], [4]):
+        lose(bag, ids)
+        lose(plain, ids)
+    gradients = [coalesced(table.grad).to_dense() for table in bag.parameters()]
+    torch.testing.assert_close(gradients, [table.grad for table in plain.parameters()], rtol=1e-11, atol=1e-12)
+
+
+def test_gradients_are_forgotten_or_filled_with_zeros(kind):
+    table, weights, idle = (torch.nn.Parameter(torch.ones(N_ROWS, 3, dtype=torch.float64)) for _ in range(3))
+    optimizer = kind([table, weights, idle])
+    for set_to_none in (True, False):
+        table.grad, weights.grad = some_rows(1), torch.ones_like(weights)
+        optimizer.zero_grad(set_to_none)
+        assert table.grad is None
+        assert idle.grad is None
+        assert weights.grad is None if set_to_none else not weights.grad.any()
+    optimizer.step()
+    assert (table == 1).all()
+    assert (weights == 1).all()
+
+
+def test_a_schedule_changes_the_step(kind):
+    parameters, others = ([torch.nn.Parameter(torch.ones(N_ROWS, 3, dtype=torch.float64))] for _ in range(2))
+    optimizer, other = kind(parameters, lr=0.4), kind(others, lr=0.4)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    for step in range(5):
+        train(optimizer, [step])
+        schedule.step()
+        other.param_groups[0]["lr"] = 0.4 * 0.5 ** (step // 2)
+        train(other, [step])
+    assert torch.equal(*parameters, *others)
+
+
+def test_parameters_may_be_added_later_and_only_once(kind):
+    first, second = (torch.nn.Parameter(torch.ones(4)) for _ in range(2))
+    optimizer = kind([first], lr=0.1)
+    optimizer.add_param_group({"params": [second], "lr": 0.5})
+    assert [group["lr"] for group in optimizer.param_groups] == [0.1, 0.5]
+    with pytest.raises(ValueError, match="more than one parameter group"):
+        optimizer.add_param_group({"params": [first]})
+
+
+def test_the_same_steps_give_the_same_bytes(kind):
+    results = []
+    for _ in range(2):
+        parameters = make_parameters(torch.float32)
+        optimizer = kind(parameters, lr=0.3, average_after=2)
+        train(optimizer, range(8))
+        optimizer.load_average()
+        results.append([weights.numpy().tobytes() for weights in copies(parameters)])
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("setting", [{"lr": -1}, {"eps": -1}, {"average_after": -1}])
+def test_wrong_settings_are_named(kind, setting):
+    (name,) = setting
+    with pytest.raises(ValueError, match=f"{name} must .*not .*negative, got -1|{name} must be None or not negative"):
+        kind([torch.nn.Parameter(torch.ones(2))], **setting)
+
+
+def test_the_first_optimiser_of_a_process_does_not_import_torchs_compiler():
+    program = """
+import sys
+
+import torch
+from sklearn_hashnlp.kernels._bags import RowGradients
+from sklearn_hashnlp.nn import HashEmbeddingBag, RowwiseAdagrad, RowwiseAdam
+
+bag = HashEmbeddingBag(100, 10, 4, sparse=True)
+head = torch.nn.Linear(bag.output_dim, 2)
+for kind in (RowwiseAdagrad, RowwiseAdam):
+    optimizer = kind([*bag.parameters(), *head.parameters()], average_after=0)
+    for _ in range(2):
+        optimizer.zero_grad()
+        head(bag(torch.arange(4), torch.tensor([0, 2, 4]))).sum().backward()
+        optimizer.step()
+    assert optimizer.load_average()
+print("torch._dynamo" in sys.modules)
+"""
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "False"
+
+
+@pytest.mark.gpu
+def test_cuda_takes_the_same_steps(kind):
+    trained = []
+    for device in ("cpu", "cuda"):
+        parameters = [torch.nn.Parameter(weights.to(device)) for weights in copies(make_parameters())]
+        optimizer = kind(parameters, lr=0.3, average_after=2)
+        for step in range(8):
+            for parameter in parameters[: len(ROW_SHAPES)]:
+                parameter.grad = some_rows(step, parameter.shape[1:]).to(device)
+            optimizer.step()
+            if step == 4:
+                optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+        assert optimizer.load_average()
+        trained.append(copies(parameters))
+    for ours, theirs in zip(*trained, strict=True):
+        torch.testing.assert_close(ours, theirs.cpu(), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("average_after", [None, 1])
+def test_row_gradients_take_the_same_steps_as_sparse_ones(kind, way, average_after):
+    tables = [torch.ones(N_ROWS, 3, dtype=torch.float64, requires_grad=True) for _ in range(2)]
+    one, other = (kind([table], lr=0.1, average_after=average_after) for table in tables)
+    for step in range(5):
+        gradient = some_rows(step).coalesce()
+        tables[0].grad = gradient
+        one.step()
+        rows = RowGradients(gradient.indices()[0].numpy(), gradient.values().numpy())
+        other.step(row_gradients={tables[1]: rows})
+        assert torch.equal(*tables)
+        assert tables[1]._version == tables[0]._version
+    assert one.load_average() == other.load_average() == (average_after is not None)
+    assert torch.equal(*tables)
+    assert (tables[0] != 1).any()

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+import torch
+
+from sklearn_hashnlp.sentences import _fitted_encoder
+from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
+from sklearn_hashnlp.sentences._fitted_encoder import encode_sentences
+from sklearn_hashnlp.sentences._projections import CachedProjections
+from tests.sentence_texts import PARAGRAPHS, QUERIES, make
+
+ENCODER = make().fit(PARAGRAPHS)
+TEXTS = [*QUERIES, *PARAGRAPHS]
+WORDS, ROWS = ENCODER._reader.number(TEXTS, first=0, caller="Me")
+
+
+def encode(max_words=100, n_jobs=1, words=WORDS, rows=ROWS):
+    return encode_sentences(ENCODER.net_, ENCODER._reader, words, rows, max_words=max_words, n_jobs=n_jobs)
+
+
+def slow(max_words=100):
+    """One sentence at a time."""
+    reader, vectors = ENCODER._reader, np.zeros((len(TEXTS), 24), dtype=np.float32)
+    projections = CachedProjections(WORDS, np.ones(len(WORDS)), reader.featurizer, reader.projector)
+    for row, text in enumerate(TEXTS):
+        alone = take_rows(ROWS, np.array([row]))
+        alone = alone._replace(values=alone.values[:max_words], offsets=np.minimum(alone.offsets, max_words))
+        if text:
+            with torch.inference_mode():
+                batch = make_word_batch(alone, reader.weights(WORDS), projections)
+                vectors[row] = ENCODER.net_.module_(batch)[0]
+    return vectors
+
+
+@pytest.mark.parametrize("places", [1, 30, 2**14])
+@pytest.mark.parametrize("max_words", [3, 100])
+def test_many_at_once_are_as_one_by_one(places, max_words, monkeypatch):
+    monkeypatch.setattr(_fitted_encoder, "_PLACES", places)
+    np.testing.assert_allclose(encode(max_words), slow(max_words), atol=1e-6)
+
+
+def test_the_same_bytes_at_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(_fitted_encoder, "_PLACES", 30)
+    before = torch.get_num_threads()
+    try:
+        found = set()
+        for n_threads in (1, 2):
+            torch.set_num_threads(n_threads)
+            found |= {encode(n_jobs=n_jobs).tobytes() for n_jobs in (1, 2, 3, -1, None)}
+            assert torch.get_num_threads() == n_threads
+    finally:
+        torch.set_num_threads(before)
+    assert len(found) == 1
+
+
+def test_batches_hold_each_sentence_once_and_few_places(monkeypatch):
+    monkeypatch.setattr(_fitted_encoder, "_PLACES", 20)
+    lengths = np.random.default_rng(0).integers(1, 30, 200)
+    order = np.argsort(lengths, kind="stable")
+    batches = _fitted_encoder._batches(order, lengths)
+    assert np.concatenate(batches).tolist() == order.tolist()
+    for batch, following in zip(batches, [*batches[1:], []], strict=True):
+        assert len(batch) * lengths[batch].max() <= 20 or len(batch) == 1
+        if len(following):  # and one more would have been too many
+            assert (len(batch) + 1) * lengths[following[0]] > 20
+    assert _fitted_encoder._batches(order[:0], lengths) == []
+
+
+def test_nothing_gives_zeros():
+    words, rows = ENCODER._reader.number(["", " ", "\n"], first=0, caller="Me")
+    assert encode(words=words, rows=rows).tolist() == [[0.0] * 24] * 3
+    words, rows = ENCODER._reader.number([], first=0, caller="Me")
+    assert encode(words=words, rows=rows).shape == (0, 24)

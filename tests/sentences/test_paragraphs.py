@@ -1,0 +1,194 @@
+import re
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import make_pipeline
+
+from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.sentences import _paragraphs
+from sklearn_hashnlp.sentences._paragraphs import Paragraphs, cut_words, read_paragraphs
+from sklearn_hashnlp.text import CharNgramFeaturizer
+from tests.strategies import TEXT
+
+FEATURIZER = CharNgramFeaturizer(split="punctuation", lowercase=True)
+
+
+def split_at_bars(text):
+    return text.split("|")
+
+
+def read(X, *, max_sentences=8, max_words=100, split=split_at_bars, featurizer=FEATURIZER):
+    return read_paragraphs(
+        X, split=split, featurizer=featurizer, max_sentences=max_sentences, max_words=max_words, caller="Reader"
+    )
+
+
+def as_lists(paragraphs: Paragraphs) -> list[list[list[str]]]:
+    values, offsets = paragraphs.sentences
+    sentences = [[paragraphs.words[number] for number in values[begin:end]] for begin, end in pairwise(offsets)]
+    ends = paragraphs.offsets
+    return [sentences[begin:end] for begin, end in pairwise(ends)]
+
+
+def slowly(paragraphs, max_sentences, max_words):
+    """Read lists of sentences one word after the other."""
+    found = []
+    for paragraph in paragraphs:
+        sentences = [re.findall(r"\w+|[^\w\s]", sentence.lower())[:max_words] for sentence in paragraph]
+        sentences = [sentence for sentence in sentences if sentence]
+        n_parts = -(-len(sentences) // max_sentences)
+        for part in range(n_parts):
+            shorter, n_longer = divmod(len(sentences), n_parts)
+            begin = part * shorter + min(part, n_longer)
+            found.append(sentences[begin : begin + shorter + (part < n_longer)])
+    return found
+
+
+@given(
+    st.lists(st.lists(TEXT | st.text(alphabet="ab c.", max_size=20), max_size=12), max_size=6),
+    st.integers(1, 5),
+    st.integers(1, 6),
+    st.sampled_from([1, 10, 10**6]),
+)
+def test_what_is_read_is_what_a_slow_reader_finds(paragraphs, max_sentences, max_words, n_characters):
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("ignore")
+        patch.setattr(_paragraphs, "_CHARACTERS", n_characters)
+        found = read(paragraphs, max_sentences=max_sentences, max_words=max_words)
+    wanted = slowly(paragraphs, max_sentences, max_words)
+    assert as_lists(found) == wanted
+    assert len(found) == len(wanted)
+    assert found.n_sentences == sum(map(len, wanted))
+    assert len(set(found.words)) == len(found.words)
+    assert [array.dtype for array in (*found.sentences, found.offsets)] == [np.int32, np.int64, np.int64]
+
+
+def test_words_are_numbered_as_they_come():
+    assert read(["b a|b c", ["d a"]]).words == ["b", "a", "c", "d"]
+
+
+def test_the_featurizer_says_what_words_are():
+    assert read(["A b,c"], featurizer=CharNgramFeaturizer()).words == ["A", "b,c"]
+
+
+@pytest.mark.parametrize("X", [[], ["", " |\t"], [[]], [[""]], iter([]), np.array([], dtype=object)])
+def test_nothing_is_read_as_nothing(X):
+    found = read(X)
+    assert (len(found), found.n_sentences, found.words) == (0, 0, [])
+    assert found.sentences.offsets.tolist() == found.offsets.tolist() == [0]
+
+
+@pytest.mark.parametrize("n_sentences", [1, 8, 9, 16, 17, 65])
+def test_long_paragraphs_are_cut_into_like_parts(n_sentences):
+    sizes = np.diff(read([["a"] * n_sentences]).offsets)
+    assert sizes.sum() == n_sentences
+    assert sizes.max() <= 8
+    assert np.ptp(sizes) <= 1
+    assert len(sizes) == -(-n_sentences // 8)
+
+
+def test_paragraphs_come_in_many_ways(tmp_path):
+    texts = ["One a|two b", "three c|four"]
+    path = tmp_path / "texts.txt"
+    path.write_text("\n\n".join(texts), encoding="utf-8")
+    wanted = as_lists(read(texts))
+    assert wanted == [[["one", "a"], ["two", "b"]], [["three", "c"], ["four"]]]
+    for X in (
+        tuple(texts),
+        iter(texts),
+        np.array(texts, dtype=object),
+        pd.Series(texts),
+        path,
+        [path],
+        [texts[0], ("three c", "four")],
+        lambda: iter(texts),
+        lambda: [path],
+    ):
+        assert as_lists(read(X)) == wanted
+
+
+def test_the_ends_of_long_sentences_are_left_out_with_one_warning():
+    with pytest.warns(UserWarning, match=r"^Reader: the longest sentence has 10,000 words; of each only the") as found:
+        cut = read(["a b c d|e", "x " * 10_000], max_words=3)
+    assert as_lists(cut) == [[["a", "b", "c"], ["e"]], [["x", "x", "x"]]]
+    assert len(found) == 1
+    assert found[0].filename == __file__
+
+
+def test_no_warning_where_sentences_are_just_short_enough():
+    assert as_lists(read(["a b c"], max_words=3)) == [[["a", "b", "c"]]]
+
+
+def test_the_warning_points_beyond_the_package_and_scikit_learn():
+    code = """
+class Encoder(BaseEstimator):
+    def fit(self, X, y=None):
+        self._read(X)
+        return self
+
+    def _read(self, X):
+        read_paragraphs(X, **arguments)
+"""
+    arguments = {"split": split_at_bars, "featurizer": FEATURIZER, "max_sentences": 8, "max_words": 1, "caller": "Me"}
+    names = {"BaseEstimator": BaseEstimator, "read_paragraphs": read_paragraphs, "arguments": arguments}
+    namespace = {"__name__": "sklearn_hashnlp.sentences._encoder", **names}
+    exec(code, namespace)
+    with pytest.warns(UserWarning, match="max_words") as found:
+        make_pipeline(namespace["Encoder"]()).fit(["a b"])
+    assert found[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        ("a text", ValueError, r"Reader: .* got a single str. Wrap a paragraph in a list, \['a text'\], and the name"),
+        (b"a text", ValueError, r"Reader: .* got a single bytes"),
+        (3, TypeError, "Reader expects an iterable over documents"),
+        (np.array([["a", "b"]]), ValueError, "Reader expects one column of documents"),
+        (["a", None], TypeError, r"a paragraph must be a string, .*; number 1 is None \(NoneType\)"),
+        (["a", float("nan")], TypeError, "number 1 is nan"),
+        (["a", b"b"], TypeError, "number 1 is b'b'"),
+        (["a", ["b", 3]], TypeError, r"number 1 is \['b', 3\]"),
+        (lambda: "a text", TypeError, r"a callable must give an iterable of paragraphs, got 'a text' \(str\)"),
+        (lambda: None, TypeError, r"got None \(NoneType\)"),
+        (["a b", "b|c \ud800d"], ValueError, r"Reader: document 1 holds the lone surrogate '\\ud800' inside"),
+        (["a b", ["b", "c \ud800d"]], ValueError, r"Reader: document 1 holds the lone surrogate"),
+    ],
+)
+def test_what_is_no_paragraphs_is_refused(X, error, message):
+    with pytest.raises(error, match=message):
+        read(X)
+
+
+@pytest.mark.parametrize("made", ["a string", None, ["a", None], ("a",)])
+def test_a_splitter_must_make_a_list_of_strings(made):
+    with pytest.raises(TypeError, match="Reader: sentence_splitter must make a list of strings of a text; of number 1"):
+        read([["a"], "b"], split=lambda text: made)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no\.txt"):
+        read(tmp_path / "no.txt")
+
+
+def test_the_digest_tells_paragraphs_apart():
+    texts = ["a b|c", "d", "a b|c d"]
+    others = (["a b|c", "d", "a b|c e"], ["a b", "c", "d", "a b|c d"], texts[::-1], ["a b c", "d", "a b|c d"])
+    found = {read(X).digest() for X in (texts, *others)}
+    assert len(found) == 5
+    assert read(iter(texts)).digest() == read(texts).digest()
+
+
+@given(st.lists(st.lists(st.integers(), max_size=6), max_size=6), st.integers(0, 7))
+def test_cutting_keeps_beginnings(rows, max_words):
+    lengths = [len(row) for row in rows]
+    values = np.array([value for row in rows for value in row], dtype=object)
+    cut = cut_words(Ragged(values, np.cumsum([0, *lengths])), max_words)
+    found = [part.tolist() for part in np.split(cut.values, cut.offsets[1:-1])] if rows else []
+    assert found == [row[:max_words] for row in rows]

@@ -1,0 +1,280 @@
+"""What a fitted classifier learned goes out as values and arrays and comes back the same."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import random_array
+from sklearn.base import clone
+
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.training._state import pack_labels, pack_table, unpack_labels, unpack_table
+
+X = random_array((60, 10**6), density=2e-5, format="csr", rng=np.random.default_rng(0), dtype=np.float32)
+LABELS = {
+    "strings": np.array(["no", "yes", "perhaps"]),
+    "objects": np.array(["no", "yes", "perhaps"], dtype=object),
+    "integers": np.array([-3, 5, 10**12]),
+    "small integers": np.array([0, 1, 2], dtype=np.int8),
+    "bools": np.array([True, False]),
+}
+SMALL = {"n_buckets": 500, "n_embeddings": 3000, "random_state": 0}
+
+
+def through_json(values, arrays):
+    assert all(array.dtype != object for array in arrays.values())
+    return json.loads(json.dumps(values)), {name: array.copy() for name, array in arrays.items()}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=list(LABELS))
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"importance_init": "ones"},
+        {"importance_init": "zeros", "early_stopping": True, "max_epochs": 2},
+        {"variant": "standard"},
+        {"variant": "paper", "hidden_layer_sizes": (6,)},
+        {"n_buckets": 10**6, "n_embeddings": 10**7},
+        {"loss": "hsigmoid"},
+        {"loss": "hsigmoid", "tree": "huffman", "hidden_layer_sizes": (6,)},
+    ],
+    ids=str,
+)
+def test_a_round_trip_gives_the_same_probabilities(options, labels):
+    model = HashEmbeddingClassifier(**SMALL | options).fit(X, np.resize(labels, 60))
+    values, arrays = through_json(*model._get_model_state())
+    again = clone(model)
+    again._set_model_state(values, arrays)
+    assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+    assert again.classes_.dtype == model.classes_.dtype
+    assert again.classes_.tolist() == model.classes_.tolist()
+    assert again.history_ == model.history_
+    assert (again.n_features_in_, again.n_parameters_) == (model.n_features_in_, model.n_parameters_)
+
+
+CHANGES = {
+    "variant": "paper",
+    "n_buckets": 400,
+    "n_hashes": 3,
+    "n_embeddings": 100,
+    "embedding_dim": 5,
+    "aggregation": "median",
+    "append_weight": False,
+    "hash_rows": False,
+    "importance_init": "ones",
+    "train_pool": False,
+    "train_importance": False,
+    "normalize": None,
+    "hidden_layer_sizes": (4,),
+    "ngram_dropout": (1, 2),
+    "loss": "ova",
+    "tree": "random",
+    "class_weight": "balanced",
+    "optimizer": "adam",
+    "learning_rate": 9.0,
+    "learning_rate_schedule": "linear",
+    "average": True,
+    "max_epochs": 9,
+    "max_time": 1.0,
+    "batch_size": 3,
+    "shuffle": False,
+    "early_stopping": True,
+    "validation_fraction": 0.5,
+    "monitor": "valid_loss",
+    "n_iter_no_change": 1,
+    "lr_plateau": (2, 0.5),
+    "restore_best": False,
+    "checkpoint_dir": "folder",
+    "warm_start": True,
+    "device": "auto",
+    "callbacks": [],
+    "random_state": 7,
+    "verbose": 1,
+}
+
+
+def test_every_parameter_is_changed_below():
+    assert set(CHANGES) == set(HashEmbeddingClassifier().get_params())
+
+
+@pytest.mark.parametrize("parameter", list(CHANGES))
+def test_a_parameter_set_after_fit_changes_no_copy(parameter, tmp_path):
+    large = X * np.float32(1e20)  # which only a norm makes usable: the fitted one, not the one set since
+    model = HashEmbeddingClassifier(**SMALL).fit(large, np.arange(60) % 3)
+    expected = model.predict_proba(large).tobytes()
+    model.set_params(**{parameter: CHANGES[parameter]})
+    save_model(model, tmp_path)
+    copies = [model, pickle.loads(pickle.dumps(model)), copy.deepcopy(model), load_model(tmp_path)]
+    for again in copies:
+        assert again.predict_proba(large).tobytes() == expected
+        assert again.get_params() == model.get_params()
+        assert again.net_.module_.bag.pool.device.type == "cpu"
+
+
+def test_a_state_with_more_classes_than_labels_is_refused():
+    model = HashEmbeddingClassifier(**SMALL).fit(X, np.arange(60) % 3)
+    values, arrays = model._get_model_state()
+    values["architecture"] = values["architecture"] | {"num_classes": 4}
+    with pytest.raises(ValueError, match="tells 4 classes apart, and there are 3 labels"):
+        clone(model)._set_model_state(values, arrays)
+
+
+def test_labels_that_json_cannot_hold_are_pickled_all_the_same():
+    labels = np.array(["2024-01-01", "2024-06-30"], dtype="datetime64[D]")
+    model = HashEmbeddingClassifier(**SMALL).fit(X, np.resize(labels, 60))
+    again = pickle.loads(pickle.dumps(model))
+    assert again.classes_.dtype == model.classes_.dtype
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_the_net_of_a_copy_has_the_history():
+    model = HashEmbeddingClassifier(**SMALL, max_epochs=3).fit(X, np.arange(60) % 3)
+    history = pickle.loads(pickle.dumps(model)).net_.history
+    assert history[:, ("epoch", "train_loss")] == model.net_.history[:, ("epoch", "train_loss")]
+
+
+def test_only_touched_rows_are_stored():
+    model = HashEmbeddingClassifier(random_state=0).fit(X, np.arange(60) % 3)
+    _, arrays = model._get_model_state()
+    assert len(arrays["bag.importance.rows"]) <= X.nnz
+    assert sum(array.nbytes for array in arrays.values()) < 1_000_000
+    assert len(pickle.dumps(model)) < 1_000_000
+
+
+def test_feature_names_come_back():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a", "b", "c"])
+    model = HashEmbeddingClassifier(**SMALL).fit(frame, np.arange(30) % 2)
+    again = clone(model)
+    again._set_model_state(*through_json(*model._get_model_state()))
+    assert again.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert again.predict_proba(frame).tobytes() == model.predict_proba(frame).tobytes()
+
+
+def test_weights_of_other_hash_functions_are_refused():
+    model = HashEmbeddingClassifier(**SMALL).fit(X, np.arange(60) % 3)
+    values, arrays = model._get_model_state()
+    values["architecture"] = values["architecture"] | {"hash_seed": 1}
+    with pytest.raises(ValueError, match=r"These tables were trained with seed"):
+        clone(model)._set_model_state(values, arrays)
+
+
+@pytest.mark.parametrize("touched", [0, 1, 50, 100])
+@pytest.mark.parametrize("fill", [0.0, 1.0])
+def test_tables_come_back_bit_for_bit(touched, fill):
+    table = np.full((100, 3), fill, dtype=np.float32)
+    table[:touched, 1] = [(-0.0 if i % 2 else np.nan) for i in range(touched)]
+    packed = pack_table("t", table, fill)
+    again = np.full((100, 3), fill, dtype=np.float32)
+    unpack_table("t", packed, again)
+    assert again.tobytes() == table.tobytes()
+    assert (set(packed) == {"t.values"}) == (touched == 100)
+
+
+def test_tables_of_any_number_of_axes_come_back():
+    for shape in [(70,), (70, 3), (70, 2, 2), (0, 4)]:
+        table = np.zeros(shape, dtype=np.float32)
+        table[3:9] = 1
+        again = np.zeros_like(table)
+        unpack_table("t", pack_table("t", table, 0.0), again)
+        assert again.tobytes() == table.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("touched", "keys"),
+    [(0, {"rows"}), (31, {"rows"}), (32, {"bitmap"}), (992, {"bitmap"}), (993, set()), (1000, set())],
+)
+def test_the_smallest_of_three_ways_is_taken(touched, keys):
+    # 1000 rows of 16 bytes: numbers of rows take 4 bytes a row stored, the bitmap 125, the whole table nothing.
+    table = np.zeros((1000, 4), dtype=np.float32)
+    rows = np.sort(np.random.default_rng(0).choice(1000, touched, replace=False))
+    table[rows, 0] = 1
+    packed = pack_table("t", table, 0.0)
+    assert set(packed) == {f"t.{key}" for key in keys | {"values"}}
+    assert sum(array.nbytes for array in packed.values()) == min(20 * touched, 125 + 16 * touched, 16_000)
+    again = np.zeros_like(table)
+    unpack_table("t", packed, again)
+    assert again.tobytes() == table.tobytes()
+
+
+def test_tables_of_format_version_1_are_read():
+    table = np.arange(10, dtype=np.float32).reshape(5, 2)
+    again = np.zeros((5, 2), dtype=np.float32)
+    unpack_table("t", {"t": table}, again)
+    assert again.tobytes() == table.tobytes()
+    again = np.zeros((5, 2), dtype=np.float32)
+    unpack_table("t", {"t.rows": np.array([1, 4]), "t.values": table[[1, 4]]}, again)
+    assert again.tolist() == [[0, 0], [2, 3], [0, 0], [0, 0], [8, 9]]
+
+
+@pytest.mark.parametrize(
+    ("stored", "message"),
+    [
+        ({"t": np.zeros((4, 3))}, r"'t' must have shape \(5, 3\), the stored one has \(4, 3\)"),
+        ({"t.values": np.zeros((4, 3))}, r"'t' must have shape \(5, 3\), the stored one has \(4, 3\)"),
+        ({"t.rows": np.array([0]), "t.values": np.zeros((1, 2))}, r"\(1, 3\), the stored one has \(1, 2\)"),
+        ({"t.bitmap": np.array([192], np.uint8), "t.values": np.zeros((1, 3))}, r"must have shape \(2, 3\)"),
+        ({"t.bitmap": np.zeros(2, np.uint8), "t.values": np.zeros((0, 3))}, "must hold a bit for each of 5 rows"),
+        ({"t.bitmap": np.zeros(1, np.int8), "t.values": np.zeros((0, 3))}, "must hold a bit for each of 5 rows"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused(stored, message):
+    with pytest.raises(ValueError, match=message):
+        unpack_table("t", stored, np.zeros((5, 3)))
+
+
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+def test_a_small_model_predicts_nearly_the_same(precision, tmp_path):
+    model = HashEmbeddingClassifier(**SMALL).fit(X, np.arange(60) % 3)
+    save_model(model, tmp_path, precision=precision)
+    small, again = load_model(tmp_path), load_model(tmp_path)
+    expected = model.predict_proba(X)
+    assert 0 < np.abs(small.predict_proba(X) - expected).max() < 0.02
+    assert small.predict_proba(X).tobytes() == again.predict_proba(X).tobytes()
+    for name, tensor in small.net_.module_.state_dict().items():
+        assert (tensor == model.net_.module_.state_dict()[name]).all() != name.endswith(("pool", "importance"))
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=list(LABELS))
+def test_labels_come_back(labels):
+    again = unpack_labels(json.loads(json.dumps(pack_labels(labels))))
+    assert again.dtype == labels.dtype
+    assert again.tolist() == labels.tolist()
+
+
+def test_labels_that_json_cannot_hold_are_refused():
+    with pytest.raises(TypeError, match="of type 'bytes' cannot be saved; use strings"):
+        pack_labels(np.array([b"a", b"b"]))
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
+@pytest.mark.parametrize("options", [{}, {"variant": "standard"}, {"hidden_layer_sizes": (5,)}], ids=str)
+def test_a_folder_with_the_training_state_goes_on_as_if_nothing_had_happened(optimizer, options, tmp_path):
+    y = np.arange(60) % 3
+    model = HashEmbeddingClassifier(**SMALL, optimizer=optimizer, **options)
+    model.partial_fit(X[:30], y[:30], classes=[0, 1, 2])
+    save_model(model, tmp_path / "whole", training_state=True)
+    save_model(load_model(tmp_path / "whole"), tmp_path / "again", training_state=True)
+    save_model(model, tmp_path / "without")
+    expected, *others = [
+        one.partial_fit(X[30:], y[30:]).predict_proba(X).tobytes()
+        for one in [model, *(load_model(tmp_path / name) for name in ("whole", "again", "without"))]
+    ]
+    assert [other == expected for other in others] == [True, True, False]
+
+
+def test_a_training_state_that_does_not_fit_is_refused(tmp_path):
+    model = HashEmbeddingClassifier(**SMALL).fit(X, np.arange(60) % 3)
+    values, arrays = model._get_training_state()
+    other = HashEmbeddingClassifier(**SMALL | {"n_buckets": 400}).fit(X, np.arange(60) % 3)
+    with pytest.raises((ValueError, IndexError)):
+        other._set_training_state(values, arrays)
+    save_model(model, tmp_path)
+    with pytest.raises(ValueError, match="this model has no training state"):
+        save_model(load_model(tmp_path), tmp_path, training_state=True)

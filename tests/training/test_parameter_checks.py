@@ -1,0 +1,87 @@
+"""Parameters that will not do are refused by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+
+SMALL = {"n_buckets": 200, "n_embeddings": 2000, "random_state": 0}
+RNG = np.random.default_rng(0)
+X = RNG.random((40, 9))
+LABELS = np.array(["sport", "weather"])[np.arange(40) % 2]
+
+
+@pytest.mark.parametrize("number", [np.float32, np.float64, float])
+def test_any_kind_of_number_does_for_the_factor_of_the_plateau(number):
+    model = HashEmbeddingClassifier(**SMALL, lr_plateau=(np.int64(4), number(0.5))).fit(X, LABELS)
+    assert len(model.history_) == 2
+
+
+def test_lists_do_for_tuples():
+    first, second = (
+        HashEmbeddingClassifier(**SMALL, ngram_dropout=kind((2, 4)), hidden_layer_sizes=kind((8, 4))).fit(X, LABELS)
+        for kind in (tuple, list)
+    )
+    assert first.predict_proba(X).tobytes() == second.predict_proba(X).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"variant": "old"}, "The 'variant' parameter of HashEmbeddingClassifier must be a str among"),
+        ({"n_buckets": 0}, "The 'n_buckets' parameter .* must be an int in the range"),
+        ({"n_hashes": 0}, "The 'n_hashes' parameter"),
+        ({"n_embeddings": 2**31}, "The 'n_embeddings' parameter"),
+        ({"embedding_dim": 2.5}, "The 'embedding_dim' parameter"),
+        ({"aggregation": "mean"}, "The 'aggregation' parameter"),
+        ({"append_weight": "yes"}, "The 'append_weight' parameter"),
+        ({"importance_init": "tfidf"}, "The 'importance_init' parameter"),
+        ({"normalize": "max"}, "The 'normalize' parameter"),
+        ({"hidden_layer_sizes": 100}, "The 'hidden_layer_sizes' parameter .* must be an instance of"),
+        ({"hidden_layer_sizes": (10, 0)}, r"'hidden_layer_sizes' .* hold positive integers. Got \(10, 0\) instead"),
+        ({"hidden_layer_sizes": (9,), "batch_size": 1}, "'batch_size' .* must be at least 2 with 'hidden_layer_sizes'"),
+        ({"ngram_dropout": 4}, "The 'ngram_dropout' parameter"),
+        ({"ngram_dropout": (4,)}, r"'ngram_dropout' .* must be None or \(fewest, most\).*Got \(4,\) instead"),
+        ({"ngram_dropout": (5, 4)}, r"1 <= fewest <= most. Got \(5, 4\) instead"),
+        ({"max_epochs": 0}, "The 'max_epochs' parameter"),
+        ({"batch_size": -1}, "The 'batch_size' parameter"),
+        ({"learning_rate": 0}, "The 'learning_rate' parameter"),
+        ({"shuffle": None}, "The 'shuffle' parameter"),
+        ({"early_stopping": 3}, "The 'early_stopping' parameter"),
+        ({"validation_fraction": 1.0}, "The 'validation_fraction' parameter"),
+        ({"n_iter_no_change": 0}, "The 'n_iter_no_change' parameter"),
+        ({"embedding_dim": "large"}, "The 'embedding_dim' parameter"),
+        ({"train_pool": 2}, "The 'train_pool' parameter"),
+        ({"train_importance": "no"}, "The 'train_importance' parameter"),
+        ({"loss": "log_loss"}, "The 'loss' parameter .* must be a str among"),
+        ({"class_weight": "auto"}, "The 'class_weight' parameter"),
+        ({"class_weight": {"snow": 2}}, "are not in class_weight"),
+        ({"optimizer": "sgd"}, "The 'optimizer' parameter"),
+        ({"learning_rate_schedule": "cosine"}, "The 'learning_rate_schedule' parameter"),
+        ({"average": 10}, "The 'average' parameter"),
+        ({"max_time": 0}, "The 'max_time' parameter"),
+        ({"batch_size": "large"}, "The 'batch_size' parameter"),
+        ({"monitor": "train_loss"}, "The 'monitor' parameter"),
+        ({"lr_plateau": 4}, "The 'lr_plateau' parameter .* must be an instance of"),
+        ({"lr_plateau": (4,)}, r"'lr_plateau' .* must be None or \(patience, factor\), .*Got \(4,\) instead"),
+        ({"lr_plateau": (0, 0.5)}, r"an integer of at least 1 .* Got \(0, 0.5\) instead"),
+        ({"lr_plateau": (4.0, 0.5)}, r"Got \(4.0, 0.5\) instead"),
+        ({"lr_plateau": (4, 1)}, r"a number between 0 and 1. Got \(4, 1\) instead"),
+        ({"lr_plateau": [4, "half"]}, r"Got \[4, 'half'\] instead"),
+        ({"restore_best": None}, "The 'restore_best' parameter"),
+        ({"checkpoint_dir": 3}, "The 'checkpoint_dir' parameter"),
+        ({"warm_start": "yes"}, "The 'warm_start' parameter"),
+        ({"verbose": 4}, "The 'verbose' parameter"),
+        ({"device": "gpu"}, "The 'device' parameter"),
+        ({"ngram_dropout": [5, 4]}, r"1 <= fewest <= most. Got \[5, 4\] instead"),
+        ({"ngram_dropout": (True, 4)}, r"two integers .* Got \(True, 4\) instead"),
+        ({"callbacks": "all"}, "The 'callbacks' parameter"),
+        ({"random_state": "x"}, "The 'random_state' parameter"),
+        ({"verbose": -1}, "The 'verbose' parameter"),
+    ],
+)  # fmt: skip
+def test_wrong_parameters_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        HashEmbeddingClassifier(**SMALL | options).fit(X, LABELS)

@@ -1,0 +1,483 @@
+"""Training by a plan against plain loops, and everything that ends or changes a training."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_array
+from sklearn.metrics import accuracy_score, f1_score
+from skorch.callbacks import Callback, EpochScoring
+
+from sklearn_hashnlp.classifiers._sparse_net import make_net
+from sklearn_hashnlp.classifiers._sparse_rows import RaggedBatches, RaggedRows
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.training import _net
+from sklearn_hashnlp.training._checkpoints import read_checkpoint
+from sklearn_hashnlp.training._early_stopping import FILE_NAME
+from sklearn_hashnlp.training._fit import train
+from sklearn_hashnlp.training._optimizers import make_optimizer
+from sklearn_hashnlp.training._settings import TrainingPlan
+from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
+
+RNG = np.random.default_rng(0)
+X = csr_array((RNG.random((333, 200)) < 0.05) * RNG.random((333, 200)), dtype=np.float32)
+SIDES = X[:, :100].sum(axis=1) - X[:, 100:].sum(axis=1) + RNG.normal(0, 0.4, 333)
+Y = np.digitize(SIDES, [-0.5, 0.5]).astype(np.int64)
+SEVERAL = np.stack([SIDES > -0.5, SIDES > 0.5], axis=1).astype(np.float32)
+WEIGHTS = RNG.random(333).astype(np.float32)
+ROWS, VALID_ROWS = RaggedRows(X[:250], Y[:250]), RaggedRows(X[250:], Y[250:])
+ARCHITECTURE = {
+    "num_embeddings": 3000,
+    "num_buckets": 500,
+    "embedding_dim": 4,
+    "num_hashes": 2,
+    "variant": "improved",
+    "aggregation": "sum",
+    "append_weight": True,
+    "normalize": "l2",
+    "importance_init": 1.0,
+    "hash_seed": 0,
+    "hidden_sizes": [],
+    "num_classes": 3,
+}
+PLAN = TrainingPlan(
+    loss="softmax",
+    optimizer="adagrad",
+    learning_rate=0.1,
+    schedule="constant",
+    average=False,
+    max_epochs=2,
+    max_time=None,
+    batch_size=32,
+    shuffle=True,
+    dropout=None,
+    monitor="valid_acc",
+    patience=None,
+    lr_plateau=None,
+    restore_best=True,
+    checkpoint_dir=None,
+    verbose=0,
+    callbacks=(),
+    seed=0,
+)
+
+
+def fresh_net(device="cpu", **changes):
+    net = make_net(ARCHITECTURE | changes, device)
+    with plain_torch(device), torch_seed(0, device):
+        net.initialize()
+    return net
+
+
+def trained(rows=ROWS, valid_rows=None, *, net=None, architecture=None, **changes):
+    net = fresh_net(**(architecture or {})) if net is None else net
+    with plain_torch():
+        train(net, rows, valid_rows, replace(PLAN, **changes))
+    return net
+
+
+def weights(net):
+    return copy.deepcopy(net.module_.state_dict())
+
+
+def assert_equal(found, expected):
+    assert found.keys() == expected.keys()
+    for name, value in found.items():
+        assert torch.equal(value, expected[name]), name
+
+
+class EveryStep(Callback):
+    """Notes the weights after each batch that was learned from and after each epoch."""
+
+    def initialize(self):
+        self.steps, self.epochs, self.rates = [], [], []
+        return self
+
+    def on_batch_end(self, net, training=False, **kwargs):
+        if training:
+            self.steps.append(weights(net))
+            self.rates.append([group["lr"] for group in net.optimizer_.param_groups])
+
+    def on_epoch_end(self, net, **kwargs):
+        self.epochs.append(weights(net))
+
+
+class Interrupt(Callback):
+    """Ends training as Ctrl-C does, after so many steps."""
+
+    def __init__(self, steps):
+        self.steps = steps
+
+    def initialize(self):
+        self.left = self.steps
+        return self
+
+    def on_batch_end(self, net, training=False, **kwargs):
+        self.left -= training
+        if not self.left:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("row_weights", [None, WEIGHTS[:250]], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("hidden", [[], [8]], ids=["linear", "hidden"])
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
+@pytest.mark.parametrize("schedule", ["constant", "linear"])
+def test_training_is_a_plain_loop(schedule, optimizer, hidden, row_weights):
+    rows = RaggedRows(X[:250], Y[:250], row_weights)
+    net = trained(rows, architecture={"hidden_sizes": hidden}, schedule=schedule, optimizer=optimizer)
+    module = fresh_net(hidden_sizes=hidden).module_
+    step_of = {"adagrad": lambda p, lr: RowwiseAdagrad(p, lr=lr, eps=1e-4), "adam": lambda p, lr: RowwiseAdam(p, lr=lr)}
+    share = 0.1 if hidden and optimizer == "adagrad" else 1.0
+    parts = [
+        (step_of[optimizer](module.bag.parameters(), 0.1), 1.0),
+        (step_of[optimizer](module.head.parameters(), 0.1), share),
+    ]
+    generator, step = np.random.default_rng(0), 0
+    with plain_torch():
+        module.train()
+        for epoch in range(2):
+            order = np.arange(250)
+            generator.shuffle(order)
+            losses = []
+            for start in range(0, 250, 32):
+                part, targets = rows.take(order[start : start + 32])
+                scores = module(part.ids, part.offsets, part.weights)
+                each = -scores.log_softmax(dim=1)[torch.arange(len(targets)), targets]
+                loss = (each if part.row_weights is None else each * part.row_weights).mean()
+                for optimizer_, factor in parts:
+                    optimizer_.param_groups[0]["lr"] = 0.1 * factor * (1 - step / 16 if schedule == "linear" else 1)
+                    optimizer_.zero_grad()
+                loss.backward()
+                for optimizer_, _ in parts:
+                    optimizer_.step()
+                losses.append((loss.item(), len(targets)))
+                step += 1
+            values, sizes = zip(*losses, strict=True)
+            assert net.history[epoch, "train_loss"] == pytest.approx(np.average(values, weights=sizes), rel=1e-4)
+    for name, value in net.module_.state_dict().items():
+        torch.testing.assert_close(value, module.state_dict()[name], rtol=1e-3, atol=1e-5)
+
+
+def test_the_same_plan_gives_the_same_bits_and_another_seed_others():
+    first = weights(trained(dropout=(2, 5)))
+    assert_equal(weights(trained(dropout=(2, 5))), first)
+    assert not torch.equal(trained(dropout=(2, 5), seed=1).module_.bag.pool, first["bag.pool"])
+    assert not torch.equal(trained(dropout=(2, 6)).module_.bag.pool, first["bag.pool"])
+
+
+@pytest.mark.parametrize("loss", ["ova", "hinge"])
+def test_several_labels_a_row(loss):
+    rows, valid_rows = RaggedRows(X[:250], SEVERAL[:250]), RaggedRows(X[250:], SEVERAL[250:])
+    changes = {"loss": loss, "max_epochs": 4, "restore_best": False}
+    scores = EpochScoring("f1_macro", lower_is_better=False, name="mine")
+    net = trained(rows, valid_rows, architecture={"num_classes": 2}, callbacks=(scores,), **changes)
+    found = net.score_rows(valid_rows) > 0
+    assert net.history[-1, "mine"] == f1_score(SEVERAL[250:], found, average="macro")
+    assert net.history[-1, "valid_acc"] == accuracy_score(SEVERAL[250:], found)
+    assert net.history[-1, "valid_acc"] > 0.5
+    assert len({tuple(row) for row in found.tolist()}) >= 3
+
+
+@pytest.mark.parametrize("loss", ["softmax", "ova", "hinge"])
+def test_every_loss_learns_class_numbers(loss):
+    net = trained(valid_rows=VALID_ROWS, loss=loss, max_epochs=5, restore_best=False)
+    assert net.history[-1, "valid_acc"] == accuracy_score(Y[250:], net.score_rows(VALID_ROWS).argmax(axis=1))
+    assert net.history[-1, "valid_acc"] > 0.6
+    assert net.history[-1, "train_loss"] < net.history[0, "train_loss"]
+
+
+def test_hidden_layers_learn_from_a_single_row_by_the_running_statistics():
+    one, hidden = ROWS.select(np.array([3])), {"hidden_sizes": [8]}
+    net = trained(architecture=hidden)  # statistics of many rows
+    expected = copy.deepcopy(net.module_)
+    optimizer = copy.deepcopy(net.optimizer_.state_dict())
+    trained(one, net=net, max_epochs=1)
+    batch, target = one.take(slice(0, 1))
+    again = make_optimizer(expected, "adagrad", learning_rate=PLAN.learning_rate)
+    again.load_state_dict(optimizer | {"param_groups": again.state_dict()["param_groups"]})
+    expected.eval()
+    torch.nn.functional.cross_entropy(expected(batch.ids, batch.offsets, batch.weights), target).backward()
+    again.step()
+    assert_equal(weights(net), expected.state_dict())
+    before = weights(net)["head.1.running_mean"]
+    trained(net=net, max_epochs=1)  # many rows move them again
+    assert not torch.equal(weights(net)["head.1.running_mean"], before)
+    first = trained(one, architecture=hidden, max_epochs=20)
+    assert first.score_rows(one).argmax() == one.targets[0]
+
+
+@pytest.mark.parametrize("frozen", ["pool", "importance"])
+def test_a_table_can_be_left_as_it_is(frozen):
+    net = fresh_net()
+    getattr(net.module_.bag, frozen).requires_grad_(False)
+    trained(net=net, average=True)
+    before, after = fresh_net().module_, net.module_
+    other = {"pool": "importance", "importance": "pool"}[frozen]
+    assert torch.equal(getattr(before.bag, frozen), getattr(after.bag, frozen))
+    assert not torch.equal(getattr(before.bag, other), getattr(after.bag, other))
+
+
+def test_only_callbacks_that_do_something_for_a_batch_are_called_then():
+    class Count(Callback):
+        def initialize(self):
+            self.calls = []
+            return self
+
+        def on_batch_begin(self, net, batch, training, **kwargs):
+            self.calls.append(("begin", training, len(batch[1])))
+
+        def on_grad_computed(self, net, named_parameters, batch, training, **kwargs):
+            names = [name for name, parameter in named_parameters if parameter.grad is not None]
+            self.calls.append(("gradients", training, names))
+
+        def on_batch_end(self, net, batch, training, loss, y_pred, **kwargs):
+            record = net.history[-1, "batches", -1]
+            assert record["train_loss" if training else "valid_loss"] == loss.item()
+            self.calls.append(("end", training, tuple(y_pred.shape)))
+
+    count = Count()
+    net = trained(valid_rows=VALID_ROWS, callbacks=(count,), max_epochs=1, batch_size=200)
+    names = ["bag.pool", "bag.importance", "head.0.weight", "head.0.bias"]
+    expected = [
+        (kind, True, value) for n in (200, 50) for kind, value in (("begin", n), ("gradients", names), ("end", (n, 3)))
+    ]
+    assert count.calls == [*expected, ("begin", False, 83), ("end", False, (83, 3))]
+    assert {method.__self__ for name in ("on_batch_begin", "on_batch_end") for method in net.hooks(name)} == {count}
+    records = net.history[0, "batches"]
+    assert [set(record) for record in records] == [
+        {"train_batch_size", "train_loss"},
+        {"train_batch_size", "train_loss"},
+        {"valid_batch_size", "valid_loss", "valid_acc"},
+    ]
+    assert (net.history[0, "train_batch_count"], net.history[0, "valid_batch_count"]) == (2, 1)
+
+
+@pytest.mark.parametrize("every", [3, 100])
+def test_losses_that_are_asked_for_later_are_the_same(every, monkeypatch):
+    def records(net):
+        return [batch for epoch in net.history for batch in epoch["batches"]]
+
+    expected = trained(valid_rows=VALID_ROWS)
+    monkeypatch.setitem(_net.MEASURED_EVERY, "cpu", every)
+    found = trained(valid_rows=VALID_ROWS)
+    assert records(found) == records(expected)
+    assert (
+        found.history[:, ("train_loss", "valid_loss", "valid_acc")]
+        == expected.history[:, ("train_loss", "valid_loss", "valid_acc")]
+    )
+    with pytest.raises(ValueError, match="training diverged"):
+        trained(learning_rate=1e30, max_epochs=1, architecture={"normalize": None})
+
+
+def test_a_callback_that_predicts_does_not_end_training_mode():
+    class Predicts(Callback):
+        def on_batch_end(self, net, training=False, **kwargs):
+            net.predict_proba(VALID_ROWS)
+
+    plain = weights(trained(architecture={"hidden_sizes": [8]}))
+    assert_equal(weights(trained(architecture={"hidden_sizes": [8]}, callbacks=(Predicts(),))), plain)
+
+
+def test_the_linear_schedule_ends_with_the_last_share():
+    steps = EveryStep()
+    trained(schedule="linear", callbacks=(steps,), architecture={"hidden_sizes": [8]})
+    expected = [0.1 * (1 - step / 16) for step in range(16)]
+    np.testing.assert_allclose(steps.rates, [[rate, 0.1 * rate] for rate in expected], rtol=1e-12)
+
+
+def mean_of(states, name):
+    return torch.stack([state[name].double() for state in states]).mean(dim=0).float()
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
+def test_the_average_is_that_of_the_last_quarter(optimizer):
+    steps = EveryStep()
+    net = trained(average=True, optimizer=optimizer, callbacks=(steps,), max_epochs=3, batch_size=37)
+    assert len(steps.steps) == 21
+    for name, value in net.module_.named_parameters():
+        torch.testing.assert_close(value.detach(), mean_of(steps.steps[16:], name), rtol=1e-4, atol=1e-6)
+        assert not torch.equal(value, steps.steps[-1][name])
+
+
+def test_no_average_where_rows_are_held_out():
+    plain = weights(trained(valid_rows=VALID_ROWS))
+    assert_equal(weights(trained(valid_rows=VALID_ROWS, average=True)), plain)
+
+
+@pytest.mark.parametrize(("n_steps", "averaged"), [(5, False), (12, False), (15, True)])
+def test_an_interrupt_leaves_the_average_so_far_if_there_is_one(n_steps, averaged):
+    steps = EveryStep()
+    net = trained(average=True, callbacks=(steps, Interrupt(n_steps)))
+    assert net.interrupted_
+    assert len(steps.steps) == n_steps
+    for name, value in net.module_.named_parameters():
+        expected = mean_of(steps.steps[12:], name) if averaged else steps.steps[-1][name]
+        torch.testing.assert_close(value.detach(), expected, rtol=1e-4, atol=1e-6)
+    assert len(net.history) == n_steps // 8
+
+
+@pytest.mark.parametrize("valid_rows", [None, VALID_ROWS], ids=["plain", "held out"])
+def test_time_that_is_over_ends_training_after_a_batch(valid_rows):
+    steps = EveryStep()
+    net = trained(valid_rows=valid_rows, max_time=1e-9, max_epochs=10**6, callbacks=(steps,))
+    assert not net.interrupted_
+    assert net.history[:, "train_batch_count"] == [1]
+    assert net.history[0, "train_loss"] == pytest.approx(np.log(3), abs=0.2)
+    assert ("valid_acc" in net.history[0]) is (valid_rows is not None)
+    assert_equal(weights(net), steps.steps[0])
+    assert net.deadline is None
+
+
+def test_time_that_suffices_changes_nothing():
+    assert_equal(weights(trained(max_time=600.0)), weights(trained()))
+
+
+def test_training_goes_on_where_it_stopped():
+    once = trained(shuffle=False)
+    twice = trained(shuffle=False, max_epochs=1)
+    trained(net=twice, shuffle=False, max_epochs=1, learning_rate=0.1)
+    assert_equal(weights(twice), weights(once))
+    assert twice.history[:, "epoch"] == [1, 2]
+    assert twice.history[:, "train_loss"] == once.history[:, "train_loss"]
+
+
+def test_another_optimizer_begins_anew():
+    net = trained(max_epochs=1)
+    trained(net=net, max_epochs=1, optimizer="adam", learning_rate=0.01)
+    assert isinstance(net.optimizer_, RowwiseAdam)
+    assert not any("sum" in state for state in net.optimizer_.state.values())
+
+
+def test_what_only_training_needs_is_gone():
+    net = trained(valid_rows=VALID_ROWS)
+    assert net.train_split is None
+    with pytest.raises(ValueError, match="training diverged"):
+        trained(net=net, valid_rows=VALID_ROWS, learning_rate=1e30)
+    assert net.train_split is None
+
+
+def test_verbosity(capsys):
+    printed = []
+    for verbose in range(4):
+        trained(valid_rows=VALID_ROWS, verbose=verbose)
+        printed.append(capsys.readouterr())
+    assert printed[0] == ("", "")
+    assert [captured.err != "" for captured in printed] == [False, False, True, True]
+    assert "/9 " in printed[2].err  # eight batches to learn from and one to measure
+    lines = [line.split() for line in printed[1].out.splitlines()]
+    assert [line[0] for line in lines if line and line[0].isdigit()] == ["1", "2"]
+    assert printed[3].out.startswith("Training on 250 rows with ")
+    assert "16 steps at most" in printed[3].out
+    assert "Training on" not in printed[2].out
+
+
+# A training whose best epoch is neither the first nor the last, and another one by loss than by accuracy.
+OVERFITTING = {"learning_rate": 0.5, "max_epochs": 12, "batch_size": 16}
+
+
+def best_epoch(net, monitor):
+    scores = net.history[:, monitor]
+    return int(np.argmax(scores) if monitor == "valid_acc" else np.argmin(scores))
+
+
+def test_the_two_measures_disagree_on_the_best_epoch():
+    net = trained(valid_rows=VALID_ROWS, **OVERFITTING)
+    assert len({best_epoch(net, "valid_acc"), best_epoch(net, "valid_loss"), 11}) == 3
+
+
+@pytest.mark.parametrize("on_disk", [False, True], ids=["in memory", "on disk"])
+@pytest.mark.parametrize("architecture", [{}, {"variant": "standard"}, {"hidden_sizes": [8]}], ids=str)
+@pytest.mark.parametrize("monitor", ["valid_acc", "valid_loss"])
+def test_the_weights_of_the_best_epoch_are_kept(monitor, architecture, on_disk, tmp_path):
+    steps = EveryStep()
+    folder = tmp_path / "kept" if on_disk else None
+    changes = OVERFITTING | {"monitor": monitor, "checkpoint_dir": folder and str(folder), "callbacks": (steps,)}
+    net = trained(valid_rows=VALID_ROWS, architecture=architecture, **changes)
+    expected = steps.epochs[best_epoch(net, monitor)]
+    assert not torch.equal(expected["bag.pool"], steps.epochs[-1]["bag.pool"])
+    assert_equal(weights(net), expected)
+    if on_disk:
+        again = fresh_net(**architecture)
+        again.module_.load_arrays(read_checkpoint(folder / FILE_NAME))
+        assert_equal(weights(again), expected)
+
+
+def test_what_is_on_disk_need_not_be_restored(tmp_path):
+    steps = EveryStep()
+    changes = OVERFITTING | {"restore_best": False, "checkpoint_dir": str(tmp_path), "callbacks": (steps,)}
+    net = trained(valid_rows=VALID_ROWS, **changes)
+    assert_equal(weights(net), steps.epochs[-1])
+    again = fresh_net()
+    again.module_.load_arrays(read_checkpoint(tmp_path / FILE_NAME))
+    assert_equal(weights(again), steps.epochs[best_epoch(net, "valid_acc")])
+
+
+@pytest.mark.parametrize("restore_best", [False, True])
+@pytest.mark.parametrize("monitor", ["valid_acc", "valid_loss"])
+def test_patience_ends_training_by_the_measure_chosen(monitor, restore_best):
+    changes = OVERFITTING | {"max_epochs": 40, "monitor": monitor, "restore_best": restore_best}
+    net = trained(valid_rows=VALID_ROWS, patience=3, **changes)
+    assert len(net.history) == best_epoch(net, monitor) + 4
+    assert not net.interrupted_
+
+
+@pytest.mark.parametrize("monitor", ["valid_acc", "valid_loss"])
+def test_the_step_size_falls_on_a_plateau(monitor):
+    net = trained(valid_rows=VALID_ROWS, lr_plateau=(2, 0.5), monitor=monitor, **OVERFITTING)
+    sign = 1 if monitor == "valid_acc" else -1
+    best, flat, rate, expected = -np.inf, 0, 0.5, []
+    for score in net.history[:, monitor]:
+        expected.append(rate)
+        best, flat = (sign * score, 0) if sign * score > best else (best, flat + 1)
+        if flat == 2:
+            rate, flat = rate / 2, 0
+    assert net.history[:, "lr"] == expected
+    assert len(set(expected)) > 2
+
+
+def test_a_plateau_lowers_what_the_schedule_left():
+    steps = EveryStep()
+    changes = OVERFITTING | {"schedule": "linear", "lr_plateau": (1, 0.1), "callbacks": (steps,)}
+    net = trained(valid_rows=VALID_ROWS, **changes)
+    n_steps = len(steps.rates)
+    falls = np.array(steps.rates)[:, 0] / (0.5 * (1 - np.arange(n_steps) / n_steps))
+    assert np.unique(np.round(np.log10(falls), 6)).tolist() == [
+        -n for n in reversed(range(len(np.unique(falls.round(9)))))
+    ]
+    assert len(net.history) == 12
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("hidden", [[], [8]], ids=["linear", "hidden"])
+def test_a_batch_on_cuda_gives_the_gradients_of_the_cpu(hidden):
+    found = {}
+    for device in ("cpu", "cuda"):
+        net = fresh_net(hidden_sizes=hidden)
+        net.set_params(device=device)
+        net.module_.to(device)
+        batches = RaggedBatches(ROWS, 100, shuffle=True, generator=np.random.default_rng(0), device=device)
+        batch, targets = next(iter(batches))
+        loss = net.get_loss(net.infer(batch), targets, X=batch)
+        loss.backward()
+        gradients = {name: parameter.grad for name, parameter in net.module_.named_parameters()}
+        found[device] = [loss, *(g.to_dense() if g.is_sparse else g for g in gradients.values())]
+    for there, here in zip(found["cuda"], found["cpu"], strict=True):
+        assert there.device.type == "cuda"
+        torch.testing.assert_close(there.cpu(), here, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("valid_rows", [None, VALID_ROWS], ids=["plain", "held out"])
+def test_training_on_cuda_comes_to_the_same(valid_rows):
+    losses = {}
+    for device in ("cpu", "cuda"):
+        net = fresh_net(device)
+        with plain_torch(device):
+            train(net, ROWS, valid_rows, replace(PLAN, schedule="linear", average=True, max_epochs=3))
+        losses[device] = net.history[:, "train_loss"]
+        assert all("train_loss" in batch for batch in net.history[-1, "batches"][:8])
+    np.testing.assert_allclose(losses["cuda"], losses["cpu"], rtol=1e-3)

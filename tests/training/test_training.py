@@ -1,0 +1,108 @@
+"""The scope in which estimators run torch leaves nothing changed."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event
+
+import pytest
+import torch
+
+from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, resolve_device, torch_seed
+
+
+@pytest.fixture
+def three_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_torch_has_one_thread_inside_and_the_users_number_after():
+    with one_torch_thread():
+        assert torch.get_num_threads() == 1
+        with one_torch_thread():
+            assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 3
+    with pytest.raises(ZeroDivisionError), one_torch_thread():
+        raise ZeroDivisionError
+    assert torch.get_num_threads() == 3
+
+
+@pytest.mark.usefixtures("three_threads")
+@pytest.mark.parametrize("own", [None, 2], ids=["new to torch", "with a number of its own"])
+@pytest.mark.parametrize("first_leaves_first", [True, False])
+def test_python_threads_that_overlap_each_get_their_number_back(first_leaves_first, own):
+    turn = Barrier(2, timeout=20)
+    first_is_in = Event()
+
+    def visit(is_first):
+        seen = []
+        if own is not None:
+            torch.get_num_threads()
+            torch.set_num_threads(own)
+        turn.wait()
+        if not is_first:
+            first_is_in.wait(timeout=20)
+        with one_torch_thread():
+            first_is_in.set()
+            turn.wait()  # both are inside
+            if is_first is not first_leaves_first:
+                turn.wait()  # the other has left
+            with one_torch_thread():
+                seen.append(torch.get_num_threads())
+            seen.append(torch.get_num_threads())
+        seen.append(torch.get_num_threads())
+        if is_first is first_leaves_first:
+            turn.wait()
+        return [*seen, torch.get_num_threads()]
+
+    with ThreadPoolExecutor(2) as pool:
+        visits = [pool.submit(visit, is_first) for is_first in (True, False)]
+        assert [visit.result() for visit in visits] == [[1, 1, own or 3, own or 3]] * 2
+    assert torch.get_num_threads() == 3
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(torch.get_num_threads).result() == (own or 3)
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_the_users_modes_do_not_reach_inside_and_are_put_back():
+    def modes():
+        return (torch.is_inference_mode_enabled(), torch.is_grad_enabled(), torch.is_autocast_enabled("cpu"))
+
+    with torch.no_grad(), plain_torch():
+        assert modes() == (False, True, False)
+    with torch.inference_mode(), torch.autocast("cpu"):
+        before = modes()
+        with plain_torch():
+            assert modes() == (False, True, False)
+            assert torch.get_num_threads() == 1
+            assert (torch.ones(2, 2, requires_grad=True) @ torch.ones(2, 2)).requires_grad
+        assert modes() == before == (True, False, True)
+    assert torch.get_num_threads() == 3
+
+
+def test_seeded_random_numbers_leave_the_global_generator_alone():
+    torch.manual_seed(7)
+    expected = torch.rand(4)
+    torch.manual_seed(7)
+    first = torch.rand(2)
+    with torch_seed(1):
+        inside = torch.rand(3)
+    assert torch.equal(torch.cat([first, torch.rand(2)]), expected)
+    with torch_seed(1):
+        assert torch.equal(torch.rand(3), inside)
+    with torch_seed(2):
+        assert not torch.equal(torch.rand(3), inside)
+
+
+def test_devices(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert resolve_device("cpu", caller="Model") == "cpu"
+    assert resolve_device("auto", caller="Model") == "cpu"
+    with pytest.raises(RuntimeError, match=r"Model\(device='cuda'\) needs a CUDA device.*Set device='auto'"):
+        resolve_device("cuda", caller="Model")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert [resolve_device(device, caller="Model") for device in ("cpu", "cuda", "auto")] == ["cpu", "cuda", "cuda"]

@@ -1,0 +1,82 @@
+"""Automatic sizes by hand, and plans that say what the parameters say."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.training._settings import architecture, draw_seeds, streaming_plan, training_plan
+
+AUTO = HashEmbeddingClassifier(embedding_dim="auto", batch_size="auto")
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "width"),
+    [
+        (2, 4),
+        (4, 4),
+        (5, 8),
+        (8, 8),
+        (9, 12),
+        (31, 32),
+        (32, 32),
+        (33, 32),
+        (1088, 32),
+        (1089, 36),
+        (10_000, 100),
+        (10**6, 128),
+    ],
+)
+def test_the_automatic_length_of_a_vector(n_classes, width):
+    assert architecture(AUTO, n_classes, 0)["embedding_dim"] == width
+    hidden = HashEmbeddingClassifier(embedding_dim="auto", hidden_layer_sizes=(5,))
+    assert architecture(hidden, n_classes, 0)["embedding_dim"] == 20
+    assert architecture(HashEmbeddingClassifier(embedding_dim=7), n_classes, 0)["embedding_dim"] == 7
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "size"),
+    [(1, 32), (5792, 32), (5793, 64), (11_585, 64), (11_586, 128), (23_170, 128), (23_171, 256), (10**7, 256)],
+)
+def test_the_automatic_size_of_a_batch(n_rows, size):
+    assert training_plan(AUTO, n_rows, 0).batch_size == size
+    assert streaming_plan(AUTO, 0).batch_size == 32
+    given = HashEmbeddingClassifier(batch_size=50)
+    assert (training_plan(given, n_rows, 0).batch_size, streaming_plan(given, 0).batch_size) == (50, 50)
+
+
+def test_a_plan_says_what_the_parameters_say():
+    model = HashEmbeddingClassifier(
+        loss="hinge", optimizer="adam", learning_rate=np.float32(0.5), learning_rate_schedule="linear", average=True,
+        max_epochs=np.int64(7), max_time=3, batch_size=9, shuffle=False, ngram_dropout=[4, 99], monitor="valid_loss",
+        n_iter_no_change=None, lr_plateau=[4, 0.5], restore_best=False, checkpoint_dir=Path("folder"), verbose=True,
+        callbacks=[],
+    )  # fmt: skip
+    expected = {
+        "loss": "hinge", "optimizer": "adam", "learning_rate": 0.5, "schedule": "linear", "average": True,
+        "max_epochs": 7, "max_time": 3.0, "batch_size": 9, "shuffle": False, "dropout": (4, 99),
+        "monitor": "valid_loss", "patience": None, "lr_plateau": (4, 0.5), "restore_best": False,
+        "checkpoint_dir": "folder", "verbose": 1, "callbacks": (), "seed": 5,
+    }  # fmt: skip
+    found = asdict(training_plan(model, 100, 5))
+    assert found == expected
+    assert {name: type(value) for name, value in found.items()} == {name: type(v) for name, v in expected.items()}
+    streaming = {"schedule": "constant", "average": False, "max_epochs": 1, "max_time": None}
+    assert asdict(streaming_plan(model, 5)) == expected | streaming
+
+
+def test_what_may_be_none_is_none():
+    plan = training_plan(HashEmbeddingClassifier(), 100, 0)
+    assert (plan.max_time, plan.dropout, plan.lr_plateau, plan.checkpoint_dir) == (None,) * 4
+    assert plan.patience == 10
+
+
+def test_seeds():
+    assert draw_seeds(3) == draw_seeds(3) == draw_seeds(np.random.RandomState(3)) != draw_seeds(4)
+    seeds = draw_seeds(3)
+    assert len(set(seeds)) == 4
+    assert len({seeds.of_order(n) for n in range(100)} | {draw_seeds(4).of_order(0)}) == 101
