@@ -15,14 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp.classifiers._labels import Labels, check_kind, find_labels
+from sklearn_hashnlp.classifiers._labels import Labels, check_targets, find_labels
 from sklearn_hashnlp.classifiers._losses import Probabilities, fit_sharpness
-from sklearn_hashnlp.classifiers._net import RowNet
-from sklearn_hashnlp.classifiers._sample_weights import drop_weightless, weigh_classes
+from sklearn_hashnlp.classifiers._net import ClassifierNet
+from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.text._documents import refuse_texts
-from sklearn_hashnlp.training._batches import LabelledRows, hold_out
+from sklearn_hashnlp.training._batches import Dataset, validation_split
 from sklearn_hashnlp.training._fit import train
-from sklearn_hashnlp.training._settings import Seeds, TrainingPlan, draw_seeds
+from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds
 from sklearn_hashnlp.training._state import pack_labels, unpack_labels
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, torch_seed
 
@@ -180,21 +180,21 @@ _CALIBRATED_ROWS = 10_000
 class TrainedClassifier(ScoringClassifier):
     """The half of a classifier that needs a trained net and none of the parameters."""
 
-    net_: RowNet
+    net_: ClassifierNet
     n_features_in_: int
     history_: list[dict[str, Any]]
     _rows_seen: int
     _if_not_diverged: ClassVar[str] = "values in X are too large: scale them down"
 
     @abstractmethod
-    def _rows(self, X: Any) -> LabelledRows:
+    def _rows(self, X: Any) -> Dataset:
         """Check rows, and make them what the net reads."""
 
     @staticmethod
     @abstractmethod
     def _net_from_state(
         values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
-    ) -> RowNet:
+    ) -> ClassifierNet:
         """Make a trained net again from what its ``to_state`` gave."""
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -212,7 +212,7 @@ class TrainedClassifier(ScoringClassifier):
                 f"diverged the model is lost: call fit with warm_start=False. Else {self._if_not_diverged}."
             )
 
-    def _calibrate(self, net: RowNet, rows: LabelledRows, known_rows: int) -> float:
+    def _calibrate(self, net: ClassifierNet, rows: Dataset, known_rows: int) -> float:
         some = rows.select(np.arange(len(rows))[:: -(-len(rows) // _CALIBRATED_ROWS)])
         return fit_sharpness(
             net.score_rows(some),
@@ -222,7 +222,7 @@ class TrainedClassifier(ScoringClassifier):
             known_rows=min(known_rows, _CALIBRATED_ROWS),
         )
 
-    def _hold(self, net: RowNet, history: list[dict[str, Any]]) -> None:
+    def _hold(self, net: ClassifierNet, history: list[dict[str, Any]]) -> None:
         net.module_.eval()
         self.net_ = net
         history += map(_plain_entry, islice(net.history, len(history), None))
@@ -310,11 +310,11 @@ class LearningClassifier(TrainedClassifier):
         """Check rows and labels, as ``validate_data`` does."""
 
     @abstractmethod
-    def _labelled_rows(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> LabelledRows:
+    def _labelled_rows(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> Dataset:
         """Put checked rows together with what is aimed at."""
 
     @abstractmethod
-    def _make_net(self, labels: Labels, y: Any | None, seeds: Seeds, device: str) -> RowNet:
+    def _make_net(self, labels: Labels, y: Any | None, seeds: Seeds, device: str) -> ClassifierNet:
         """Make a net that is not initialised yet; ``y`` holds all labels that there will be, or is None."""
 
     @abstractmethod
@@ -322,11 +322,11 @@ class LearningClassifier(TrainedClassifier):
         """Check that training can go on with the net that is there."""
 
     @abstractmethod
-    def _plan(self, n_rows: int, seed: int) -> TrainingPlan:
+    def _plan(self, n_rows: int, seed: int) -> TrainingSettings:
         """Say how ``fit`` trains."""
 
     @abstractmethod
-    def _streaming_plan(self, seed: int) -> TrainingPlan:
+    def _streaming_plan(self, seed: int) -> TrainingSettings:
         """Say how ``partial_fit`` trains."""
 
     def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> None:
@@ -338,7 +338,7 @@ class LearningClassifier(TrainedClassifier):
         seeds = draw_seeds(self.random_state)
         net = self._net_to_train(labels, y, seeds, device, goes_on=goes_on)
         held_out = self.validation_fraction if self.early_stopping else 0.0
-        rows, valid_rows = hold_out(self._number(X, y, weights, labels), held_out, seed=seeds.split)
+        rows, valid_rows = validation_split(self._number(X, y, weights, labels), held_out, seed=seeds.split)
         self._train(net, labels, rows, valid_rows, self._plan(len(rows), seeds.of_order(len(net.history))))
         _tell_of_interrupt(net)
 
@@ -375,7 +375,7 @@ class LearningClassifier(TrainedClassifier):
     def _labels(self) -> Labels:
         return Labels(self.classes_, self._probabilities.multilabel)
 
-    def _is_fresh(self, net: RowNet) -> bool:
+    def _is_fresh(self, net: ClassifierNet) -> bool:
         return not hasattr(self, "net_") or net is not self.net_
 
     def _read(
@@ -383,14 +383,16 @@ class LearningClassifier(TrainedClassifier):
     ) -> tuple[Any, Any, NDArray[np.float32] | None]:
         X, y = self._read_rows(X, y, reset=reset)
         name = type(self).__name__
-        return drop_weightless(X, check_kind(y, loss=self.loss, caller=name), sample_weight, caller=name)
+        return drop_zero_weights(X, check_targets(y, loss=self.loss, caller=name), sample_weight, caller=name)
 
-    def _number(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> LabelledRows:
+    def _number(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> Dataset:
         targets = labels.number(y)
-        weights = weigh_classes(self.class_weight, labels, y, targets, weights, caller=type(self).__name__)
+        weights = apply_class_weight(self.class_weight, labels, y, targets, weights, caller=type(self).__name__)
         return self._labelled_rows(X, targets, weights)
 
-    def _net_to_train(self, labels: Labels, y: Any | None, seeds: Seeds, device: str, *, goes_on: bool) -> RowNet:
+    def _net_to_train(
+        self, labels: Labels, y: Any | None, seeds: Seeds, device: str, *, goes_on: bool
+    ) -> ClassifierNet:
         if goes_on:
             self._labels.check_same(labels)
             self._check_unchanged()
@@ -402,11 +404,11 @@ class LearningClassifier(TrainedClassifier):
 
     def _train(
         self,
-        net: RowNet,
+        net: ClassifierNet,
         labels: Labels,
-        rows: LabelledRows,
-        valid_rows: LabelledRows | None,
-        plan: TrainingPlan,
+        rows: Dataset,
+        valid_rows: Dataset | None,
+        plan: TrainingSettings,
         known_rows: int = 0,
     ) -> None:
         seen, history = (0, []) if self._is_fresh(net) else (self._rows_seen, self.history_)
@@ -422,7 +424,7 @@ class LearningClassifier(TrainedClassifier):
         self._hold(net, history)
 
 
-def _tell_of_interrupt(net: RowNet) -> None:
+def _tell_of_interrupt(net: ClassifierNet) -> None:
     # Whoever has put a handler of their own in the place of Python's knows of the interrupt already.
     if net.interrupted_ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         warnings.warn("Training interrupted by user.", stacklevel=5)  # scikit-learn's words

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
 
 from sklearn_hashnlp._threads import ahead
-from sklearn_hashnlp.classifiers._sparse_rows import RaggedBatch, RaggedBatches
+from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseBatches
 from sklearn_hashnlp.kernels._bags import BagGroups, RowGradients, bag_gradients, embed_bags, group_bags
 from sklearn_hashnlp.kernels._hash_ids import locate_ids
 from sklearn_hashnlp.kernels._softmax_head import softmax_head
@@ -43,18 +43,18 @@ class CompiledTraining:
         optimizer.zero_grad()
 
     def steps(
-        self, batches: RaggedBatches
-    ) -> Iterator[tuple[tuple[RaggedBatch, Tensor], Callable[[], dict[str, Any]]]]:
+        self, batches: SparseBatches
+    ) -> Iterator[tuple[tuple[SparseBatch, Tensor], Callable[[], dict[str, Any]]]]:
         """Prepare a step for each batch; the next is made on the side while this one is taken."""
         steps = ((batch, partial(self._step, *batch, self._locate(batch[0]))) for batch in batches)
         return ahead(steps) if len(batches) > 1 else steps
 
-    def _locate(self, batch: RaggedBatch) -> Places:
+    def _locate(self, batch: SparseBatch) -> Places:
         n_rows, n_slots = self._bag.num_embeddings, len(self._bag.pool)
         rows, slots = locate_ids(batch.ids.numpy(), self._constants, n_rows, n_slots, self._layout.variant)
         return Places(rows, slots, group_bags(rows, slots, batch.offsets.numpy(), n_rows, n_slots))
 
-    def _step(self, batch: RaggedBatch, targets: Tensor, places: Places) -> dict[str, Any]:
+    def _step(self, batch: SparseBatch, targets: Tensor, places: Places) -> dict[str, Any]:
         bag, head = self._bag, self._head
         pool = bag.pool.detach().numpy()
         importance = None if bag.importance is None else bag.importance.detach().numpy()

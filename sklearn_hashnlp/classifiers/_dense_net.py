@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sklearn_hashnlp._threads import in_threads
-from sklearn_hashnlp.classifiers._dense_rows import DenseBatch, DenseBatches, DenseRows
-from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, RowNet
+from sklearn_hashnlp.classifiers._dense_rows import DenseBatch, DenseBatches, DenseDataset
+from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.nn._dense_network import DenseLayers
 from sklearn_hashnlp.optim import RowwiseAdam
-from sklearn_hashnlp.training._settings import TrainingPlan
+from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
 
 
-class DenseNet(RowNet):
+class DenseNet(ClassifierNet):
     """A skorch classifier of class numbers whose batches are :class:`DenseBatch`."""
 
     divergence: ClassVar[str] = (
@@ -37,12 +37,12 @@ class DenseNet(RowNet):
         return values, self.module_.to_arrays()
 
     @contextmanager
-    def following(self, plan: TrainingPlan) -> Iterator[None]:
+    def following(self, plan: TrainingSettings) -> Iterator[None]:
         """Let dropout draw from a plan's seed, for as long as it is followed."""
         with self.module_.seeded(plan.seed):
             yield
 
-    def see(self, rows: DenseRows) -> None:
+    def see(self, rows: DenseDataset) -> None:
         """Count rows in to those by which all are standardised."""
         for part in DenseBatches(rows, PREDICT_ROWS).parts():
             values = self.module_.widen(rows.take(part)[0].values, torch.float64)
@@ -53,7 +53,7 @@ class DenseNet(RowNet):
         scores: Tensor = self.module_(x.to(self.device).values)
         return scores
 
-    def score_rows(self, rows: DenseRows) -> NDArray[np.float64]:
+    def score_rows(self, rows: DenseDataset) -> NDArray[np.float64]:
         """Score all rows of a set."""
         module = deepcopy(self.module_).double().eval()
         parts = DenseBatches(rows, PREDICT_ROWS).parts()
@@ -61,7 +61,7 @@ class DenseNet(RowNet):
         scores = list(in_threads(partial(self._score, module, rows), parts, n_threads))
         return np.concatenate(scores).astype(np.float64)
 
-    def _score(self, module: DenseLayers, rows: DenseRows, part: slice) -> NDArray[np.float32]:
+    def _score(self, module: DenseLayers, rows: DenseDataset, part: slice) -> NDArray[np.float32]:
         batch = rows.take(part)[0].to(self.device)
         with one_torch_thread(), torch.inference_mode():  # each thread has modes of its own
             scores: NDArray[np.float32] = module(batch.values).float().cpu().numpy()

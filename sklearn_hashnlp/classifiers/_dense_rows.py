@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sklearn_hashnlp.training._batches import LabelledRows, RowBatches, as_tensor
+from sklearn_hashnlp.training._batches import Batches, Dataset, as_tensor
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class DenseBatch:
         return DenseBatch(self.values.to(device), None if self.row_weights is None else self.row_weights.to(device))
 
 
-class DenseRows(LabelledRows):
+class DenseDataset(Dataset):
     """Rows of a matrix with their targets, handed out many at a time."""
 
     def __init__(
@@ -46,10 +46,10 @@ class DenseRows(LabelledRows):
         """How many numbers the rows hold."""
         return self.matrix.size
 
-    def select(self, rows: NDArray[np.int64]) -> DenseRows:
+    def select(self, rows: NDArray[np.int64]) -> DenseDataset:
         """Make a set of some of the rows."""
         weights = None if self.row_weights is None else self.row_weights[rows]
-        return DenseRows(self.matrix[rows], self.targets[rows], weights)
+        return DenseDataset(self.matrix[rows], self.targets[rows], weights)
 
     def take(self, rows: NDArray[np.int64] | slice) -> tuple[DenseBatch, Tensor]:
         """Gather rows."""
@@ -58,10 +58,10 @@ class DenseRows(LabelledRows):
         return DenseBatch(values, weights), as_tensor(self.targets[rows])
 
 
-class DenseBatches(RowBatches):
-    """Go through the rows of a :class:`DenseRows` once, batch by batch."""
+class DenseBatches(Batches):
+    """Go through the rows of a :class:`DenseDataset` once, batch by batch."""
 
-    dataset: DenseRows  # the rows
+    dataset: DenseDataset  # the rows
     _there: tuple[DenseBatch, Tensor] | None = None
 
     def __iter__(self) -> Iterator[tuple[DenseBatch, Tensor]]:

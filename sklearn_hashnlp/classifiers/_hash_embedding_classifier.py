@@ -15,14 +15,14 @@ from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
 from sklearn_hashnlp.classifiers._base import LearningClassifier
 from sklearn_hashnlp.classifiers._idf import start_from_document_frequency
 from sklearn_hashnlp.classifiers._labels import Labels
-from sklearn_hashnlp.classifiers._net import RowNet
-from sklearn_hashnlp.classifiers._sparse_net import RaggedNet, make_net, net_from_state
-from sklearn_hashnlp.classifiers._sparse_rows import RaggedRows, canonical_rows
-from sklearn_hashnlp.training._batches import LabelledRows
+from sklearn_hashnlp.classifiers._net import ClassifierNet
+from sklearn_hashnlp.classifiers._sparse_net import SparseNet, make_net, net_from_state
+from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset, canonical_rows
+from sklearn_hashnlp.training._batches import Dataset
 from sklearn_hashnlp.training._parameters import check_parameters
 from sklearn_hashnlp.training._settings import (
     Seeds,
-    TrainingPlan,
+    TrainingSettings,
     architecture,
     check_unchanged,
     streaming_plan,
@@ -268,7 +268,7 @@ class HashEmbeddingClassifier(LearningClassifier):
     array(['good', 'bad'], dtype='<U4')
     """
 
-    net_: RaggedNet
+    net_: SparseNet
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = OF_HASH_EMBEDDINGS
     _of_texts: ClassVar[str] = "make_text_classifier()"
     _if_not_diverged: ClassVar[str] = "values in X are too large for normalize=None: scale them down"
@@ -439,15 +439,15 @@ class HashEmbeddingClassifier(LearningClassifier):
         self._refuse_texts(X)
         return validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, reset=reset)
 
-    def _labelled_rows(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> RaggedRows:
-        return RaggedRows(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
+    def _labelled_rows(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> SparseDataset:
+        return SparseDataset(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
 
-    def _rows(self, X: Any) -> RaggedRows:
+    def _rows(self, X: Any) -> SparseDataset:
         self._refuse_texts(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        return RaggedRows(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
+        return SparseDataset(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
 
-    def _make_net(self, labels: Labels, y: Any | None, seeds: Seeds, device: str) -> RaggedNet:
+    def _make_net(self, labels: Labels, y: Any | None, seeds: Seeds, device: str) -> SparseNet:
         tree = None
         if self.loss == "hsigmoid":
             counts = len(labels.classes) if y is None else np.unique(y, return_counts=True)[1]
@@ -464,22 +464,22 @@ class HashEmbeddingClassifier(LearningClassifier):
         }
         check_unchanged(self, wanted, made_of, self.net_.device)
 
-    def _plan(self, n_rows: int, seed: int) -> TrainingPlan:
+    def _plan(self, n_rows: int, seed: int) -> TrainingSettings:
         return training_plan(self, n_rows, seed)
 
-    def _streaming_plan(self, seed: int) -> TrainingPlan:
+    def _streaming_plan(self, seed: int) -> TrainingSettings:
         return streaming_plan(self, seed)
 
     def _train(
         self,
-        net: RowNet,
+        net: ClassifierNet,
         labels: Labels,
-        rows: LabelledRows,
-        valid_rows: LabelledRows | None,
-        plan: TrainingPlan,
+        rows: Dataset,
+        valid_rows: Dataset | None,
+        plan: TrainingSettings,
         known_rows: int = 0,
     ) -> None:
-        assert isinstance(rows, RaggedRows)
+        assert isinstance(rows, SparseDataset)
         if not self.hash_rows and self.n_features_in_ > self.n_embeddings:
             raise ValueError(
                 f"{type(self).__name__}(hash_rows=False) has a row for each of n_embeddings={self.n_embeddings} "
@@ -519,7 +519,7 @@ class HashEmbeddingClassifier(LearningClassifier):
     @staticmethod
     def _net_from_state(
         values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
-    ) -> RaggedNet:
+    ) -> SparseNet:
         return net_from_state(values, arrays, history)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -49,7 +49,7 @@ class Labels:
             )
 
 
-def check_kind(y: Any, *, loss: str, caller: str) -> Any:
+def check_targets(y: Any, *, loss: str, caller: str) -> Any:
     """Return labels from indicator matrices, and refuse everything else."""
     if issparse(y) and y.shape[1] == 1:
         raise ValueError(

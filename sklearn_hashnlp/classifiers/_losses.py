@@ -47,7 +47,7 @@ class SoftmaxLoss(RowLoss):
         return scores.softmax(dim=1)
 
 
-class OneAgainstAllLoss(RowLoss):
+class OneVsRestLoss(RowLoss):
     """Binary cross-entropy of each class against all others, summed: log(1 + exp(-y_c s_c)), y_c being 1 or -1."""
 
     def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
@@ -73,7 +73,7 @@ class SquaredHingeLoss(RowLoss):
         return scores.sigmoid()
 
 
-class PathLoss(RowLoss):
+class TreeLoss(RowLoss):
     """Minus the logarithm of a class's probability in a tree: the sum over the decisions on its path."""
 
     def __init__(self, layer: HierarchicalSoftmax) -> None:
@@ -96,7 +96,7 @@ class PathLoss(RowLoss):
 
 ROW_LOSSES: Final[dict[str, type[RowLoss]]] = {
     "softmax": SoftmaxLoss,
-    "ova": OneAgainstAllLoss,
+    "ova": OneVsRestLoss,
     "hinge": SquaredHingeLoss,
 }
 """Those of scores, by the names that they have in a training plan."""
@@ -104,7 +104,7 @@ ROW_LOSSES: Final[dict[str, type[RowLoss]]] = {
 
 def make_row_loss(name: str, head: nn.Sequential) -> RowLoss:
     """Make the loss that a net is trained with."""
-    return PathLoss(head[-1]) if isinstance(head[-1], HierarchicalSoftmax) else ROW_LOSSES[name]()
+    return TreeLoss(head[-1]) if isinstance(head[-1], HierarchicalSoftmax) else ROW_LOSSES[name]()
 
 
 def _indicators(scores: Tensor, targets: Tensor) -> Tensor:

@@ -18,18 +18,18 @@ from skorch.utils import TeeGenerator
 from torch import Tensor, nn
 
 from sklearn_hashnlp.classifiers._losses import SoftmaxLoss
-from sklearn_hashnlp.training._batches import LabelledRows, RowBatches
-from sklearn_hashnlp.training._net import LeanNet
+from sklearn_hashnlp.training._batches import Batches, Dataset
+from sklearn_hashnlp.training._net import Net
 from sklearn_hashnlp.training._optimizers import pack_optimizer, unpack_optimizer
-from sklearn_hashnlp.training._settings import TrainingPlan
+from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._state import RowModule
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
 PREDICT_ROWS = 1024
 
 
-class RowNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]  # skorch has no types
-    """A skorch classifier of class numbers, made for the rows of one kind of :class:`LabelledRows`."""
+class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch has no types
+    """A skorch classifier of class numbers, made for the rows of one kind of :class:`Dataset`."""
 
     multilabel = False
     measures: ClassVar[tuple[str, ...]] = ("loss", "acc")
@@ -41,7 +41,7 @@ class RowNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]  # skorch has 
         module: type[RowModule],
         architecture: dict[str, Any],
         *,
-        batches: type[RowBatches],
+        batches: type[Batches],
         optimizer: type[torch.optim.Optimizer],
         device: str,
         **options: Any,
@@ -79,11 +79,11 @@ class RowNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]  # skorch has 
         """Return what is needed to make this net again."""
 
     @abstractmethod
-    def score_rows(self, rows: LabelledRows) -> NDArray[np.float64]:
+    def score_rows(self, rows: Dataset) -> NDArray[np.float64]:
         """Score all rows of a set; a row's scores do not depend on its neighbours."""
 
     @contextmanager
-    def following(self, plan: TrainingPlan) -> Iterator[None]:
+    def following(self, plan: TrainingSettings) -> Iterator[None]:
         """Take from a plan, for as long as it is followed, what this kind of net alone has."""
         yield
 
@@ -105,7 +105,7 @@ class RowNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]  # skorch has 
             ("print_log", PrintLog()),
         ]
 
-    def predict(self, X: LabelledRows) -> NDArray[np.int64]:
+    def predict(self, X: Dataset) -> NDArray[np.int64]:
         """Return the classes of rows, for skorch's callbacks."""
         probabilities = self.predict_proba(X)
         found = probabilities > 0.5 if self.multilabel else probabilities.argmax(axis=1)
@@ -136,7 +136,7 @@ class RowNet(LeanNet, NeuralNetClassifier):  # type: ignore[misc]  # skorch has 
         self.optimizer_.step()
         return {"loss": loss, "y_pred": outputs}
 
-    def check_scores(self, rows: LabelledRows) -> None:
+    def check_scores(self, rows: Dataset) -> None:
         """Check that the last step, whose loss nobody sees, left usable weights."""
         if not np.isfinite(self.score_rows(rows)).all():
             raise ValueError(self.divergence)

@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn_hashnlp.classifiers._labels import Labels
 
 
-def drop_weightless(
+def drop_zero_weights(
     X: Any, y: Any, sample_weight: ArrayLike | None, *, caller: str
 ) -> tuple[Any, Any, NDArray[np.float32] | None]:
     """Leave out rows of weight zero, as if they had never been there."""
@@ -38,7 +38,7 @@ def drop_weightless(
     return X[kept], y[kept], weights[kept]
 
 
-def weigh_classes(
+def apply_class_weight(
     class_weight: dict[Any, float] | str | None,
     labels: Labels,
     y: Any,

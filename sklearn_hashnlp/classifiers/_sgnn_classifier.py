@@ -13,13 +13,13 @@ from sklearn.utils.validation import validate_data
 from sklearn_hashnlp._sklearn import fit_context
 from sklearn_hashnlp.classifiers._base import LearningClassifier
 from sklearn_hashnlp.classifiers._dense_net import DenseNet, dense_net_from_state, make_dense_net
-from sklearn_hashnlp.classifiers._dense_rows import DenseRows
+from sklearn_hashnlp.classifiers._dense_rows import DenseDataset
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import OF_DENSE_LAYERS
 from sklearn_hashnlp.classifiers._labels import Labels
-from sklearn_hashnlp.classifiers._net import RowNet
-from sklearn_hashnlp.training._batches import LabelledRows
+from sklearn_hashnlp.classifiers._net import ClassifierNet
+from sklearn_hashnlp.training._batches import Dataset
 from sklearn_hashnlp.training._parameters import check_hidden_layers, check_schedule_and_callbacks
-from sklearn_hashnlp.training._settings import Seeds, TrainingPlan, check_unchanged, make_plan, single_pass
+from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, check_unchanged, make_plan, single_pass
 from sklearn_hashnlp.training._torch_scope import plain_torch
 
 _NARROW = [np.float32, np.uint8, np.int8, np.bool_]  # kept as they are; everything else becomes the first
@@ -332,13 +332,13 @@ class SGNNClassifier(LearningClassifier):
             self._check_bytes(X)
         return X, y
 
-    def _rows(self, X: Any) -> DenseRows:
+    def _rows(self, X: Any) -> DenseDataset:
         self._refuse_texts(X)
         packed = self.net_.module_.packed
         X = validate_data(self, X, dtype=None if packed else _NARROW, reset=False)
         if packed:
             self._check_bytes(X)
-        return DenseRows(X)
+        return DenseDataset(X)
 
     def _check_bytes(self, X: NDArray[Any]) -> None:
         if X.dtype != np.uint8:
@@ -347,8 +347,8 @@ class SGNNClassifier(LearningClassifier):
                 "Pack bits by numpy.packbits(bits, axis=1), or set packed=False for rows with a number a column."
             )
 
-    def _labelled_rows(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> DenseRows:
-        return DenseRows(X, targets, weights)
+    def _labelled_rows(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> DenseDataset:
+        return DenseDataset(X, targets, weights)
 
     def _make_net(self, labels: Labels, _y: Any | None, _seeds: Seeds, device: str) -> DenseNet:
         return make_dense_net(self._architecture(len(labels.classes)), device)
@@ -369,26 +369,26 @@ class SGNNClassifier(LearningClassifier):
         del wanted["in_features"]  # validate_data has compared the rows, and packed says what they are
         check_unchanged(self, wanted, made_of, self.net_.device)
 
-    def _plan(self, n_rows: int, seed: int) -> TrainingPlan:
+    def _plan(self, n_rows: int, seed: int) -> TrainingSettings:
         max_epochs = self.max_epochs
         if isinstance(max_epochs, str):
             max_epochs = int(np.clip(_MOST_ROWS // n_rows, _FEWEST_EPOCHS, _EPOCHS))
         return make_plan(self, n_rows, seed, max_epochs=int(max_epochs))
 
-    def _streaming_plan(self, seed: int) -> TrainingPlan:
+    def _streaming_plan(self, seed: int) -> TrainingSettings:
         return single_pass(self._plan(1, seed))
 
     def _train(
         self,
-        net: RowNet,
+        net: ClassifierNet,
         labels: Labels,
-        rows: LabelledRows,
-        valid_rows: LabelledRows | None,
-        plan: TrainingPlan,
+        rows: Dataset,
+        valid_rows: Dataset | None,
+        plan: TrainingSettings,
         known_rows: int = 0,
     ) -> None:
         assert isinstance(net, DenseNet)
-        assert isinstance(rows, DenseRows)
+        assert isinstance(rows, DenseDataset)
         with plain_torch(torch.device(net.device).type):
             net.see(rows)
         super()._train(net, labels, rows, valid_rows, plan, known_rows)

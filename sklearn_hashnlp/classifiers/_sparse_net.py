@@ -16,11 +16,11 @@ from torch import Tensor
 from sklearn_hashnlp._threads import in_threads
 from sklearn_hashnlp.classifiers._compiled_step import CompiledTraining, trains_compiled
 from sklearn_hashnlp.classifiers._losses import SoftmaxLoss, make_row_loss
-from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, RowNet
-from sklearn_hashnlp.classifiers._sparse_rows import RaggedBatch, RaggedBatches, RaggedRows
+from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
+from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseBatches, SparseDataset
 from sklearn_hashnlp.nn._hash_embedding_network import BagOfHashEmbeddings
 from sklearn_hashnlp.optim import RowwiseAdagrad
-from sklearn_hashnlp.training._settings import TrainingPlan
+from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
 from sklearn_hashnlp.trees import SoftmaxTree
 
@@ -33,8 +33,8 @@ _DIVERGED = (
 )
 
 
-class RaggedNet(RowNet):
-    """A skorch classifier of class numbers whose batches are :class:`RaggedBatch`."""
+class SparseNet(ClassifierNet):
+    """A skorch classifier of class numbers whose batches are :class:`SparseBatch`."""
 
     divergence: ClassVar[str] = _DIVERGED
 
@@ -47,25 +47,25 @@ class RaggedNet(RowNet):
         return {"architecture": architecture, "device": torch.device(self.device).type}, arrays
 
     @contextmanager
-    def following(self, plan: TrainingPlan) -> Iterator[None]:
+    def following(self, plan: TrainingSettings) -> Iterator[None]:
         """Drop columns as a plan says, for as long as it is followed."""
         self.iterator_train__dropout = plan.dropout
         yield
 
-    def infer(self, x: RaggedBatch) -> Tensor:
+    def infer(self, x: SparseBatch) -> Tensor:
         """Compute what the loss of one batch is computed from."""
         x = x.to(self.device)
         outputs: Tensor = self.module_(x.ids, x.offsets, x.weights)
         return outputs
 
-    def score_rows(self, rows: RaggedRows) -> NDArray[np.float64]:
+    def score_rows(self, rows: SparseDataset) -> NDArray[np.float64]:
         """Score all rows of a set."""
         head = self.module_.head.in_double()
         with torch.inference_mode():
             scores = [head.scores(block).float().cpu().numpy() for block in self._documents(rows)]
         return np.concatenate(scores).astype(np.float64)
 
-    def best_classes(self, rows: RaggedRows, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def best_classes(self, rows: SparseDataset, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Find the most probable classes of each row in the tree, without a score of every class."""
         head = self.module_.head.in_double()
         log_probs, classes = [], []
@@ -85,10 +85,10 @@ class RaggedNet(RowNet):
                 classes.append(numbers)
         return np.concatenate(log_probs).astype(np.float64), np.concatenate(classes)
 
-    def _documents(self, rows: RaggedRows) -> Iterator[Tensor]:
+    def _documents(self, rows: SparseDataset) -> Iterator[Tensor]:
         documents: list[Tensor] = []
         n_documents = 0
-        parts = RaggedBatches(rows, PREDICT_ROWS, most_values=PREDICT_VALUES).parts()
+        parts = SparseBatches(rows, PREDICT_ROWS, most_values=PREDICT_VALUES).parts()
         n_threads = cpu_count() if torch.device(self.device).type == "cpu" else 1
         for vectors in in_threads(partial(self._embed, rows), parts, n_threads):
             documents.append(vectors)
@@ -97,7 +97,7 @@ class RaggedNet(RowNet):
                 yield torch.cat(documents).double()
                 documents = []
 
-    def _embed(self, rows: RaggedRows, part: slice) -> Tensor:
+    def _embed(self, rows: SparseDataset, part: slice) -> Tensor:
         batch = rows.take(part)[0].to(self.device)
         with one_torch_thread(), torch.inference_mode():  # each thread has modes of its own
             vectors: Tensor = self.module_.bag(batch.ids, batch.offsets, batch.weights)
@@ -120,12 +120,12 @@ class RaggedNet(RowNet):
         )
 
 
-def make_net(architecture: dict[str, Any], device: str, tree: SoftmaxTree | None = None) -> RaggedNet:
+def make_net(architecture: dict[str, Any], device: str, tree: SoftmaxTree | None = None) -> SparseNet:
     """Make a net that is not initialised yet."""
-    return RaggedNet.untrained(
+    return SparseNet.untrained(
         BagOfHashEmbeddings,
         architecture,
-        batches=RaggedBatches,
+        batches=SparseBatches,
         optimizer=RowwiseAdagrad,
         device=device,
         module__tree=tree,
@@ -133,7 +133,7 @@ def make_net(architecture: dict[str, Any], device: str, tree: SoftmaxTree | None
     )
 
 
-def net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]) -> RaggedNet:
+def net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]) -> SparseNet:
     """Make a trained net again."""
     stored = {name.removeprefix(_TREE): array for name, array in arrays.items() if name.startswith(_TREE)}
     net = make_net(values["architecture"], "cpu", SoftmaxTree.from_arrays(stored) if stored else None)

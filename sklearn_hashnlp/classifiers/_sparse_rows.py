@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from sklearn_hashnlp.kernels._rows import gather_rows
-from sklearn_hashnlp.training._batches import LabelledRows, RowBatches, as_tensor
+from sklearn_hashnlp.training._batches import Batches, Dataset, as_tensor
 
 _LARGE, _SMALL = 1e15, 1e-15  # the squares of what lies between are ordinary float32 numbers
 _MOST_COLUMNS = 2**31 - 1
@@ -58,7 +58,7 @@ def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
 
 
 @dataclass(frozen=True)
-class RaggedBatch:
+class SparseBatch:
     """Some documents, each a run of weighted feature ids."""
 
     ids: Tensor  # (n_values,): feature ids, document after document
@@ -69,21 +69,21 @@ class RaggedBatch:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def to(self, device: torch.device | str) -> RaggedBatch:
+    def to(self, device: torch.device | str) -> SparseBatch:
         """Copy to a device; nothing is copied that is there."""
         if self.ids.device == torch.device(device):
             return self
         row_weights = None if self.row_weights is None else self.row_weights.to(device)
-        return RaggedBatch(self.ids.to(device), self.offsets.to(device), self.weights.to(device), row_weights)
+        return SparseBatch(self.ids.to(device), self.offsets.to(device), self.weights.to(device), row_weights)
 
 
 _BATCHES_AT_ONCE = 64  # gathered together: enough to keep a device busy, little enough for its memory
 
 
-class DeviceRows:
+class DeviceDataset:
     """Rows with their targets, copied to a device once."""
 
-    def __init__(self, rows: RaggedRows, device: torch.device) -> None:
+    def __init__(self, rows: SparseDataset, device: torch.device) -> None:
         self.indptr: NDArray[np.int64] = rows.indptr.astype(np.int64)
         self.device = device
         self._starts = torch.from_numpy(self.indptr).to(device)
@@ -99,7 +99,7 @@ class DeviceRows:
         *,
         dropout: tuple[int, int] | None = None,
         generator: np.random.Generator | None = None,
-    ) -> Iterator[tuple[RaggedBatch, Tensor]]:
+    ) -> Iterator[tuple[SparseBatch, Tensor]]:
         """Go through rows once."""
         lengths = np.diff(self.indptr)[order]
         kept, draws = lengths, None
@@ -122,7 +122,7 @@ class DeviceRows:
             for start, stop in pairwise(block):
                 values = slice(int(ends[start] - ends[block[0]]), int(ends[stop] - ends[block[0]]))
                 part = slice(start - block[0], stop - block[0])
-                batch = RaggedBatch(
+                batch = SparseBatch(
                     ids[values],
                     offsets[part.start : part.stop + 1] - values.start,
                     weights[values],
@@ -153,7 +153,7 @@ def _draw_on_device(
     return places[keys.argsort()[chosen].sort().values], kept_offsets
 
 
-class RaggedRows(LabelledRows):
+class SparseDataset(Dataset):
     """Rows of a CSR matrix with their targets, handed out many at a time."""
 
     def __init__(
@@ -169,9 +169,9 @@ class RaggedRows(LabelledRows):
         """How many numbers the rows hold."""
         return len(self.indices)
 
-    def select(self, rows: NDArray[np.int64]) -> RaggedRows:
+    def select(self, rows: NDArray[np.int64]) -> SparseDataset:
         """Make a set of some of the rows."""
-        part = RaggedRows.__new__(RaggedRows)
+        part = SparseDataset.__new__(SparseDataset)
         part.indices, part.data, part.indptr = gather_rows(
             self.indices, self.data, self.indptr, rows, index_dtype=self.indices.dtype
         )
@@ -185,7 +185,7 @@ class RaggedRows(LabelledRows):
         *,
         dropout: tuple[int, int] | None = None,
         generator: np.random.Generator | None = None,
-    ) -> tuple[RaggedBatch, Tensor]:
+    ) -> tuple[SparseBatch, Tensor]:
         """Gather rows."""
         if isinstance(rows, slice):
             offsets = self.indptr[rows.start : rows.stop + 1].astype(np.int64)
@@ -198,7 +198,7 @@ class RaggedRows(LabelledRows):
             kept, offsets = _draw(offsets, dropout, generator)
             ids, weights = ids[kept], weights[kept]
         row_weights = None if self.row_weights is None else as_tensor(self.row_weights[rows])
-        batch = RaggedBatch(as_tensor(ids), as_tensor(offsets), as_tensor(weights), row_weights)
+        batch = SparseBatch(as_tensor(ids), as_tensor(offsets), as_tensor(weights), row_weights)
         return batch, as_tensor(self.targets[rows])
 
 
@@ -215,14 +215,14 @@ def _draw(
     return kept, np.concatenate(([0], np.cumsum(limits)))
 
 
-class RaggedBatches(RowBatches):
-    """Go through the rows of a :class:`RaggedRows` once, batch by batch."""
+class SparseBatches(Batches):
+    """Go through the rows of a :class:`SparseDataset` once, batch by batch."""
 
-    dataset: RaggedRows  # the rows
+    dataset: SparseDataset  # the rows
 
     def __init__(
         self,
-        dataset: RaggedRows,
+        dataset: SparseDataset,
         batch_size: int,
         *,
         shuffle: bool = False,
@@ -235,13 +235,13 @@ class RaggedBatches(RowBatches):
         super().__init__(dataset, batch_size, shuffle=shuffle, smallest=smallest, generator=generator, device=device)
         self.most_values = most_values
         self.dropout = dropout
-        self._rows_there: DeviceRows | None = None
+        self._rows_there: DeviceDataset | None = None
 
-    def __iter__(self) -> Iterator[tuple[RaggedBatch, Tensor]]:
+    def __iter__(self) -> Iterator[tuple[SparseBatch, Tensor]]:
         order = self._order()
         if self.device.type != "cpu":
             if self._rows_there is None:
-                self._rows_there = DeviceRows(self.dataset, self.device)
+                self._rows_there = DeviceDataset(self.dataset, self.device)
             yield from self._rows_there.batches(order, self._edges(), dropout=self.dropout, generator=self.generator)
             return
         for part in self.parts():

@@ -22,7 +22,7 @@ from sklearn_hashnlp.language._plan import LanguagePlan, language_plan, streamin
 from sklearn_hashnlp.language._reader import CorpusReader, LanguageCorpus, read_language_corpus
 from sklearn_hashnlp.language._training import Interrupted, check_same_training, train_language
 from sklearn_hashnlp.language._trees import language_tree
-from sklearn_hashnlp.training._checkpoints import KeepPasses, PassFolders, best_epoch
+from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch
 from sklearn_hashnlp.training._parameters import check_language_parameters
 from sklearn_hashnlp.training._settings import Seeds, draw_seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, torch_seed
@@ -322,9 +322,9 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         """
         check_language_parameters(self)
         device = resolve_device(self.device, caller=type(self).__name__)
-        passes = None if self.checkpoint_dir is None else PassFolders(self.checkpoint_dir)
+        passes = None if self.checkpoint_dir is None else EpochCheckpoints(self.checkpoint_dir)
         if passes is not None and self.resume and passes.numbers():
-            return self._take_up(passes, X, X_valid)
+            return self._resume(passes, X, X_valid)
         seeds = draw_seeds(self.random_state)
         goes_on = bool(self.warm_start) and hasattr(self, "net_")
         if passes is not None:
@@ -387,7 +387,7 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
                 net.initialize()
         return net
 
-    def _check_free(self, passes: PassFolders, n_epochs: int) -> None:
+    def _check_free(self, passes: EpochCheckpoints, n_epochs: int) -> None:
         later = [number for number in passes.numbers() if number > n_epochs]
         if later:
             raise ValueError(
@@ -395,7 +395,7 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
                 "an earlier training. Set resume=True to go on with that, or give another folder, or delete it."
             )
 
-    def _take_up(self, passes: PassFolders, X: Any, X_valid: Any) -> HsigmoidLanguageModel:
+    def _resume(self, passes: EpochCheckpoints, X: Any, X_valid: Any) -> HsigmoidLanguageModel:
         """Go on with an interrupted training as if nothing had happened."""
         last = passes.numbers()[-1]
         model = passes.load(last)
@@ -424,7 +424,7 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         net: LanguageNet,
         corpus: LanguageCorpus,
         plan: LanguagePlan,
-        passes: PassFolders | None,
+        passes: EpochCheckpoints | None,
         interrupted: Interrupted | None = None,
     ) -> HsigmoidLanguageModel:
         fresh = not hasattr(self, "net_") or net is not self.net_
@@ -432,7 +432,7 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         keeper = self._trained_on = None
         if passes is not None:
             self._trained_on = corpus.windows.digest()
-            keeper = KeepPasses(
+            keeper = SaveCheckpoints(
                 passes, lambda: self._as_it_is(net, corpus.reader, log), keep=self.keep, first=self._first_epoch
             )
         with plain_torch(torch.device(net.device).type):

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from sklearn_hashnlp.language._network import make_nplm
 from sklearn_hashnlp.language._windows import WindowBatches, WordWindows
 from sklearn_hashnlp.optim import RowwiseAdagrad
-from sklearn_hashnlp.training._net import LeanNet
+from sklearn_hashnlp.training._net import Net
 from sklearn_hashnlp.training._state import pack_table, unpack_table
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -24,7 +24,7 @@ from sklearn_hashnlp.trees import SoftmaxTree
 SCORE_ROWS = 1024
 
 
-class LanguageNet(LeanNet):
+class LanguageNet(Net):
     """A skorch net that predicts words from the words before."""
 
     divergence: ClassVar[str] = (

@@ -22,8 +22,8 @@ from sklearn_hashnlp.nn import NPLM
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.training._callbacks import LinearSchedule, Plateau, SeedEpochs, StepLog, StopAtBestPass
-from sklearn_hashnlp.training._checkpoints import PassFolders, best_epoch
-from sklearn_hashnlp.training._optimizers import OPTIMIZERS, hand_over
+from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, best_epoch
+from sklearn_hashnlp.training._optimizers import OPTIMIZERS, transfer_state
 from sklearn_hashnlp.training._state import pack_table, unpack_table
 
 _PROJECTION = "embedding.linear.weight"
@@ -108,7 +108,7 @@ def _accumulator(name: str, arrays: dict[str, NDArray[Any]], parameter: torch.Te
     return table.to(parameter.device)
 
 
-def check_same_training(estimator: Any, model: Any, corpus: LanguageCorpus, passes: PassFolders) -> None:
+def check_same_training(estimator: Any, model: Any, corpus: LanguageCorpus, passes: EpochCheckpoints) -> None:
     """Check that going on gives what the training would have given without an interruption."""
     folder = f"{type(estimator).__name__}: checkpoint_dir={str(passes.folder)!r}"
     if corpus.reader.vocabulary.words != model._reader.vocabulary.words or estimator.tree != model.tree:
@@ -168,7 +168,7 @@ def train_language(
         bias_learning_rate=plan.bias_learning_rate,
         direct_learning_rate=plan.direct_learning_rate,
     )
-    hand_over(net.optimizer_, optimizer)
+    transfer_state(net.optimizer_, optimizer)
     if interrupted is not None:
         for group, rate in zip(optimizer.param_groups, interrupted.learning_rates, strict=True):
             group["lr"] = rate

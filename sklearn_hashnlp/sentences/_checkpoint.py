@@ -15,7 +15,7 @@ from torch import Tensor
 
 from sklearn_hashnlp.persistence import load_model
 from sklearn_hashnlp.sentences._net import SentenceNet, make_sentence_net
-from sklearn_hashnlp.sentences._training import Course
+from sklearn_hashnlp.sentences._training import TrainingState
 from sklearn_hashnlp.training._state import pack_table, unpack_table
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
@@ -61,7 +61,7 @@ def net_from_state(
     return net
 
 
-def training_to_state(net: SentenceNet, course: Course | None) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def training_to_state(net: SentenceNet, course: TrainingState | None) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return what only further training needs."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, parameter in net.module_.named_parameters():
@@ -81,7 +81,9 @@ def training_to_state(net: SentenceNet, course: Course | None) -> tuple[dict[str
     }, arrays
 
 
-def training_from_state(net: SentenceNet, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Course | None:
+def training_from_state(
+    net: SentenceNet, values: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> TrainingState | None:
     """Take back what :func:`training_to_state` gave."""
     parameters = dict(net.module_.named_parameters())
     best: dict[str, Tensor] = {}
@@ -95,7 +97,7 @@ def training_from_state(net: SentenceNet, values: dict[str, Any], arrays: dict[s
         # A step count stays on the CPU, as Adam keeps it.
         device = "cpu" if key == "step" else parameters[owner].device
         net.optimizer_.state[parameters[owner]][key] = torch.from_numpy(np.array(array)).to(device)
-    return None if values["course"] is None else Course(**values["course"], best_weights=best)
+    return None if values["course"] is None else TrainingState(**values["course"], best_weights=best)
 
 
 # What may be another after an interruption: nothing of it decides what is learned, since seeds have been drawn.

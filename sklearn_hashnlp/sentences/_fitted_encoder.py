@@ -22,7 +22,7 @@ from sklearn_hashnlp.sentences._net import SentenceNet
 from sklearn_hashnlp.sentences._paragraphs import cut_words
 from sklearn_hashnlp.sentences._projections import CachedProjections
 from sklearn_hashnlp.sentences._reader import SentenceReader
-from sklearn_hashnlp.sentences._training import Course
+from sklearn_hashnlp.sentences._training import TrainingState
 from sklearn_hashnlp.text._documents import as_documents, in_chunks
 from sklearn_hashnlp.training._estimator import level_of_user
 from sklearn_hashnlp.training._settings import Seeds
@@ -92,7 +92,7 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     _reader: SentenceReader
     _seeds: Seeds
     _trained_on: int | None  # what the paragraphs of a training amount to
-    _course: Course | None  # where a training is that can be taken up
+    _course: TrainingState | None  # where a training is that can be taken up
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Make the vectors of texts.

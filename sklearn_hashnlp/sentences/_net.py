@@ -11,20 +11,20 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from skorch.callbacks import EpochTimer, PassthroughScoring, PrintLog
-from skorch.dataset import Dataset
+from skorch.dataset import Dataset as SkorchDataset
 from skorch.utils import TeeGenerator
 from torch import nn
 
 from sklearn_hashnlp.nn._sentence_network import make_sentence_module
 from sklearn_hashnlp.sentences._batches import ParagraphBatch, ParagraphBatches
 from sklearn_hashnlp.sentences._objective import SentenceObjective
-from sklearn_hashnlp.training._net import LeanNet
+from sklearn_hashnlp.training._net import Net
 from sklearn_hashnlp.training._torch_scope import torch_seed
 
 _WARM_UP = 0.02  # share of a training in which the step size rises
 
 
-class EpochsOfParagraphs(Dataset):  # type: ignore[misc]  # skorch has no types
+class EpochsOfParagraphs(SkorchDataset):  # type: ignore[misc]  # skorch has no types
     """Batches of paragraphs, epoch after epoch, each in an order of its own."""
 
     def __init__(
@@ -51,7 +51,7 @@ class EpochsOfParagraphs(Dataset):  # type: ignore[misc]  # skorch has no types
         self.epoch, self.first = self.epoch + 1, 0
 
 
-class SentenceNet(LeanNet):
+class SentenceNet(Net):
     """A skorch net that learns which sentences belong together."""
 
     divergence: ClassVar[str] = (

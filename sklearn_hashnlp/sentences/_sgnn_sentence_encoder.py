@@ -25,7 +25,7 @@ from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, w
 from sklearn_hashnlp.sentences._parameters import OF_SENTENCE_ENCODERS, check_sentence_parameters
 from sklearn_hashnlp.sentences._projections import CachedProjections
 from sklearn_hashnlp.sentences._reader import SentenceReader, WordFrequencies
-from sklearn_hashnlp.sentences._training import Course, SentencePlan, score_of, train_sentences
+from sklearn_hashnlp.sentences._training import SentencePlan, TrainingState, score_of, train_sentences
 from sklearn_hashnlp.sentences._word_pretraining import first_stage
 from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training._settings import draw_seeds
@@ -305,9 +305,9 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
             check_free(self)
         paragraphs = self._read(X)
         if interrupted is not None:
-            return self._take_up(interrupted, paragraphs)
+            return self._resume(interrupted, paragraphs)
         projections = self._begin(paragraphs, device)
-        self._course = Course()
+        self._course = TrainingState()
         if self.checkpoint_dir is not None:
             self._save()
         return self._train(paragraphs, projections, self._course)
@@ -401,7 +401,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
             if self.verbose > 1:
                 print(f"{stage}: score {self.log_[-1]['score']:.4f}")
 
-    def _take_up(self, model: SGNNSentenceEncoder, paragraphs: Paragraphs) -> SGNNSentenceEncoder:
+    def _resume(self, model: SGNNSentenceEncoder, paragraphs: Paragraphs) -> SGNNSentenceEncoder:
         """Go on with an interrupted training as if nothing had happened."""
         if model._trained_on != paragraphs.digest():
             raise ValueError(
@@ -416,10 +416,10 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         return self._train(paragraphs, self._projections(paragraphs), self._course)
 
     def _train(
-        self, paragraphs: Paragraphs, projections: CachedProjections, course: Course | None
+        self, paragraphs: Paragraphs, projections: CachedProjections, course: TrainingState | None
     ) -> SGNNSentenceEncoder:
         net, streams = self.net_, course is None
-        course = Course() if course is None else course
+        course = TrainingState() if course is None else course
         learns = any(parameter.requires_grad for parameter in net.module_.network.parameters())
         if not learns or (not streams and self.max_epochs == 0):
             self._course = None

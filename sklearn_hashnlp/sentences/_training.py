@@ -17,7 +17,7 @@ from sklearn_hashnlp.sentences._objective import SentenceObjective
 
 
 @dataclass
-class Course:
+class TrainingState:
     """Where a training is: what a checkpoint holds beside weights and optimiser."""
 
     epoch: int = 0
@@ -51,14 +51,18 @@ class SentencePlan:
 
 
 def train_sentences(
-    net: SentenceNet, paragraphs: EpochsOfParagraphs, plan: SentencePlan, course: Course, log: list[dict[str, Any]]
+    net: SentenceNet,
+    paragraphs: EpochsOfParagraphs,
+    plan: SentencePlan,
+    course: TrainingState,
+    log: list[dict[str, Any]],
 ) -> None:
     """Train a net, and leave nothing on it that only training needs but the optimiser and the callbacks."""
     started = time.perf_counter()
     net.lr, net.verbose, net.decays = plan.learning_rate, plan.verbose, plan.decays
     net.max_epochs, net.n_epochs = plan.max_epochs - course.epoch, plan.max_epochs
     net.objective, net.paragraphs = plan.objective, paragraphs
-    net.callbacks = [("course", KeepCourse(course, plan, log)), *plan.callbacks]
+    net.callbacks = [("course", Checkpointer(course, plan, log)), *plan.callbacks]
     net.initialize_callbacks()
     net.deadline = None if plan.max_time is None else started + plan.max_time
     try:
@@ -71,10 +75,10 @@ def train_sentences(
     net.module_.eval()
 
 
-class KeepCourse(Callback):  # type: ignore[misc]  # skorch has no types
+class Checkpointer(Callback):  # type: ignore[misc]  # skorch has no types
     """Note where the training is, score it, and save it from time to time."""
 
-    def __init__(self, course: Course, plan: SentencePlan, log: list[dict[str, Any]]) -> None:
+    def __init__(self, course: TrainingState, plan: SentencePlan, log: list[dict[str, Any]]) -> None:
         self.course = course
         self.plan = plan
         self.log = log

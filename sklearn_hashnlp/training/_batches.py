@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
-from skorch.dataset import Dataset
+from skorch.dataset import Dataset as SkorchDataset
 from torch import Tensor
 
 
-class LabelledRows(Dataset):  # type: ignore[misc]  # skorch has no types
+class Dataset(SkorchDataset):  # type: ignore[misc]  # skorch has no types
     """Rows with their targets, handed out many at a time."""
 
     def __init__(self, n_rows: int, targets: NDArray[Any] | None, row_weights: NDArray[np.float32] | None) -> None:
@@ -54,12 +54,12 @@ def as_tensor(array: NDArray[Any]) -> Tensor:
     return torch.from_numpy(array if array.flags.writeable else array.copy())
 
 
-class RowBatches:
+class Batches:
     """Go through rows once, batch by batch."""
 
     def __init__(
         self,
-        dataset: LabelledRows,
+        dataset: Dataset,
         batch_size: int,
         *,
         shuffle: bool = False,
@@ -100,12 +100,12 @@ class RowBatches:
         return edges
 
 
-Rows = TypeVar("Rows", bound=LabelledRows)
+Rows = TypeVar("Rows", bound=Dataset)
 
 _FEWEST = 20  # accuracy on fewer rows says next to nothing
 
 
-def hold_out(rows: Rows, fraction: float, *, seed: int) -> tuple[Rows, Rows | None]:
+def validation_split(rows: Rows, fraction: float, *, seed: int) -> tuple[Rows, Rows | None]:
     """Set a share of the rows apart, stratified by class if a row has one; or none where that would be of no use."""
     n_valid = int(np.ceil(fraction * len(rows)))
     one_label = rows.targets.ndim == 1

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
-from sklearn_hashnlp.training._early_stopping import RowJournal
+from sklearn_hashnlp.training._early_stopping import UndoLog
 
 
 class LinearSchedule(Callback):  # type: ignore[misc]  # skorch has no types
@@ -155,7 +155,7 @@ class StopAtBestPass(Callback):  # type: ignore[misc]  # skorch has no types
 
     def on_train_begin(self, net: Any, **_: Any) -> None:
         """Start afresh, or where an interrupted training was."""
-        self._journals: dict[str, RowJournal] = {}
+        self._journals: dict[str, UndoLog] = {}
         self._copies: dict[str, Tensor] = dict(self.best_weights or {})
         losses = [entry["valid_loss"] for entry in net.history[self.first :]]
         self._best_loss = min(losses, default=math.inf)
@@ -168,7 +168,7 @@ class StopAtBestPass(Callback):  # type: ignore[misc]  # skorch has no types
         for name, parameter in net.module_.named_parameters():
             if parameter.grad is not None and name not in self._copies:
                 parameter.grad = coalesced(parameter.grad)  # the optimiser needs it so, too
-                self._journals.setdefault(name, RowJournal(parameter)).note(parameter.grad.indices()[0])
+                self._journals.setdefault(name, UndoLog(parameter)).note(parameter.grad.indices()[0])
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
         """Compare with the best epoch."""

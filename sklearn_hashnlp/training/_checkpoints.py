@@ -39,7 +39,7 @@ _UNFINISHED = ".unfinished-"
 _NAME = re.compile(r"pass-(\d{5,})")
 
 
-class PassFolders:
+class EpochCheckpoints:
     """The folders ``pass-00001``, ``pass-00002`` and so on within a folder."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -85,10 +85,10 @@ class PassFolders:
         return Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=self.folder))
 
 
-class KeepPasses(Callback):  # type: ignore[misc]  # skorch has no types
+class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
     """Save the model after every epoch, and remove what is not to be kept."""
 
-    def __init__(self, passes: PassFolders, make_model: Callable[[], Any], keep: str, first: int) -> None:
+    def __init__(self, passes: EpochCheckpoints, make_model: Callable[[], Any], keep: str, first: int) -> None:
         self.passes = passes
         self.make_model = make_model
         self.keep = keep

@@ -19,7 +19,7 @@ from sklearn_hashnlp.training._state import RowModule
 FILE_NAME = "best_weights.safetensors"
 
 
-class RowJournal:
+class UndoLog:
     """What a table held, for the rows that were written since."""
 
     def __init__(self, table: Tensor) -> None:
@@ -50,7 +50,7 @@ class RowJournal:
         self.forget()
 
 
-class StopAtBest(Callback):  # type: ignore[misc]  # skorch has no types
+class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
     """Stop when validation has not improved for some epochs, and end with the weights of the best epoch."""
 
     def __init__(
@@ -65,7 +65,7 @@ class StopAtBest(Callback):  # type: ignore[misc]  # skorch has no types
         """Start afresh."""
         self.best_epoch_ = 0
         self._best_score = -np.inf
-        self._journals: dict[str, RowJournal] = {}
+        self._journals: dict[str, UndoLog] = {}
         self._copies: dict[str, Tensor] = {}
         self._file = None if self.folder is None else Path(self.folder, f"best_weights-{token_hex(8)}.safetensors")
 
@@ -76,7 +76,7 @@ class StopAtBest(Callback):  # type: ignore[misc]  # skorch has no types
         for name, parameter in net.module_.named_parameters():
             if parameter.grad is not None and name not in self._copies:
                 parameter.grad = coalesced(parameter.grad)  # the optimiser needs it so, too
-                journal = self._journals.setdefault(name, RowJournal(parameter))
+                journal = self._journals.setdefault(name, UndoLog(parameter))
                 journal.note(parameter.grad.indices()[0])
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:

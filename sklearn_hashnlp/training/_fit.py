@@ -12,17 +12,17 @@ from torch import nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from sklearn_hashnlp.classifiers._losses import make_row_loss
-from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, RowNet
-from sklearn_hashnlp.training._batches import LabelledRows
+from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
+from sklearn_hashnlp.training._batches import Dataset
 from sklearn_hashnlp.training._callbacks import LinearSchedule
-from sklearn_hashnlp.training._early_stopping import StopAtBest, lower_is_better
-from sklearn_hashnlp.training._optimizers import hand_over, make_optimizer
-from sklearn_hashnlp.training._settings import TrainingPlan
+from sklearn_hashnlp.training._early_stopping import EarlyStopping, lower_is_better
+from sklearn_hashnlp.training._optimizers import make_optimizer, transfer_state
+from sklearn_hashnlp.training._settings import TrainingSettings
 
 _CHECKED_ROWS = 32
 
 
-def train(net: RowNet, rows: LabelledRows, valid_rows: LabelledRows | None, plan: TrainingPlan) -> None:
+def train(net: ClassifierNet, rows: Dataset, valid_rows: Dataset | None, plan: TrainingSettings) -> None:
     """Train a net, and leave on it nothing that only training needs but the optimiser and the callbacks."""
     started = time.perf_counter()
     smallest = 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in net.module_.head) else 1
@@ -35,7 +35,7 @@ def train(net: RowNet, rows: LabelledRows, valid_rows: LabelledRows | None, plan
         learning_rate=plan.learning_rate,
         average_after=n_steps - max(1, n_steps // 4) if averages else None,
     )
-    hand_over(net.optimizer_, optimizer)
+    transfer_state(net.optimizer_, optimizer)
     net.optimizer_, net.lr = optimizer, plan.learning_rate
     net.criterion_ = make_row_loss(plan.loss, net.module_.head)
     net.predict_nonlinearity = net.criterion_.probabilities
@@ -62,14 +62,14 @@ def train(net: RowNet, rows: LabelledRows, valid_rows: LabelledRows | None, plan
     net.check_scores(rows.select(np.arange(min(_CHECKED_ROWS, len(rows)))))
 
 
-def _callbacks(plan: TrainingPlan, n_batches: int, n_steps: int, *, held_out: bool) -> list[Any]:
+def _callbacks(plan: TrainingSettings, n_batches: int, n_steps: int, *, held_out: bool) -> list[Any]:
     callbacks = list(plan.callbacks)
     if plan.schedule == "linear":
         callbacks.append(("linear_schedule", LinearSchedule(n_steps)))
     if held_out:
         if plan.lr_plateau is not None:
             callbacks.append(("lr_plateau", _plateau(plan.monitor, *plan.lr_plateau)))
-        best = StopAtBest(plan.patience, plan.monitor, restore=plan.restore_best, folder=plan.checkpoint_dir)
+        best = EarlyStopping(plan.patience, plan.monitor, restore=plan.restore_best, folder=plan.checkpoint_dir)
         callbacks.append(("stop_at_best", best))
     if plan.verbose > 1:
         callbacks.append(("progress_bar", ProgressBar(n_batches, detect_notebook=False)))
@@ -89,7 +89,7 @@ def _plateau(monitor: str, patience: int, factor: float) -> LRScheduler:
 
 
 def _describe(
-    net: RowNet, rows: LabelledRows, valid_rows: LabelledRows | None, plan: TrainingPlan, n_steps: int
+    net: ClassifierNet, rows: Dataset, valid_rows: Dataset | None, plan: TrainingSettings, n_steps: int
 ) -> str:
     n_parameters = sum(parameter.numel() for parameter in net.module_.parameters())
     held_out = "no rows" if valid_rows is None else f"{len(valid_rows)} rows"

@@ -16,7 +16,7 @@ from torch import Tensor
 MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: asking CUDA for a loss means waiting for it
 
 
-class LeanNet(NeuralNet):  # type: ignore[misc]  # skorch has no types
+class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     """A skorch net for batches that take less time than what skorch does around each."""
 
     # The time, by :func:`time.perf_counter`, at which training ends as if a callback had ended it. The epoch is cut
@@ -45,7 +45,7 @@ class LeanNet(NeuralNet):  # type: ignore[misc]  # skorch has no types
             self._ended_by_callback = True
             raise stop
 
-    def fit_loop(self, *args: Any, **kwargs: Any) -> LeanNet:
+    def fit_loop(self, *args: Any, **kwargs: Any) -> Net:
         """Train, and leave no epoch in the history that was not finished."""
         self.interrupted_ = self._ended_by_callback = False
         try:

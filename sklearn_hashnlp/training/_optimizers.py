@@ -35,7 +35,7 @@ def make_optimizer(
     return RowwiseAdagrad(groups, lr=learning_rate, eps=_ADAGRAD_EPS, average_after=average_after)
 
 
-def hand_over(old: torch.optim.Optimizer, new: torch.optim.Optimizer) -> None:
+def transfer_state(old: torch.optim.Optimizer, new: torch.optim.Optimizer) -> None:
     """Let an optimiser go on with what another of its kind has gathered; one of another kind begins anew."""
     if type(old) is type(new):
         for parameter, state in old.state.items():

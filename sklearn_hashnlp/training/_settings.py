@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 
 @dataclass(frozen=True)
-class TrainingPlan:
+class TrainingSettings:
     """How a net is trained."""
 
     # Cross-entropy, binary cross-entropy or squared hinge loss of one class against all others, or cross-entropy along
@@ -112,18 +112,18 @@ def check_unchanged(estimator: Any, wanted: dict[str, Any], made_of: dict[str, A
         )
 
 
-def training_plan(estimator: Any, n_rows: int, seed: int) -> TrainingPlan:
+def training_plan(estimator: Any, n_rows: int, seed: int) -> TrainingSettings:
     """Say how ``fit`` trains a bag of hash embeddings."""
     return make_plan(estimator, n_rows, seed, max_epochs=_max_epochs(estimator, n_rows), dropout=_dropout(estimator))
 
 
 def make_plan(
     estimator: Any, n_rows: int, seed: int, *, max_epochs: int, dropout: tuple[int, int] | None = None
-) -> TrainingPlan:
+) -> TrainingSettings:
     """Say how ``fit`` trains, by the parameters that all classifiers have."""
     patience, plateau = estimator.n_iter_no_change, estimator.lr_plateau
     folder = estimator.checkpoint_dir
-    return TrainingPlan(
+    return TrainingSettings(
         loss=estimator.loss,
         optimizer=estimator.optimizer,
         learning_rate=float(estimator.learning_rate),
@@ -145,12 +145,12 @@ def make_plan(
     )
 
 
-def streaming_plan(estimator: Any, seed: int) -> TrainingPlan:
+def streaming_plan(estimator: Any, seed: int) -> TrainingSettings:
     """Say how ``partial_fit`` trains a bag of hash embeddings."""
     return single_pass(training_plan(estimator, 1, seed))
 
 
-def single_pass(plan: TrainingPlan) -> TrainingPlan:
+def single_pass(plan: TrainingSettings) -> TrainingSettings:
     """Change a plan to that of ``partial_fit``: once over the rows, and every call alike."""
     return replace(plan, schedule="constant", average=False, max_epochs=1, max_time=None)
 

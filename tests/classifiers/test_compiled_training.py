@@ -12,13 +12,13 @@ from skorch.callbacks import Callback
 from sklearn_hashnlp.classifiers import _sparse_net
 from sklearn_hashnlp.classifiers._compiled_step import CompiledTraining, trains_compiled
 from sklearn_hashnlp.classifiers._sparse_net import make_net
-from sklearn_hashnlp.classifiers._sparse_rows import RaggedRows
+from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset
 from sklearn_hashnlp.training._fit import train
 from sklearn_hashnlp.training._optimizers import make_optimizer
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from tests.training.test_train import ARCHITECTURE, PLAN, SEVERAL, WEIGHTS, X, Y
 
-ROWS = RaggedRows(X, Y)
+ROWS = SparseDataset(X, Y)
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def weights(net):
 )
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_weights_are_those_of_autograd(options, weighted, steps, monkeypatch):
-    rows = RaggedRows(X, Y, WEIGHTS) if weighted else ROWS
+    rows = SparseDataset(X, Y, WEIGHTS) if weighted else ROWS
     ours = fit(rows, **options)
     assert steps
     steps.clear()
@@ -131,7 +131,7 @@ def test_where_autograd_does_it(options, steps):
 
 
 def test_several_labels_a_row_are_left_to_autograd(steps):
-    fit(RaggedRows(X, SEVERAL), loss="ova", num_classes=2)
+    fit(SparseDataset(X, SEVERAL), loss="ova", num_classes=2)
     assert not steps
 
 

@@ -8,7 +8,7 @@ import torch
 
 from sklearn_hashnlp.classifiers import _dense_net
 from sklearn_hashnlp.classifiers._dense_net import dense_net_from_state, make_dense_net
-from sklearn_hashnlp.classifiers._dense_rows import DenseRows
+from sklearn_hashnlp.classifiers._dense_rows import DenseDataset
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
 RNG = np.random.default_rng(0)
@@ -27,18 +27,18 @@ def make(**changes):
     net = make_dense_net(ARCHITECTURE | changes, "cpu")
     with plain_torch(), torch_seed(0):
         net.initialize()
-        net.see(DenseRows(np.packbits(BITS, axis=1) if changes.get("packed") else BITS))
+        net.see(DenseDataset(np.packbits(BITS, axis=1) if changes.get("packed") else BITS))
     return net
 
 
 def test_a_rows_scores_do_not_depend_on_its_neighbours():
     net = make()
-    whole = net.score_rows(DenseRows(BITS))
+    whole = net.score_rows(DenseDataset(BITS))
     assert (whole.shape, whole.dtype) == ((2500, 3), np.float64)
     for part in (slice(0, 1), slice(1000, 1100), slice(7, 2500)):
-        np.testing.assert_array_equal(net.score_rows(DenseRows(BITS[part])), whole[part])
+        np.testing.assert_array_equal(net.score_rows(DenseDataset(BITS[part])), whole[part])
     order = RNG.permutation(2500)
-    np.testing.assert_array_equal(net.score_rows(DenseRows(BITS[order])), whole[order])
+    np.testing.assert_array_equal(net.score_rows(DenseDataset(BITS[order])), whole[order])
     np.testing.assert_allclose(net.module_.eval()(torch.from_numpy(BITS)).detach(), whole, atol=1e-5)
 
 
@@ -48,7 +48,7 @@ def test_what_rows_are_standardised_by_does_not_depend_on_how_they_come():
     np.testing.assert_allclose(plain.module_.standardize.mean, BITS.mean(axis=0), rtol=1e-12)
     assert float(plain.module_.standardize.n_rows) == 2500
     np.testing.assert_array_equal(
-        packed.score_rows(DenseRows(np.packbits(BITS, axis=1))), plain.score_rows(DenseRows(BITS))
+        packed.score_rows(DenseDataset(np.packbits(BITS, axis=1))), plain.score_rows(DenseDataset(BITS))
     )
 
 
@@ -61,8 +61,8 @@ def test_no_more_rows_than_a_batch_are_wide_at_once(monkeypatch):
         return real(self, rows, *args)
 
     monkeypatch.setattr(_dense_net.DenseLayers, "widen", widen)
-    net.score_rows(DenseRows(BITS))
-    net.see(DenseRows(BITS))
+    net.score_rows(DenseDataset(BITS))
+    net.see(DenseDataset(BITS))
     assert sorted(widths) == [452, 452, 1024, 1024, 1024, 1024]
 
 
@@ -73,7 +73,7 @@ def test_its_state_makes_the_same_net_and_leaves_torchs_generator():
     before = torch.random.get_rng_state()
     again = dense_net_from_state(values, arrays, [{"epoch": 1, "train_loss": 0.5}])
     assert torch.equal(torch.random.get_rng_state(), before)
-    assert again.score_rows(DenseRows(BITS)).tobytes() == net.score_rows(DenseRows(BITS)).tobytes()
+    assert again.score_rows(DenseDataset(BITS)).tobytes() == net.score_rows(DenseDataset(BITS)).tobytes()
     assert again.history[0, "train_loss"] == 0.5
     with pytest.raises(ValueError, match="must have shape"):
         dense_net_from_state(values, arrays | {"head.7.weight": np.zeros((2, 2))}, [])

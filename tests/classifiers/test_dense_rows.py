@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_hashnlp.classifiers._dense_rows import DenseBatch, DenseBatches, DenseRows
+from sklearn_hashnlp.classifiers._dense_rows import DenseBatch, DenseBatches, DenseDataset
 
 RNG = np.random.default_rng(0)
 MATRIX = RNG.integers(0, 100, (37, 5)).astype(np.uint8)
@@ -18,7 +18,7 @@ WEIGHTS = RNG.random(37).astype(np.float32)
 @pytest.mark.parametrize("targets", [np.arange(37), np.eye(37, dtype=np.float32)])
 def test_rows_are_gathered_as_they_are(dtype, rows, targets):
     matrix = MATRIX.astype(dtype)
-    batch, taken = DenseRows(matrix, targets, WEIGHTS).take(np.array(rows, dtype=np.int64))
+    batch, taken = DenseDataset(matrix, targets, WEIGHTS).take(np.array(rows, dtype=np.int64))
     assert len(batch) == len(rows)
     assert batch.values.numpy().dtype == dtype
     assert np.array_equal(batch.values.numpy(), matrix[rows])
@@ -27,7 +27,7 @@ def test_rows_are_gathered_as_they_are(dtype, rows, targets):
 
 
 def test_a_slice_is_not_copied():
-    rows = DenseRows(MATRIX)
+    rows = DenseDataset(MATRIX)
     batch, targets = rows.take(slice(5, 9))
     assert np.shares_memory(batch.values.numpy(), MATRIX)
     assert targets.tolist() == [0] * 4
@@ -40,17 +40,17 @@ def test_memory_that_torch_does_not_know():
     locked.flags.writeable = False
     for matrix in (locked, np.asfortranarray(MATRIX), MATRIX[:, ::-1], MATRIX[::-2]):
         for part in (slice(2, 9), np.array([4, 1])):
-            assert np.array_equal(DenseRows(matrix).take(part)[0].values.numpy(), matrix[part])
+            assert np.array_equal(DenseDataset(matrix).take(part)[0].values.numpy(), matrix[part])
 
 
 def test_a_selection_is_a_copy():
-    rows = DenseRows(MATRIX, np.arange(37), WEIGHTS)
+    rows = DenseDataset(MATRIX, np.arange(37), WEIGHTS)
     part = rows.select(np.array([4, 2]))
     assert np.array_equal(part.matrix, MATRIX[[4, 2]])
     assert part.targets.tolist() == [4, 2]
     assert part.row_weights.tolist() == WEIGHTS[[4, 2]].tolist()
     assert not np.shares_memory(part.matrix, MATRIX)
-    assert DenseRows(MATRIX).select(np.array([1])).row_weights is None
+    assert DenseDataset(MATRIX).select(np.array([1])).row_weights is None
     assert (rows.n_values, len(rows), len(part)) == (185, 37, 2)
     assert rows.X is rows
     assert rows.y is rows.targets
@@ -58,7 +58,7 @@ def test_a_selection_is_a_copy():
 
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_batches_hold_every_row_once(shuffle):
-    rows = DenseRows(MATRIX, np.arange(37))
+    rows = DenseDataset(MATRIX, np.arange(37))
     batches = DenseBatches(rows, 10, shuffle=shuffle, generator=np.random.default_rng(0))
     seen = list(batches)
     assert [len(batch) for batch, _ in seen] == [10, 10, 10, 7]
@@ -77,7 +77,7 @@ def test_a_batch_goes_to_a_device():
 
 
 def test_elsewhere_batches_are_made_of_one_copy():
-    batches = DenseBatches(DenseRows(MATRIX, np.arange(37), WEIGHTS), 10, shuffle=True, device="meta")
+    batches = DenseBatches(DenseDataset(MATRIX, np.arange(37), WEIGHTS), 10, shuffle=True, device="meta")
     seen = list(batches)
     there = batches._there
     assert [(len(batch), tuple(batch.values.shape), len(targets)) for batch, targets in seen] == [
@@ -94,7 +94,7 @@ def test_elsewhere_batches_are_made_of_one_copy():
 def test_on_cuda_batches_are_those_of_the_cpu(weights):
     here, there = (
         DenseBatches(
-            DenseRows(MATRIX, np.arange(37), weights),
+            DenseDataset(MATRIX, np.arange(37), weights),
             10,
             shuffle=True,
             generator=np.random.default_rng(0),

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.sparse import csr_array, random_array
 
-from sklearn_hashnlp.classifiers._sparse_rows import DeviceRows, RaggedBatches, RaggedRows
+from sklearn_hashnlp.classifiers._sparse_rows import DeviceDataset, SparseBatches, SparseDataset
 
 RNG = np.random.default_rng(0)
 MATRIX = csr_array(random_array((700, 50), density=0.1, rng=RNG, dtype=np.float32))
@@ -26,10 +26,10 @@ def tensors(batch, targets):
 @pytest.mark.parametrize("targets", TARGETS)
 @pytest.mark.parametrize("batch_size", [3, 7, 1000])  # 234 batches: more than are gathered at once
 def test_batches_are_those_of_the_kernel(batch_size, targets, weights, device):
-    rows = RaggedRows(MATRIX, TARGETS[targets], WEIGHTS[weights])
+    rows = SparseDataset(MATRIX, TARGETS[targets], WEIGHTS[weights])
     order = np.random.default_rng(1).permutation(len(rows))
     edges = [*range(0, len(rows), batch_size), len(rows)]
-    batches = list(DeviceRows(rows, torch.device(device)).batches(order, edges))
+    batches = list(DeviceDataset(rows, torch.device(device)).batches(order, edges))
     assert len(batches) == len(edges) - 1
     for (batch, taken), start, stop in zip(batches, edges[:-1], edges[1:], strict=True):
         expected = tensors(*rows.take(order[start:stop]))
@@ -41,13 +41,13 @@ def test_batches_are_those_of_the_kernel(batch_size, targets, weights, device):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_dropout_keeps_a_random_number_of_columns_in_their_order(device):
-    rows = RaggedRows(MATRIX)
+    rows = SparseDataset(MATRIX)
     generator = np.random.default_rng(0)
     order, edges = np.arange(len(rows))[::-1].copy(), [0, 300, 700]
     seen = set()
     for _ in range(60):
         for (batch, _), start in zip(
-            DeviceRows(rows, torch.device(device)).batches(order, edges, dropout=(2, 4), generator=generator),
+            DeviceDataset(rows, torch.device(device)).batches(order, edges, dropout=(2, 4), generator=generator),
             edges,
             strict=False,
         ):
@@ -65,7 +65,7 @@ def test_dropout_keeps_a_random_number_of_columns_in_their_order(device):
 
 def test_dropout_draws_every_number_and_every_column_equally_often():
     matrix = csr_array(np.ones((6000, 6), dtype=np.float32))
-    rows = DeviceRows(RaggedRows(matrix), torch.device("cpu"))
+    rows = DeviceDataset(SparseDataset(matrix), torch.device("cpu"))
     generator = np.random.default_rng(0)
     ((batch, _),) = rows.batches(np.arange(6000), [0, 6000], dropout=(1, 3), generator=generator)
     lengths = np.bincount(batch.offsets.diff().numpy())
@@ -76,7 +76,7 @@ def test_dropout_draws_every_number_and_every_column_equally_often():
 
 @pytest.mark.gpu
 def test_the_rows_are_copied_once():
-    batches = RaggedBatches(RaggedRows(MATRIX), 100, shuffle=True, generator=np.random.default_rng(0), device="cuda")
+    batches = SparseBatches(SparseDataset(MATRIX), 100, shuffle=True, generator=np.random.default_rng(0), device="cuda")
     first = torch.cat([batch.ids for batch, _ in batches]).cpu()
     there = batches._rows_there
     second = torch.cat([batch.ids for batch, _ in batches]).cpu()

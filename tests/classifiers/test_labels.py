@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.exceptions import DataConversionWarning
 
-from sklearn_hashnlp.classifiers._labels import Labels, check_kind, find_labels
+from sklearn_hashnlp.classifiers._labels import Labels, check_targets, find_labels
 
 NAME = "HashEmbeddingClassifier"
 INDICATOR = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 0]])
@@ -58,7 +58,7 @@ def test_one_class_only_is_refused(y, classes):
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array, csr_matrix, lambda y: y.astype(bool), lambda y: y * 1.0])
 def test_an_indicator_matrix(kind):
-    y = check_kind(kind(INDICATOR), loss="ova", caller=NAME)
+    y = check_targets(kind(INDICATOR), loss="ova", caller=NAME)
     found = find_labels(y, caller=NAME)
     assert found.multilabel
     assert found.classes.tolist() == [0, 1, 2]
@@ -79,7 +79,7 @@ def test_the_classes_of_an_indicator_are_its_columns():
 @pytest.mark.parametrize("loss", ["softmax", "hinge"])
 def test_an_indicator_matrix_needs_ova(loss):
     with pytest.raises(ValueError, match=rf"\(loss='{loss}'\) takes one label a row, .* Set loss='ova'"):
-        check_kind(INDICATOR, loss=loss, caller=NAME)
+        check_targets(INDICATOR, loss=loss, caller=NAME)
 
 
 @pytest.mark.parametrize(
@@ -87,22 +87,22 @@ def test_an_indicator_matrix_needs_ova(loss):
 )
 def test_other_matrices_are_refused(y):
     with pytest.raises(ValueError, match=r"Unknown label type: .* a matrix of zeros and ones"):
-        check_kind(y, loss="ova", caller=NAME)
+        check_targets(y, loss="ova", caller=NAME)
 
 
 def test_a_cell_that_is_there_twice_is_refused():
     twice = csr_array((np.ones(3, dtype=int), [0, 0, 1], [0, 2, 3]), shape=(2, 3))
     with pytest.raises(ValueError, match=r"a matrix of zeros and ones .* Got a matrix with the values \[2\]"):
-        check_kind(twice, loss="ova", caller=NAME)
+        check_targets(twice, loss="ova", caller=NAME)
     assert twice.nnz == 3  # the caller's matrix stays as it was
     unsorted = csr_array((np.ones(3, dtype=int), [2, 0, 1], [0, 2, 3]), shape=(2, 3))
-    assert check_kind(unsorted, loss="ova", caller=NAME).toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
+    assert check_targets(unsorted, loss="ova", caller=NAME).toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
 
 
 @pytest.mark.parametrize("loss", ["softmax", "ova"])
 def test_a_sparse_column_is_refused_by_its_shape(loss):
     with pytest.raises(ValueError, match=r"a sparse matrix of a single column, shape \(3, 1\), in y. Give y.toarray"):
-        check_kind(csr_array(INDICATOR[:, :1]), loss=loss, caller=NAME)
+        check_targets(csr_array(INDICATOR[:, :1]), loss=loss, caller=NAME)
 
 
 def test_no_class_at_all_is_refused():
@@ -113,16 +113,16 @@ def test_no_class_at_all_is_refused():
 def test_labels_of_mixed_types_are_refused():
     mixed = np.array(["a", 1], dtype=object)
     with pytest.raises(TypeError, match=f"{NAME} takes labels that are all strings or .* in y, got int and str"):
-        check_kind(mixed, loss="softmax", caller=NAME)
+        check_targets(mixed, loss="softmax", caller=NAME)
     with pytest.raises(TypeError, match=r"all numbers in classes, got NoneType and str. Convert"):
         find_labels(np.array(["a", "b"]), np.array(["a", None], dtype=object), caller=NAME)
 
 
 def test_a_column_of_labels_is_taken_with_a_warning():
     with pytest.warns(DataConversionWarning, match="column-vector y"):
-        assert check_kind(np.array([["a"], ["b"]]), loss="ova", caller=NAME).tolist() == ["a", "b"]
+        assert check_targets(np.array([["a"], ["b"]]), loss="ova", caller=NAME).tolist() == ["a", "b"]
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
-        check_kind(np.array([0.1, 0.2]), loss="softmax", caller=NAME)
+        check_targets(np.array([0.1, 0.2]), loss="softmax", caller=NAME)
 
 
 @pytest.mark.parametrize(

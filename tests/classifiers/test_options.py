@@ -255,8 +255,8 @@ def test_validation_splits_as_scikit_learn_does(monkeypatch):
         seen.append((fraction, seed))
         return real(rows, fraction, seed=seed)
 
-    real = _base.hold_out
-    monkeypatch.setattr(_base, "hold_out", split)
+    real = _base.validation_split
+    monkeypatch.setattr(_base, "validation_split", split)
     _, recorder = train(early_stopping=True, validation_fraction=0.3)
     train()
     assert [fraction for fraction, _ in seen] == [0.3, 0.0]

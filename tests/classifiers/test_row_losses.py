@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 from sklearn.preprocessing import label_binarize
 from torch import nn
 
-from sklearn_hashnlp.classifiers._losses import ROW_LOSSES, PathLoss, make_row_loss
+from sklearn_hashnlp.classifiers._losses import ROW_LOSSES, TreeLoss, make_row_loss
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.trees import huffman_tree
 
@@ -57,7 +57,7 @@ def test_along_the_paths_of_a_tree():
     torch.manual_seed(0)
     layer = HierarchicalSoftmax(huffman_tree([9, 1, 4, 2, 2]), 5, dtype=torch.float64)
     torch.nn.init.normal_(layer.weight)
-    loss, hidden, targets = PathLoss(layer), torch.from_numpy(SCORES), torch.from_numpy(CLASSES)
+    loss, hidden, targets = TreeLoss(layer), torch.from_numpy(SCORES), torch.from_numpy(CLASSES)
     probabilities = loss.probabilities(hidden).detach().numpy()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     found = loss(hidden, targets).detach().numpy()

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sklearn_hashnlp.classifiers._labels import Labels
-from sklearn_hashnlp.classifiers._sample_weights import drop_weightless, weigh_classes
+from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 
 NAME = "HashEmbeddingClassifier"
 X = np.arange(12.0).reshape(4, 3)
@@ -18,7 +18,7 @@ LABELS = Labels(np.array(["a", "b", "c"]), multilabel=False)
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
 @pytest.mark.parametrize("y", [Y, np.eye(4), csr_array(np.eye(4))], ids=["labels", "indicator", "sparse indicator"])
 def test_rows_without_weight_are_left_out(kind, y):
-    rows, labels, weights = drop_weightless(kind(X), y, [0, 2, 0.5, 0], caller=NAME)
+    rows, labels, weights = drop_zero_weights(kind(X), y, [0, 2, 0.5, 0], caller=NAME)
     assert csr_array(rows).toarray().tolist() == X[1:3].tolist()
     assert csr_array(labels.reshape(2, -1)).toarray().tolist() == csr_array(y[1:3].reshape(2, -1)).toarray().tolist()
     assert weights.tolist() == [2, 0.5]
@@ -27,7 +27,7 @@ def test_rows_without_weight_are_left_out(kind, y):
 
 def test_nothing_is_copied_where_nothing_is_left_out():
     for sample_weight in (None, [1, 2, 3, 4]):
-        rows, labels, weights = drop_weightless(X, Y, sample_weight, caller=NAME)
+        rows, labels, weights = drop_zero_weights(X, Y, sample_weight, caller=NAME)
         assert rows is X
         assert labels is Y
         assert (None if weights is None else weights.tolist()) == sample_weight
@@ -46,36 +46,38 @@ def test_nothing_is_copied_where_nothing_is_left_out():
 )
 def test_what_is_no_weight_is_refused(sample_weight, message):
     with pytest.raises(ValueError, match=message):
-        drop_weightless(X, Y, sample_weight, caller=NAME)
+        drop_zero_weights(X, Y, sample_weight, caller=NAME)
 
 
 def test_class_weights_multiply():
     y = LABELS.classes[Y]
     own = np.array([1, 2, 3, 4], dtype=np.float32)
-    weights = weigh_classes({"a": 5, "b": 0.5}, LABELS, y, Y, own, caller=NAME)
+    weights = apply_class_weight({"a": 5, "b": 0.5}, LABELS, y, Y, own, caller=NAME)
     assert weights.tolist() == [5, 1, 3, 2]
     assert weights.dtype == np.float32
-    assert weigh_classes({"a": 5, "b": 0.5}, LABELS, y, Y, None, caller=NAME).tolist() == [5, 0.5, 1, 0.5]
-    assert weigh_classes(None, LABELS, y, Y, own, caller=NAME) is own
+    assert apply_class_weight({"a": 5, "b": 0.5}, LABELS, y, Y, None, caller=NAME).tolist() == [5, 0.5, 1, 0.5]
+    assert apply_class_weight(None, LABELS, y, Y, own, caller=NAME) is own
     # 4 rows, 3 classes: 4 / (3 * 1) but for the class with two rows
-    np.testing.assert_allclose(weigh_classes("balanced", LABELS, y, Y, None, caller=NAME), [4 / 3, 2 / 3, 4 / 3, 2 / 3])
+    np.testing.assert_allclose(
+        apply_class_weight("balanced", LABELS, y, Y, None, caller=NAME), [4 / 3, 2 / 3, 4 / 3, 2 / 3]
+    )
 
 
 def test_class_weights_that_fit_nothing_are_refused():
     with pytest.raises(ValueError, match="are not in class_weight"):
-        weigh_classes({"d": 2}, LABELS, LABELS.classes[Y], Y, None, caller=NAME)
+        apply_class_weight({"d": 2}, LABELS, LABELS.classes[Y], Y, None, caller=NAME)
     with pytest.raises(ValueError, match="class_weight='balanced' needs one label a row"):
-        weigh_classes("balanced", Labels(np.arange(4), multilabel=True), np.eye(4), np.eye(4), None, caller=NAME)
+        apply_class_weight("balanced", Labels(np.arange(4), multilabel=True), np.eye(4), np.eye(4), None, caller=NAME)
 
 
 @pytest.mark.parametrize("weight", [-1, np.nan, np.inf])
 def test_class_weights_that_are_none_are_refused(weight):
     message = f"{NAME} takes finite weights of at least 0 in class_weight, got {float(weight)} for the label 'b'"
     with pytest.raises(ValueError, match=message):
-        weigh_classes({"a": 2, "b": weight}, LABELS, LABELS.classes[Y], Y, None, caller=NAME)
+        apply_class_weight({"a": 2, "b": weight}, LABELS, LABELS.classes[Y], Y, None, caller=NAME)
 
 
 def test_class_weights_that_leave_no_row_are_refused():
     with pytest.raises(ValueError, match=f"{NAME} has nothing to learn from: by class_weight=.* every row has the"):
-        weigh_classes(dict.fromkeys("abc", 0), LABELS, LABELS.classes[Y], Y, None, caller=NAME)
-    assert weigh_classes({"a": 0}, LABELS, LABELS.classes[Y], Y, None, caller=NAME).tolist() == [0, 1, 1, 1]
+        apply_class_weight(dict.fromkeys("abc", 0), LABELS, LABELS.classes[Y], Y, None, caller=NAME)
+    assert apply_class_weight({"a": 0}, LABELS, LABELS.classes[Y], Y, None, caller=NAME).tolist() == [0, 1, 1, 1]

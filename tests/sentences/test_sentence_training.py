@@ -9,7 +9,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
 from sklearn_hashnlp.sentences._net import EpochsOfParagraphs
-from sklearn_hashnlp.sentences._training import Course, load_trained_weights, trained_weights
+from sklearn_hashnlp.sentences._training import TrainingState, load_trained_weights, trained_weights
 from tests.sentence_texts import LISTS, PARAGRAPHS, bytes_of, make, read
 
 N_SENTENCES = sum(map(len, LISTS))
@@ -189,7 +189,7 @@ def test_what_a_course_keeps_is_what_training_changes():
     names = {name for name, value in net.module_.named_parameters() if value.requires_grad}
     assert set(kept) == names
     assert {"network.spelling.weight", "network.transformer.tables.tables.weight"}.isdisjoint(kept)
-    course = Course()
+    course = TrainingState()
     course.note(0.5, net)
     with torch.no_grad():
         for parameter in net.module_.parameters():

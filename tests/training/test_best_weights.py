@@ -13,7 +13,7 @@ from skorch.callbacks import Callback
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
 from sklearn_hashnlp.training import _early_stopping
-from sklearn_hashnlp.training._early_stopping import FILE_NAME, RowJournal, StopAtBest
+from sklearn_hashnlp.training._early_stopping import FILE_NAME, EarlyStopping, UndoLog
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((600, 300)) < 0.03) * RNG.random((600, 300)))
@@ -76,7 +76,7 @@ def test_rows_that_were_first_trained_after_the_best_epoch_are_as_they_began(tmp
     module = model.net_.module_
     expected = copy.deepcopy(module.state_dict())
     untouched = (~module.bag.pool.any(dim=1)).nonzero().flatten()
-    keeper = StopAtBest(None, folder=str(tmp_path))
+    keeper = EarlyStopping(None, folder=str(tmp_path))
     keeper.on_train_begin(model.net_)
     model.net_.history.record("valid_acc", 0.5)
     keeper.on_epoch_end(model.net_)
@@ -122,7 +122,7 @@ def test_gradients_of_compiled_bags_are_not_sorted_again(monkeypatch):
 
 def test_a_journal_undoes_what_was_written_since():
     table = torch.arange(10.0).reshape(5, 2)
-    journal = RowJournal(table)
+    journal = UndoLog(table)
     journal.note(torch.tensor([1, 3]))
     table[[1, 3]] = -1
     journal.forget()  # this is now the state to return to
@@ -137,7 +137,7 @@ def test_a_journal_undoes_what_was_written_since():
 
 
 def test_a_journal_keeps_the_rows_it_was_told_of_and_no_more():
-    journal = RowJournal(torch.zeros(1000, 4))
+    journal = UndoLog(torch.zeros(1000, 4))
     for _ in range(3):
         journal.note(torch.tensor([5, 7]))
     assert sum(values.numel() for _, values in journal._entries) == 8

@@ -9,14 +9,14 @@ from skorch.callbacks import Callback
 from torch import nn
 
 from sklearn_hashnlp.training import _net
-from sklearn_hashnlp.training._net import LeanNet
+from sklearn_hashnlp.training._net import Net
 
 X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
 Y = X[:, :1] - X[:, 1:2]
 
 
 def make(*callbacks, **options):
-    return LeanNet(
+    return Net(
         nn.Linear, module__in_features=3, module__out_features=1, criterion=nn.MSELoss, train_split=None,
         batch_size=10, verbose=0, callbacks=list(callbacks), **options,
     )  # fmt: skip

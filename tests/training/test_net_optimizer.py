@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sklearn_hashnlp.nn._hash_embedding_network import BagOfHashEmbeddings
-from sklearn_hashnlp.training._optimizers import hand_over, make_optimizer, pack_optimizer, unpack_optimizer
+from sklearn_hashnlp.training._optimizers import make_optimizer, pack_optimizer, transfer_state, unpack_optimizer
 from sklearn_hashnlp.training._torch_scope import torch_seed
 
 IDS = torch.from_numpy(np.random.default_rng(0).integers(0, 2**31, (6, 40)))
@@ -52,7 +52,7 @@ def test_training_goes_on_from_arrays_as_if_it_had_not_stopped(name, hidden):
     assert sum(array.nbytes for array in arrays.values()) < 20_000  # touched rows, and nothing of the mean
     unpacked = unpack_optimizer(twice, values, arrays)
     again = make_optimizer(twice, name, learning_rate=0.1)
-    hand_over(unpacked, again)
+    transfer_state(unpacked, again)
     take_steps(twice, again, slice(3, 6))
     for parameter, expected in zip(twice.state_dict().items(), once.state_dict().items(), strict=True):
         assert parameter[0] == expected[0]
@@ -72,7 +72,7 @@ def test_one_of_another_kind_begins_anew():
     old = make_optimizer(module, "adagrad", learning_rate=0.1)
     take_steps(module, old, slice(0, 2))
     new = make_optimizer(module, "adam", learning_rate=0.1)
-    hand_over(old, new)
+    transfer_state(old, new)
     assert not new.state
 
 
@@ -81,7 +81,7 @@ def test_a_mean_that_was_not_taken_is_not_handed_over():
     old = make_optimizer(module, "adagrad", learning_rate=0.1, average_after=0)
     take_steps(module, old, slice(0, 3))
     new = make_optimizer(module, "adagrad", learning_rate=0.1, average_after=0)
-    hand_over(old, new)
+    transfer_state(old, new)
     before = module.head[0].weight.detach().clone()
     assert not new.load_average()
     assert torch.equal(module.head[0].weight, before)

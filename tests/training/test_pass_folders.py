@@ -4,7 +4,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
-from sklearn_hashnlp.training._checkpoints import PassFolders, best_epoch
+from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, best_epoch
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +13,7 @@ def model():
 
 
 def test_a_folder_a_pass(tmp_path, model):
-    passes = PassFolders(tmp_path / "deep" / "folder")
+    passes = EpochCheckpoints(tmp_path / "deep" / "folder")
     assert passes.numbers() == []
     passes.save(model, 3)
     passes.save(model, 12)
@@ -27,7 +27,7 @@ def test_a_folder_a_pass(tmp_path, model):
 
 
 def test_nothing_unfinished_stays(tmp_path):
-    passes = PassFolders(tmp_path)
+    passes = EpochCheckpoints(tmp_path)
     with pytest.raises(NotFittedError):
         passes.save(HsigmoidLanguageModel(), 1)
     assert list(tmp_path.iterdir()) == []

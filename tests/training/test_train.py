@@ -13,14 +13,14 @@ from sklearn.metrics import accuracy_score, f1_score
 from skorch.callbacks import Callback, EpochScoring
 
 from sklearn_hashnlp.classifiers._sparse_net import make_net
-from sklearn_hashnlp.classifiers._sparse_rows import RaggedBatches, RaggedRows
+from sklearn_hashnlp.classifiers._sparse_rows import SparseBatches, SparseDataset
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.training import _net
 from sklearn_hashnlp.training._checkpoints import read_checkpoint
 from sklearn_hashnlp.training._early_stopping import FILE_NAME
 from sklearn_hashnlp.training._fit import train
 from sklearn_hashnlp.training._optimizers import make_optimizer
-from sklearn_hashnlp.training._settings import TrainingPlan
+from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
 RNG = np.random.default_rng(0)
@@ -29,7 +29,7 @@ SIDES = X[:, :100].sum(axis=1) - X[:, 100:].sum(axis=1) + RNG.normal(0, 0.4, 333
 Y = np.digitize(SIDES, [-0.5, 0.5]).astype(np.int64)
 SEVERAL = np.stack([SIDES > -0.5, SIDES > 0.5], axis=1).astype(np.float32)
 WEIGHTS = RNG.random(333).astype(np.float32)
-ROWS, VALID_ROWS = RaggedRows(X[:250], Y[:250]), RaggedRows(X[250:], Y[250:])
+ROWS, VALID_ROWS = SparseDataset(X[:250], Y[:250]), SparseDataset(X[250:], Y[250:])
 ARCHITECTURE = {
     "num_embeddings": 3000,
     "num_buckets": 500,
@@ -44,7 +44,7 @@ ARCHITECTURE = {
     "hidden_sizes": [],
     "num_classes": 3,
 }
-PLAN = TrainingPlan(
+PLAN = TrainingSettings(
     loss="softmax",
     optimizer="adagrad",
     learning_rate=0.1,
@@ -127,7 +127,7 @@ class Interrupt(Callback):
 @pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
 @pytest.mark.parametrize("schedule", ["constant", "linear"])
 def test_training_is_a_plain_loop(schedule, optimizer, hidden, row_weights):
-    rows = RaggedRows(X[:250], Y[:250], row_weights)
+    rows = SparseDataset(X[:250], Y[:250], row_weights)
     net = trained(rows, architecture={"hidden_sizes": hidden}, schedule=schedule, optimizer=optimizer)
     module = fresh_net(hidden_sizes=hidden).module_
     step_of = {"adagrad": lambda p, lr: RowwiseAdagrad(p, lr=lr, eps=1e-4), "adam": lambda p, lr: RowwiseAdam(p, lr=lr)}
@@ -171,7 +171,7 @@ def test_the_same_plan_gives_the_same_bits_and_another_seed_others():
 
 @pytest.mark.parametrize("loss", ["ova", "hinge"])
 def test_several_labels_a_row(loss):
-    rows, valid_rows = RaggedRows(X[:250], SEVERAL[:250]), RaggedRows(X[250:], SEVERAL[250:])
+    rows, valid_rows = SparseDataset(X[:250], SEVERAL[:250]), SparseDataset(X[250:], SEVERAL[250:])
     changes = {"loss": loss, "max_epochs": 4, "restore_best": False}
     scores = EpochScoring("f1_macro", lower_is_better=False, name="mine")
     net = trained(rows, valid_rows, architecture={"num_classes": 2}, callbacks=(scores,), **changes)
@@ -459,7 +459,7 @@ def test_a_batch_on_cuda_gives_the_gradients_of_the_cpu(hidden):
         net = fresh_net(hidden_sizes=hidden)
         net.set_params(device=device)
         net.module_.to(device)
-        batches = RaggedBatches(ROWS, 100, shuffle=True, generator=np.random.default_rng(0), device=device)
+        batches = SparseBatches(ROWS, 100, shuffle=True, generator=np.random.default_rng(0), device=device)
         batch, targets = next(iter(batches))
         loss = net.get_loss(net.infer(batch), targets, X=batch)
         loss.backward()

@@ -61,11 +61,11 @@ def check_without_passes(folder: Path) -> None:
 
 
 def _passes_in(folder: Path) -> list[Path]:
-    from sklearn_hashnlp.training._checkpoints import PassFolders
+    from sklearn_hashnlp.training._checkpoints import EpochCheckpoints
 
     if not folder.is_dir():  # which would be made
         return []
-    passes = PassFolders(folder)
+    passes = EpochCheckpoints(folder)
     return [passes.path(number) for number in passes.numbers()]
 
 
