@@ -28,7 +28,8 @@ def draw_picture(
     title: str,
 ) -> None:
     """Draw the confusion matrix and, beside it, learning curves."""
-    # First: without matplotlib this tells how to install it.
+    # First: where matplotlib is missing, the error of this import says how to install it.
+    import sklearn_hashnlp.plotting  # noqa: F401
 
     # isort: split
     # A figure of its own, not pyplot's: nothing here depends on a screen or on other figures.

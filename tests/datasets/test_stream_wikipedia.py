@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import runpy
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from sklearn_hashnlp.datasets import _wikipedia, stream_wikipedia
+from sklearn_hashnlp.datasets import _wikipedia, _wikitext, stream_wikipedia
 
 HEAD = """\
 <mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="de">
@@ -128,14 +129,14 @@ def test_an_article_that_cannot_be_parsed_is_left_out_with_a_warning(
 ) -> None:
     path = tmp_path / "dump.xml"
     path.write_bytes(DUMP)
-    whole = _wikipedia.plain_paragraphs
+    whole = _wikitext.plain_paragraphs
 
     def refuse_dogs(wikitext: str, hidden: frozenset[str]) -> list[str]:
         if "ist er" in wikitext:
             raise ValueError("too hard")
         return whole(wikitext, hidden)
 
-    monkeypatch.setattr(_wikipedia, "plain_paragraphs", refuse_dogs)
+    monkeypatch.setattr(_wikitext, "plain_paragraphs", refuse_dogs)
     with pytest.warns(UserWarning, match=r"dump\.xml: the article 'Hund' is left out: too hard\."):
         assert list(stream_wikipedia(path)) == ["Katzen & Hunde.", "Zwei <3.", "Ende."]
 
@@ -144,3 +145,4 @@ def test_without_the_parser_the_error_says_what_to_install(tmp_path: Path, monke
     monkeypatch.setitem(sys.modules, "mwparserfromhell", None)
     with pytest.raises(ImportError, match=r"needs mwparserfromhell\. .* pip install 'sklearn-hashnlp\[wikipedia\]'"):
         stream_wikipedia(tmp_path / "dump.xml")
+    runpy.run_path(_wikipedia.__file__)  # the other functions of the folder can be imported

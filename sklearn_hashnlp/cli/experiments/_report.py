@@ -88,7 +88,8 @@ def show_tables(screen: Screen, results: Sequence[dict[str, Any]]) -> None:
 
 def _draw(folder: Path, results: Sequence[dict[str, Any]]) -> list[Path]:
     """Draw all plots, and give their files."""
-    # First: without matplotlib this tells how to install it.
+    # First: where matplotlib is missing, the error of this import says how to install it.
+    import sklearn_hashnlp.plotting  # noqa: F401
 
     # isort: split
     from matplotlib.figure import Figure

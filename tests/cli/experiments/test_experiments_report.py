@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,18 @@ def test_markdown_and_pictures(hashnlp: Any, counting: Recipe, tmp_path: Path) -
     assert f"Plots are in {folder / 'counting.png'}\n" in result.err
 
 
+def test_without_matplotlib_the_error_says_what_to_install(
+    hashnlp: Any, counting: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "results.jsonl", counting, quick=True)
+    monkeypatch.delitem(sys.modules, "sklearn_hashnlp.plotting", raising=False)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    result = hashnlp("experiments", "report", path, "--plot", tmp_path / "plots")
+    assert result.code == 1
+    assert result.err.endswith("needs matplotlib. Install it with: pip install 'sklearn-hashnlp[plot]'\n")
+    assert not (tmp_path / "plots").exists()
+
+
 def test_json(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
     path = write(tmp_path / "found.jsonl", counting, quick=True)
     result = hashnlp("experiments", "report", path, "--json")
@@ -98,7 +111,7 @@ def test_what_holds_no_results_is_one_line(hashnlp: Any, tmp_path: Path, text: s
 
 
 def test_what_was_measured_before_can_be_reported(hashnlp: Any) -> None:
-    folder = Path(__file__).parents[2] / "benchmarks" / "results"
+    folder = Path(__file__).parents[3] / "benchmarks" / "results"
     result = hashnlp("experiments", "report", folder / "reversal.jsonl", folder / "hsigmoid-ptb.jsonl")
     assert result.code == 0
     assert "Speed ratio, full softmax / tree" in result.out
