@@ -33,13 +33,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import classifier_accuracy
-import classifier_race
-import fasttext_peer
-from labelled_sets import SETS, DataFolder, add_data_options, data_folder
-from results_file import add_output_option, output_path, read_result, write_result
-from surroundings import surroundings
-from training_memory import show_training_memory, training_memory
+from common import classifier_accuracy, classifier_race, fasttext_peer
+from common.labelled_sets import SETS, DataFolder, add_data_options, data_folder
+from common.results_file import add_output_option, output_path, read_result, write_result
+from common.surroundings import surroundings
+from common.training_memory import show_training_memory, training_memory
 
 PARTS = ("race", "prediction", "memory", "accuracy")
 RESULT = "classifiers.json"

@@ -37,13 +37,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import language_race
-import many_classes
 import torch
-import word_search
-from labelled_sets import DataFolder, data_folder
-from results_file import add_output_option, output_path, read_result, write_result
-from surroundings import surroundings
+from common import language_race, many_classes, word_search
+from common.labelled_sets import DataFolder, data_folder
+from common.results_file import add_output_option, output_path, read_result, write_result
+from common.surroundings import surroundings
 
 PARTS = ("epoch", "target", "large", "million", "search")
 ON_TEXT = {"epoch", "target", "search"}

@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from labelled_sets import DataFolder, data_folder
-from results_file import add_output_option, output_path, read_result, write_result
-from surroundings import surroundings
-from text_lines import read_text
+from common.labelled_sets import DataFolder, data_folder
+from common.results_file import add_output_option, output_path, read_result, write_result
+from common.surroundings import surroundings
+from common.text_lines import read_text
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
 

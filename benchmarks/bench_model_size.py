@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from labelled_sets import add_data_options, data_folder
-from results_file import add_output_option, output_path, write_result
+from common.labelled_sets import add_data_options, data_folder
+from common.results_file import add_output_option, output_path, write_result
+from common.surroundings import surroundings
 from sklearn.pipeline import Pipeline
-from surroundings import surroundings
 
 from sklearn_hashnlp.classifiers import make_text_classifier
 from sklearn_hashnlp.persistence import load_model, save_model

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from labelled_sets import Rows, add_data_options, data_folder
-from results_file import add_output_option, output_path, write_result
+from common.labelled_sets import Rows, add_data_options, data_folder
+from common.results_file import add_output_option, output_path, write_result
+from common.surroundings import surroundings
 from sklearn.pipeline import Pipeline, make_pipeline
-from surroundings import surroundings
 
 from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector, SGNNWordProjector
 from sklearn_hashnlp.classifiers import export_predictor, quantize

@@ -24,13 +24,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import fasttext_peer
 import numpy as np
-import robustness_models
-from labelled_sets import DataFolder, add_data_options, data_folder
-from results_file import add_output_option, output_path, read_result, write_result
-from robustness_models import AUGMENTED, FASTTEXT, MODELS, RATES
-from surroundings import surroundings
+from common import fasttext_peer, robustness_models
+from common.labelled_sets import DataFolder, add_data_options, data_folder
+from common.results_file import add_output_option, output_path, read_result, write_result
+from common.robustness_models import AUGMENTED, FASTTEXT, MODELS, RATES
+from common.surroundings import surroundings
 
 RESULT = "robustness.json"
 SETS = ("trec", "sst2")

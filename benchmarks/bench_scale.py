@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from labelled_sets import DataFolder, add_data_options, data_folder
-from perturbed_documents import SHARE, parts, perturbed
-from process_memory import forget_peak, peak_mb, resident_mb
-from results_file import add_output_option, output_path, read_result, write_result
-from surroundings import surroundings
+from common.labelled_sets import DataFolder, add_data_options, data_folder
+from common.perturbed_documents import SHARE, parts, perturbed
+from common.process_memory import forget_peak, peak_mb, resident_mb
+from common.results_file import add_output_option, output_path, read_result, write_result
+from common.surroundings import surroundings
 
 from sklearn_hashnlp.classifiers import make_text_classifier
 

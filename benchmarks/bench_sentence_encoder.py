@@ -32,16 +32,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import sentence_speed
-import sentence_tasks
-from labelled_sets import DataFolder, data_folder
-from results_file import add_output_option, output_path, read_result, write_result
-from sentence_baselines import BASELINES
-from sentence_settings import ABLATIONS, ENCODERS, REPORT, SMALL
-from sentence_tables import tables
-from sentence_training import train_encoder
-from surroundings import surroundings
-from text_lines import read_text
+from common import sentence_speed, sentence_tasks
+from common.labelled_sets import DataFolder, data_folder
+from common.results_file import add_output_option, output_path, read_result, write_result
+from common.sentence_baselines import BASELINES
+from common.sentence_settings import ABLATIONS, ENCODERS, REPORT, SMALL
+from common.sentence_tables import tables
+from common.sentence_training import train_encoder
+from common.surroundings import surroundings
+from common.text_lines import read_text
 
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 from sklearn_hashnlp.text import split_sentences

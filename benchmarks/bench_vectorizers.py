@@ -23,8 +23,8 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from common.surroundings import surroundings
 from sklearn.feature_extraction.text import HashingVectorizer
-from surroundings import surroundings
 
 from sklearn_hashnlp.kernels import _count_ngrams, _ngrams, _units
 from sklearn_hashnlp.text import HashingNgramVectorizer

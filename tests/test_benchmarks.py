@@ -33,7 +33,7 @@ def data(tmp_path):
 
 
 def rows(**labels):
-    module = importlib.import_module("labelled_sets")
+    module = importlib.import_module("common.labelled_sets")
     pairs = [(f"{label} {i}", label) for label, times in labels.items() for i in range(times)]
     return module.Rows([text for text, _ in pairs], [label for _, label in pairs])
 
@@ -94,8 +94,8 @@ def test_an_accuracy_is_written_at_once_and_measured_once(data, monkeypatch, cap
 
 
 def test_tuning_keeps_the_best_of_each_parameter_in_turn(data, monkeypatch):
-    module = importlib.import_module("classifier_accuracy")
-    sets = importlib.import_module("labelled_sets")
+    module = importlib.import_module("common.classifier_accuracy")
+    sets = importlib.import_module("common.labelled_sets")
     default = {"classifier__max_epochs": 2, "classifier__batch_size": 32}
     worth = {("classifier__max_epochs", 4): 5.0, ("classifier__batch_size", 16): -1.0, ("features", "characters"): 2.0}
 
@@ -121,7 +121,7 @@ def test_tuning_keeps_the_best_of_each_parameter_in_turn(data, monkeypatch):
 
 
 def test_a_held_out_share_has_every_label_and_leaves_single_ones_in_training():
-    split = importlib.import_module("labelled_sets").split
+    split = importlib.import_module("common.labelled_sets").split
     kept, held_out = split(rows(a=600, b=300, c=20, d=1), 0.1)
     assert Counter(held_out.labels) == {"a": 60, "b": 30, "c": 2}
     assert len(kept.texts) == 921 - 92
@@ -131,7 +131,7 @@ def test_a_held_out_share_has_every_label_and_leaves_single_ones_in_training():
 
 
 def test_fasttext_gets_the_words_of_the_text_classifier(tmp_path):
-    peer = importlib.import_module("fasttext_peer")
+    peer = importlib.import_module("common.fasttext_peer")
     vectorizer = importlib.import_module("sklearn_hashnlp.classifiers").make_text_classifier(features="words")[0]
     assert peer.TOKENS.pattern == vectorizer.token_pattern
     lines = peer.tokenised(["It's  fine,\nreally!", ""])
@@ -142,7 +142,7 @@ def test_fasttext_gets_the_words_of_the_text_classifier(tmp_path):
 
 
 def test_fasttext_gets_rows_in_a_random_order_since_it_trains_in_theirs(tmp_path):
-    peer = importlib.import_module("fasttext_peer")
+    peer = importlib.import_module("common.fasttext_peer")
     texts, labels = rows(a=100, b=100)
     peer.write_rows(tmp_path / "rows.txt", peer.tokenised(texts), labels, ["a", "b"])
     written = (tmp_path / "rows.txt").read_text(encoding="utf-8").splitlines()
@@ -151,14 +151,14 @@ def test_fasttext_gets_rows_in_a_random_order_since_it_trains_in_theirs(tmp_path
 
 
 def test_fasttexts_accuracy_counts_labels_it_does_not_know_as_wrong():
-    peer = importlib.import_module("fasttext_peer")
+    peer = importlib.import_module("common.fasttext_peer")
     answers = [["__label__0"], ["__label__1"], [], ["__label__0"]]
     model = SimpleNamespace(f=SimpleNamespace(multilinePredict=lambda lines, k, threshold, errors: (answers, None)))
     assert peer.accuracy(model, ["x\n"] * 4, ["a", "a", "a", "unknown"], ["a", "b"]) == 25
 
 
 def test_perturbed_documents_are_as_long_as_real_ones_and_differ_in_a_share_of_their_words():
-    module = importlib.import_module("perturbed_documents")
+    module = importlib.import_module("common.perturbed_documents")
     real = rows(a=40, b=40)
     longer = real._replace(texts=[" ".join([text, *(f"{text[0]}{i}" for i in range(98))]) for text in real.texts])
     made = list(islice(module.perturbed(longer, share=0.3, seed=1), 1500))
@@ -181,7 +181,7 @@ def test_the_slope_of_a_power_is_its_exponent():
 
 
 def test_sides_are_compared_within_a_turn_and_take_turns_at_being_first():
-    turns = importlib.import_module("turns")
+    turns = importlib.import_module("common.turns")
     assert turns.times_as_long([20.0, 90.0, 8.0], [10.0, 30.0, 1.0]) == 3  # of the ratios 2, 3 and 8
     assert turns.seconds_of_turns([3.0, 1.0, 2.0]) == {"median": 2.0, "all": [3.0, 1.0, 2.0]}
     orders = [turns.sides_of_turn(["a", "b", "c"], turn) for turn in (1, 2, 3)]
@@ -189,7 +189,7 @@ def test_sides_are_compared_within_a_turn_and_take_turns_at_being_first():
 
 
 def test_classes_are_drawn_by_their_counts():
-    module = importlib.import_module("many_classes")
+    module = importlib.import_module("common.many_classes")
     counts = module.zipf_counts(1000)
     assert counts[:4].tolist() == [10**9, 10**9 // 2, 10**9 // 3, 10**9 // 4]
     drawn = module.draw_classes(np.array([0, 3, 0, 1]), (20, 1000), seed=0)
@@ -205,13 +205,13 @@ def test_classes_are_drawn_by_their_counts():
     ids=["as they are", "a tie broken otherwise", "in another order", "another class", "one class twice"],
 )
 def test_a_search_may_break_ties_as_it_likes_and_must_else_find_the_most_probable(classes, right):
-    same_but_ties = importlib.import_module("word_search").same_but_ties
+    same_but_ties = importlib.import_module("common.word_search").same_but_ties
     log_probs = torch.tensor([[-4.0, -1.0, -2.000001, -2.0]])
     assert same_but_ties(log_probs, torch.tensor(classes)) is right
 
 
 def test_a_class_that_a_search_gives_twice_is_wrong_also_among_ties():
-    same_but_ties = importlib.import_module("word_search").same_but_ties
+    same_but_ties = importlib.import_module("common.word_search").same_but_ties
     log_probs = torch.tensor([[-3.0, -1.0, -1.0]])
     assert same_but_ties(log_probs, torch.tensor([[2, 1]]))
     assert not same_but_ties(log_probs, torch.tensor([[1, 1]]))
@@ -222,8 +222,8 @@ def test_the_peer_learns_the_estimators_windows_as_a_plain_torch_loop_does(tmp_p
     (tmp_path / "ptb").mkdir()
     for file, times in (("train.txt", 40), ("valid.txt", 2)):
         (tmp_path / "ptb" / file).write_text(" a b c d e \n\n d e a b\n" * times, encoding="utf-8")
-    race, peers = importlib.import_module("language_race"), importlib.import_module("language_peer")
-    ptb = race.read_ptb(importlib.import_module("labelled_sets").DataFolder(tmp_path))
+    race, peers = importlib.import_module("common.language_race"), importlib.import_module("common.language_peer")
+    ptb = race.read_ptb(importlib.import_module("common.labelled_sets").DataFolder(tmp_path))
     assert (ptb.n_classes, len(ptb.train_words.targets), len(ptb.valid_words.targets)) == (7, 40 * 11, 2 * 11)
     assert len(ptb.train) == 80
     sizes = {"order": 5, "embedding_dim": 4, "hidden_size": 8}
@@ -239,7 +239,10 @@ def test_the_peer_learns_the_estimators_windows_as_a_plain_torch_loop_does(tmp_p
 
 
 def test_text_is_read_without_blank_lines_and_a_choice_of_lines_keeps_their_order(tmp_path):
-    sets, read_text = importlib.import_module("labelled_sets"), importlib.import_module("text_lines").read_text
+    sets, read_text = (
+        importlib.import_module("common.labelled_sets"),
+        importlib.import_module("common.text_lines").read_text,
+    )
     (tmp_path / "some").mkdir()
     lines = [f"line {number:02}" for number in range(50)]
     (tmp_path / "some" / "text.txt").write_text("\n \n".join(lines) + "\n", encoding="utf-8")
@@ -251,7 +254,7 @@ def test_text_is_read_without_blank_lines_and_a_choice_of_lines_keeps_their_orde
 
 
 def test_robustness_is_measured_once_on_test_texts_with_errors_and_drawn(data, monkeypatch):
-    module, models = importlib.import_module("bench_robustness"), importlib.import_module("robustness_models")
+    module, models = importlib.import_module("bench_robustness"), importlib.import_module("common.robustness_models")
     read, judged = [], []
     monkeypatch.setattr(models.DataFolder, "test", lambda self, name: read.append(name) or self.read(name, "test.csv"))
     curve = models.curve
@@ -275,7 +278,7 @@ def test_robustness_is_measured_once_on_test_texts_with_errors_and_drawn(data, m
 
 
 def test_a_curve_is_the_accuracy_on_texts_with_so_many_errors():
-    models = importlib.import_module("robustness_models")
+    models = importlib.import_module("common.robustness_models")
     texts = [f"text number {i}" for i in range(30)]
     labelled = rows(a=30)._replace(texts=texts)
     found = models.curve(lambda given: ["a" if text in texts else "b" for text in given], labelled, 0, (0.0, 0.03, 1.0))
@@ -289,7 +292,7 @@ def read_texts(path):
 
 
 def test_projections_are_measured_beside_a_linear_model_and_with_one_thing_changed(data, monkeypatch, capsys):
-    module, recipes = importlib.import_module("bench_sgnn_accuracy"), importlib.import_module("sgnn_recipes")
+    module, recipes = importlib.import_module("bench_sgnn_accuracy"), importlib.import_module("common.sgnn_recipes")
     path = data / "found.json"
     small = recipes.Recipe((1, 2, 40), (1, 3, 40), (8,), max_epochs=30)
     monkeypatch.setitem(module.RECIPES, "trec", small)
@@ -313,7 +316,9 @@ def test_projections_are_measured_beside_a_linear_model_and_with_one_thing_chang
 
 @pytest.mark.parametrize("output", ["binary", "float"])
 def test_a_recipe_has_the_views_and_the_classifier_that_it_names(output):
-    recipe = importlib.import_module("sgnn_recipes").Recipe((1, 2, 3), (2, 4, 5), (8,), max_epochs=1, output=output)
+    recipe = importlib.import_module("common.sgnn_recipes").Recipe(
+        (1, 2, 3), (2, 4, 5), (8,), max_epochs=1, output=output
+    )
     model = recipe.pipeline(seed=7)
     words = model["views"].transform(["good film", "Good  film", "film good"])
     assert words.shape == (3, 14 * 8)
@@ -331,7 +336,7 @@ def test_a_recipe_has_the_views_and_the_classifier_that_it_names(output):
 
 
 def test_a_recipe_may_have_a_second_view_of_characters():
-    module = importlib.import_module("sgnn_recipes")
+    module = importlib.import_module("common.sgnn_recipes")
     one = module.Recipe((1, 1, 2), (1, 3, 5), (8,), max_epochs=1)
     both = module.Recipe((1, 1, 2), (1, 3, 5), (8,), max_epochs=1, longer=(4, 4, 3))
     texts = ["good film", "gold farm"]
@@ -342,7 +347,7 @@ def test_a_recipe_may_have_a_second_view_of_characters():
 
 
 def test_every_change_of_the_papers_classifier_changes_its_rows():
-    recipes = importlib.import_module("sgnn_recipes")
+    recipes = importlib.import_module("common.sgnn_recipes")
     texts = ["who wrote this fine film", "how long is it ?"]
     rows = {
         name: recipes.paper_pipeline(0, **changed)[:-1].transform(texts) for name, changed in recipes.ABLATIONS.items()

@@ -11,7 +11,7 @@ from sklearn_hashnlp.experiments._results_file import read_results
 @pytest.fixture
 def tables(monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parent.parent / "benchmarks")
-    return importlib.import_module("experiment_tables")
+    return importlib.import_module("common.experiment_tables")
 
 
 def test_the_page_shows_the_results(tables):

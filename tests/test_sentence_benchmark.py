@@ -83,7 +83,7 @@ def test_models_are_judged_once_and_watched_by_the_first_half(sentence_bench, tm
 
 
 def test_a_trial_writes_no_json(sentence_bench, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(importlib.import_module("results_file"), "FOLDER", tmp_path / "results")
+    monkeypatch.setattr(importlib.import_module("common.results_file"), "FOLDER", tmp_path / "results")
     settings = {"max_epochs": 1, "n_layers": 2, "feedforward_size": 16, "width": 16}
     monkeypatch.setattr(sentence_bench, "REPORT", sentence_bench.REPORT | settings)
     arguments = ["--data", str(tmp_path), "--rows", "30", "--part", "similarity", "report", "--sets", "sst2"]
@@ -94,7 +94,7 @@ def test_a_trial_writes_no_json(sentence_bench, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("n_grams", ["words", "characters"])
 def test_folded_columns_are_those_of_hashing_into_few(n_grams):
-    module = importlib.import_module("sentence_baselines")
+    module = importlib.import_module("common.sentence_baselines")
     vectorizer = importlib.import_module("sklearn_hashnlp").HashingNgramVectorizer
     texts = [f"fine films {i} and {i} dull ones, {'too' * i}" for i in range(50)]
     wide, narrow = (
@@ -105,15 +105,15 @@ def test_folded_columns_are_those_of_hashing_into_few(n_grams):
 
 
 def test_a_reviews_vector_is_the_mean_of_those_of_its_sentences():
-    tasks = importlib.import_module("sentence_tasks")
+    tasks = importlib.import_module("common.sentence_tasks")
     lengths = SimpleNamespace(transform=lambda texts: np.array([[len(text), 1.0] for text in texts]))
     found = tasks.text_vectors(lengths, ["One.<br /><br />Three and more. Two!", "", "Four"], averaged=True)
     assert found == pytest.approx(np.array([[(4 + 15 + 4) / 3, 1], [0, 1], [4, 1]]))
 
 
 def test_the_page_on_sentence_vectors_quotes_what_was_measured():
-    module = importlib.import_module("sentence_tables")
+    module = importlib.import_module("common.sentence_tables")
     found = json.loads((FOLDER / "results" / "sentence_encoder.json").read_text(encoding="utf-8"))
     page = module.PAGE.read_text(encoding="utf-8")
     assert {place[1] for place in module.PLACE.findall(page)} == set(module.TABLES)
-    assert module.fill(page, found) == page  # else: python benchmarks/sentence_tables.py
+    assert module.fill(page, found) == page  # else: python -m common.sentence_tables in benchmarks

@@ -1,6 +1,6 @@
 """The tables of the page on experiments, made from the JSON lines of ``hashnlp experiments run``.
 
-python benchmarks/experiment_tables.py            (writes them into docs/experiments.md, and the pictures beside it)
+cd benchmarks && python -m common.experiment_tables   (writes docs/experiments.md and the pictures beside it)
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
-from results_file import FOLDER
 
 from sklearn_hashnlp.experiments._report import make_tables, plots_of
 from sklearn_hashnlp.experiments._results_file import read_results
 from sklearn_hashnlp.experiments._table import Table, as_markdown
 
+from .results_file import FOLDER
+
 RESULTS = FOLDER / "experiments.jsonl"
-PAGE = Path(__file__).parent.parent / "docs" / "experiments.md"
+PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
 PLACE = re.compile(r"(<!-- tables: ([a-z -]+) -->\n).*?(<!-- end of tables -->)", re.DOTALL)
 LONG = 24  # rows
 

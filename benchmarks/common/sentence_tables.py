@@ -1,6 +1,6 @@
 """The tables of the page on sentence vectors, made from the JSON.
 
-python benchmarks/sentence_tables.py            (writes them into docs/sentence_encoder.md)
+cd benchmarks && python -m common.sentence_tables            (writes them into docs/sentence_encoder.md)
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from results_file import FOLDER, read_result
-from sentence_baselines import BASELINES
-from sentence_settings import ABLATIONS, ENCODERS
+from .results_file import FOLDER, read_result
+from .sentence_baselines import BASELINES
+from .sentence_settings import ABLATIONS, ENCODERS
 
-PAGE = Path(__file__).parent.parent / "docs" / "sentence_encoder.md"
+PAGE = Path(__file__).parents[2] / "docs" / "sentence_encoder.md"
 PLACE = re.compile(r"(<!-- table: ([a-z]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 ORDER = (*BASELINES, *ENCODERS, *ABLATIONS)
 HALVES = ("first half", "second half", "whole")

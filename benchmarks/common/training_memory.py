@@ -14,12 +14,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import fasttext_peer
-from classifier_race import OURS, SET
-from labelled_sets import DataFolder
-from process_memory import forget_peak, peak_mb, resident_mb
-
 from sklearn_hashnlp.classifiers import make_text_classifier
+
+from . import fasttext_peer
+from .classifier_race import OURS, SET
+from .labelled_sets import DataFolder
+from .process_memory import forget_peak, peak_mb, resident_mb, worker_environment
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,8 +78,8 @@ def show_training_memory(found: dict[str, Any]) -> None:
 
 
 def _in_a_process(task: Task) -> dict[str, float]:
-    command = [sys.executable, __file__, json.dumps(dataclasses.asdict(task))]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    command = [sys.executable, "-m", "common.training_memory", json.dumps(dataclasses.asdict(task))]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=worker_environment())
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return result
 

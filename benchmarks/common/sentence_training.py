@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import sentence_tasks
-from sentence_tasks import Pairs
-
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+
+from . import sentence_tasks
+from .sentence_tasks import Pairs
 
 OTHERS = ("callbacks", "checkpoint_dir", "checkpoint_every", "monitor", "resume", "sentence_splitter", "verbose")
 

@@ -7,10 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import fasttext_peer
 import numpy as np
-from classifier_accuracy import linear_model
-from labelled_sets import DataFolder, Rows
 from sklearn.pipeline import make_pipeline
 
 from sklearn_hashnlp import (
@@ -21,6 +18,10 @@ from sklearn_hashnlp import (
     make_text_classifier,
 )
 from sklearn_hashnlp.text import distort_texts
+
+from . import fasttext_peer
+from .classifier_accuracy import linear_model
+from .labelled_sets import DataFolder, Rows
 
 RATES = (0.0, 0.02, 0.05, 0.1, 0.2)
 FASTTEXT, AUGMENTED = "fasttext", "-augmented"

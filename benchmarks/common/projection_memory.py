@@ -14,9 +14,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from process_memory import forget_peak, peak_mb, resident_mb
-from projection_sides import run_side
 from scipy.sparse import issparse
+
+from .process_memory import forget_peak, peak_mb, resident_mb, worker_environment
+from .projection_sides import run_side
 
 
 def projection_memory(
@@ -31,8 +32,8 @@ def projection_memory(
 
 
 def _in_a_process(side: str, path: Path) -> dict[str, float]:
-    command = [sys.executable, __file__, json.dumps({"side": side, "path": str(path)})]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    command = [sys.executable, "-m", "common.projection_memory", json.dumps({"side": side, "path": str(path)})]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=worker_environment())
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return result
 

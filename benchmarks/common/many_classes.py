@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from process_memory import forget_peak, peak_mb
 from torch import Tensor, nn
 from torch.nn import functional
-from turns import seconds_of_turns, sides_of_turn, times_as_long
 
 from sklearn_hashnlp.nn import NPLM, HierarchicalSoftmax
 from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.trees import huffman_tree
+
+from .process_memory import forget_peak, peak_mb
+from .turns import seconds_of_turns, sides_of_turn, times_as_long
 
 LARGE, MILLION = 100_000, 1_000_000
 FEATURES, BATCH = 256, 512

@@ -6,8 +6,9 @@ import statistics
 import time
 from typing import Any
 
-from labelled_sets import Rows
 from sklearn.pipeline import Pipeline
+
+from .labelled_sets import Rows
 
 Run = dict[str, float]
 

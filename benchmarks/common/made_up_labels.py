@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from labelled_sets import Rows
 from numpy.typing import NDArray
+
+from .labelled_sets import Rows
 
 N_WORDS = 20_000
 OWN_PAIRS = 4  # of each label; each of the words may be in pairs of other labels too

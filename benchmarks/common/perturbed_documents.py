@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
-from labelled_sets import Rows
+
+from .labelled_sets import Rows
 
 SHARE = 0.3
 _BLOCK = 1000  # documents whose random numbers are drawn at once

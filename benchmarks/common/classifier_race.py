@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import fasttext_peer
-from labelled_sets import DataFolder
-from timed_training import summary, train_and_test
-
 from sklearn_hashnlp.classifiers import make_text_classifier
+
+from . import fasttext_peer
+from .labelled_sets import DataFolder
+from .timed_training import summary, train_and_test
 
 SET = "ag_news"
 OURS = "make_text_classifier"

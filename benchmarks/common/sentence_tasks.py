@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from labelled_sets import DataFolder, Rows, split
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from sklearn.exceptions import ConvergenceWarning
@@ -17,6 +16,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.preprocessing import normalize
 
 from sklearn_hashnlp.text import split_sentences
+
+from .labelled_sets import DataFolder, Rows, split
 
 SETS = ("trec", "sst2", "imdb")
 C_OF_THE_REPORT = 1e3

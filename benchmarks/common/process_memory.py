@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 
 _MEBI = 2**20
+_BENCHMARKS = str(Path(__file__).parents[1])
 
 
 def resident_mb() -> float:
@@ -32,3 +34,9 @@ def _status(key: str) -> float:
         if line.startswith(key + ":"):
             return int(line.split()[1]) * 1024 / _MEBI
     raise SystemExit(f"/proc/self/status has no {key}.")
+
+
+def worker_environment() -> dict[str, str]:
+    """Return the environment of a process in which ``python -m common.x`` finds this folder."""
+    paths = [_BENCHMARKS, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}

@@ -11,15 +11,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import fasttext_peer
-from labelled_sets import SETS, DataFolder
 from sklearn.ensemble import VotingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.svm import LinearSVC
-from timed_training import summary, train_and_test
 
 from sklearn_hashnlp.classifiers import make_text_classifier
+
+from . import fasttext_peer
+from .labelled_sets import SETS, DataFolder
+from .timed_training import summary, train_and_test
 
 FEATURES = ("words", "words+characters", "characters")
 TUNED, FASTTEXT = "tuned", "fasttext"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from labelled_sets import DataFolder
+
+from .labelled_sets import DataFolder
 
 
 def read_text(data: DataFolder, name: str, file: str) -> list[str]:

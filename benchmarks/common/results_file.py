@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent / "results"
+FOLDER = Path(__file__).parents[1] / "results"
 
 
 def add_output_option(parser: argparse.ArgumentParser, name: str) -> None:
