@@ -1,4 +1,4 @@
-"""The functions that fetch the sets of Zhang, Zhao and LeCun, from a server on this machine."""
+"""Fetching the sets of Zhang, Zhao and LeCun from a server on this machine."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ import pytest
 
 from sklearn_hashnlp import datasets
 from sklearn_hashnlp.datasets import (
+    _remote,
     _zhang_sets,
     fetch_ag_news,
     fetch_amazon_review_full,
     fetch_yahoo_answers,
     fetch_yelp_review_polarity,
+    fetch_zhang,
 )
 from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS
 from tests.file_server import Server, write_archive
@@ -130,22 +132,20 @@ def test_half_a_folder_is_neither_used_nor_overwritten(give: Any, tmp_path: Path
     give("ag")
     (tmp_path / "ag_news_csv").mkdir()
     (tmp_path / "ag_news_csv" / "train.csv").write_text("mine")
-    with pytest.raises(FileExistsError, match=r"ag_news_csv is there, but without train\.csv and test\.csv"):
+    with pytest.raises(FileExistsError, match=r"ag_news_csv exists, but has no train\.csv and test\.csv"):
         fetch_ag_news(data_home=tmp_path)
     assert (tmp_path / "ag_news_csv" / "train.csv").read_text() == "mine"
 
 
 def test_a_process_that_was_faster_is_no_harm(give: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     give("ag")
-    from sklearn_hashnlp.datasets import _fetch_text_set
-
-    unpack = _fetch_text_set.unpack_text_set
+    unpack = _remote.unpack_text_set
 
     def twice(archive: Path, folder: Path) -> None:
         unpack(archive, folder)
         unpack(archive, folder)
 
-    monkeypatch.setattr(_fetch_text_set, "unpack_text_set", twice)
+    monkeypatch.setattr(_remote, "unpack_text_set", twice)
     assert len(fetch_ag_news(data_home=tmp_path / "home").data) == 2
     assert [path.name for path in (tmp_path / "home").iterdir()] == ["ag_news_csv"]
 
@@ -154,7 +154,7 @@ def test_a_class_that_is_none_of_the_sets_is_named(tmp_path: Path) -> None:
     (tmp_path / "amazon").mkdir()
     for part in ("train", "test"):
         (tmp_path / "amazon" / f"{part}.csv").write_text('"1","a","b"\n"6","c","d"\n')
-    with pytest.raises(ValueError, match="amazon: expected class numbers from 1 to 5, found 6"):
+    with pytest.raises(ValueError, match="amazon: expected class numbers from 1 to 5, got 6"):
         fetch_amazon_review_full(data_home=tmp_path)
 
 
@@ -171,14 +171,34 @@ def test_every_function_reads_its_own_set_and_says_so(key: str, tmp_path: Path) 
     assert known.terms in data.DESCR
     with pytest.raises(ValueError, match=f"{known.function}: subset must be one of 'train', 'test', 'all'. Got 'dev'"):
         function(subset="dev", data_home=tmp_path)
-    words = " ".join(inspect.getdoc(function).split())
-    for told in (known.address, f"{known.n_train:,} texts", f"{known.n_test:,} texts", f"{known.n_bytes / 1e6:.0f} MB"):
-        assert told in words
-    for name in (f"{known.archive}_csv", known.archive, key):
-        assert f"``{name}``" in words
-    parameters = inspect.signature(function).parameters.values()
-    assert [parameter.name for parameter in parameters] == ["subset", "data_home", "download_if_missing", "return_X_y"]
-    assert {parameter.kind for parameter in parameters} == {inspect.Parameter.KEYWORD_ONLY}
+    assert function(data_home=tmp_path, return_X_y=True)[0] == fetch_zhang(key, data_home=tmp_path).data == ["a"]
+    parameters = inspect.signature(function).parameters
+    assert list(parameters) == list(inspect.signature(fetch_zhang).parameters)[1:]
+    assert {parameter.kind for parameter in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize("key", sorted(FUNCTIONS))
+def test_the_docstrings_agree_with_the_table(key: str) -> None:
+    known, size = ZHANG_SETS[key], f"{ZHANG_SETS[key].n_bytes / 1e6:.0f} MB"
+    assert re.fullmatch(
+        rf"Load {re.escape(known.title)}: .*{size}\)\. See :func:`fetch_zhang`\.", FUNCTIONS[key].__doc__
+    )
+    words = " ".join(inspect.getdoc(fetch_zhang).split())
+    for expected in (
+        f'``"{key}"``: {known.title}, {size}.',
+        f"``{key}`` {known.n_train:,} {known.n_test:,}",
+        f"``{known.archive}``",
+        known.address.replace(known.archive, "ARCHIVE"),
+        *re.findall(r"https?:\S+", known.terms),
+    ):
+        assert expected in words
+    if len(known.classes) < 10:
+        assert all(f'"{name}"' in words for name in (known.classes[0], known.classes[-1]))
+
+
+def test_an_unknown_name_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"fetch_zhang: name must be one of 'ag', 'amazon', .*Got 'imdb' instead"):
+        fetch_zhang("imdb")
 
 
 def test_the_table_is_whole() -> None:

@@ -1,0 +1,294 @@
+"""The eight text classification sets of Zhang, Zhao and LeCun (2015), downloaded on request."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Bunch
+
+from sklearn_hashnlp.datasets import _remote
+from sklearn_hashnlp.datasets._row_formats import is_class_number
+from sklearn_hashnlp.datasets._text_set import PARTS, find_text_set, has_both_parts, read_part
+from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS, ZhangSet
+
+_SUBSETS = (*PARTS, "all")
+
+_Folder: TypeAlias = str | os.PathLike[str] | None
+_Data: TypeAlias = Bunch | tuple[list[str], NDArray[np.str_]]
+
+_DESCRIPTION = """\
+{title}
+
+{n_texts} texts from {folder}. The whole set has {n_train:,} texts to train with and {n_test:,} to test with, in
+{n_classes} classes; columns: {columns}.
+
+Terms: {terms}
+Source: {address}
+X. Zhang, J. Zhao and Y. LeCun, Character-level Convolutional Networks for Text Classification, NIPS 2015.
+"""
+
+
+def fetch_zhang(
+    name: str,
+    *,
+    subset: str = "train",
+    data_home: _Folder = None,
+    download_if_missing: bool = True,
+    return_X_y: bool = False,
+) -> _Data:
+    """Load one of the eight text classification sets of Zhang, Zhao and LeCun; download it if it is not on the disk.
+
+    A text is made of the text columns of its row, joined by spaces.
+
+    Parameters
+    ----------
+    name : {"ag", "amazon", "amazon-polarity", "dbpedia", "sogou", "yahoo", "yelp", "yelp-polarity"}
+        The set:
+
+        - ``"ag"``: AG's News, 12 MB. Title and beginning of a news article; "World", "Sports", "Business" or
+          "Sci/Tech". Backslashes, where lines were broken, are kept. For research and any other non-commercial
+          activity: http://www.di.unipi.it/~gulli/AG_corpus_of_news_articles.html.
+        - ``"amazon"``: Amazon Review Full, 644 MB. Title and text of a review; its stars, "1" to "5". The authors name
+          no licence; the reviews are those of McAuley and Leskovec (2013), Hidden factors and hidden topics, RecSys.
+        - ``"amazon-polarity"``: Amazon Review Polarity, 688 MB. The same; "negative" (one or two stars) or "positive"
+          (four or five).
+        - ``"dbpedia"``: DBpedia Ontology, 68 MB. Title and abstract of a Wikipedia article; one of 14 classes of the
+          ontology of DBpedia 2014, such as "Company" or "Village". Under the Creative Commons Attribution-ShareAlike
+          License and the GNU Free Documentation License: https://www.dbpedia.org.
+        - ``"sogou"``: Sogou News, 384 MB. Title and content of a news article, Chinese written in Pinyin; "sports",
+          "finance", "entertainment", "automobile" or "technology". Under the License for Use of Sogou Lab Data:
+          http://www.sogou.com/labs/dl/ca.html.
+        - ``"yahoo"``: Yahoo! Answers, 319 MB. Title of a question, the question and its best answer; one of ten topics,
+          such as "Health" or "Sports". For approved non-commercial research by those who have signed a Data Sharing
+          Agreement with Yahoo! (its Webscope program).
+        - ``"yelp"``: Yelp Review Full, 196 MB. A review; its stars, "1" to "5". Yelp's terms for its dataset, for
+          academic purposes: https://www.yelp.com/dataset.
+        - ``"yelp-polarity"``: Yelp Review Polarity, 166 MB. The same; "negative" (one or two stars) or "positive"
+          (three or four).
+
+    subset : {"train", "test", "all"}, default="train"
+        The training texts, the test texts, or both in this order.
+
+        =================== ========= =======
+        name                train     test
+        =================== ========= =======
+        ``ag``              120,000   7,600
+        ``amazon``          3,000,000 650,000
+        ``amazon-polarity`` 3,600,000 400,000
+        ``dbpedia``         560,000   70,000
+        ``sogou``           450,000   60,000
+        ``yahoo``           1,400,000 60,000
+        ``yelp``            650,000   50,000
+        ``yelp-polarity``   560,000   38,000
+        =================== ========= =======
+
+    data_home : str or path-like, default=None
+        The folder where data sets are stored; by default the one named by the environment variable ``HASHNLP_DATA``,
+        or else ``~/sklearn_hashnlp_data``. A set already there, as a folder with ``train.csv`` and ``test.csv``, is
+        read as it is. The folder has the name of the set, or that of its archive with or without ``_csv``:
+        ``ag_news``, ``amazon_review_full``, ``amazon_review_polarity``, ``dbpedia``, ``sogou_news``, ``yahoo_answers``,
+        ``yelp_review_full`` or ``yelp_review_polarity``.
+    download_if_missing : bool, default=True
+        If ``False``, raise an error instead of downloading a set that is not on the disk.
+    return_X_y : bool, default=False
+        Return ``(texts, labels)`` instead of a ``Bunch``.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        data : list of str
+            The texts, in the order of the file.
+        target : ndarray of shape (n_texts,), dtype str
+            The label of each text.
+        target_names : list of str
+            The classes, in the order of their numbers in the file.
+        filename : str
+            The folder that the set was read from.
+        DESCR : str
+            A description of the set, with its terms of use.
+
+    (texts, labels) : tuple of list of str and ndarray of shape (n_texts,)
+        ``data`` and ``target`` if ``return_X_y=True``.
+
+    Raises
+    ------
+    OSError
+        If the set is not on the disk and ``download_if_missing=False``, or it cannot be downloaded or saved.
+    ValueError
+        If ``name`` or ``subset`` is unknown, or a file has not the expected SHA-256, content or rows.
+
+    See Also
+    --------
+    load_labelled : Load texts and labels from a file of your own.
+
+    Notes
+    -----
+    Every set has a function of its own, such as :func:`fetch_ag_news`. Archives are downloaded from
+    ``https://s3.amazonaws.com/fast-ai-nlp/ARCHIVE_csv.tgz``, a public copy of fast.ai's. Their SHA-256 is published,
+    and checked.
+
+    References
+    ----------
+    X. Zhang, J. Zhao and Y. LeCun (2015), Character-level Convolutional Networks for Text Classification, NIPS.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.datasets import fetch_zhang
+    >>> texts, labels = fetch_zhang("ag", return_X_y=True)  # doctest: +SKIP
+    >>> len(texts)  # doctest: +SKIP
+    120000
+    """
+    if name not in ZHANG_SETS:
+        raise ValueError(f"fetch_zhang: name must be one of {_quoted(ZHANG_SETS)}. Got {name!r} instead.")
+    return _fetch(name, subset, data_home, download_if_missing, return_X_y)
+
+
+def fetch_ag_news(
+    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+) -> _Data:
+    """Load AG's News: news articles and their sections (4 classes, 12 MB). See :func:`fetch_zhang`."""
+    return _fetch("ag", subset, data_home, download_if_missing, return_X_y)
+
+
+def fetch_amazon_review_full(
+    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+) -> _Data:
+    """Load Amazon Review Full: product reviews and their stars (5 classes, 644 MB). See :func:`fetch_zhang`."""
+    return _fetch("amazon", subset, data_home, download_if_missing, return_X_y)
+
+
+def fetch_amazon_review_polarity(
+    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+) -> _Data:
+    """Load Amazon Review Polarity: negative and positive product reviews (688 MB). See :func:`fetch_zhang`."""
+    return _fetch("amazon-polarity", subset, data_home, download_if_missing, return_X_y)
+
+
+def fetch_dbpedia(
+    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+) -> _Data:
+    """Load DBpedia Ontology: Wikipedia abstracts and their topics (14 classes, 68 MB). See :func:`fetch_zhang`."""
+    return _fetch("dbpedia", subset, data_home, download_if_missing, return_X_y)
+
+
+def fetch_sogou_news(
+    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+) -> _Data:
+    """Load Sogou News: Chinese news articles in Pinyin (5 classes, 384 MB). See :func:`fetch_zhang`."""
+    return _fetch("sogou", subset, data_home, download_if_missing, return_X_y)
+
+
+def fetch_yahoo_answers(
+    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+) -> _Data:
+    """Load Yahoo! Answers: questions with answers, and their topics (10 classes, 319 MB). See :func:`fetch_zhang`."""
+    return _fetch("yahoo", subset, data_home, download_if_missing, return_X_y)
+
+
+def fetch_yelp_review_full(
+    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+) -> _Data:
+    """Load Yelp Review Full: reviews of businesses and their stars (5 classes, 196 MB). See :func:`fetch_zhang`."""
+    return _fetch("yelp", subset, data_home, download_if_missing, return_X_y)
+
+
+def fetch_yelp_review_polarity(
+    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+) -> _Data:
+    """Load Yelp Review Polarity: negative and positive reviews of businesses (166 MB). See :func:`fetch_zhang`."""
+    return _fetch("yelp-polarity", subset, data_home, download_if_missing, return_X_y)
+
+
+def _fetch(name: str, subset: str, data_home: _Folder, download_if_missing: bool, return_X_y: bool) -> _Data:
+    known = ZHANG_SETS[name]
+    if subset not in _SUBSETS:
+        raise ValueError(f"{known.function}: subset must be one of {_quoted(_SUBSETS)}. Got {subset!r} instead.")
+    folder = _find_or_download(name, _remote.data_home(data_home), download_if_missing)
+    parts = [read_part(folder, part) for part in (PARTS if subset == "all" else [subset])]
+    texts = [text for part, _ in parts for text in part]
+    if known.escapes_line_feeds:
+        texts = [text.replace("\\n", "\n") for text in texts]
+    labels = _class_names(np.concatenate([part for _, part in parts]), known, folder)
+    if return_X_y:
+        return texts, labels
+    classes = np.unique(labels).tolist()
+    description = _DESCRIPTION.format(
+        **known._asdict(),
+        address=known.address,
+        n_classes=len(known.classes),
+        n_texts=f"{len(texts):,}",
+        folder=folder,
+    )
+    return Bunch(
+        data=texts,
+        target=labels,
+        target_names=list(known.classes) if set(classes) <= set(known.classes) else classes,
+        filename=str(folder),
+        DESCR=description,
+    )
+
+
+def _find_or_download(name: str, home: Path, download: bool) -> Path:
+    try:
+        return find_text_set(name, home)
+    except FileNotFoundError:
+        pass
+    known = ZHANG_SETS[name]
+    remote = _remote.RemoteFile(f"{known.archive}_csv.tgz", known.address, known.sha256, known.n_bytes)
+    folder = home / f"{known.archive}_csv"
+    if folder.exists():
+        raise FileExistsError(f"{folder} exists, but has no train.csv and test.csv. Complete it, or delete it.")
+    archive_existed = (home / remote.name).exists()
+    with _download_bar(remote.name) as progress:
+        archive = _remote.obtain(remote, home, download=download, progress=progress)
+    try:
+        _remote.unpack_text_set(archive, folder)
+    except OSError:
+        if not has_both_parts(folder):  # or else another process was faster
+            raise
+    if not archive_existed:  # the user's own archive is kept
+        archive.unlink(missing_ok=True)
+    return folder
+
+
+def _class_names(labels: NDArray[np.str_], known: ZhangSet, folder: Path) -> NDArray[np.str_]:
+    """Replace class numbers by class names; other labels, of a file of the user's own, stay."""
+    classes, codes = np.unique(labels, return_inverse=True)
+    names = []
+    for label in classes.tolist():
+        if is_class_number(label) and not 1 <= int(label) <= len(known.classes):
+            raise ValueError(f"{folder}: expected class numbers from 1 to {len(known.classes)}, got {label}.")
+        names.append(known.classes[int(label) - 1] if is_class_number(label) else label)
+    return np.array(names)[codes]
+
+
+@contextmanager
+def _download_bar(name: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a progress bar on a terminal; elsewhere nothing."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = TextColumn("Downloading {task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(name, total=None, visible=False)
+
+        def move(n_bytes: int, n_total: int) -> None:
+            bar.update(task, completed=n_bytes, total=n_total or None, visible=True)
+
+        yield move
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
