@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.inspection._collision_formulas import Sizes
-from sklearn_hashnlp.inspection._collision_summary import Counted
+from sklearn_hashnlp.inspection._collision_statistics import Counted, Sizes
 from sklearn_hashnlp.kernels._hash_ids import locate_ids
 from sklearn_hashnlp.nn._hash_tables import VARIANTS
 from sklearn_hashnlp.nn._hashing import hash_constants

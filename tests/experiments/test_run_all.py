@@ -24,15 +24,6 @@ from sklearn_hashnlp.experiments._run_all import Listener, run_all
 HERE = Path(__file__).parent
 
 
-@pytest.fixture
-def counting(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The recipe that counts, from a module that other processes find as well."""
-    monkeypatch.syspath_prepend(HERE)
-    import counting_recipe
-
-    return counting_recipe.COUNTING
-
-
 class Diary(Listener):
     """Remembers what it was told."""
 
@@ -230,19 +221,3 @@ def test_it_runs_in_any_thread(counting: Any) -> None:
     thread.start()
     thread.join()
     assert len(outcomes[0].results) == 2
-
-
-def test_runs_are_planned_once_each_and_named(counting: Any) -> None:
-    runs = plan_runs([counting, counting], datasets=["ag", "imdb"], seeds=range(2), changes=["size=3", "here=x"])
-    assert [run.name for run in runs] == [
-        "counting on ag, seed 0",
-        "counting on ag, seed 1",
-        "counting on imdb, seed 0",
-        "counting on imdb, seed 1",
-    ]
-    assert len({run.short_name for run in runs}) == 4
-    assert {run.n_results for run in runs} == {3}
-    elsewhere = plan_runs([counting], datasets=["ag"], changes=["size=3", "here=y"])
-    assert elsewhere[0].identity == runs[0].identity
-    with pytest.raises(ValueError, match="counting: There is no setting 'sice'"):
-        plan_runs([counting], changes=["sice=3"])

@@ -21,7 +21,7 @@ from sklearn_hashnlp.inspection._collision_counts import (
     find_places,
     plan_trials,
 )
-from sklearn_hashnlp.inspection._collision_formulas import Sizes, expected_pairs, pair_chance
+from sklearn_hashnlp.inspection._collision_statistics import Sizes, expected_pairs, pair_chance
 from sklearn_hashnlp.nn import HashEmbeddingBag
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run, part_of
 from sklearn_hashnlp.experiments._settings import changes_as_text, setting
 from sklearn_hashnlp.experiments._table import Table
+from sklearn_hashnlp.experiments.recipes._hash_embedding_report import TITLES
 from sklearn_hashnlp.experiments.recipes._hash_embedding_settings import SETTINGS, HashEmbeddingSettings
-from sklearn_hashnlp.experiments.recipes._published_hash_embeddings import TITLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sklearn_hashnlp.experiments._recipe import Result
 from sklearn_hashnlp.experiments._settings import split_by_settings
 from sklearn_hashnlp.experiments._table import Table
-from sklearn_hashnlp.inspection._collision_formulas import Sizes, source_bound
-from sklearn_hashnlp.inspection._collision_summary import Counted, Summary, summarize
+from sklearn_hashnlp.inspection._collision_statistics import Counted, Sizes, Summary, source_bound, summarize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,15 +10,16 @@ from time import perf_counter
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
 from sklearn_hashnlp.experiments._settings import setting
 from sklearn_hashnlp.experiments.recipes._collision_report import plot_collisions, report_collisions
-from sklearn_hashnlp.inspection._collision_formulas import (
+from sklearn_hashnlp.inspection._collision_statistics import (
+    Counted,
     Sizes,
     expected_pairs,
     pair_chance,
     pair_dispersion,
     sharing_chance,
     source_bound,
+    summarize,
 )
-from sklearn_hashnlp.inspection._collision_summary import Counted, summarize
 
 _DESCRIPTION = """\
 Two words that share everything that a hash embedding holds for them cannot be told apart. V different words have

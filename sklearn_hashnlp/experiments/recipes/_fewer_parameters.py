@@ -10,8 +10,8 @@ from typing import Any
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
 from sklearn_hashnlp.experiments._settings import setting
 from sklearn_hashnlp.experiments._table import Table
+from sklearn_hashnlp.experiments.recipes._hash_embedding_report import compare_sizes, set_and_rows
 from sklearn_hashnlp.experiments.recipes._hash_embedding_settings import HashEmbeddingSettings
-from sklearn_hashnlp.experiments.recipes._parameter_claim import compare_sizes, set_and_rows
 
 _DESCRIPTION = """\
 The claim of Svenstrup, Hansen and Winther (2017), that hash embeddings of 40 million parameters are as good as standard

@@ -84,8 +84,7 @@ def _n_results(settings: ReversalSettings) -> int:
 
 def _run_fixed(settings: ReversalSettings, seed: int, tell: Tell, move: Move) -> Iterator[Result]:
     """Train all networks in turns, so that whatever else the machine does hits both."""
-    from sklearn_hashnlp.experiments.recipes._reversal_strings import Purpose, draw_strings, generator_for
-    from sklearn_hashnlp.experiments.recipes._reversal_training import Learner
+    from sklearn_hashnlp.experiments.recipes._reversal_training import Learner, Purpose, draw_strings, generator_for
 
     shape = (settings.n_symbols, settings.max_length)
     train = draw_strings(settings.n_train, *shape, generator=generator_for(seed, Purpose.fixed))
@@ -117,8 +116,7 @@ def _run_fixed(settings: ReversalSettings, seed: int, tell: Tell, move: Move) ->
 
 def _run_fresh(settings: ReversalSettings, seed: int, tell: Tell, move: Move) -> Iterator[Result]:
     """Train each network until it can do it."""
-    from sklearn_hashnlp.experiments.recipes._reversal_strings import Purpose, draw_strings, generator_for
-    from sklearn_hashnlp.experiments.recipes._reversal_training import Learner
+    from sklearn_hashnlp.experiments.recipes._reversal_training import Learner, Purpose, draw_strings, generator_for
 
     shape = (settings.n_symbols, settings.max_length)
     watched = draw_strings(settings.n_test, *shape, generator=generator_for(seed, Purpose.watch))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn_hashnlp.experiments.recipes._hash_embedding_pipeline import make_classifier, make_network, make_ngrams
 from sklearn_hashnlp.experiments.recipes._hash_embedding_settings import SETTINGS, HashEmbeddingSettings
 
-GUIDE = Path(__file__).parents[2] / "docs" / "classifier.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "classifier.md"
 
 
 def words_of_the_source(text):

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from sklearn_hashnlp.experiments import get_recipe
 from sklearn_hashnlp.experiments._settings import change_settings, settings_as_json
 from sklearn_hashnlp.experiments._table import Table, as_markdown, as_text
-from sklearn_hashnlp.experiments.recipes._hash_embedding_report import plot, report
+from sklearn_hashnlp.experiments.recipes._hash_embedding_report import HASH, STANDARD, claim_table, plot, report
 
 # As the tables of the source's description have them, row by row.
 PAPER = """
@@ -254,3 +254,47 @@ def test_a_picture_is_large_enough(n_sets: int) -> None:
     figure.draw_without_rendering()  # it warns where there is no place
     assert all(ax.get_position().width * n_sets > 0.3 for ax in figure.axes)
     assert figure.get_figheight() > 0.5 * len(COLUMNS)
+
+
+def claimed(recipe: str, dataset: str, seed: int, accuracy: float, **changes: Any) -> dict[str, Any]:
+    settings = {"dataset": dataset, "variant": "standard" if recipe == STANDARD else "improved", "max_epochs": 300}
+    size = 200_000_084 if recipe == STANDARD else 40_000_092
+    measured = {"part": "test", "accuracy": accuracy, "n_train": 1000, "n_parameters": size}
+    return {"recipe": recipe, "seed": seed, "settings": settings | changes, **measured}
+
+
+def test_seeds_are_paired_and_sets_corrected() -> None:
+    results = [claimed(HASH, "ag", seed, 0.90 + seed / 1000) for seed in (4, 3, 2, 1, 0)]
+    results += [claimed(STANDARD, "ag", seed, 0.89 + seed / 1000) for seed in range(5)]
+    results += [claimed(HASH, "mine", seed, 0.8) for seed in range(3)]
+    results += [claimed(STANDARD, "mine", seed, accuracy) for seed, accuracy in enumerate((0.81, 0.79, 0.5))]
+    (table,) = claim_table(results)
+    ag, mine = table.rows
+    assert ag == [
+        "AG's News, 1,000 rows",
+        "5",
+        "90.20 ± 0.16 (40 M)",
+        "89.20 ± 0.16 (200 M)",
+        "+1.00",
+        "+1.00 to +1.00",
+        "0.062",
+        "0.125",
+    ]
+    assert mine[:2] == ["mine, 1,000 rows", "3"]
+    assert mine[4] == "+10.00"
+
+
+def test_what_cannot_be_paired_is_left_out() -> None:
+    assert claim_table([]) == []
+    alone = [claimed(HASH, "ag", seed, 0.9) for seed in range(3)]
+    assert claim_table([*alone, claimed(STANDARD, "ag", 7, 0.9), claimed(STANDARD, "ag", 0, 0.9)]) == []
+    others = [claimed(STANDARD, "ag", seed, 0.9, max_epochs=2) for seed in range(3)]
+    assert claim_table([*alone, *others]) == []
+    tried = [claimed(STANDARD, "ag", seed, 0.9) | {"part": "choice"} for seed in range(3)]
+    assert claim_table([*alone, *tried]) == []
+
+
+def test_the_claim_is_tested_on_the_first_twenty_seeds() -> None:
+    results = [claimed(name, "ag", seed, 0.9 if seed < 20 else 0.1) for name in (HASH, STANDARD) for seed in range(23)]
+    (table,) = claim_table(results)
+    assert table.rows[0][1:3] == ["20", "90.00 ± 0.00 (40 M)"]

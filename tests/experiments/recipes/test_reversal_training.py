@@ -8,8 +8,14 @@ import pytest
 import torch
 
 from sklearn_hashnlp.experiments.recipes._reversal import REVERSAL
-from sklearn_hashnlp.experiments.recipes._reversal_strings import draw_strings
-from sklearn_hashnlp.experiments.recipes._reversal_training import Learner, make_output, time_layers
+from sklearn_hashnlp.experiments.recipes._reversal_training import (
+    Learner,
+    Purpose,
+    draw_strings,
+    generator_for,
+    make_output,
+    time_layers,
+)
 
 SMALL = replace(REVERSAL.quick, n_symbols=6, embedding_dim=16, encoder_size=24, decoder_size=24, learning_rate=0.01)
 OUTPUTS = ["softmax", "hsigmoid"]
@@ -84,3 +90,38 @@ def test_layers_are_timed_on_their_own() -> None:
 def test_an_output_that_is_none_is_named() -> None:
     with pytest.raises(ValueError, match="must be 'softmax' or 'hsigmoid', got 'adaptive'"):
         make_output("adaptive", 4, 7, 0)
+
+
+def draw(n_strings: int, n_symbols: int = 9, max_length: int = 4, seed: int = 0) -> tuple[list[list[int]], ...]:
+    generator = torch.Generator().manual_seed(seed)
+    pair = draw_strings(n_strings, n_symbols, max_length, generator=generator)
+    for strings in pair:
+        there = strings >= 0
+        assert strings.shape == (n_strings, max_length)
+        assert ((strings >= -1) & (strings < n_symbols)).all()
+        assert not (there[:, 1:] & ~there[:, :-1]).any()  # padding stands at the end
+    return tuple([[symbol for symbol in row if symbol >= 0] for row in strings.tolist()] for strings in pair)
+
+
+def test_targets_are_the_strings_backwards() -> None:
+    source, target = draw(200)
+    assert target == [string[::-1] for string in source]
+
+
+def test_lengths_and_symbols_are_equally_probable() -> None:
+    source, _ = draw(20_000)
+    for values, n_values in (
+        ([len(string) - 1 for string in source], 4),
+        ([string[0] for string in source], 9),
+        ([string[-1] for string in source if len(string) > 1], 9),
+    ):
+        shares = torch.bincount(torch.tensor(values), minlength=n_values) / len(values)
+        assert len(shares) == n_values
+        assert (shares - 1 / n_values).abs().max() < 0.02
+
+
+def test_each_purpose_has_random_numbers_of_its_own() -> None:
+    keys = [(seed, purpose, number) for seed in (0, 1) for purpose in Purpose for number in (0, 1)]
+    drawn = {key: generator_for(*key).initial_seed() for key in keys}
+    assert len(set(drawn.values())) == len(keys)
+    assert drawn == {key: generator_for(*key).initial_seed() for key in keys}

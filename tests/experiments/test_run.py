@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from sklearn_hashnlp.experiments import Recipe, Run, run_recipe
+from sklearn_hashnlp.experiments._run import plan_runs
 
 
 @dataclass(frozen=True)
@@ -93,3 +94,19 @@ def test_a_recipe_that_miscounts_is_told() -> None:
     wrong = replace(RECIPE, n_results=lambda settings: 4)
     with pytest.raises(RuntimeError, match="'counting' says that a run with these settings has 4 results, and gave 3"):
         list(run_recipe(wrong))
+
+
+def test_runs_are_planned_once_each_and_named(counting: Any) -> None:
+    runs = plan_runs([counting, counting], datasets=["ag", "imdb"], seeds=range(2), changes=["size=3", "here=x"])
+    assert [run.name for run in runs] == [
+        "counting on ag, seed 0",
+        "counting on ag, seed 1",
+        "counting on imdb, seed 0",
+        "counting on imdb, seed 1",
+    ]
+    assert len({run.short_name for run in runs}) == 4
+    assert {run.n_results for run in runs} == {3}
+    elsewhere = plan_runs([counting], datasets=["ag"], changes=["size=3", "here=y"])
+    assert elsewhere[0].identity == runs[0].identity
+    with pytest.raises(ValueError, match="counting: There is no setting 'sice'"):
+        plan_runs([counting], changes=["sice=3"])
