@@ -15,7 +15,7 @@ from sklearn_hashnlp.experiments._settings import setting, split_by_settings
 from sklearn_hashnlp.experiments._table import Table
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp import HsigmoidLanguageModel
+    from sklearn_hashnlp.language import HsigmoidLanguageModel
 
 
 _DESCRIPTION = """\
@@ -127,7 +127,7 @@ def _n_results(settings: HsigmoidPtbSettings) -> int:
 def _train(
     settings: HsigmoidPtbSettings, run: Run, passes: Path, train: list[str], valid: list[str]
 ) -> HsigmoidLanguageModel:
-    from sklearn_hashnlp import HsigmoidLanguageModel
+    from sklearn_hashnlp.language import HsigmoidLanguageModel
     from sklearn_hashnlp.training._callbacks import LanguageProgress
 
     model = HsigmoidLanguageModel(
