@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from sklearn_hashnlp.experiments._recipe import Move, Recipe, Result, Run, Tell
 from sklearn_hashnlp.experiments._settings import setting, split_by_settings
 from sklearn_hashnlp.experiments._table import Table
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.experiments.recipes._reversal_training import Learner
 
 _DESCRIPTION = """\
 A network with an encoder, additive attention and a decoder reads strings of 1 to 4 symbols out of 1,000 backwards, once
@@ -82,14 +86,29 @@ def _n_results(settings: ReversalSettings) -> int:
     return 2 * len(settings.outputs) + 1
 
 
+def _learner(output: str, settings: ReversalSettings, seed: int) -> Learner:
+    from sklearn_hashnlp.experiments.recipes._reversal_training import Learner
+
+    return Learner(
+        output,
+        n_symbols=settings.n_symbols,
+        embedding_dim=settings.embedding_dim,
+        encoder_size=settings.encoder_size,
+        decoder_size=settings.decoder_size,
+        learning_rate=settings.learning_rate,
+        batch_size=settings.batch_size,
+        seed=seed,
+    )
+
+
 def _run_fixed(settings: ReversalSettings, seed: int, tell: Tell, move: Move) -> Iterator[Result]:
     """Train all networks in turns, so that whatever else the machine does hits both."""
-    from sklearn_hashnlp.experiments.recipes._reversal_training import Learner, Purpose, draw_strings, generator_for
+    from sklearn_hashnlp.experiments.recipes._reversal_training import Purpose, draw_strings, generator_for
 
     shape = (settings.n_symbols, settings.max_length)
     train = draw_strings(settings.n_train, *shape, generator=generator_for(seed, Purpose.fixed))
     validation = draw_strings(settings.n_validation, *shape, generator=generator_for(seed, Purpose.validation))
-    learners = {output: Learner(output, settings, seed) for output in settings.outputs}
+    learners = {output: _learner(output, settings, seed) for output in settings.outputs}
     for learner in learners.values():
         learner.warm_up(*train)
     seconds: dict[str, list[float]] = {output: [] for output in learners}
@@ -116,7 +135,7 @@ def _run_fixed(settings: ReversalSettings, seed: int, tell: Tell, move: Move) ->
 
 def _run_fresh(settings: ReversalSettings, seed: int, tell: Tell, move: Move) -> Iterator[Result]:
     """Train each network until it can do it."""
-    from sklearn_hashnlp.experiments.recipes._reversal_training import Learner, Purpose, draw_strings, generator_for
+    from sklearn_hashnlp.experiments.recipes._reversal_training import Purpose, draw_strings, generator_for
 
     shape = (settings.n_symbols, settings.max_length)
     watched = draw_strings(settings.n_test, *shape, generator=generator_for(seed, Purpose.watch))
@@ -124,7 +143,7 @@ def _run_fresh(settings: ReversalSettings, seed: int, tell: Tell, move: Move) ->
     before = len(settings.outputs) * settings.passes
     total = before + len(settings.outputs) * settings.max_passes
     for place, output in enumerate(settings.outputs):
-        learner = Learner(output, settings, seed)
+        learner = _learner(output, settings, seed)
         seconds, matches = 0.0, [0.0]
         while matches[-1] < settings.stop_at and learner.passes < settings.max_passes:
             generator = generator_for(seed, Purpose.fresh, learner.passes)

@@ -1,11 +1,10 @@
-"""Networks that learn to reverse strings, with one output layer or the other."""
+"""Strings of random symbols, and networks that learn to reverse them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -13,10 +12,6 @@ from torch import Tensor, nn
 from sklearn_hashnlp.nn import AttentionSeq2Seq, FullSoftmax, HierarchicalSoftmax
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from sklearn_hashnlp.trees import random_tree
-
-if TYPE_CHECKING:
-    from sklearn_hashnlp.experiments.recipes._reversal import ReversalSettings
-
 
 _LARGEST_GRADIENT = 5.0
 _GENERATED_AT_A_TIME = 250
@@ -58,17 +53,26 @@ def draw_strings(
 class Learner:
     """A network and its optimiser."""
 
-    def __init__(self, output: str, settings: ReversalSettings, seed: int) -> None:
-        n_classes = settings.n_symbols + 1
-        drawn = generator_for(seed, Purpose.network).initial_seed()
-        with torch_seed(drawn):
-            layer = make_output(output, settings.decoder_size, n_classes, seed)
-        with torch_seed(drawn):
-            self.network = AttentionSeq2Seq(
-                n_classes, settings.embedding_dim, settings.encoder_size, settings.decoder_size, output=layer
-            )
-        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate, fused=True)
-        self.batch_size = settings.batch_size
+    def __init__(
+        self,
+        output: str,
+        *,
+        n_symbols: int,
+        embedding_dim: int,
+        encoder_size: int,
+        decoder_size: int,
+        learning_rate: float,
+        batch_size: int,
+        seed: int,
+    ) -> None:
+        n_classes = n_symbols + 1  # the symbol that ends a string is one more
+        network_seed = generator_for(seed, Purpose.network).initial_seed()
+        with torch_seed(network_seed):
+            layer = make_output(output, decoder_size, n_classes, seed)
+        with torch_seed(network_seed):
+            self.network = AttentionSeq2Seq(n_classes, embedding_dim, encoder_size, decoder_size, output=layer)
+        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=learning_rate, fused=True)
+        self.batch_size = batch_size
         self.seed = seed
         self.passes = 0
 

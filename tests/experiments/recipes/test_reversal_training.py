@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import torch
 
-from sklearn_hashnlp.experiments.recipes._reversal import REVERSAL
 from sklearn_hashnlp.experiments.recipes._reversal_training import (
     Learner,
     Purpose,
@@ -17,8 +14,12 @@ from sklearn_hashnlp.experiments.recipes._reversal_training import (
     time_layers,
 )
 
-SMALL = replace(REVERSAL.quick, n_symbols=6, embedding_dim=16, encoder_size=24, decoder_size=24, learning_rate=0.01)
+SIZES = {"n_symbols": 6, "embedding_dim": 16, "encoder_size": 24, "decoder_size": 24}
 OUTPUTS = ["softmax", "hsigmoid"]
+
+
+def make_learner(output: str, seed: int = 0) -> Learner:
+    return Learner(output, **SIZES, learning_rate=0.01, batch_size=16, seed=seed)
 
 
 def strings(n_strings: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -27,7 +28,7 @@ def strings(n_strings: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
 
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_a_network_learns(output: str) -> None:
-    learner, train = Learner(output, SMALL, 0), strings(300)
+    learner, train = make_learner(output), strings(300)
     before = learner.loss(*train)
     assert learner.exact_match(*train)[0] < 0.5
     for _ in range(30):
@@ -44,7 +45,7 @@ def test_the_same_seed_gives_the_same_network_whatever_torch_is_set_to(output: s
     try:
         for number, seed in ((1, 0), (2, 0), (1, 1)):
             torch.set_num_threads(number)
-            learner = Learner(output, SMALL, seed)
+            learner = make_learner(output, seed)
             with torch.no_grad():
                 learner.learn(*train)
             found.append([parameter.detach().clone() for parameter in learner.network.parameters()])
@@ -56,14 +57,14 @@ def test_the_same_seed_gives_the_same_network_whatever_torch_is_set_to(output: s
 
 
 def test_all_but_the_output_layer_starts_the_same() -> None:
-    one, other = (dict(Learner(output, SMALL, 0).network.named_parameters()) for output in OUTPUTS)
+    one, other = (dict(make_learner(output).network.named_parameters()) for output in OUTPUTS)
     for name in one:
         assert name.startswith("output.") or torch.equal(one[name], other[name])
 
 
 def test_warming_up_learns_nothing() -> None:
     train = strings(40)
-    learners = [Learner("hsigmoid", SMALL, 0) for _ in range(2)]
+    learners = [make_learner("hsigmoid") for _ in range(2)]
     learners[0].warm_up(*train)
     for learner in learners:
         learner.learn(*train)
@@ -71,7 +72,7 @@ def test_warming_up_learns_nothing() -> None:
 
 
 def test_exact_match_counts_whole_strings(monkeypatch: pytest.MonkeyPatch) -> None:
-    learner, (source, target) = Learner("softmax", SMALL, 0), strings(500)
+    learner, (source, target) = make_learner("softmax"), strings(500)
     wrong = target.clone()
     wrong[7, 0] = (wrong[7, 0] + 1) % 6  # one symbol
     wrong[300] = torch.tensor([target[300, 0], -1, -1]) if target[300, 1] >= 0 else torch.tensor([0, 0, 0])
