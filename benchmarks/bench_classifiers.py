@@ -33,11 +33,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from common import classifier_accuracy, classifier_race, fasttext_peer
-from common.labelled_sets import SETS, DataFolder, add_data_options, data_folder
-from common.results_file import add_output_option, output_path, read_result, write_result
-from common.surroundings import surroundings
-from common.training_memory import show_training_memory, training_memory
+from common import classifier_accuracy, classifier_speed, fasttext_baseline
+from common.classifier_memory import show_training_memory, training_memory
+from common.data import SETS, DataFolder, add_data_options, data_folder
+from common.results_file import add_output_option, output_path, read_result, surroundings, write_result
 
 PARTS = ("race", "prediction", "memory", "accuracy")
 RESULT = "classifiers.json"
@@ -51,12 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     result = read_result(path)
     with contextlib.ExitStack() as stack:
         folder = (
-            stack.enter_context(fasttext_peer.fasttext_folder(options.fasttext)) if needs_fasttext(options) else None
+            stack.enter_context(fasttext_baseline.fasttext_folder(options.fasttext))
+            if needs_fasttext(options)
+            else None
         )
-        fasttext = None if folder is None else fasttext_peer.import_fasttext(folder)
+        fasttext = None if folder is None else fasttext_baseline.import_fasttext(folder)
         place = surroundings(*PACKAGES)
         if folder is not None:
-            place["versions"]["fastText"] = fasttext_peer.fasttext_version(folder)
+            place["versions"]["fastText"] = fasttext_baseline.fasttext_version(folder)
         if {"race", "prediction", "memory"} & set(options.part):
             run_beside_fasttext(options, data, fasttext, folder, place, path, result)
         if "accuracy" in options.part:
@@ -109,21 +110,21 @@ def run_beside_fasttext(
     """Run the parts on AG News that have fastText beside them."""
     assert folder is not None
     if "race" in options.part or "choosing" not in result:
-        found = classifier_race.choose_settings(fasttext, data, options.threads, say)
+        found = classifier_speed.choose_settings(fasttext, data, options.threads, say)
         result["choosing"] = place | found
         write_result(path, result)
     settings = result["choosing"]["settings"]
     if "race" in options.part:
-        race = classifier_race.race(fasttext, data, settings, options.seeds, options.threads, say)
+        race = classifier_speed.race(fasttext, data, settings, options.seeds, options.threads, say)
         result["race"] = place | race
         write_result(path, result)
-        classifier_race.show_race(race)
+        classifier_speed.show_race(race)
     if "prediction" in options.part:
-        setting = settings[classifier_race.PUBLISHED]
-        speed = classifier_race.prediction(fasttext, data, setting, options.repeats, options.threads, say)
+        setting = settings[classifier_speed.PUBLISHED]
+        speed = classifier_speed.prediction(fasttext, data, setting, options.repeats, options.threads, say)
         result["prediction"] = place | speed
         write_result(path, result)
-        classifier_race.show_prediction(speed)
+        classifier_speed.show_prediction(speed)
     if "memory" in options.part:
         growth = training_memory(data, folder, settings, 3, options.threads)
         result["memory"] = place | {"models": growth}

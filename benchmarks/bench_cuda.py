@@ -15,10 +15,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from common.labelled_sets import Rows, add_data_options, data_folder
-from common.results_file import add_output_option, output_path, write_result
-from common.surroundings import surroundings
-from common.timed_training import train_and_test
+from common.data import Rows, add_data_options, data_folder
+from common.results_file import add_output_option, output_path, surroundings, write_result
+from common.timing import train_and_test
 
 from sklearn_hashnlp.classifiers import make_text_classifier
 

@@ -38,10 +38,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from common import language_race, many_classes, word_search
-from common.labelled_sets import DataFolder, data_folder
-from common.results_file import add_output_option, output_path, read_result, write_result
-from common.surroundings import surroundings
+from common import large_vocabulary, softmax_speed, topk_speed
+from common.data import DataFolder, data_folder
+from common.results_file import add_output_option, output_path, read_result, surroundings, write_result
 
 PARTS = ("epoch", "target", "large", "million", "search")
 ON_TEXT = {"epoch", "target", "search"}
@@ -53,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = make_parser()
     options = parser.parse_args(arguments)
     if options.worker is not None:
-        print(json.dumps(many_classes.million(options.worker)))
+        print(json.dumps(large_vocabulary.million(options.worker)))
         return
     data = data_folder(parser, options) if ON_TEXT & set(options.part) else None
     path = output_path(options, RESULT)
@@ -100,17 +99,17 @@ def make_parser() -> argparse.ArgumentParser:
 def run_part(part: str, data: DataFolder | None, options: argparse.Namespace) -> tuple[dict[str, Any], Any]:
     """Give what a part finds, and what prints it."""
     if part == "large":
-        n_classes = at_most(many_classes.LARGE, options.rows)
-        return many_classes.large(n_classes, options.turns, say), many_classes.show_large
+        n_classes = at_most(large_vocabulary.LARGE, options.rows)
+        return large_vocabulary.large(n_classes, options.turns, say), large_vocabulary.show_large
     if part == "million":
-        return in_a_process(at_most(many_classes.MILLION, options.rows)), many_classes.show_million
+        return in_a_process(at_most(large_vocabulary.MILLION, options.rows)), large_vocabulary.show_million
     assert data is not None
     if part == "search":
-        return word_search.search(data, options.turns, say), word_search.show_search
-    ptb = language_race.read_ptb(data)
+        return topk_speed.search(data, options.turns, say), topk_speed.show_search
+    ptb = softmax_speed.read_ptb(data)
     if part == "epoch":
-        return language_race.epoch(ptb, options.turns, say), language_race.show_epoch
-    return language_race.target(ptb, options.turns, say), language_race.show_target
+        return softmax_speed.epoch(ptb, options.turns, say), softmax_speed.show_epoch
+    return softmax_speed.target(ptb, options.turns, say), softmax_speed.show_target
 
 
 def at_most(wanted: int, rows: int | None) -> int:

@@ -28,10 +28,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common.labelled_sets import DataFolder, data_folder
-from common.results_file import add_output_option, output_path, read_result, write_result
-from common.surroundings import surroundings
-from common.text_lines import read_text
+from common.data import DataFolder, data_folder, read_text
+from common.results_file import add_output_option, output_path, read_result, surroundings, write_result
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
 

@@ -19,10 +19,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from common.labelled_sets import DataFolder, Rows, add_data_options, data_folder
-from common.made_up_labels import made_up_rows
-from common.results_file import add_output_option, output_path, read_result, write_result
-from common.surroundings import surroundings
+from common.data import DataFolder, Rows, add_data_options, data_folder
+from common.results_file import add_output_option, output_path, read_result, surroundings, write_result
+from common.synthetic_texts import made_up_rows
 
 from sklearn_hashnlp.classifiers import make_text_classifier
 

@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from common.labelled_sets import add_data_options, data_folder
-from common.results_file import add_output_option, output_path, write_result
-from common.surroundings import surroundings
+from common.data import add_data_options, data_folder
+from common.results_file import add_output_option, output_path, surroundings, write_result
 from sklearn.pipeline import Pipeline
 
 from sklearn_hashnlp.classifiers import make_text_classifier

@@ -23,10 +23,9 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from common.labelled_sets import DataFolder, add_data_options, data_folder
-from common.process_memory import forget_peak, peak_mb, resident_mb
-from common.results_file import add_output_option, output_path, write_result
-from common.surroundings import surroundings
+from common.data import DataFolder, add_data_options, data_folder
+from common.memory import forget_peak, peak_mb, resident_mb
+from common.results_file import add_output_option, output_path, surroundings, write_result
 from sklearn.feature_extraction.text import CountVectorizer
 
 from sklearn_hashnlp.text import FrequentNgramVectorizer

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common.labelled_sets import Rows, add_data_options, data_folder
-from common.results_file import add_output_option, output_path, write_result
-from common.surroundings import surroundings
+from common.data import Rows, add_data_options, data_folder
+from common.results_file import add_output_option, output_path, surroundings, write_result
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector, SGNNWordProjector

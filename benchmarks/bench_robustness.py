@@ -25,11 +25,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import fasttext_peer, robustness_models
-from common.labelled_sets import DataFolder, add_data_options, data_folder
-from common.results_file import add_output_option, output_path, read_result, write_result
+from common import fasttext_baseline, robustness_models
+from common.data import DataFolder, add_data_options, data_folder
+from common.results_file import add_output_option, output_path, read_result, surroundings, write_result
 from common.robustness_models import AUGMENTED, FASTTEXT, MODELS, RATES
-from common.surroundings import surroundings
 
 RESULT = "robustness.json"
 SETS = ("trec", "sst2")
@@ -58,9 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with contextlib.ExitStack() as stack:
         place, fasttext = surroundings(*PACKAGES), None
         if FASTTEXT in options.models:
-            folder = stack.enter_context(fasttext_peer.fasttext_folder(options.fasttext))
-            fasttext = fasttext_peer.import_fasttext(folder)
-            place["versions"]["fastText"] = fasttext_peer.fasttext_version(folder)
+            folder = stack.enter_context(fasttext_baseline.fasttext_folder(options.fasttext))
+            fasttext = fasttext_baseline.import_fasttext(folder)
+            place["versions"]["fastText"] = fasttext_baseline.fasttext_version(folder)
         if options.models:
             result = {"sets": result.get("sets", {})} | place | {"rates": list(RATES)}
         for name in options.sets:

@@ -24,11 +24,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common.labelled_sets import DataFolder, add_data_options, data_folder
-from common.perturbed_documents import SHARE, parts, perturbed
-from common.process_memory import forget_peak, peak_mb, resident_mb
-from common.results_file import add_output_option, output_path, read_result, write_result
-from common.surroundings import surroundings
+from common.data import DataFolder, add_data_options, data_folder
+from common.memory import forget_peak, peak_mb, resident_mb
+from common.results_file import add_output_option, output_path, read_result, surroundings, write_result
+from common.synthetic_texts import SHARE, parts, perturbed
 
 from sklearn_hashnlp.classifiers import make_text_classifier
 

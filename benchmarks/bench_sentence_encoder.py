@@ -33,14 +33,10 @@ from pathlib import Path
 from typing import Any
 
 from common import sentence_speed, sentence_tasks
-from common.labelled_sets import DataFolder, data_folder
-from common.results_file import add_output_option, output_path, read_result, write_result
-from common.sentence_baselines import BASELINES
-from common.sentence_settings import ABLATIONS, ENCODERS, REPORT, SMALL
+from common.data import DataFolder, data_folder, read_text
+from common.results_file import add_output_option, output_path, read_result, surroundings, write_result
+from common.sentence_models import ABLATIONS, BASELINES, ENCODERS, REPORT, SMALL, train_encoder
 from common.sentence_tables import tables
-from common.sentence_training import train_encoder
-from common.surroundings import surroundings
-from common.text_lines import read_text
 
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 from sklearn_hashnlp.text import split_sentences

@@ -18,12 +18,11 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from common.labelled_sets import add_data_options, data_folder
+from common.data import add_data_options, data_folder
 from common.projection_memory import projection_memory
-from common.projection_sides import EIGHTY, ONE, SIDES, WORDS_ONCE, fixed_vocabulary, run_side
-from common.results_file import add_output_option, output_path, write_result
-from common.surroundings import surroundings
-from common.turns import seconds_of_turns, sides_of_turn, times_as_long
+from common.projection_pipelines import EIGHTY, ONE, SIDES, WORDS_ONCE, fixed_vocabulary, run_side
+from common.results_file import add_output_option, output_path, surroundings, write_result
+from common.timing import seconds_of_turns, sides_of_turn, times_as_long
 
 RESULT = "sgnn_projection.json"
 WORDS = (800, 8_000, 80_000)

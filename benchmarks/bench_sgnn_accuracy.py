@@ -26,11 +26,10 @@ from typing import Any
 
 import numpy as np
 from common.classifier_accuracy import linear_model
-from common.labelled_sets import DataFolder, Rows, add_data_options, data_folder
-from common.results_file import add_output_option, output_path, read_result, write_result
+from common.data import DataFolder, Rows, add_data_options, data_folder
+from common.results_file import add_output_option, output_path, read_result, surroundings, write_result
 from common.sgnn_recipes import ABLATIONS, RECIPES, paper_pipeline
-from common.surroundings import surroundings
-from common.timed_training import summary, train_and_test
+from common.timing import summary, train_and_test
 
 RESULT = "sgnn_accuracy.json"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")

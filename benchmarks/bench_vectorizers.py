@@ -23,7 +23,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from common.surroundings import surroundings
+from common.results_file import surroundings
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp.kernels import _count_ngrams, _ngrams, _units

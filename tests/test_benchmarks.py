@@ -33,7 +33,7 @@ def data(tmp_path):
 
 
 def rows(**labels):
-    module = importlib.import_module("common.labelled_sets")
+    module = importlib.import_module("common.data")
     pairs = [(f"{label} {i}", label) for label, times in labels.items() for i in range(times)]
     return module.Rows([text for text, _ in pairs], [label for _, label in pairs])
 
@@ -95,7 +95,7 @@ def test_an_accuracy_is_written_at_once_and_measured_once(data, monkeypatch, cap
 
 def test_tuning_keeps_the_best_of_each_parameter_in_turn(data, monkeypatch):
     module = importlib.import_module("common.classifier_accuracy")
-    sets = importlib.import_module("common.labelled_sets")
+    sets = importlib.import_module("common.data")
     default = {"classifier__max_epochs": 2, "classifier__batch_size": 32}
     worth = {("classifier__max_epochs", 4): 5.0, ("classifier__batch_size", 16): -1.0, ("features", "characters"): 2.0}
 
@@ -121,7 +121,7 @@ def test_tuning_keeps_the_best_of_each_parameter_in_turn(data, monkeypatch):
 
 
 def test_a_held_out_share_has_every_label_and_leaves_single_ones_in_training():
-    split = importlib.import_module("common.labelled_sets").split
+    split = importlib.import_module("common.data").split
     kept, held_out = split(rows(a=600, b=300, c=20, d=1), 0.1)
     assert Counter(held_out.labels) == {"a": 60, "b": 30, "c": 2}
     assert len(kept.texts) == 921 - 92
@@ -131,7 +131,7 @@ def test_a_held_out_share_has_every_label_and_leaves_single_ones_in_training():
 
 
 def test_fasttext_gets_the_words_of_the_text_classifier(tmp_path):
-    peer = importlib.import_module("common.fasttext_peer")
+    peer = importlib.import_module("common.fasttext_baseline")
     vectorizer = importlib.import_module("sklearn_hashnlp.classifiers").make_text_classifier(features="words")[0]
     assert peer.TOKENS.pattern == vectorizer.token_pattern
     lines = peer.tokenised(["It's  fine,\nreally!", ""])
@@ -142,7 +142,7 @@ def test_fasttext_gets_the_words_of_the_text_classifier(tmp_path):
 
 
 def test_fasttext_gets_rows_in_a_random_order_since_it_trains_in_theirs(tmp_path):
-    peer = importlib.import_module("common.fasttext_peer")
+    peer = importlib.import_module("common.fasttext_baseline")
     texts, labels = rows(a=100, b=100)
     peer.write_rows(tmp_path / "rows.txt", peer.tokenised(texts), labels, ["a", "b"])
     written = (tmp_path / "rows.txt").read_text(encoding="utf-8").splitlines()
@@ -151,14 +151,14 @@ def test_fasttext_gets_rows_in_a_random_order_since_it_trains_in_theirs(tmp_path
 
 
 def test_fasttexts_accuracy_counts_labels_it_does_not_know_as_wrong():
-    peer = importlib.import_module("common.fasttext_peer")
+    peer = importlib.import_module("common.fasttext_baseline")
     answers = [["__label__0"], ["__label__1"], [], ["__label__0"]]
     model = SimpleNamespace(f=SimpleNamespace(multilinePredict=lambda lines, k, threshold, errors: (answers, None)))
     assert peer.accuracy(model, ["x\n"] * 4, ["a", "a", "a", "unknown"], ["a", "b"]) == 25
 
 
 def test_perturbed_documents_are_as_long_as_real_ones_and_differ_in_a_share_of_their_words():
-    module = importlib.import_module("common.perturbed_documents")
+    module = importlib.import_module("common.synthetic_texts")
     real = rows(a=40, b=40)
     longer = real._replace(texts=[" ".join([text, *(f"{text[0]}{i}" for i in range(98))]) for text in real.texts])
     made = list(islice(module.perturbed(longer, share=0.3, seed=1), 1500))
@@ -181,7 +181,7 @@ def test_the_slope_of_a_power_is_its_exponent():
 
 
 def test_sides_are_compared_within_a_turn_and_take_turns_at_being_first():
-    turns = importlib.import_module("common.turns")
+    turns = importlib.import_module("common.timing")
     assert turns.times_as_long([20.0, 90.0, 8.0], [10.0, 30.0, 1.0]) == 3  # of the ratios 2, 3 and 8
     assert turns.seconds_of_turns([3.0, 1.0, 2.0]) == {"median": 2.0, "all": [3.0, 1.0, 2.0]}
     orders = [turns.sides_of_turn(["a", "b", "c"], turn) for turn in (1, 2, 3)]
@@ -189,7 +189,7 @@ def test_sides_are_compared_within_a_turn_and_take_turns_at_being_first():
 
 
 def test_classes_are_drawn_by_their_counts():
-    module = importlib.import_module("common.many_classes")
+    module = importlib.import_module("common.large_vocabulary")
     counts = module.zipf_counts(1000)
     assert counts[:4].tolist() == [10**9, 10**9 // 2, 10**9 // 3, 10**9 // 4]
     drawn = module.draw_classes(np.array([0, 3, 0, 1]), (20, 1000), seed=0)
@@ -205,13 +205,13 @@ def test_classes_are_drawn_by_their_counts():
     ids=["as they are", "a tie broken otherwise", "in another order", "another class", "one class twice"],
 )
 def test_a_search_may_break_ties_as_it_likes_and_must_else_find_the_most_probable(classes, right):
-    same_but_ties = importlib.import_module("common.word_search").same_but_ties
+    same_but_ties = importlib.import_module("common.topk_speed").same_but_ties
     log_probs = torch.tensor([[-4.0, -1.0, -2.000001, -2.0]])
     assert same_but_ties(log_probs, torch.tensor(classes)) is right
 
 
 def test_a_class_that_a_search_gives_twice_is_wrong_also_among_ties():
-    same_but_ties = importlib.import_module("common.word_search").same_but_ties
+    same_but_ties = importlib.import_module("common.topk_speed").same_but_ties
     log_probs = torch.tensor([[-3.0, -1.0, -1.0]])
     assert same_but_ties(log_probs, torch.tensor([[2, 1]]))
     assert not same_but_ties(log_probs, torch.tensor([[1, 1]]))
@@ -222,8 +222,8 @@ def test_the_peer_learns_the_estimators_windows_as_a_plain_torch_loop_does(tmp_p
     (tmp_path / "ptb").mkdir()
     for file, times in (("train.txt", 40), ("valid.txt", 2)):
         (tmp_path / "ptb" / file).write_text(" a b c d e \n\n d e a b\n" * times, encoding="utf-8")
-    race, peers = importlib.import_module("common.language_race"), importlib.import_module("common.language_peer")
-    ptb = race.read_ptb(importlib.import_module("common.labelled_sets").DataFolder(tmp_path))
+    race, peers = importlib.import_module("common.softmax_speed"), importlib.import_module("common.softmax_baselines")
+    ptb = race.read_ptb(importlib.import_module("common.data").DataFolder(tmp_path))
     assert (ptb.n_classes, len(ptb.train_words.targets), len(ptb.valid_words.targets)) == (7, 40 * 11, 2 * 11)
     assert len(ptb.train) == 80
     sizes = {"order": 5, "embedding_dim": 4, "hidden_size": 8}
@@ -240,8 +240,8 @@ def test_the_peer_learns_the_estimators_windows_as_a_plain_torch_loop_does(tmp_p
 
 def test_text_is_read_without_blank_lines_and_a_choice_of_lines_keeps_their_order(tmp_path):
     sets, read_text = (
-        importlib.import_module("common.labelled_sets"),
-        importlib.import_module("common.text_lines").read_text,
+        importlib.import_module("common.data"),
+        importlib.import_module("common.data").read_text,
     )
     (tmp_path / "some").mkdir()
     lines = [f"line {number:02}" for number in range(50)]

@@ -94,7 +94,7 @@ def test_a_trial_writes_no_json(sentence_bench, tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("n_grams", ["words", "characters"])
 def test_folded_columns_are_those_of_hashing_into_few(n_grams):
-    module = importlib.import_module("common.sentence_baselines")
+    module = importlib.import_module("common.sentence_models")
     vectorizer = importlib.import_module("sklearn_hashnlp").HashingNgramVectorizer
     texts = [f"fine films {i} and {i} dull ones, {'too' * i}" for i in range(50)]
     wide, narrow = (

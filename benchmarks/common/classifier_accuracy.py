@@ -18,9 +18,9 @@ from sklearn.svm import LinearSVC
 
 from sklearn_hashnlp.classifiers import make_text_classifier
 
-from . import fasttext_peer
-from .labelled_sets import SETS, DataFolder
-from .timed_training import summary, train_and_test
+from . import fasttext_baseline
+from .data import SETS, DataFolder
+from .timing import summary, train_and_test
 
 FEATURES = ("words", "words+characters", "characters")
 TUNED, FASTTEXT = "tuned", "fasttext"
@@ -140,7 +140,7 @@ def linear_model(name: str, model: str) -> Pipeline:
         return make_pipeline(TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 4)), LinearSVC(random_state=0))
     words = TfidfVectorizer(ngram_range=(1, 2))
     if model != "svm":
-        words.set_params(token_pattern=fasttext_peer.TOKENS.pattern)
+        words.set_params(token_pattern=fasttext_baseline.TOKENS.pattern)
     if model == "svm-characters":
         characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5))
         return make_pipeline(FeatureUnion([("words", words), ("characters", characters)]), LinearSVC(random_state=0))
@@ -150,20 +150,20 @@ def linear_model(name: str, model: str) -> Pipeline:
 def _measure_fasttext(
     name: str, data: DataFolder, fasttext: Any, seeds: int, threads: int, progress: Progress
 ) -> dict[str, Any]:
-    fixed = fasttext_peer.SMALLER
+    fixed = fasttext_baseline.SMALLER
     if SETS[name].only_characters:
         fixed = fixed | {"wordNgrams": 1, "minn": 2, "maxn": 4}  # pairs of words made it slower and no better
-    tried = fasttext_peer.choose(fasttext, data.choosing(name), fixed, threads, progress)
+    tried = fasttext_baseline.choose(fasttext, data.choosing(name), fixed, threads, progress)
     chosen = fixed | {key: tried[0][key] for key in ("lr", "epoch")}
     train, test = data.train(name), data.test(name)
-    names, lines = sorted(set(train.labels)), fasttext_peer.tokenised(test.texts)
+    names, lines = sorted(set(train.labels)), fasttext_baseline.tokenised(test.texts)
     runs = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"
-        fasttext_peer.write_rows(path, fasttext_peer.tokenised(train.texts), train.labels, names)
+        fasttext_baseline.write_rows(path, fasttext_baseline.tokenised(train.texts), train.labels, names)
         for seed in range(seeds):
-            model, seconds = fasttext_peer.train(fasttext, path, chosen, seed, threads)
-            reached = fasttext_peer.accuracy(model, lines, test.labels, names)
+            model, seconds = fasttext_baseline.train(fasttext, path, chosen, seed, threads)
+            reached = fasttext_baseline.accuracy(model, lines, test.labels, names)
             runs.append({"accuracy": reached, "seconds": seconds})
             progress(f"seed {seed}: {reached:.2f} % in {seconds:.1f} s")
     return summary(runs) | {"chosen": chosen, "tried": tried}

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from scipy.sparse import issparse
 
-from .process_memory import forget_peak, peak_mb, resident_mb, worker_environment
-from .projection_sides import run_side
+from .memory import forget_peak, peak_mb, resident_mb, worker_environment
+from .projection_pipelines import run_side
 
 
 def projection_memory(

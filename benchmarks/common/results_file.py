@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from sklearn_hashnlp.experiments._run import surroundings as surroundings
+
 FOLDER = Path(__file__).parents[1] / "results"
 
 

@@ -19,9 +19,9 @@ from sklearn_hashnlp import (
 )
 from sklearn_hashnlp.text import distort_texts
 
-from . import fasttext_peer
+from . import fasttext_baseline
 from .classifier_accuracy import linear_model
-from .labelled_sets import DataFolder, Rows
+from .data import DataFolder, Rows
 
 RATES = (0.0, 0.02, 0.05, 0.1, 0.2)
 FASTTEXT, AUGMENTED = "fasttext", "-augmented"
@@ -130,8 +130,8 @@ def fasttext_curves(
     """Choose fastText's settings, with subwords and without, and give them, what was tried, and its curves."""
     tried: list[dict[str, Any]] = []
     for subwords in ({}, {"minn": 2, "maxn": 5}):
-        fixed = fasttext_peer.SMALLER | subwords
-        found = fasttext_peer.choose(fasttext, data.choosing(name), fixed, threads, progress)
+        fixed = fasttext_baseline.SMALLER | subwords
+        found = fasttext_baseline.choose(fasttext, data.choosing(name), fixed, threads, progress)
         tried += [fixed | {key: one[key] for key in ("lr", "epoch", "accuracy")} for one in found]
     tried.sort(key=lambda one: (-one["accuracy"], one["epoch"]))
     setting = setting_of(tried)
@@ -140,13 +140,13 @@ def fasttext_curves(
     curves = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"
-        fasttext_peer.write_rows(path, fasttext_peer.tokenised(train.texts), train.labels, names)
+        fasttext_baseline.write_rows(path, fasttext_baseline.tokenised(train.texts), train.labels, names)
         for seed in range(seeds):
-            model, _ = fasttext_peer.train(fasttext, path, setting, seed, threads)
+            model, _ = fasttext_baseline.train(fasttext, path, setting, seed, threads)
             curves.append(
                 [
-                    fasttext_peer.accuracy(
-                        model, fasttext_peer.tokenised(_distorted(test.texts, rate, seed)), test.labels, names
+                    fasttext_baseline.accuracy(
+                        model, fasttext_baseline.tokenised(_distorted(test.texts, rate, seed)), test.labels, names
                     )
                     for rate in RATES
                 ]

@@ -15,7 +15,7 @@ from sklearn_hashnlp.kernels import Ragged, _project_rows
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 from sklearn_hashnlp.sentences._fitted_encoder import encode_sentences
 
-from .turns import seconds_of_turns, sides_of_turn, times_as_long
+from .timing import seconds_of_turns, sides_of_turn, times_as_long
 
 ONCE, BY_ITSELF = "each different word once", "each word by itself"
 SIDES = (ONCE, BY_ITSELF)

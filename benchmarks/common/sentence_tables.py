@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .results_file import FOLDER, read_result
-from .sentence_baselines import BASELINES
-from .sentence_settings import ABLATIONS, ENCODERS
+from .sentence_models import ABLATIONS, BASELINES, ENCODERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "sentence_encoder.md"
 PLACE = re.compile(r"(<!-- table: ([a-z]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)

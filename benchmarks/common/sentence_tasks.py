@@ -17,7 +17,7 @@ from sklearn.preprocessing import normalize
 
 from sklearn_hashnlp.text import split_sentences
 
-from .labelled_sets import DataFolder, Rows, split
+from .data import DataFolder, Rows, split
 
 SETS = ("trec", "sst2", "imdb")
 C_OF_THE_REPORT = 1e3

@@ -126,3 +126,13 @@ def data_folder(parser: argparse.ArgumentParser, arguments: argparse.Namespace) 
     if arguments.data is None:
         parser.error("name the data folder with --data or in HASHNLP_DATA")
     return DataFolder(Path(arguments.data), arguments.rows)
+
+
+def read_text(data: DataFolder, name: str, file: str) -> list[str]:
+    """Read the lines of a file in which something stands; a random choice, in their order, if not all are wanted."""
+    text = (data.path / name / file).read_text(encoding="utf-8")
+    lines = [line for line in text.split("\n") if line.strip()]
+    if data.rows is None or data.rows >= len(lines):
+        return lines
+    kept = np.sort(np.random.default_rng(0).choice(len(lines), data.rows, replace=False))
+    return [lines[i] for i in kept]

@@ -16,8 +16,8 @@ from sklearn_hashnlp.nn import NPLM, HierarchicalSoftmax
 from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.trees import huffman_tree
 
-from .process_memory import forget_peak, peak_mb
-from .turns import seconds_of_turns, sides_of_turn, times_as_long
+from .memory import forget_peak, peak_mb
+from .timing import seconds_of_turns, sides_of_turn, times_as_long
 
 LARGE, MILLION = 100_000, 1_000_000
 FEATURES, BATCH = 256, 512

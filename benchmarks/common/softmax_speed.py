@@ -15,10 +15,9 @@ from sklearn_hashnlp.language._trees import context_vectors
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.trees import SoftmaxTree, cluster_tree
 
-from .labelled_sets import DataFolder
-from .language_peer import BATCH, LanguagePeer, Words, fused_is_faster
-from .text_lines import read_text
-from .turns import seconds_of_turns, sides_of_turn, times_as_long
+from .data import DataFolder, read_text
+from .softmax_baselines import BATCH, LanguagePeer, Words, fused_is_faster
+from .timing import seconds_of_turns, sides_of_turn, times_as_long
 
 SIZES = {"order": 5, "embedding_dim": 64, "hidden_size": 256}
 OURS = {**SIZES, "batch_size": BATCH, "dropout": 0.0}

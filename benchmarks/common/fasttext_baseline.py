@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .labelled_sets import Rows
+from .data import Rows
 
 # The words of make_text_classifier: a punctuation mark is one too.
 TOKENS = re.compile(r"\w+|[^\w\s]")

@@ -11,9 +11,9 @@ from typing import Any
 
 from sklearn_hashnlp.classifiers import make_text_classifier
 
-from . import fasttext_peer
-from .labelled_sets import DataFolder
-from .timed_training import summary, train_and_test
+from . import fasttext_baseline
+from .data import DataFolder
+from .timing import summary, train_and_test
 
 SET = "ag_news"
 OURS = "make_text_classifier"
@@ -35,8 +35,8 @@ def choose_settings(fasttext: Any, data: DataFolder, threads: int, progress: Pro
     """
     rows = data.choosing(SET)
     settings, tried = {}, {}
-    for name, fixed in ((PUBLISHED, fasttext_peer.PUBLISHED), (SMALLER, fasttext_peer.SMALLER)):
-        found = fasttext_peer.choose(
+    for name, fixed in ((PUBLISHED, fasttext_baseline.PUBLISHED), (SMALLER, fasttext_baseline.SMALLER)):
+        found = fasttext_baseline.choose(
             fasttext, rows, fixed, threads, lambda line, name=name: progress(f"{name}: {line}")
         )
         tried[f"bucket {fixed['bucket']:,}"] = found
@@ -56,12 +56,12 @@ def race(
     """Train each side once a seed, in turn, and once before that without the clock."""
     train, test = data.train(SET), data.test(SET)
     names = sorted(set(train.labels))
-    test_lines = fasttext_peer.tokenised(test.texts)
+    test_lines = fasttext_baseline.tokenised(test.texts)
     runs: dict[str, list[dict[str, float]]] = {name: [] for name in (OURS, *settings)}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"
         start = time.perf_counter()
-        fasttext_peer.write_rows(path, fasttext_peer.tokenised(train.texts), train.labels, names)
+        fasttext_baseline.write_rows(path, fasttext_baseline.tokenised(train.texts), train.labels, names)
         tokenising = time.perf_counter() - start
         for turn in range(seeds + 1):  # turn 0 warms both sides up: compiled kernels are loaded, files are in memory
             sides = list(runs) if turn % 2 else list(reversed(runs))
@@ -69,9 +69,9 @@ def race(
                 if side == OURS:
                     run = train_and_test(make_text_classifier(random_state=turn), train, test)
                 else:
-                    model, seconds = fasttext_peer.train(fasttext, path, settings[side], turn, threads)
+                    model, seconds = fasttext_baseline.train(fasttext, path, settings[side], turn, threads)
                     run = {
-                        "accuracy": fasttext_peer.accuracy(model, test_lines, test.labels, names),
+                        "accuracy": fasttext_baseline.accuracy(model, test_lines, test.labels, names),
                         "seconds": seconds,
                     }
                     del model
@@ -116,21 +116,21 @@ def prediction(
     """Time both sides in turn on the test rows: ours from raw strings, fastText from lines of tokens."""
     train, test = data.train(SET), data.test(SET)
     names = sorted(set(train.labels))
-    lines = fasttext_peer.tokenised(test.texts)
+    lines = fasttext_baseline.tokenised(test.texts)
     progress("training both sides once")
     ours = make_text_classifier(random_state=0).fit(train.texts, train.labels)
     with tempfile.TemporaryDirectory() as folder:
         path, test_path = Path(folder) / "train.txt", Path(folder) / "test.txt"
-        fasttext_peer.write_rows(path, fasttext_peer.tokenised(train.texts), train.labels, names)
-        fasttext_peer.write_rows(test_path, lines, test.labels, names)
-        theirs, _ = fasttext_peer.train(fasttext, path, setting, 0, threads)
+        fasttext_baseline.write_rows(path, fasttext_baseline.tokenised(train.texts), train.labels, names)
+        fasttext_baseline.write_rows(test_path, lines, test.labels, names)
+        theirs, _ = fasttext_baseline.train(fasttext, path, setting, 0, threads)
         own_count = 100 * theirs.test(str(test_path))[1]
-    counted = fasttext_peer.accuracy(theirs, lines, test.labels, names)
+    counted = fasttext_baseline.accuracy(theirs, lines, test.labels, names)
     if abs(counted - own_count) > 1e-6:
         raise SystemExit(
             f"fastText's answers are {counted} % right, its own count says {own_count} %: they must agree."
         )
-    work = {OURS: lambda: ours.predict(test.texts), PUBLISHED: lambda: fasttext_peer.predict(theirs, lines)}
+    work = {OURS: lambda: ours.predict(test.texts), PUBLISHED: lambda: fasttext_baseline.predict(theirs, lines)}
     speeds: dict[str, list[float]] = {side: [] for side in work}
     for repeat in range(repeats + 1):  # the first is not counted
         for side, predict in work.items():

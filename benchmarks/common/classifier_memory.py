@@ -16,10 +16,10 @@ from typing import Any
 
 from sklearn_hashnlp.classifiers import make_text_classifier
 
-from . import fasttext_peer
-from .classifier_race import OURS, SET
-from .labelled_sets import DataFolder
-from .process_memory import forget_peak, peak_mb, resident_mb, worker_environment
+from . import fasttext_baseline
+from .classifier_speed import OURS, SET
+from .data import DataFolder
+from .memory import forget_peak, peak_mb, resident_mb, worker_environment
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Task:
     data : str
         The folder with the sets.
     rows : int or None
-        As in :class:`labelled_sets.DataFolder`.
+        As in :class:`data.DataFolder`.
     fasttext : str or None
         The folder that fastText is installed in; None trains ours.
     train_file : str
@@ -58,8 +58,8 @@ def training_memory(
     ours = Task(data=str(data.path), rows=data.rows)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"
-        lines = fasttext_peer.tokenised(train.texts)
-        fasttext_peer.write_rows(path, lines, train.labels, sorted(set(train.labels)))
+        lines = fasttext_baseline.tokenised(train.texts)
+        fasttext_baseline.write_rows(path, lines, train.labels, sorted(set(train.labels)))
         tasks = {OURS: ours} | {
             name: dataclasses.replace(
                 ours, fasttext=str(fasttext_folder), train_file=str(path), setting=setting, threads=threads
@@ -78,7 +78,7 @@ def show_training_memory(found: dict[str, Any]) -> None:
 
 
 def _in_a_process(task: Task) -> dict[str, float]:
-    command = [sys.executable, "-m", "common.training_memory", json.dumps(dataclasses.asdict(task))]
+    command = [sys.executable, "-m", "common.classifier_memory", json.dumps(dataclasses.asdict(task))]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=worker_environment())
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return result
@@ -86,13 +86,13 @@ def _in_a_process(task: Task) -> dict[str, float]:
 
 def _measure(task: Task) -> dict[str, float]:
     train = DataFolder(Path(task.data), task.rows).train(SET)
-    fasttext = None if task.fasttext is None else fasttext_peer.import_fasttext(Path(task.fasttext))
+    fasttext = None if task.fasttext is None else fasttext_baseline.import_fasttext(Path(task.fasttext))
     forget_peak()
     idle = resident_mb()
     if fasttext is None:
         model = make_text_classifier(random_state=0).fit(train.texts, train.labels)
     else:
-        model, _ = fasttext_peer.train(fasttext, Path(task.train_file), task.setting, 0, task.threads)
+        model, _ = fasttext_baseline.train(fasttext, Path(task.train_file), task.setting, 0, task.threads)
     peak, after = peak_mb(), resident_mb()
     del model
     return {"idle MiB": idle, "growth MiB": peak - idle, "with the model MiB": after - idle}

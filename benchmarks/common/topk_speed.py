@@ -15,9 +15,8 @@ from sklearn_hashnlp.language import HsigmoidLanguageModel
 from sklearn_hashnlp.language._reader import read_language_corpus
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 
-from .labelled_sets import DataFolder
-from .text_lines import read_text
-from .turns import seconds_of_turns, sides_of_turn, times_as_long
+from .data import DataFolder, read_text
+from .timing import seconds_of_turns, sides_of_turn, times_as_long
 
 MODEL: dict[str, Any] = {
     "order": 5,

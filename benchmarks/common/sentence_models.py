@@ -1,0 +1,192 @@
+"""What the sentence encoders of the benchmark are: the small one, the report's, and the small one with changes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, Normalizer
+
+from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+from sklearn_hashnlp.text import HashingNgramVectorizer, split_sentences
+
+from . import sentence_tasks
+from .sentence_tasks import Pairs
+
+SMALL: dict[str, Any] = {}  # the estimator's defaults: within an hour on two cores
+
+# Where the small encoder stands before its first step, and before the first sentence.
+UNTRAINED: dict[str, Any] = {"word_steps": 0, "n_common": 0, "max_epochs": 0}
+ENCODERS: dict[str, dict[str, Any]] = {
+    "untrained encoder": SMALL | UNTRAINED,
+    "encoder after its words": SMALL | {"max_epochs": 0},
+    "trained encoder": SMALL,
+}
+
+# The network of the source's second part, trained as it was.
+REPORT: dict[str, Any] = {
+    "ngram_range": (1, 3),
+    "context_share": 1.0,
+    "width": 512,
+    "n_layers": 6,
+    "feedforward_size": 2048,
+    "pooling": "max",
+    "n_tables": 0,
+    "start": "random",
+    "word_steps": 0,
+    "loss": "bxent",
+    "learning_rate": 5e-4,
+}
+
+# The small encoder with these settings instead of its own.
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "loss: BXENT": {"loss": "bxent"},
+    "loss: cosine proximity": {"loss": "proximity"},
+    "loss: von Mises-Fisher": {"loss": "vmf"},
+    "head: words alone": {"sentence_weight": 0.0, "word_weight": 1.0},
+    "1 layer, head: masked words alone": {
+        "n_layers": 1,
+        "learning_rate": 5e-4,
+        "sentence_weight": 0.0,
+        "masked_weight": 1.0,
+    },
+    "heads: words, fading, and sentences": {"word_weight": (1.0, 0.0)},
+    "1 layer, heads: masked words, fading, and sentences": {
+        "n_layers": 1,
+        "learning_rate": 5e-4,
+        "masked_weight": (1.0, 0.0),
+    },
+    "pooling: mean": {"pooling": "mean"},
+    "pooling: max": {"pooling": "max"},
+    "pooling: attention": {"pooling": "attention"},
+    "pooling: 2,000 wide": {"pooling_width": 2000},
+    "1 layer": {"n_layers": 1, "learning_rate": 5e-4},
+    "2 layers": {"n_layers": 2, "learning_rate": 5e-4},
+    "2 layers, both depths": {"n_layers": 2, "depths": 2, "learning_rate": 5e-4},
+    "1 layer, no positions": {"n_layers": 1, "learning_rate": 5e-4, "positions": False},
+    "1 layer, random start": {"n_layers": 1, "learning_rate": 5e-4, "start": "random"},
+    "width 256": {"width": 256},
+    "width 768": {"width": 768},
+    "40 projections": {"n_projections": 40},
+    "160 projections": {"n_projections": 160},
+    "no tables": {"n_tables": 0},
+    "no word stage": {"word_steps": 0},
+    "nothing common taken off": {"n_common": 0},
+    "context counts 0.2": {"context_share": 0.2},
+    "context counts 0.5": {"context_share": 0.5},
+    "context alone": {"context_share": 1.0},
+}
+
+
+DIM = 1024
+SVD_SENTENCES = 30_000
+SVD_FEWEST = 5  # paragraphs that an n-gram must be in to have a part in the SVD
+N_GRAMS: dict[str, dict[str, Any]] = {
+    "words": {},  # scikit-learn's, of two letters or more
+    "characters": {"analyzer": "char_wb", "ngram_range": (2, 5)},
+}
+
+
+def tfidf(n_grams: str, paragraphs: list[str]) -> Pipeline:
+    """Weigh n-grams at full width."""
+    return make_pipeline(TfidfVectorizer(**N_GRAMS[n_grams], dtype=np.float32)).fit(paragraphs)
+
+
+def reduced(n_grams: str, paragraphs: list[str]) -> Pipeline:
+    """Weigh n-grams and project them onto the principal directions of sentences."""
+    vectorizer = TfidfVectorizer(**N_GRAMS[n_grams], min_df=min(SVD_FEWEST, len(paragraphs) // 10), dtype=np.float32)
+    vectorizer.fit(paragraphs)
+    sentences = [sentence for paragraph in paragraphs for sentence in split_sentences(paragraph)]
+    kept = np.random.default_rng(0).permutation(len(sentences))[:SVD_SENTENCES]
+    rows = vectorizer.transform([sentences[i] for i in np.sort(kept)])
+    svd = TruncatedSVD(min(DIM, min(rows.shape) - 1), random_state=0).fit(rows)
+    return make_pipeline(vectorizer, svd, Normalizer())
+
+
+def hashed(n_grams: str, paragraphs: list[str]) -> Pipeline:
+    """Weigh hashed n-grams and add them up, with their signs, in few columns."""
+    vectorizer = HashingNgramVectorizer(**N_GRAMS[n_grams], norm=None, dtype=np.float32)
+    pipeline = make_pipeline(
+        vectorizer, TfidfTransformer(), FunctionTransformer(fold, accept_sparse=True), Normalizer()
+    )
+    return pipeline.fit(paragraphs)
+
+
+def fold(rows: sp.csr_matrix) -> NDArray[np.float32]:
+    """Let column ``i`` fall into column ``i % DIM``: what hashing into so few gives."""
+    folded = sp.csr_matrix((rows.data, rows.indices % DIM, rows.indptr), shape=(rows.shape[0], DIM))
+    dense: NDArray[np.float32] = folded.toarray()  # adds up what stands in one place
+    return dense
+
+
+BASELINES: dict[str, Callable[[list[str]], Pipeline]] = {
+    "TF-IDF, words": lambda paragraphs: tfidf("words", paragraphs),
+    "TF-IDF, characters": lambda paragraphs: tfidf("characters", paragraphs),
+    "TF-IDF, words, SVD": lambda paragraphs: reduced("words", paragraphs),
+    "TF-IDF, characters, SVD": lambda paragraphs: reduced("characters", paragraphs),
+    "hashed words": lambda paragraphs: hashed("words", paragraphs),
+    "hashed characters": lambda paragraphs: hashed("characters", paragraphs),
+}
+
+
+OTHERS = ("callbacks", "checkpoint_dir", "checkpoint_every", "monitor", "resume", "sentence_splitter", "verbose")
+
+
+def train_encoder(
+    paragraphs: Sequence[str], settings: dict[str, Any], *, seed: int, folder: Path, watched: Pairs | None
+) -> tuple[SGNNSentenceEncoder, dict[str, Any]]:
+    """Train an encoder, or go on with the one in the folder.
+
+    Parameters
+    ----------
+    paragraphs : sequence of str
+        What to learn from.
+    settings : dict
+        Of the encoder.
+    seed : int
+        Of everything.
+    folder : Path
+        Where it is kept.
+    watched : Pairs or None
+        The pairs by whose rank correlation the best weights are chosen; None takes the last ones.
+
+    Returns
+    -------
+    encoder : SGNNSentenceEncoder
+        Trained.
+    training : dict
+        All settings, the share of the time in which a step waited for its batch, parameters, the curve, and seconds;
+        no seconds if the folder held something, since they would be those of a part only.
+    """
+    is_new = not folder.exists()
+    # Without a second stage there is no training to take up, and an encoder is soon made again.
+    kept = {} if settings.get("max_epochs") == 0 else {"checkpoint_dir": folder, "resume": True}
+    start = time.perf_counter()
+    encoder = SGNNSentenceEncoder(
+        **settings,
+        monitor=None if watched is None else lambda model: sentence_tasks.correlation(model, watched),
+        **kept,
+        random_state=seed,
+        verbose=2,
+    ).fit(paragraphs)
+    training = {
+        "settings": decisive(encoder),
+        "waiting share": encoder.waiting_share_,
+        "parameters": encoder.n_parameters_,
+        "log": encoder.log_,
+    }
+    return encoder, training | ({"seconds": time.perf_counter() - start} if is_new else {})
+
+
+def decisive(encoder: SGNNSentenceEncoder) -> dict[str, Any]:
+    """Give the parameters that decide what is learned."""
+    return {name: value for name, value in encoder.get_params(deep=False).items() if name not in OTHERS}
