@@ -1,22 +1,21 @@
-"""Every use of a thread pool: running in the background, in order, in blocks, and ahead."""
+"""Every use of a thread pool: work in the background, results in order, blocks of rows, prefetching."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from threading import Lock
 from typing import Any, TypeVar
 
-import torch
-
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def submit(pool: ThreadPoolExecutor, work: Callable[..., Result], *arguments: Any) -> Future[Result]:
-    """Let a pool do some work, or do it here and now where the pool takes none."""
+    """Submit a call to a pool, or make it at once where the pool accepts none, as at the exit of the interpreter."""
     future: Future[Result] = Future()
     first = Lock()
 
@@ -29,78 +28,94 @@ def submit(pool: ThreadPoolExecutor, work: Callable[..., Result], *arguments: An
 
     try:
         pool.submit(run)
-    except RuntimeError:  # a pool without a new thread has put the work on its list all the same: the first one does it
+    except RuntimeError:  # a pool that cannot start a thread has queued the call all the same: the first of both runs
         run()
     return future
 
 
-_FEW = 16  # rows that are not worth another thread
-
-
-def in_blocks(work: Callable[[slice], None], n_rows: int) -> None:
-    """Do some work on neighbouring rows at a time, on as many threads as torch uses."""
-    n_threads = max(min(torch.get_num_threads(), n_rows // _FEW), 1)
-    ends = [n_rows * thread // n_threads for thread in range(n_threads + 1)]
-    blocks = [slice(begin, end) for begin, end in pairwise(ends)]
-    if len(blocks) == 1:
-        work(blocks[0])
-        return
-    with ThreadPoolExecutor(n_threads - 1) as pool:
-        waiting = [submit(pool, work, block) for block in blocks[1:]]
-        work(blocks[0])
-        for future in waiting:
-            future.result()
-
-
-Item = TypeVar("Item")
-
-
-class _Side:
-    """The one thread of this process; a forked process, which has none of its parent's threads, makes its own."""
+class _Background:
+    """The background thread of this process; a forked process, which has no thread of its parent, starts its own."""
 
     pool: ThreadPoolExecutor | None = None
 
 
-def _forget() -> None:
-    _Side.pool = None
+def _forget_background() -> None:
+    _Background.pool = None
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_forget_background)
 
 
-def beside(work: Callable[..., Result], *arguments: Any) -> Future[Result]:
-    """Begin some work on the side, or do it at once where there is no side thread to be had any more."""
-    if _Side.pool is None:
-        _Side.pool = ThreadPoolExecutor(1, thread_name_prefix="hashnlp-side")
-    return submit(_Side.pool, work, *arguments)
+def run_in_background(work: Callable[..., Result], *arguments: Any) -> Future[Result]:
+    """Start a call on the background thread, which makes one call after the other."""
+    if _Background.pool is None:
+        _Background.pool = ThreadPoolExecutor(1, thread_name_prefix="hashnlp-background")
+    return submit(_Background.pool, work, *arguments)
 
 
-def ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """Make each item on the side while the one before is in use."""
+def prefetch(items: Iterable[Item]) -> Iterator[Item]:
+    """Compute each item on the background thread while the one before is in use."""
     iterator = iter(items)
-    waiting = beside(_next, iterator)
-    while found := waiting.result():
-        waiting = beside(_next, iterator)
-        yield found[0]
+    waiting = run_in_background(_next, iterator)
+    while result := waiting.result():
+        waiting = run_in_background(_next, iterator)
+        yield result[0]
 
 
 def _next(iterator: Iterator[Item]) -> list[Item]:
     return list(islice(iterator, 1))
 
 
-def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
-    """Do some work on each item, and give the results in the order of the items."""
+def map_in_order(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
+    """Yield the result for each item, in the order of the items; one thread, or one item, is the caller's own."""
     items = iter(items)
     begin = list(islice(items, 2))
-    if n_threads == 1 or len(begin) < 2:
-        yield from map(work, chain(begin, items))
-        return
+    items = chain(begin, items)
+    return map(work, items) if n_threads == 1 or len(begin) < 2 else map_in_background(work, items, n_threads)
+
+
+def map_in_background(
+    work: Callable[[Item], Result], items: Iterable[Item], n_threads: int
+) -> Generator[Result, None, None]:
+    """Yield the result for each item, in the order of the items, up to ``2 * n_threads`` of them computed ahead."""
+    items = iter(items)
     waiting: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(n_threads) as pool:
-        for item in chain(begin, items):
-            waiting.append(submit(pool, work, item))
-            if len(waiting) > 2 * n_threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="hashnlp-map") as pool:
+        try:
+            waiting.extend(submit(pool, work, item) for item in islice(items, 2 * n_threads))
+            while waiting:
+                result = waiting.popleft().result()
+                waiting.extend(submit(pool, work, item) for item in islice(items, 1))
+                yield result
+                del result  # it may be freed while the next one is waited for
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def map_blocks(
+    work: Callable[[slice], None], n_rows: int, n_threads: int, *, min_rows: int = 1, max_rows: int | None = None
+) -> None:
+    """Call a function for blocks of neighboring rows; the calling thread works too."""
+    n_threads = max(min(n_threads, n_rows // min_rows), 1)
+    size = -(-n_rows // n_threads)
+    size = max(size if max_rows is None else min(size, max_rows), 1)
+    blocks = deque(slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
+
+    def work_through() -> None:
+        while True:
+            try:
+                block = blocks.popleft()
+            except IndexError:
+                return
+            work(block)
+
+    if n_threads == 1 or len(blocks) < 2:
+        work_through()
+        return
+    with ThreadPoolExecutor(n_threads - 1, thread_name_prefix="hashnlp-blocks") as pool:
+        futures = [submit(pool, work_through) for _ in range(n_threads - 1)]
+        work_through()
+        for future in futures:
+            future.result()

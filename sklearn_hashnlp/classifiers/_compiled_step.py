@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
 
-from sklearn_hashnlp._threads import ahead
+from sklearn_hashnlp._threads import prefetch
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseBatches
 from sklearn_hashnlp.kernels._bags import BagGroups, RowGradients, bag_gradients, embed_bags, group_bags
 from sklearn_hashnlp.kernels._hash_ids import locate_ids
@@ -47,7 +47,7 @@ class CompiledTraining:
     ) -> Iterator[tuple[tuple[SparseBatch, Tensor], Callable[[], dict[str, Any]]]]:
         """Prepare a step for each batch; the next is made on the side while this one is taken."""
         steps = ((batch, partial(self._step, *batch, self._locate(batch[0]))) for batch in batches)
-        return ahead(steps) if len(batches) > 1 else steps
+        return prefetch(steps) if len(batches) > 1 else steps
 
     def _locate(self, batch: SparseBatch) -> Places:
         n_rows, n_slots = self._bag.num_embeddings, len(self._bag.pool)

@@ -14,7 +14,7 @@ from joblib import cpu_count
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sklearn_hashnlp._threads import in_threads
+from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._dense_rows import DenseBatch, DenseBatches, DenseDataset
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.nn._dense_network import DenseLayers
@@ -58,7 +58,7 @@ class DenseNet(ClassifierNet):
         module = deepcopy(self.module_).double().eval()
         parts = DenseBatches(rows, PREDICT_ROWS).parts()
         n_threads = cpu_count() if torch.device(self.device).type == "cpu" else 1
-        scores = list(in_threads(partial(self._score, module, rows), parts, n_threads))
+        scores = list(map_in_order(partial(self._score, module, rows), parts, n_threads))
         return np.concatenate(scores).astype(np.float64)
 
     def _score(self, module: DenseLayers, rows: DenseDataset, part: slice) -> NDArray[np.float32]:

@@ -13,7 +13,7 @@ from joblib import cpu_count
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sklearn_hashnlp._threads import in_threads
+from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._compiled_step import CompiledTraining, trains_compiled
 from sklearn_hashnlp.classifiers._losses import SoftmaxLoss, make_row_loss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
@@ -90,7 +90,7 @@ class SparseNet(ClassifierNet):
         n_documents = 0
         parts = SparseBatches(rows, PREDICT_ROWS, most_values=PREDICT_VALUES).parts()
         n_threads = cpu_count() if torch.device(self.device).type == "cpu" else 1
-        for vectors in in_threads(partial(self._embed, rows), parts, n_threads):
+        for vectors in map_in_order(partial(self._embed, rows), parts, n_threads):
             documents.append(vectors)
             n_documents += len(vectors)
             if n_documents % PREDICT_ROWS == 0 or n_documents == len(rows):

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sklearn_hashnlp._threads import beside
+from sklearn_hashnlp._threads import run_in_background
 from sklearn_hashnlp.kernels._bags import BagLayout, RowGradients, bag_gradients, embed_bags, group_bags
 from sklearn_hashnlp.kernels._hash_ids import locate_ids
 from sklearn_hashnlp.nn._hashing import INTEGERS
@@ -74,7 +74,7 @@ class CompiledBag(torch.autograd.Function):
         edges = offsets.contiguous().numpy()
         work = (group_bags, rows, slots, edges, n_rows, n_slots)
         # The way back needs the values in groups, and the way there does not: it costs no time beside that.
-        groups = beside(*work) if will_return and slots.size > _FEW else None
+        groups = run_in_background(*work) if will_return and slots.size > _FEW else None
         bags = embed_bags(
             rows,
             slots,

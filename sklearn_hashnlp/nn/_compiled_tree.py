@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sklearn_hashnlp._threads import beside
+from sklearn_hashnlp._threads import run_in_background
 from sklearn_hashnlp.kernels._tree_backward import input_gradients, score_gradients, weight_gradients
 from sklearn_hashnlp.kernels._tree_features import add_direct, direct_gradients, locate_features
 from sklearn_hashnlp.kernels._tree_forward import TreeWalk, add_scores, decide, visit_paths
@@ -71,7 +71,7 @@ class CompiledPaths(torch.autograd.Function):
         if of_weight or of_bias:
             work = (weight_gradients, inputs.numpy(), changes, visits)
             # Both products read the same numbers and write their own: neither waits for the other.
-            task = beside(*work) if of_inputs and changes.size * weight.shape[1] > _FEW else None
+            task = run_in_background(*work) if of_inputs and changes.size * weight.shape[1] > _FEW else None
             if task is None:
                 weights, biases = weight_gradients(*work[1:])
         if of_inputs:

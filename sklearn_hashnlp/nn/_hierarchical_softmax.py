@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sklearn_hashnlp._threads import in_blocks
+from sklearn_hashnlp._threads import map_blocks
 from sklearn_hashnlp.kernels._tree_forward import TreeWalk
 from sklearn_hashnlp.kernels._tree_search import TreeScorer, descend, search_best
 from sklearn_hashnlp.nn._compiled_tree import CompiledPaths, runs_compiled
@@ -28,7 +28,8 @@ from sklearn_hashnlp.nn._tree_torch import (
 from sklearn_hashnlp.trees import SoftmaxTree
 
 _BLOCK = 2**24  # scores of all classes that are held at once where only a part of them is wanted
-_MOST_DIRECT = 2**31 - 1
+_MIN_ROWS = 16  # fewer are not worth another thread
+_MAX_DIRECT = 2**31 - 1
 
 
 class HierarchicalSoftmax(nn.Module):
@@ -131,8 +132,8 @@ class HierarchicalSoftmax(nn.Module):
             raise TypeError(f"HierarchicalSoftmax: tree must be a SoftmaxTree, got {type(tree).__name__}.")
         if in_features < 1:
             raise ValueError(f"HierarchicalSoftmax: in_features must be 1 or more, got {in_features}.")
-        if not 0 <= n_direct <= _MOST_DIRECT:
-            raise ValueError(f"HierarchicalSoftmax: n_direct must lie between 0 and {_MOST_DIRECT}, got {n_direct}.")
+        if not 0 <= n_direct <= _MAX_DIRECT:
+            raise ValueError(f"HierarchicalSoftmax: n_direct must lie between 0 and {_MAX_DIRECT}, got {n_direct}.")
         self.tree = tree
         self.n_classes = tree.n_classes
         self.in_features = in_features
@@ -353,9 +354,11 @@ class HierarchicalSoftmax(nn.Module):
         classes = torch.empty((len(inputs), k), dtype=torch.int64, device=inputs.device)
         rows, columns, scorer = self._search_arrays(inputs, features)
         best, best_classes = log_probs.numpy(), classes.numpy()
-        in_blocks(
+        map_blocks(
             lambda block: search_best(rows[block], columns[block], scorer, best[block], best_classes[block]),
             len(inputs),
+            torch.get_num_threads(),
+            min_rows=_MIN_ROWS,
         )
         return log_probs, classes
 
@@ -485,8 +488,11 @@ class HierarchicalSoftmax(nn.Module):
         if len(self.node_up):
             inputs, columns, scorer = self._search_arrays(rows, features)
             found = classes.numpy()
-            in_blocks(
-                lambda block: descend(inputs[block], columns[block], scorer, draws[block], found[block]), len(rows)
+            map_blocks(
+                lambda block: descend(inputs[block], columns[block], scorer, draws[block], found[block]),
+                len(rows),
+                torch.get_num_threads(),
+                min_rows=_MIN_ROWS,
             )
         return classes
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
+from contextlib import closing
 from time import perf_counter
 from typing import NamedTuple
 
@@ -15,7 +13,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sklearn_hashnlp._threads import submit
+from sklearn_hashnlp._threads import map_in_background
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.nn import WordBatch
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
@@ -95,24 +93,19 @@ class ParagraphBatches:
 
     def __iter__(self) -> Iterator[ParagraphBatch]:
         begin, before = perf_counter(), self.total
-        n_threads = effective_n_jobs(self.n_jobs)
-        numbers = iter(range(self.first, len(self._batches)))
-        waiting: deque[Future[ParagraphBatch]] = deque()
-        with ThreadPoolExecutor(n_threads, thread_name_prefix="hashnlp-batches") as pool:
-            try:
-                waiting += [submit(pool, self.make, number) for number in islice(numbers, 2 * n_threads)]
-                while waiting:
+        numbers = range(self.first, len(self._batches))
+        batches = map_in_background(self.make, numbers, effective_n_jobs(self.n_jobs))
+        try:
+            with closing(batches):
+                for _ in numbers:
                     asked = perf_counter()
-                    made = waiting.popleft().result()
+                    made = next(batches)
                     self.waited += perf_counter() - asked
-                    waiting += [submit(pool, self.make, number) for number in islice(numbers, 1)]
                     yield made
-                    del made  # while the next one is waited for, this one may be gone
+                    del made  # it may be freed while the next one is waited for
                     self.total = before + perf_counter() - begin
-            finally:
-                for future in waiting:
-                    future.cancel()
-                self.total = before + perf_counter() - begin
+        finally:
+            self.total = before + perf_counter() - begin
 
     def make(self, number: int) -> ParagraphBatch:
         """Make one batch."""

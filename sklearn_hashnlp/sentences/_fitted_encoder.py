@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._threads import in_threads
+from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
 from sklearn_hashnlp.sentences._checkpoint import net_from_state, net_to_state, training_from_state, training_to_state
@@ -47,7 +47,7 @@ def encode_sentences(
     batches = _batches(order[np.searchsorted(lengths[order], 1) :], lengths)
     encode = partial(_encode, net, rows, reader.weights(words), projections, device)
     n_threads = effective_n_jobs(n_jobs) if device.type == "cpu" else 1
-    for chosen, found in zip(batches, in_threads(encode, batches, n_threads), strict=True):
+    for chosen, found in zip(batches, map_in_order(encode, batches, n_threads), strict=True):
         vectors[chosen] = found
     return vectors
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain, islice
 from threading import Condition
@@ -16,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from sklearn_hashnlp._sklearn import in_configured_sparse_interface
-from sklearn_hashnlp._threads import submit
+from sklearn_hashnlp._threads import map_in_background
 from sklearn_hashnlp.kernels import L1, L2, NO_NORM, Ragged, Room, Texts, count_hashes
 from sklearn_hashnlp.text._documents import in_chunks, pack
 
@@ -115,7 +113,8 @@ def _fill_from_threads(
     """Make rows on several threads; each thread copies its own to their place, while they are in its cache."""
     turns = _Turns()
 
-    def work(turn: int, first: int, chunk: list[Any]) -> None:
+    def work(turn_and_chunk: tuple[int, tuple[int, list[Any]]]) -> None:
+        turn, (first, chunk) = turn_and_chunk
         try:
             pieces = list(make_rows(first, chunk, None))
             with turns.when_mine(turn) as is_mine:
@@ -134,18 +133,8 @@ def _fill_from_threads(
         np.concatenate([rows.data for rows in pieces], out=data)
         turns.copied()
 
-    waiting: deque[Future[None]] = deque()
-    with ThreadPoolExecutor(n_threads) as pool:
-        try:
-            for turn, (first, chunk) in enumerate(chunks):
-                waiting.append(submit(pool, work, turn, first, chunk))
-                if len(waiting) > 2 * n_threads:
-                    waiting.popleft().result()
-            while waiting:
-                waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+    for _ in map_in_background(work, enumerate(chunks), n_threads):
+        pass
 
 
 class _Turns:

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp._threads import in_threads
+from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.kernels import N_RANGES, count_runs, range_sizes, scatter_ranges
 
 Part = TypeVar("Part")
@@ -31,7 +31,7 @@ def most_frequent(
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Count fingerprints and give those that come most often."""
     sizes = np.zeros(N_RANGES, dtype=np.int64)
-    for part_sizes in in_threads(lambda part: sum(map(range_sizes, fingerprint(part))), parts(), n_threads):
+    for part_sizes in map_in_order(lambda part: sum(map(range_sizes, fingerprint(part))), parts(), n_threads):
         sizes += part_sizes
     total = int(sizes.sum())
     for_kept_ones = _BYTES_A_KEPT_ONE * min(n_kept, total)
@@ -84,7 +84,7 @@ def _fill(
             # In which order threads come does not matter: each range will be sorted.
             scatter_ranges(fingerprints, ranges.start, ranges.stop, places, room)
 
-    for _ in in_threads(work, parts, n_threads):
+    for _ in map_in_order(work, parts, n_threads):
         pass
     if not np.array_equal(reserved[ranges], ends[1:]):
         raise _changed()
@@ -102,7 +102,7 @@ def _count(
             room[ends[number] : ends[number + 1]].sort()
         return count_runs(room[ends[first] : ends[last]], least())
 
-    yield from in_threads(work, range(0, len(ends) - 1, _RANGES_AT_ONCE), n_threads)
+    yield from map_in_order(work, range(0, len(ends) - 1, _RANGES_AT_ONCE), n_threads)
 
 
 class _Greatest:

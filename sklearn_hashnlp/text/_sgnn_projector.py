@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -15,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, validate_data
 
 from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
-from sklearn_hashnlp._threads import submit
+from sklearn_hashnlp._threads import map_blocks
 from sklearn_hashnlp.kernels import PROJECTION_SPECIFICATION, Hyperplanes, ProjectionForm, project_rows
 from sklearn_hashnlp.text._documents import refuse_texts
 
@@ -220,14 +218,14 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             def project(block: slice) -> None:
                 project_rows(*_block(rows, block), hyperplanes, form.kernel, out[block])
 
-            _in_blocks(project, rows, effective_n_jobs(self.n_jobs))
+            map_blocks(project, len(out), effective_n_jobs(self.n_jobs), max_rows=_block_rows(rows))
         else:
             module = self._torch_module()
 
             def project_there(block: slice) -> None:
                 out[block] = module.project_arrays(*_block(rows, block))
 
-            _in_blocks(project_there, rows, 1)
+            map_blocks(project_there, len(out), 1, max_rows=_block_rows(rows))
         return out
 
     def _torch_module(self) -> Any:
@@ -326,16 +324,8 @@ def _block(X: Any, rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64], N
     )
 
 
-def _in_blocks(work: Callable[[slice], None], X: Any, n_threads: int) -> None:
-    """Do some work on blocks of rows; it writes each row's result to the row's own place."""
+def _block_rows(X: Any) -> int:
+    """Return the most rows of a block."""
     n_rows, n_columns = X.shape
     per_row = X.nnz / max(n_rows, 1) if issparse(X) else n_columns
-    step = min(int(_MOST_VALUES / max(per_row, 1)) + 1, _MOST_ROWS, -(-n_rows // n_threads) or 1)
-    blocks = [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
-    if n_threads == 1 or len(blocks) == 1:
-        for block in blocks:
-            work(block)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        for future in [submit(pool, work, block) for block in blocks]:
-            future.result()
+    return min(int(_MOST_VALUES / max(per_row, 1)) + 1, _MOST_ROWS)
