@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
 from sklearn_hashnlp.language._reader import read_language_corpus
@@ -53,8 +54,10 @@ def read_ptb(data: DataFolder) -> Corpus:
         corpus.reader.vocabulary.number_of,
         corpus.reader.vocabulary.n_classes,
         corpus.windows,
-        Words(*corpus.windows.take(np.arange(len(corpus.windows)))),
-        Words(*corpus.valid_windows.take(np.arange(len(corpus.valid_windows)))),
+        *(
+            Words(*map(torch.from_numpy, windows.take(np.arange(len(windows)))))
+            for windows in (corpus.windows, corpus.valid_windows)
+        ),
     )
 
 

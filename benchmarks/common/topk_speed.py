@@ -47,7 +47,7 @@ def search(data: DataFolder, turns: int, progress: Progress) -> dict[str, Any]:
     corpus = read_language_corpus(HsigmoidLanguageModel(**MODEL), train, held_out, seed=None)
     assert corpus.valid_windows is not None
     windows = corpus.valid_windows.spread(CONTEXTS)
-    contexts, _ = windows.take(np.arange(len(windows)))
+    contexts = torch.from_numpy(windows.take(np.arange(len(windows)))[0])
     n_classes = corpus.reader.vocabulary.n_classes
     progress(f"{len(corpus.windows):,} words of {n_classes:,} to train on, {len(contexts):,} contexts to search for")
     layers: dict[str, HierarchicalSoftmax] = {}

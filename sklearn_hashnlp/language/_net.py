@@ -13,8 +13,9 @@ from skorch.history import History
 from skorch.utils import TeeGenerator
 from torch import Tensor, nn
 
+from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._network import make_nplm
-from sklearn_hashnlp.language._windows import WindowBatches, WordWindows
+from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._net import Net
 from sklearn_hashnlp.training._state import pack_table, unpack_table
@@ -73,12 +74,12 @@ class LanguageNet(Net):
             log_probs, loss = self.module_(*batch)
         return {"loss": loss, "y_pred": log_probs}
 
-    def score_windows(self, windows: WordWindows) -> NDArray[np.float64]:
+    def score_windows(self, windows: WordWindows | WindowDataset) -> NDArray[np.float64]:
         """Return the log-probability of every window's last word."""
         self.module_.eval()
         found = [np.empty(0)]
         with torch.inference_mode():
-            for context, target in WindowBatches(windows, SCORE_ROWS, device=self.device):
+            for context, target in WindowBatches(self.get_dataset(windows), SCORE_ROWS, device=self.device):
                 found.append(self.module_(context, target)[0].double().cpu().numpy())
         return np.concatenate(found)
 
@@ -102,6 +103,7 @@ def make_language_net(architecture: dict[str, Any], tree: Any, device: str) -> L
         module__tree=tree,
         criterion=nn.Identity,
         optimizer=RowwiseAdagrad,
+        dataset=WindowDataset,
         iterator_train=WindowBatches,
         iterator_valid=WindowBatches,
         iterator_valid__batch_size=SCORE_ROWS,

@@ -14,10 +14,11 @@ from skorch.callbacks import Callback
 from skorch.helper import predefined_split
 from torch import Tensor
 
+from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._net import LanguageNet
 from sklearn_hashnlp.language._plan import LanguagePlan
 from sklearn_hashnlp.language._reader import LanguageCorpus
-from sklearn_hashnlp.language._windows import WindowBatches, WordWindows
+from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.nn import NPLM
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
@@ -181,7 +182,7 @@ def train_language(
     net.iterator_train__device = net.iterator_valid__device = net.device
     net.callbacks = [("seed_epochs", SeedEpochs(plan.seed, generator)), *plan.callbacks]
     if plan.schedule == "linear":
-        n_batches = len(WindowBatches(windows, plan.batch_size))
+        n_batches = len(WindowBatches(WindowDataset(windows), plan.batch_size))
         net.callbacks.append(("linear_schedule", LinearSchedule(plan.max_epochs * n_batches, n_done * n_batches)))
     if valid_windows is not None:
         net.callbacks += _measuring_callbacks(plan, first, {} if interrupted is None else interrupted.best_weights)
@@ -193,7 +194,7 @@ def train_language(
     net.initialize_callbacks()
     if plan.verbose > 2:
         print(_describe(net, windows, valid_windows, plan))
-    net.train_split = None if valid_windows is None else predefined_split(valid_windows)
+    net.train_split = None if valid_windows is None else predefined_split(WindowDataset(valid_windows))
     net.deadline = None if plan.max_time is None else started + plan.max_time
     try:
         net.partial_fit(windows)

@@ -12,8 +12,9 @@ from scipy.sparse import csr_array, diags_array, hstack
 from sklearn.utils.extmath import randomized_svd
 
 from sklearn_hashnlp import trees
+from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._net import LanguageNet
-from sklearn_hashnlp.language._windows import WindowBatches, WordWindows
+from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._named_tree import CLASS_TREES, named_tree
 
@@ -26,7 +27,7 @@ def context_means(net: LanguageNet, windows: WordWindows, n_classes: int) -> NDA
     counts = np.bincount(windows.y, minlength=n_classes)[:, np.newaxis]
     sums = 0.0
     with torch.inference_mode():
-        for context, target in WindowBatches(windows, _ROWS, device=net.device):
+        for context, target in WindowBatches(WindowDataset(windows), _ROWS, device=net.device):
             hidden = module.hidden(context).cpu().numpy().astype(np.float64)
             entries = np.ones(len(hidden)), (target.cpu().numpy(), np.arange(len(hidden)))
             sums = sums + csr_array(entries, shape=(n_classes, len(hidden))) @ hidden

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from skorch.dataset import Dataset
-from torch import Tensor
 
 from sklearn_hashnlp.kernels._rows import gather_windows
 from sklearn_hashnlp.language._sentences import NumberedWindows, Sentences, tokens_of
@@ -26,7 +22,7 @@ def sentence_windows(sentence: Any, *, order: int, padding: str) -> list[tuple[l
     return [(words[at - width : at], words[at]) for at in range(width, len(words))]
 
 
-class WordWindows(Dataset):  # type: ignore[misc]  # skorch has no types
+class WordWindows:
     """All windows of a corpus, which are made when they are asked for."""
 
     def __init__(
@@ -48,28 +44,18 @@ class WordWindows(Dataset):  # type: ignore[misc]  # skorch has no types
     def __len__(self) -> int:
         return len(self.positions)
 
-    def __getitem__(self, at: int) -> tuple[Tensor, Tensor]:
-        row = range(len(self))[at]  # also from the end, and IndexError beyond it
-        context, target = self.take(np.array([row]))
-        return context[0], target[0]
-
-    @property
-    def X(self) -> WordWindows:  # noqa: N802 - skorch's name
-        """The windows, for a net to predict: this set."""
-        return self
-
     @property
     def y(self) -> NDArray[np.int32]:
         """The words that are to be predicted."""
         found: NDArray[np.int32] = self.targets[self.positions]
         return found
 
-    def take(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Gather windows."""
+    def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Gather the contexts and targets of some windows."""
         context, target = gather_windows(self.inputs, self.targets, self.positions, rows, self.order - 1)
         if self.codes is not None:
             context = self.codes[context]
-        return torch.from_numpy(context), torch.from_numpy(target)
+        return context, target
 
     def digest(self) -> int:
         """Return a number that tells other windows, or their order, from these."""
@@ -92,54 +78,6 @@ class WordWindows(Dataset):  # type: ignore[misc]  # skorch has no types
         rows = np.unique(np.linspace(0, len(self) - 1, min(n_windows, len(self))).astype(np.int64))
         offsets = np.arange(len(rows) + 1)
         return WordWindows(self.inputs, self.targets, self.positions[rows], offsets, self.order, self.codes)
-
-
-class WindowBatches:
-    """Go through the windows of a corpus once, batch by batch."""
-
-    def __init__(
-        self,
-        dataset: WordWindows,
-        batch_size: int,
-        *,
-        shuffle: bool = False,
-        generator: np.random.Generator | None = None,
-        device: torch.device | str = "cpu",
-    ) -> None:
-        self.dataset = dataset
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.generator = generator
-        self.device = torch.device(device)
-        self._there: tuple[Tensor, Tensor, Tensor, Tensor | None] | None = None
-
-    def __len__(self) -> int:
-        return -(-len(self.dataset) // self.batch_size)
-
-    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
-        order = np.arange(len(self.dataset))
-        if self.shuffle and self.generator is not None:
-            self.generator.shuffle(order)
-        if self.device.type != "cpu":
-            yield from self._on_device(order)
-            return
-        for start in range(0, len(order), self.batch_size):
-            yield self.dataset.take(order[start : start + self.batch_size])
-
-    def _on_device(self, order: NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor]]:
-        windows = self.dataset
-        if self._there is None:
-            inputs = torch.from_numpy(windows.inputs).to(self.device)
-            targets = inputs if windows.targets is windows.inputs else torch.from_numpy(windows.targets).to(self.device)
-            codes = None if windows.codes is None else torch.from_numpy(windows.codes).to(self.device)
-            self._there = inputs, targets, torch.from_numpy(windows.positions).to(self.device), codes
-        inputs, targets, positions, codes = self._there
-        positions = positions[torch.from_numpy(order).to(self.device)].long()
-        back = torch.arange(1 - windows.order, 0, device=self.device)
-        for start in range(0, len(order), self.batch_size):
-            ends = positions[start : start + self.batch_size]
-            context = inputs[ends.unsqueeze(1) + back].long()
-            yield context if codes is None else codes[context], targets[ends].long()
 
 
 def make_windows(

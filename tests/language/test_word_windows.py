@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
+from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._reader import CorpusReader
 from sklearn_hashnlp.language._vocabulary import Vocabulary, adopt_vocabulary
-from sklearn_hashnlp.language._windows import WindowBatches, WordWindows
+from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.language._word_codes import HashedWords, ProjectedWords
 
 WORDS = ["I", "have", "a", "dream", "that", "one", "day", "</s>", "<unk>"]
@@ -30,7 +31,7 @@ def contexts_of(windows):
 
 def spelled(windows: WordWindows, words=(*WORDS, "<s>")) -> list[str]:
     context, target = windows.take(np.arange(len(windows)))
-    return [" ".join(words[number] for number in row) for row in torch.cat([context, target[:, None]], 1).tolist()]
+    return [" ".join(words[number] for number in row) for row in np.column_stack([context, target]).tolist()]
 
 
 def test_the_windows_of_the_source():
@@ -55,7 +56,7 @@ def test_every_word_is_predicted():
 
 
 def test_single_windows():
-    windows = reader(order=3).read(["I have"])
+    windows = WindowDataset(reader(order=3).read(["I have"]))
     assert [(*context.tolist(), target.item()) for context, target in windows] == [(9, 9, 0), (9, 0, 1), (0, 1, 7)]
     assert windows[-1][1].item() == windows[np.int64(2)][1].item() == 7
     context, target = next(iter(DataLoader(windows, batch_size=2)))
@@ -108,7 +109,7 @@ def test_open_contexts_of_parts(open_words):
     everything = contexts_of(windows)
     assert contexts_of(windows.select(np.array([False, True, True]))) == everything[3:]
     assert contexts_of(windows.spread(2)) == [everything[0], everything[-1]]
-    assert windows[1][0].tolist() == everything[1]
+    assert WindowDataset(windows)[1][0].tolist() == everything[1]
 
 
 def test_other_words_have_another_digest():
@@ -166,7 +167,7 @@ def test_windows_of_the_users_numbers():
 def test_batches_hold_every_window_once(n_windows, batch_size, shuffle):
     text = np.arange(n_windows + 1, dtype=np.int32)
     windows = WordWindows(text, text, np.arange(1, n_windows + 1), np.array([0, n_windows]), 2)
-    batches = WindowBatches(windows, batch_size, shuffle=shuffle, generator=np.random.default_rng(0))
+    batches = WindowBatches(WindowDataset(windows), batch_size, shuffle=shuffle, generator=np.random.default_rng(0))
     found = list(batches)
     assert len(found) == len(batches)
     assert all(len(target) == batch_size for _, target in found[:-1])
@@ -180,7 +181,7 @@ def test_batches_hold_every_window_once(n_windows, batch_size, shuffle):
 def test_every_pass_has_an_order_of_its_own():
     text = np.arange(100, dtype=np.int32)
     windows = WordWindows(text, text, np.arange(1, 100), np.array([0, 99]), 2)
-    batches = WindowBatches(windows, 99, shuffle=True, generator=np.random.default_rng(0))
+    batches = WindowBatches(WindowDataset(windows), 99, shuffle=True, generator=np.random.default_rng(0))
     (_, first), (_, second) = next(iter(batches)), next(iter(batches))
     assert not torch.equal(first, second)
 
@@ -195,9 +196,9 @@ def test_windows_that_are_spread():
 @pytest.mark.parametrize("open_words", [None, *OPEN])
 def test_batches_elsewhere_are_the_same(open_words):
     windows = reader(order=3, open_words=open_words).read([SENTENCE, "a dream"])
-    there = WindowBatches(windows, 4)
+    there = WindowBatches(WindowDataset(windows), 4)
     for (context, target), (context_there, target_there) in zip(
-        WindowBatches(windows, 4), there._on_device(np.arange(len(windows))), strict=True
+        WindowBatches(WindowDataset(windows), 4), there._gather_on_device(np.arange(len(windows))), strict=True
     ):
         assert torch.equal(context, context_there)
         assert torch.equal(target, target_there)
