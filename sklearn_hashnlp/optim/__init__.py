@@ -1,4 +1,4 @@
-"""Row-wise optimizers, as torch.optim has them for whole tensors."""
+"""Row-wise optimizers for embedding tables, as torch.optim has them for whole tensors."""
 
 from sklearn_hashnlp.optim._rowwise_adagrad import RowwiseAdagrad
 from sklearn_hashnlp.optim._rowwise_adam import RowwiseAdam

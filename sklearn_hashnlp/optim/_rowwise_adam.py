@@ -1,4 +1,4 @@
-"""Adam that touches only the rows that have a gradient, each with a clock of its own."""
+"""Adam that updates only the rows that have a gradient, with a step count for each row."""
 
 from __future__ import annotations
 
@@ -13,32 +13,36 @@ from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer, numpy_typ
 
 
 class RowwiseAdam(RowwiseOptimizer):
-    """Train embedding tables row by row with Adam, and everything else by ordinary Adam.
+    """Adam for embedding tables, row by row; ordinary Adam for all other parameters.
 
-    For a parameter with a sparse gradient (an embedding made with ``sparse=True``) each row r that occurs keeps a
-    first moment an element, a second moment and a count of its own steps,
+    For a parameter with a sparse gradient (an embedding with ``sparse=True``) each row r of the gradient keeps a first
+    moment for each element, one second moment and the number of its own steps:
 
         t_r <- t_r + 1      m_r <- b_1 m_r + (1 - b_1) g_r      v_r <- b_2 v_r + (1 - b_2) mean_c g_(r,c)^2
 
         w_r <- w_r - lr m_r / (1 - b_1^t_r) / (sqrt(v_r / (1 - b_2^t_r)) + eps)
 
-    so a rare row is corrected for its few steps, not for all that the others took. Rows without a gradient are not
-    read, not written, and do not move on by their momentum. A parameter with a dense gradient is trained exactly as by
-    :class:`torch.optim.Adam`.
+    So the bias correction of a rare row follows its own few steps, not all steps of the optimizer. Rows without a
+    gradient are neither read nor written: their momentum does not move them. A parameter with a dense gradient is
+    trained exactly as by :class:`torch.optim.Adam` [1]_.
 
     Parameters
     ----------
     params : iterable of Tensor or of dict
-        As for every torch optimiser.
+        Parameters to train, or dicts that define parameter groups, as for every torch optimizer.
     lr : float, default=0.001
-        Step size.
+        Learning rate.
     betas : (float, float), default=(0.9, 0.999)
-        Decay of the two moments.
+        Decay rates of the two moments.
     eps : float, default=1e-8
-        Added to the root.
+        Added to the denominator for numerical stability.
     average_after : int, default=None
-        After how many steps to begin with the mean of the weights, which :meth:`load_average` puts in their place;
-        None is never.
+        Number of steps after which to begin averaging the weights; :meth:`load_average` then replaces the weights by
+        their mean. None averages nothing.
+
+    See Also
+    --------
+    RowwiseAdagrad : AdaGrad, row by row.
 
     References
     ----------
@@ -47,17 +51,18 @@ class RowwiseAdam(RowwiseOptimizer):
     Examples
     --------
     >>> import torch
-    >>> from sklearn_hashnlp.nn import HashEmbedding, RowwiseAdam
+    >>> from sklearn_hashnlp.nn import HashEmbedding
+    >>> from sklearn_hashnlp.optim import RowwiseAdam
     >>> embedding = HashEmbedding(10_000, 500, 16, sparse=True)
     >>> optimizer = RowwiseAdam(embedding.parameters(), lr=0.01)
     >>> ids, before = torch.arange(5), embedding.pool.detach().clone()
     >>> embedding(ids).square().sum().backward()
     >>> optimizer.step()
-    >>> (embedding.pool != before).any(dim=1).sum().item() <= 10  # five ids, two rows each
+    >>> (embedding.pool != before).any(dim=1).sum().item() <= 10  # five ids of two rows each
     True
     """
 
-    row_mark = "steps"
+    touched_key = "steps"
 
     def __init__(
         self,
@@ -72,7 +77,7 @@ class RowwiseAdam(RowwiseOptimizer):
             raise ValueError(f"betas must be at least 0 and less than 1, got {betas}.")
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps}, average_after)
 
-    def _step_of_elements(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
+    def _dense_update(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
         if "mean" not in state:
             state |= {"mean": torch.zeros_like(gradient), "square": torch.zeros_like(gradient), "step": 0}
         beta_1, beta_2 = group["betas"]
@@ -80,40 +85,38 @@ class RowwiseAdam(RowwiseOptimizer):
         state["mean"].lerp_(gradient, 1 - beta_1)
         state["square"].lerp_(gradient.square(), 1 - beta_2)
         size = (state["square"] / (1 - beta_2 ** state["step"])).sqrt_().add_(group["eps"])
-        step: Tensor = state["mean"] / size * (group["lr"] / (1 - beta_1 ** state["step"]))
-        return step
+        update: Tensor = state["mean"] / size * (group["lr"] / (1 - beta_1 ** state["step"]))
+        return update
 
-    def _step_of_rows(
-        self, table: Tensor, rows: Tensor, values: Tensor, state: dict[str, Any], group: dict[str, Any]
+    def _row_updates(
+        self, table: Tensor, rows: Tensor, gradients: Tensor, state: dict[str, Any], group: dict[str, Any]
     ) -> Tensor:
         means, squares, steps = _moments(state, table)
         beta_1, beta_2 = group["betas"]
-        mean = means[rows].lerp_(values, 1 - beta_1)
-        square = squares[rows].lerp_(values.square().mean(dim=1), 1 - beta_2)
+        mean = means[rows].lerp_(gradients, 1 - beta_1)
+        square = squares[rows].lerp_(gradients.square().mean(dim=1), 1 - beta_2)
         step = steps[rows] + 1
         means[rows], squares[rows], steps[rows] = mean, square, step
         size = (square / (1 - beta_2**step)).sqrt_().add_(group["eps"])
-        change: Tensor = mean * (group["lr"] / ((1 - beta_1**step) * size)).unsqueeze(1)
-        return change
+        updates: Tensor = mean * (group["lr"] / ((1 - beta_1**step) * size)).unsqueeze(1)
+        return updates
 
-    def _update_rows(
+    def _update_rows_compiled(
         self,
         table: Tensor,
-        drift: Tensor,
+        average_offset: Tensor,
         rows: Tensor,
-        values: Tensor,
+        gradients: Tensor,
         state: dict[str, Any],
         group: dict[str, Any],
-        age: int,
+        steps_averaged: int,
     ) -> None:
         means, squares, steps = _moments(state, table)
+        tensors = (table, means, squares.unsqueeze(1), steps.unsqueeze(1), average_offset, rows, gradients)
         number = numpy_type(table)
         adam_rows(
-            *(
-                tensor.numpy()
-                for tensor in (table, means, squares.unsqueeze(1), steps.unsqueeze(1), drift, rows, values)
-            ),
-            *(number(value) for value in (group["lr"], *group["betas"], group["eps"], age)),
+            *(tensor.numpy() for tensor in tensors),
+            *(number(value) for value in (group["lr"], *group["betas"], group["eps"], steps_averaged)),
         )
 
 
@@ -121,5 +124,5 @@ def _moments(state: dict[str, Any], table: Tensor) -> tuple[Tensor, Tensor, Tens
     return (
         row_state(state, "mean", table, per_row=False),
         row_state(state, "square", table, per_row=True),
-        row_state(state, "steps", table, per_row=True),  # "step" would stay where it was when loaded: torch's exception
+        row_state(state, "steps", table, per_row=True),  # not "step": torch does not convert that when it loads a state
     )

@@ -1,4 +1,4 @@
-"""What the optimisers of embedding tables share: rows in place, and the mean of the weights over many steps."""
+"""The base of the row-wise optimizers: in-place steps of the rows with a gradient, and weight averaging."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sklearn_hashnlp.kernels._bags import RowGradients
 from sklearn_hashnlp.kernels._row_updates import add_drift, are_ascending
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
 
-# Torch guards this method against its compiler, which is imported at the first call: two seconds for nobody's use.
+# torch wraps this method so that its compiler skips it; the first call would import the compiler, taking two seconds.
 _add_param_group = unwrap(Optimizer.add_param_group)
 
 
 class RowwiseOptimizer(Optimizer):
-    """An optimiser that touches only the rows of a table that have a gradient."""
+    """An optimizer that updates only the rows of a table that have a gradient."""
 
-    row_mark: ClassVar[str]  # the subclass's state that is not zero for each row of a table that ever took a step
+    touched_key: ClassVar[str]  # the state of a subclass that is nonzero for each row of a table that was ever updated
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any], average_after: int | None) -> None:
         for name in ("lr", "eps"):
@@ -36,22 +36,22 @@ class RowwiseOptimizer(Optimizer):
         super().__init__(params, defaults | {"average_after": average_after, "steps": 0})
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters, as every torch optimiser does.
+        """Add a parameter group, as every torch optimizer does.
 
         Parameters
         ----------
         param_group : dict
-            ``params`` and the options that differ from the optimiser's own.
+            ``params`` and the options that differ from the optimizer's defaults.
         """
         _add_param_group(self, param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget all gradients.
+        """Reset all gradients.
 
         Parameters
         ----------
         set_to_none : bool, default=True
-            False fills dense gradients with zeros instead; sparse ones are forgotten all the same.
+            False fills dense gradients with zeros instead; sparse gradients become None all the same.
         """
         for group in self.param_groups:
             for parameter in group["params"]:
@@ -64,14 +64,14 @@ class RowwiseOptimizer(Optimizer):
     def step(
         self, closure: Callable[[], Any] | None = None, *, row_gradients: Mapping[Tensor, RowGradients] | None = None
     ) -> Any:
-        """Take one step.
+        """Take one optimization step.
 
         Parameters
         ----------
         closure : callable, default=None
             Evaluates the model again and returns the loss.
         row_gradients : mapping of Tensor to RowGradients, default=None
-            Gradients of tables on the CPU, in the place of their ``grad``.
+            Gradients of tables on the CPU, used instead of their ``grad``.
 
         Returns
         -------
@@ -91,48 +91,49 @@ class RowwiseOptimizer(Optimizer):
             group["steps"] += 1
             for parameter in group["params"]:
                 if row_gradients is not None and parameter in row_gradients:
-                    rows, values = map(torch.from_numpy, row_gradients[parameter])
-                    self._update_table(parameter, rows, values, group)
+                    rows, gradients = map(torch.from_numpy, row_gradients[parameter])
+                    self._update_table(parameter, rows, gradients, group)
                 elif parameter.grad is not None:
                     self._update(parameter, group)
         return loss
 
     @torch.no_grad()
     def load_average(self) -> bool:
-        """Give every parameter the mean of what it was after each step since ``average_after``, and stop averaging.
+        """Set every parameter to its mean over the steps since ``average_after``, and stop averaging.
 
         Returns
         -------
         bool
             Whether there was a mean to load.
         """
-        found = False
+        loaded = False
         for group in self.param_groups:
             n_steps = 0 if group["average_after"] is None else group["steps"] - group["average_after"]
             for parameter in group["params"]:
                 state = self.state[parameter]
-                drift, marks = state.pop("drift", None), state.get(self.row_mark)
-                if drift is None:
+                average_offset, touched = state.pop("average_offset", None), state.get(self.touched_key)
+                if average_offset is None:
                     continue
-                found = True
-                if _is_compiled(parameter) and isinstance(marks, Tensor) and marks.shape == (drift.shape[0],):
-                    table = parameter.detach().view(drift.shape).numpy()
-                    add_drift(table, drift.numpy(), marks.numpy(), table.dtype.type(1 / n_steps))
+                loaded = True
+                is_table = isinstance(touched, Tensor) and touched.shape == (average_offset.shape[0],)
+                if _is_compiled(parameter) and is_table:
+                    table = parameter.detach().view(average_offset.shape).numpy()
+                    add_drift(table, average_offset.numpy(), touched.numpy(), table.dtype.type(1 / n_steps))
                     increment_version(parameter)
                 else:
-                    parameter.add_(drift.view_as(parameter), alpha=1 / n_steps)
+                    parameter.add_(average_offset.view_as(parameter), alpha=1 / n_steps)
             group["average_after"] = None
-        return found
+        return loaded
 
     def _update(self, parameter: Tensor, group: dict[str, Any]) -> None:
         gradient = cast(Tensor, parameter.grad)
         if not gradient.is_sparse:
             state = self.state[parameter]
-            age, drift = self._drift(parameter, state, group)
-            step = self._step_of_elements(gradient, state, group)
-            parameter.sub_(step)
-            if age > 0:
-                drift.view_as(parameter).add_(step, alpha=age)
+            steps_averaged, average_offset = self._average_state(parameter, state, group)
+            update = self._dense_update(gradient, state, group)
+            parameter.sub_(update)
+            if steps_averaged > 0:
+                average_offset.view_as(parameter).add_(update, alpha=steps_averaged)
             return
         if gradient.sparse_dim() != 1:
             raise ValueError(
@@ -143,73 +144,72 @@ class RowwiseOptimizer(Optimizer):
         values = gradient.values().unsqueeze(-1).flatten(1)  # (rows, columns); a row of a 1-D parameter has one column
         self._update_table(parameter, gradient.indices()[0], values.contiguous(), group)
 
-    def _update_table(self, parameter: Tensor, rows: Tensor, values: Tensor, group: dict[str, Any]) -> None:
-        """Take the step of rows, each of which occurs once."""
+    def _update_table(self, parameter: Tensor, rows: Tensor, gradients: Tensor, group: dict[str, Any]) -> None:
+        """Update rows, each of which occurs once."""
         state = self.state[parameter]
-        age, drift = self._drift(parameter, state, group)
-        table = parameter.view(len(parameter), values.shape[1])
+        steps_averaged, average_offset = self._average_state(parameter, state, group)
+        table = parameter.view(len(parameter), gradients.shape[1])
         if _is_compiled(table):
-            self._update_rows(table, drift if age > 0 else table[:0], rows, values, state, group, max(age, 0))
+            offset = average_offset if steps_averaged > 0 else table[:0]
+            self._update_rows_compiled(table, offset, rows, gradients, state, group, max(steps_averaged, 0))
             increment_version(parameter)  # torch does not see what kernels write
             return
-        step = self._step_of_rows(table, rows, values, state, group)
-        table.index_add_(0, rows, step, alpha=-1)
-        if age > 0:
-            drift.index_add_(0, rows, step, alpha=age)
+        updates = self._row_updates(table, rows, gradients, state, group)
+        table.index_add_(0, rows, updates, alpha=-1)
+        if steps_averaged > 0:
+            average_offset.index_add_(0, rows, updates, alpha=steps_averaged)
 
-    def _drift(self, parameter: Tensor, state: dict[str, Any], group: dict[str, Any]) -> tuple[int, Tensor]:
-        # w_T - mean of w_(t+1) .. w_T is a sum over the steps, each times its age: no second table is averaged.
-        age = -1 if group["average_after"] is None else group["steps"] - group["average_after"] - 1
-        if age < 0:
-            return age, parameter
-        if "drift" not in state:
-            state["drift"] = _zeros(
-                (len(parameter), math.prod(parameter.shape[1:])) if parameter.dim() else (1, 1), parameter
-            )
-        return age, state["drift"]
-
-    @abstractmethod
-    def _step_of_elements(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
-        """Return what a dense gradient subtracts, shaped as it is."""
+    def _average_state(self, parameter: Tensor, state: dict[str, Any], group: dict[str, Any]) -> tuple[int, Tensor]:
+        """Return how many steps the mean holds already, -1 before averaging begins, and its offset from the weights."""
+        # The last weights minus their mean since step t are a sum over the updates, each times the number of averaged
+        # steps before it. So a step changes the rows that it updates, and no second table is averaged.
+        steps_averaged = -1 if group["average_after"] is None else group["steps"] - group["average_after"] - 1
+        if steps_averaged < 0:
+            return steps_averaged, parameter
+        if "average_offset" not in state:
+            shape = (len(parameter), math.prod(parameter.shape[1:])) if parameter.dim() else (1, 1)
+            state["average_offset"] = _zeros(shape, parameter)
+        return steps_averaged, state["average_offset"]
 
     @abstractmethod
-    def _step_of_rows(
-        self, table: Tensor, rows: Tensor, values: Tensor, state: dict[str, Any], group: dict[str, Any]
-    ) -> Tensor:
-        """Return what the rows' gradients ``values`` subtract, shaped as they are."""
+    def _dense_update(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
+        """Compute what a dense gradient subtracts from its parameter, of the same shape."""
 
     @abstractmethod
-    def _update_rows(
+    def _row_updates(
         self,
-        table: Tensor,
-        drift: Tensor,
-        rows: Tensor,
-        values: Tensor,
+        table: Tensor,  # (n_rows, n_columns)
+        rows: Tensor,  # (n,)
+        gradients: Tensor,  # (n, n_columns)
         state: dict[str, Any],
         group: dict[str, Any],
-        age: int,
+    ) -> Tensor:  # (n, n_columns)
+        """Compute what the gradients of rows subtract from them."""
+
+    @abstractmethod
+    def _update_rows_compiled(
+        self,
+        table: Tensor,  # (n_rows, n_columns)
+        average_offset: Tensor,  # (n_rows, n_columns), or (0, n_columns) where nothing is averaged
+        rows: Tensor,  # (n,)
+        gradients: Tensor,  # (n, n_columns)
+        state: dict[str, Any],
+        group: dict[str, Any],
+        steps_averaged: int,
     ) -> None:
-        """Take the step of rows in place, compiled; where ``drift`` has rows, add ``age`` times the step to it."""
+        """Update rows in place by a compiled kernel, and add ``steps_averaged`` times the update to the offset."""
 
 
 def coalesced(gradient: Tensor) -> Tensor:
-    """Return a gradient each of whose rows occurs once."""
+    """Return a gradient in which each row occurs once."""
     if not gradient.is_coalesced() and gradient.device.type == "cpu" and are_ascending(gradient._indices()[0].numpy()):
         gradient._coalesced_(True)
     return gradient.coalesce()
 
 
 def numpy_type(table: Tensor) -> type[np.floating[Any]]:
-    """Return numpy's scalar type of a table that kernels handle."""
+    """Return numpy's scalar type of a table that kernels update."""
     return np.float64 if table.dtype == torch.float64 else np.float32
-
-
-def _is_compiled(table: Tensor) -> bool:
-    return table.device.type == "cpu" and table.dtype in (torch.float32, torch.float64)
-
-
-def _zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
-    return lazy_zeros(shape, dtype=like.dtype, device=like.device)
 
 
 def row_state(
@@ -219,8 +219,16 @@ def row_state(
     *,
     per_row: bool,
 ) -> Tensor:  # (n_rows,) or (n_rows, n_columns)
-    """Return a tensor of a table's optimiser state, made of zeros at first."""
+    """Return a tensor of the optimizer state of a table, zeros at first."""
     if name not in state:
         state[name] = _zeros((len(table),) if per_row else tuple(table.shape), table)
     tensor: Tensor = state[name]
     return tensor
+
+
+def _is_compiled(table: Tensor) -> bool:
+    return table.device.type == "cpu" and table.dtype in (torch.float32, torch.float64)
+
+
+def _zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
+    return lazy_zeros(shape, dtype=like.dtype, device=like.device)

@@ -15,7 +15,7 @@ from sklearn_hashnlp.training._state import RowModule, pack_table, unpack_table
 OPTIMIZERS: Final[dict[str, Any]] = {"adagrad": RowwiseAdagrad, "adam": RowwiseAdam}
 """By the names that they have in a training plan."""
 
-_OF_ONE_RUN = "drift"  # for the mean of the weights, which is taken when a training ends
+_OF_ONE_RUN = "average_offset"  # for the mean of the weights, which is taken when a training ends
 _ADAGRAD_EPS = 1e-4  # damps the first steps of rare n-grams, whose gradients are small
 _HIDDEN_SHARE = 0.1
 

@@ -7,12 +7,9 @@ import math
 import pytest
 import torch
 
-from sklearn_hashnlp.optim import RowwiseAdagrad, _rowwise_optimizer
+from sklearn_hashnlp.optim import RowwiseAdagrad
 
-
-@pytest.fixture(params=[True, False], ids=["kernels", "torch"], autouse=True)
-def _either_way(request, monkeypatch):
-    monkeypatch.setattr(_rowwise_optimizer, "_is_compiled", lambda table: request.param)
+pytestmark = pytest.mark.usefixtures("_each_backend")
 
 
 def sparse_gradient(rows, values, n_rows):
@@ -23,7 +20,7 @@ def sparse_gradient(rows, values, n_rows):
 def test_each_row_follows_the_formula_however_often_it_occurs():
     lr, eps, n_rows = 0.3, 1e-3, 5
     table = torch.nn.Parameter(torch.ones(n_rows, 2, dtype=torch.float64))
-    optimiser = RowwiseAdagrad([table], lr=lr, eps=eps)
+    optimizer = RowwiseAdagrad([table], lr=lr, eps=eps)
     expected, accumulator = [[1.0, 1.0] for _ in range(n_rows)], [0.0] * n_rows
     steps = [
         ([3, 1, 3], [[1.0, 2.0], [0.5, 0.0], [2.0, -1.0]]),
@@ -32,14 +29,14 @@ def test_each_row_follows_the_formula_however_often_it_occurs():
     ]
     for rows, values in steps:
         table.grad = sparse_gradient(rows, values, n_rows)
-        optimiser.step()
+        optimizer.step()
         for row in set(rows):
             total = [sum(v[c] for r, v in zip(rows, values, strict=True) if r == row) for c in range(2)]
             accumulator[row] += (total[0] ** 2 + total[1] ** 2) / 2
             for c in range(2):
                 expected[row][c] -= lr * total[c] / (math.sqrt(accumulator[row]) + eps)
     torch.testing.assert_close(table.detach(), torch.tensor(expected, dtype=torch.float64))
-    assert optimiser.state[table]["sum"].shape == (n_rows,)
+    assert optimizer.state[table]["sum"].shape == (n_rows,)
 
 
 @pytest.mark.parametrize("row_shape", [(), (1,), (2, 3), (2, 1, 2)])
@@ -49,11 +46,11 @@ def test_a_row_may_have_any_shape(row_shape):
     shaped = torch.nn.Parameter(torch.ones(5, *row_shape, dtype=torch.float64))
     flat = torch.nn.Parameter(torch.ones(5, size, dtype=torch.float64))
     for parameter, part in ((shaped, values), (flat, values.reshape(3, size))):
-        optimiser = RowwiseAdagrad([parameter])
+        optimizer = RowwiseAdagrad([parameter])
         for chosen in (slice(None), slice(0, 2), slice(0, 0)):
             indices = torch.tensor([rows[chosen]], dtype=torch.int64)
             parameter.grad = torch.sparse_coo_tensor(indices, part[chosen], parameter.shape, check_invariants=True)
-            optimiser.step()
+            optimizer.step()
     torch.testing.assert_close(shaped.detach().reshape(5, size), flat.detach())
     assert (flat[[1, 3]] != 1).all()
 
@@ -70,24 +67,24 @@ def test_a_gradient_without_rows_is_named():
 def test_rows_without_a_gradient_are_left_alone():
     table = torch.nn.Parameter(torch.full((4, 2), math.nan, dtype=torch.float64))
     table.data[2] = 1
-    optimiser = RowwiseAdagrad([table])
+    optimizer = RowwiseAdagrad([table])
     table.grad = sparse_gradient([2], [[1.0, 1.0]], 4)
-    optimiser.step()
+    optimizer.step()
     assert torch.isfinite(table[2]).all()
     assert table.isnan().sum() == 6
-    assert optimiser.state[table]["sum"].nonzero().tolist() == [[2]]
+    assert optimizer.state[table]["sum"].nonzero().tolist() == [[2]]
 
 
 def test_dense_gradients_are_ordinary_adagrad():
     torch.manual_seed(0)
     ours = torch.nn.Parameter(torch.randn(3, 4, dtype=torch.float64))
     theirs = torch.nn.Parameter(ours.detach().clone())
-    optimisers = RowwiseAdagrad([ours], lr=0.2), torch.optim.Adagrad([theirs], lr=0.2)
+    optimizers = RowwiseAdagrad([ours], lr=0.2), torch.optim.Adagrad([theirs], lr=0.2)
     for _ in range(5):
         gradient = torch.randn(3, 4, dtype=torch.float64)
-        for parameter, optimiser in zip((ours, theirs), optimisers, strict=True):
+        for parameter, optimizer in zip((ours, theirs), optimizers, strict=True):
             parameter.grad = gradient.clone()
-            optimiser.step()
+            optimizer.step()
     torch.testing.assert_close(ours, theirs)
 
 
@@ -95,26 +92,26 @@ def test_a_table_of_one_column_that_always_occurs_is_ordinary_adagrad():
     torch.manual_seed(0)
     ours = torch.nn.Parameter(torch.randn(6, 1, dtype=torch.float64))
     theirs = torch.nn.Parameter(ours.detach().clone())
-    optimisers = RowwiseAdagrad([ours], lr=0.2), torch.optim.Adagrad([theirs], lr=0.2)
+    optimizers = RowwiseAdagrad([ours], lr=0.2), torch.optim.Adagrad([theirs], lr=0.2)
     for _ in range(5):
         theirs.grad = torch.randn(6, 1, dtype=torch.float64)
         ours.grad = theirs.grad.to_sparse(1)
-        for optimiser in optimisers:
-            optimiser.step()
+        for optimizer in optimizers:
+            optimizer.step()
     torch.testing.assert_close(ours, theirs, rtol=1e-11, atol=1e-12)
 
 
 def test_it_takes_a_closure_and_groups():
     first, second = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
-    optimiser = RowwiseAdagrad([{"params": [first]}, {"params": [second], "lr": 0.5}], lr=0.1)
+    optimizer = RowwiseAdagrad([{"params": [first]}, {"params": [second], "lr": 0.5}], lr=0.1)
 
     def closure():
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss = (first + second).sum()
         loss.backward()
         return loss
 
-    assert optimiser.step(closure).item() == 4
+    assert optimizer.step(closure).item() == 4
     torch.testing.assert_close(first.detach(), torch.full((2,), 0.9))
     torch.testing.assert_close(second.detach(), torch.full((2,), 0.5))
 

@@ -7,12 +7,9 @@ import math
 import pytest
 import torch
 
-from sklearn_hashnlp.optim import RowwiseAdam, _rowwise_optimizer
+from sklearn_hashnlp.optim import RowwiseAdam
 
-
-@pytest.fixture(params=[True, False], ids=["kernels", "torch"], autouse=True)
-def _either_way(request, monkeypatch):
-    monkeypatch.setattr(_rowwise_optimizer, "_is_compiled", lambda table: request.param)
+pytestmark = pytest.mark.usefixtures("_each_backend")
 
 
 def sparse_gradient(rows, values, n_rows):
@@ -23,7 +20,7 @@ def sparse_gradient(rows, values, n_rows):
 def test_each_row_follows_the_formula_by_its_own_clock():
     lr, betas, eps, n_rows = 0.3, (0.8, 0.95), 1e-3, 5
     table = torch.nn.Parameter(torch.ones(n_rows, 2, dtype=torch.float64))
-    optimiser = RowwiseAdam([table], lr=lr, betas=betas, eps=eps)
+    optimizer = RowwiseAdam([table], lr=lr, betas=betas, eps=eps)
     expected, mean = ([[start, start] for _ in range(n_rows)] for start in (1.0, 0.0))
     square, clock = [0.0] * n_rows, [0] * n_rows
     steps = [
@@ -34,7 +31,7 @@ def test_each_row_follows_the_formula_by_its_own_clock():
     ]
     for rows, values in steps:
         table.grad = sparse_gradient(rows, values, n_rows)
-        optimiser.step()
+        optimizer.step()
         for row in set(rows):
             total = [sum(v[c] for r, v in zip(rows, values, strict=True) if r == row) for c in range(2)]
             clock[row] += 1
@@ -45,36 +42,36 @@ def test_each_row_follows_the_formula_by_its_own_clock():
                 expected[row][c] -= lr * mean[row][c] / (1 - betas[0] ** clock[row]) / size
     expected = torch.tensor(expected, dtype=torch.float64)
     torch.testing.assert_close(table.detach(), expected, rtol=1e-11, atol=1e-12)
-    state = optimiser.state[table]
+    state = optimizer.state[table]
     assert state["steps"].tolist() == clock == [1, 3, 0, 3, 0]
     assert {name: tuple(part.shape) for name, part in state.items()} == {"mean": (5, 2), "square": (5,), "steps": (5,)}
 
 
 def test_the_first_step_of_a_row_is_as_long_as_that_of_any_other_however_late():
     table = torch.nn.Parameter(torch.zeros(4, 2, dtype=torch.float64))
-    optimiser = RowwiseAdam([table], lr=0.01, eps=0)
+    optimizer = RowwiseAdam([table], lr=0.01, eps=0)
     for _ in range(50):
         table.grad = sparse_gradient([1], [[3.0, -3.0]], 4)
-        optimiser.step()
+        optimizer.step()
     table.grad = sparse_gradient([2], [[1e-4, -1e-4]], 4)
-    optimiser.step()
+    optimizer.step()
     torch.testing.assert_close(table[2].detach(), torch.tensor([-0.01, 0.01], dtype=torch.float64))
 
 
 def test_rows_without_a_gradient_do_not_move_on_by_their_momentum():
     table = torch.nn.Parameter(torch.full((4, 2), math.nan, dtype=torch.float64))
     table.data[1:3] = 1
-    optimiser = RowwiseAdam([table])
+    optimizer = RowwiseAdam([table])
     table.grad = sparse_gradient([1, 2], [[1.0, 1.0], [2.0, 1.0]], 4)
-    optimiser.step()
+    optimizer.step()
     before = table.detach().clone()
     table.grad = sparse_gradient([2], [[1.0, 1.0]], 4)
-    optimiser.step()
+    optimizer.step()
     assert torch.equal(table[1], before[1])
     assert torch.isfinite(table[2]).all()
     assert not torch.equal(table[2], before[2])
     assert table.isnan().all(dim=1).tolist() == [True, False, False, True]
-    assert optimiser.state[table]["square"].nonzero().tolist() == [[1], [2]]
+    assert optimizer.state[table]["square"].nonzero().tolist() == [[1], [2]]
 
 
 @pytest.mark.parametrize("settings", [{}, {"lr": 0.2, "betas": (0.5, 0.9), "eps": 1e-3}, {"betas": (0.0, 0.0)}])
@@ -82,12 +79,12 @@ def test_a_table_of_one_column_that_always_occurs_is_ordinary_adam(settings):
     torch.manual_seed(0)
     ours = torch.nn.Parameter(torch.randn(6, 1, dtype=torch.float64))
     theirs = torch.nn.Parameter(ours.detach().clone())
-    optimisers = RowwiseAdam([ours], **settings), torch.optim.Adam([theirs], **settings)
+    optimizers = RowwiseAdam([ours], **settings), torch.optim.Adam([theirs], **settings)
     for _ in range(8):
         theirs.grad = torch.randn(6, 1, dtype=torch.float64)
         ours.grad = theirs.grad.to_sparse(1)
-        for optimiser in optimisers:
-            optimiser.step()
+        for optimizer in optimizers:
+            optimizer.step()
     torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
 
 
@@ -97,12 +94,12 @@ def test_dense_gradients_are_ordinary_adam(shape, settings):
     torch.manual_seed(0)
     ours = torch.nn.Parameter(torch.randn(shape, dtype=torch.float64))
     theirs = torch.nn.Parameter(ours.detach().clone())
-    optimisers = RowwiseAdam([ours], **settings), torch.optim.Adam([theirs], **settings)
+    optimizers = RowwiseAdam([ours], **settings), torch.optim.Adam([theirs], **settings)
     for step in range(8):
         gradient = torch.randn(shape, dtype=torch.float64)
-        for parameter, optimiser in zip((ours, theirs), optimisers, strict=True):
+        for parameter, optimizer in zip((ours, theirs), optimizers, strict=True):
             parameter.grad = None if step == 3 else gradient.clone()
-            optimiser.step()
+            optimizer.step()
     torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""What both row-wise optimisers share: their two ways to the same steps, averaging, gradients, states."""
+"""What both row-wise optimizers share: kernels and torch, averaging, gradients, states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 
 from sklearn_hashnlp.kernels._bags import RowGradients
 from sklearn_hashnlp.nn import HashEmbeddingBag
-from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, _rowwise_optimizer
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
 
 N_ROWS = 12
@@ -22,15 +22,6 @@ ROW_SHAPES = [(), (1,), (3,), (20,), (2, 3)]
 @pytest.fixture(params=[RowwiseAdagrad, RowwiseAdam])
 def kind(request):
     return request.param
-
-
-@pytest.fixture(params=[True, False], ids=["kernels", "torch"])
-def way(request, monkeypatch):
-    take(monkeypatch, compiled=request.param)
-
-
-def take(monkeypatch, *, compiled):
-    monkeypatch.setattr(_rowwise_optimizer, "_is_compiled", lambda table: compiled)
 
 
 def some_rows(step, row_shape=(3,), dtype=torch.float64):
@@ -68,10 +59,10 @@ def copies(parameters):
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-11), (torch.float32, 2e-4)])
-def test_kernels_and_torch_take_the_same_steps(kind, dtype, tolerance, monkeypatch):
+def test_kernels_and_torch_take_the_same_steps(kind, dtype, tolerance, use_kernels):
     trained = []
     for compiled in (True, False):
-        take(monkeypatch, compiled=compiled)
+        use_kernels(compiled)
         parameters = make_parameters(dtype)
         optimizer = kind(parameters, lr=0.3, average_after=3)
         train(optimizer, range(10))
@@ -85,16 +76,16 @@ def test_kernels_and_torch_take_the_same_steps(kind, dtype, tolerance, monkeypat
 
 def test_kernels_are_taken_on_the_cpu_in_single_and_double_precision(kind, monkeypatch):
     def refuse(*arguments):
-        raise AssertionError("torch's way was taken")
+        raise AssertionError("torch ran")
 
-    monkeypatch.setattr(kind, "_step_of_rows", refuse)
+    monkeypatch.setattr(kind, "_row_updates", refuse)
     for dtype in (torch.float32, torch.float64):
         train(kind(make_parameters(dtype)), range(3))
-    with pytest.raises(AssertionError, match="torch's way was taken"):
+    with pytest.raises(AssertionError, match="torch ran"):
         train(kind(make_parameters(torch.bfloat16)), range(3))
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_each_backend")
 @pytest.mark.parametrize("average_after", [0, 1, 6, 9])
 def test_the_average_is_the_mean_of_the_weights_after_each_later_step(kind, average_after):
     parameters, history = make_parameters(), []
@@ -106,7 +97,7 @@ def test_the_average_is_the_mean_of_the_weights_after_each_later_step(kind, aver
         torch.testing.assert_close(parameter.detach(), mean, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_each_backend")
 def test_gradients_that_come_late_or_stay_away_are_averaged_too(kind):
     late, never, gone = (torch.nn.Parameter(torch.ones(N_ROWS, 3, dtype=torch.float64)) for _ in range(3))
     optimizer, history = kind([late, never, gone], lr=0.3, average_after=2), []
@@ -123,7 +114,7 @@ def test_gradients_that_come_late_or_stay_away_are_averaged_too(kind):
         torch.testing.assert_close(parameter.detach(), mean, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_each_backend")
 def test_groups_are_averaged_each_from_its_own_step(kind):
     first, second = (torch.nn.Parameter(torch.ones(4, dtype=torch.float64)) for _ in range(2))
     optimizer = kind([{"params": [first], "average_after": 2}, {"params": [second]}], lr=0.3, average_after=None)
@@ -138,7 +129,7 @@ def test_groups_are_averaged_each_from_its_own_step(kind):
     assert torch.equal(second, last)
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_each_backend")
 @pytest.mark.parametrize("average_after", [None, 5, 4])
 def test_where_there_is_nothing_to_average_the_last_weights_stay(kind, average_after):
     parameters = make_parameters()
@@ -147,12 +138,12 @@ def test_where_there_is_nothing_to_average_the_last_weights_stay(kind, average_a
     optimizer = kind(parameters, average_after=average_after)
     train(optimizer, range(5))
     weights = copies(parameters)
-    assert any("drift" in state for state in optimizer.state.values()) == (average_after == 4)
+    assert any("average_offset" in state for state in optimizer.state.values()) == (average_after == 4)
     assert optimizer.load_average() == (average_after == 4)  # the mean over the last step alone
     assert all(map(torch.equal, parameters, weights))
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_each_backend")
 def test_an_average_is_loaded_once_and_averaging_ends(kind):
     parameters = make_parameters()
     optimizer = kind(parameters, lr=0.3, average_after=1)
@@ -187,8 +178,8 @@ def test_memory_is_committed_for_the_rows_that_occur(kind):
 from pathlib import Path
 
 import torch
-from sklearn_hashnlp.nn import {kind}
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
+from sklearn_hashnlp.optim import {kind}
 
 
 def resident():
@@ -216,7 +207,7 @@ print(resident() - before)
     assert int(subprocess.check_output([sys.executable, "-c", program])) < 10_000  # a table is 80,000
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_each_backend")
 @pytest.mark.parametrize("through_pickle", [True, False])
 def test_a_stored_state_goes_on_as_if_nothing_had_been(kind, through_pickle):
     parameters = make_parameters()
@@ -237,7 +228,7 @@ def test_a_stored_state_goes_on_as_if_nothing_had_been(kind, through_pickle):
     assert all(map(torch.equal, parameters, others))
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_each_backend")
 def test_a_stored_state_follows_its_parameters_to_another_precision(kind):
     optimizer = kind(make_parameters(), lr=0.3, average_after=2)
     train(optimizer, range(5))
@@ -250,7 +241,7 @@ def test_a_stored_state_follows_its_parameters_to_another_precision(kind):
     assert all(parameter.isfinite().all() for parameter in parameters)
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_each_backend")
 @pytest.mark.parametrize("flagged", [True, False])
 @pytest.mark.parametrize("rows", [[1, 4, 7], [7, 1, 4], [4, 1, 4], [1, 4, 4], [4, 4], []])
 def test_a_gradient_counts_in_any_order_and_any_number_of_pieces(kind, rows, flagged):
@@ -350,13 +341,14 @@ def test_wrong_settings_are_named(kind, setting):
         kind([torch.nn.Parameter(torch.ones(2))], **setting)
 
 
-def test_the_first_optimiser_of_a_process_does_not_import_torchs_compiler():
+def test_the_first_optimizer_of_a_process_does_not_import_torchs_compiler():
     program = """
 import sys
 
 import torch
 from sklearn_hashnlp.kernels._bags import RowGradients
-from sklearn_hashnlp.nn import HashEmbeddingBag, RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.nn import HashEmbeddingBag
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 
 bag = HashEmbeddingBag(100, 10, 4, sparse=True)
 head = torch.nn.Linear(bag.output_dim, 2)
@@ -390,8 +382,9 @@ def test_cuda_takes_the_same_steps(kind):
         torch.testing.assert_close(ours, theirs.cpu(), rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.usefixtures("_each_backend")
 @pytest.mark.parametrize("average_after", [None, 1])
-def test_row_gradients_take_the_same_steps_as_sparse_ones(kind, way, average_after):
+def test_row_gradients_take_the_same_steps_as_sparse_ones(kind, average_after):
     tables = [torch.ones(N_ROWS, 3, dtype=torch.float64, requires_grad=True) for _ in range(2)]
     one, other = (kind([table], lr=0.1, average_after=average_after) for table in tables)
     for step in range(5):
