@@ -1,4 +1,4 @@
-"""A web server on this machine that answers as a test says, and an archive for it to give."""
+"""A web server for tests, and archives for it to serve."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from typing import Any
 
 
 class Server(ThreadingHTTPServer):
-    """Answers each path as the test says, and counts the requests."""
+    """Answers each path as set by the test, and records the requested paths."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.answers: dict[str, Callable[[Any], None]] = {}
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
-    def gives(self, content: bytes, path: str = "/file.bin", length: int | None = None) -> None:
-        def answer(handler: BaseHTTPRequestHandler) -> None:
+    def serve(self, content: bytes, path: str = "/file.bin", length: int | None = None) -> None:
+        def send(handler: BaseHTTPRequestHandler) -> None:
             handler.send_response(200)
             handler.send_header("Content-Length", str(len(content) if length is None else length))
             handler.end_headers()
             handler.wfile.write(content)
 
-        self.answers[path] = answer
+        self.answers[path] = send
 
-    def says(self, code: int, path: str = "/file.bin", **headers: str) -> None:
-        def answer(handler: BaseHTTPRequestHandler) -> None:
+    def answer(self, code: int, path: str = "/file.bin", **headers: str) -> None:
+        def send(handler: BaseHTTPRequestHandler) -> None:
             handler.send_response(code)
             for name, value in headers.items():
                 handler.send_header(name, value)
             handler.send_header("Content-Length", "0")
             handler.end_headers()
 
-        self.answers[path] = answer
+        self.answers[path] = send
 
 
 class Handler(BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        self.server.asked.append(self.path)
+        self.server.requests.append(self.path)
         self.server.answers[self.path](self)
 
     def log_message(self, *args: Any) -> None:

@@ -1,4 +1,4 @@
-"""Labelled texts from a file of the user's own."""
+"""Labeled texts from a CSV, TSV, JSON lines or fastText file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn_hashnlp.datasets._row_formats import Columns, Row, delimited_rows, 
 
 FORMATS = ("csv", "tsv", "jsonl", "fasttext")
 
-_FORMAT_OF_EXTENSION = {
+_FORMATS_BY_EXTENSION = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
@@ -41,48 +41,48 @@ def load_labelled(
 ) -> tuple[list[str], NDArray[np.str_]]:
     r"""Load texts and their labels from a CSV, TSV, JSON lines or fastText file.
 
-    The format follows from the name of the file (``.csv``; ``.tsv``, ``.tab``; ``.jsonl``, ``.ndjson``, ``.json``;
-    ``.txt``, ``.ft``, ``.fasttext``, ``.train``, ``.valid``, ``.test``), to which ``.gz``, ``.bz2``, ``.xz`` or
-    ``.zip`` may be added. Files are UTF-8. Blank lines are passed over, labels lose the blanks around them, texts
-    are kept as they stand; an empty text is a text.
+    The format is inferred from the file extension: ``.csv``; ``.tsv``, ``.tab``; ``.jsonl``, ``.ndjson``, ``.json``;
+    ``.txt``, ``.ft``, ``.fasttext``, ``.train``, ``.valid``, ``.test``. Files compressed as ``.gz``, ``.bz2``, ``.xz``
+    or ``.zip`` are decompressed. Files are UTF-8. Blank lines are skipped, whitespace around labels is stripped, texts
+    are not changed; a text may be empty.
 
     Parameters
     ----------
     path : str or path-like
-        The file. It may be a pipe, whose format must then be given, and which cannot be a zip archive.
+        The file. It may be a pipe, but then not a zip archive, and ``file_format`` must be given.
     file_format : {"csv", "tsv", "jsonl", "fasttext"}, default=None
-        The format, where the name of the file does not tell or tells wrong.
+        The format; by default inferred from the file extension.
     text_column, label_column : str, default=None
-        The columns (keys in JSON lines) to read. By default the usual names are looked for, in any case: ``text``,
-        ``sentence``, ``document``, ... and ``label``, ``class``, ``category``, ... Where one of two columns is known,
-        the other follows. A fastText file has no columns, and both are refused there.
+        The columns (keys of JSON lines) to read. By default the first column with a usual name, in upper or lower
+        case: ``text``, ``sentence``, ``document``, ... and ``label``, ``class``, ``category``, ... If a file has two
+        columns and one is known, the other is the other. Must be ``None`` for a fastText file, which has no columns.
     quoted : bool, default=True
-        Whether quotes around a field of CSV or TSV are marks that are not part of it. With ``False`` a quote is a
-        character like any other, as in many TSV files.
+        Whether quotes enclose fields of CSV and TSV. With ``False`` a quote is a character like any other, as in many
+        TSV files.
     progress : callable, default=None
-        Called now and then with the number of bytes read and the size of the file; never for a pipe.
+        Called every 1000 lines with the number of bytes read and the size of the file; not for a pipe.
 
     Returns
     -------
     texts : list of str
-        The texts in the order of the file.
+        The texts, in the order of the file.
     labels : ndarray of shape (n_texts,), dtype str
-        Their labels; the numbers and booleans of JSON lines as JSON writes them.
+        Their labels. Numbers and booleans of JSON lines are written as in JSON.
 
     Raises
     ------
     OSError
         If the file cannot be opened, for example ``FileNotFoundError``.
     ValueError
-        If the file is not what was expected: the message names the file, the line, what was expected and what came.
+        If the file cannot be read as expected; the message names the file and the line.
 
     See Also
     --------
-    load_stdlib_docstrings : Real labelled text without a file.
+    load_stdlib_docstrings : Load real labeled texts without a file.
 
     Notes
     -----
-    Reading CSV or TSV raises :func:`csv.field_size_limit` of the process, so that a document may have any length.
+    Reading CSV or TSV raises :func:`csv.field_size_limit` of the process, so that a text may have any length.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def load_labelled(
     """
     path = Path(path)
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; expected a file of labelled texts ({', '.join(FORMATS)}).")
+        raise IsADirectoryError(f"{path} is a folder; expected a file of labeled texts ({', '.join(FORMATS)}).")
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
     rows = _rows(path, _format_of(path, file_format), Columns(text_column, label_column), quoted, progress)
@@ -113,12 +113,13 @@ def _format_of(path: Path, file_format: str | None) -> str:
             raise ValueError(f"file_format must be one of {', '.join(FORMATS)}. Got {file_format!r} instead.")
         return file_format
     extension = Path(name_inside(path)).suffix.lower()
-    if extension not in _FORMAT_OF_EXTENSION:
+    if extension not in _FORMATS_BY_EXTENSION:
         raise ValueError(
-            f"{path}: the format cannot be told from the name. Expected one of {', '.join(_FORMAT_OF_EXTENSION)} "
-            f"(and .gz, .bz2, .xz or .zip after it), or file_format (--format), one of {', '.join(FORMATS)}."
+            f"{path}: the format cannot be inferred from the file extension. Expected one of "
+            f"{', '.join(_FORMATS_BY_EXTENSION)} (.gz, .bz2, .xz or .zip may follow), or file_format (--format): one "
+            f"of {', '.join(FORMATS)}."
         )
-    return _FORMAT_OF_EXTENSION[extension]
+    return _FORMATS_BY_EXTENSION[extension]
 
 
 def _rows(
@@ -129,7 +130,7 @@ def _rows(
         return json_rows(lines, path, columns)
     if file_format == "fasttext":
         if columns != Columns():
-            raise ValueError(f"{path}: a fastText file has no columns, so text_column and label_column must be None.")
+            raise ValueError(f"{path}: a fastText file has no columns; text_column and label_column must be None.")
         return fasttext_rows(lines, path)
     return delimited_rows(lines, path, columns, delimiter="\t" if file_format == "tsv" else ",", quoted=quoted)
 
@@ -141,5 +142,5 @@ def _collect(rows: Iterable[Row], path: Path) -> tuple[list[str], NDArray[np.str
         texts.append(row.text)
         labels.append(row.label)
     if not texts:
-        raise ValueError(f"{path}: expected labelled texts, found none: the file has no rows.")
+        raise ValueError(f"{path}: expected labeled texts, got a file without rows.")
     return texts, np.array(labels)

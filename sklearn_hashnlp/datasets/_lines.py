@@ -1,4 +1,4 @@
-"""The lines of a text file, compressed or not, with errors that name the file and the line."""
+"""Lines of text files, compressed or not; errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
-# What the decompressors raise over a damaged or truncated file. OSError is what gzip and bz2 use.
-DAMAGED = (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
+# The errors of the decompressors for a damaged or truncated file; gzip and bz2 raise OSError.
+DECOMPRESSION_ERRORS = (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 
-_LINES_BETWEEN_REPORTS = 1000
+_LINES_PER_UPDATE = 1000
 
 
 def read_lines(path: Path, progress: Callable[[int, int], None] | None = None) -> Generator[str, None, None]:
@@ -30,12 +30,12 @@ def read_lines(path: Path, progress: Callable[[int, int], None] | None = None) -
         for number in count(1):
             try:
                 line = stream.readline()
-            except DAMAGED as error:
-                raise ValueError(f"{path}, line {number}: the file is damaged or cut off ({error}).") from error
+            except DECOMPRESSION_ERRORS as error:
+                raise ValueError(f"{path}, line {number}: the file is damaged or truncated ({error}).") from error
             if not line:
                 break
             yield _decode(line, path, number)
-            if progress is not None and number % _LINES_BETWEEN_REPORTS == 0:
+            if progress is not None and number % _LINES_PER_UPDATE == 0:
                 progress(min(stored.tell(), size), size)
         if progress is not None:
             progress(size, size)
@@ -52,7 +52,7 @@ def name_inside(path: Path) -> str:
 
 
 def decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
-    """Return the stream of a file's content, whose bytes may raise ``DAMAGED`` as they are read; zip: of its member."""
+    """Return the decompressed stream of a file; reading from it may raise one of ``DECOMPRESSION_ERRORS``."""
     suffix = path.suffix.lower()
     if suffix == ".gz":
         return cast(IO[bytes], gzip.GzipFile(fileobj=stored))
@@ -65,26 +65,26 @@ def decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
         member = _only_member(archive, path)
         try:
             return archive.open(member)
-        except (RuntimeError, NotImplementedError) as error:  # locked with a password, or packed in an unknown way
-            raise ValueError(f"{path}: its member {member!r} cannot be read ({error}). Unpack it first.") from error
+        except (RuntimeError, NotImplementedError) as error:  # encrypted, or compressed by an unknown method
+            raise ValueError(f"{path}: its member {member!r} cannot be read ({error}). Extract it first.") from error
     return stored
 
 
 def _open_archive(stored: IO[bytes], path: Path) -> zipfile.ZipFile:
-    if not stored.seekable():  # its table of contents stands at its end
-        raise ValueError(f"{path}: a zip archive cannot be read from a pipe. Unpack it on the way, or save it first.")
+    if not stored.seekable():  # the index of a zip archive is at its end
+        raise ValueError(f"{path}: a zip archive cannot be read from a pipe. Save it as a file first.")
     try:
         return zipfile.ZipFile(stored)
     except zipfile.BadZipFile as error:
-        raise ValueError(f"{path}: expected a zip archive, and this is none or a damaged one ({error}).") from error
+        raise ValueError(f"{path}: not a zip archive, or a damaged one ({error}).") from error
 
 
 def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
-    # macOS adds a shadow of every file to the archives that it makes.
+    # macOS adds a hidden file for every file to the archives that it makes.
     members = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
     if len(members) != 1:
-        some = ", ".join(members[:5]) or "none"
-        raise ValueError(f"{path}: expected a zip archive with one file in it, found {len(members)} ({some}).")
+        names = ", ".join(members[:5]) or "none"
+        raise ValueError(f"{path}: expected a zip archive with one file in it, got {len(members)} ({names}).")
     return members[0]
 
 
@@ -93,10 +93,10 @@ def _decode(line: bytes, path: Path, number: int) -> str:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
-            found, encoding = "the file begins like UTF-16", "utf-16"
+            reason, encoding = "the file begins like UTF-16", "utf-16"
         else:
-            found, encoding = f"byte {error.start + 1} of the line is 0x{line[error.start]:02x}", "latin1"
+            reason, encoding = f"byte {error.start + 1} of the line is 0x{line[error.start]:02x}", "latin1"
         raise ValueError(
-            f"{path}, line {number}: expected UTF-8, but {found}. "
+            f"{path}, line {number}: expected UTF-8, but {reason}. "
             f"Convert the file first, for example with: iconv -f {encoding} -t utf-8 OLD > NEW"
         ) from error

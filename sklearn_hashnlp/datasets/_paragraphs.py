@@ -1,4 +1,4 @@
-"""Paragraphs of text files, one after the other."""
+"""Paragraphs of text files."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ def stream_paragraphs(
 ) -> Iterator[str]:
     r"""Yield the paragraphs of text files, one at a time.
 
-    Files are UTF-8; those that end in ``.gz``, ``.bz2``, ``.xz`` or ``.zip`` are decompressed on the way. No more than
-    one paragraph is held in memory.
+    Files are UTF-8; those that end in ``.gz``, ``.bz2``, ``.xz`` or ``.zip`` are decompressed. Only one paragraph is in
+    memory at a time.
 
     Parameters
     ----------
     paths : str, path-like, or iterable of them
         The files, read in this order.
     paragraph : {"line", "block"}, default="line"
-        What a paragraph is: a line, where blank lines may part documents; or a block of lines without a blank one
-        between, as where each sentence has a line.
+        What a paragraph is: ``"line"``, every line that is not blank; or ``"block"``, consecutive lines up to a blank
+        line, as in files with one sentence per line.
 
     Yields
     ------
     str
-        The next paragraph, without the blanks around it; never an empty one. The lines of a block, without the blanks
-        around them, are joined by ``"\n"``.
+        The next paragraph, stripped of surrounding whitespace; never empty. The lines of a block are stripped, too, and
+        joined by ``"\n"``.
 
     Raises
     ------
     FileNotFoundError, IsADirectoryError
-        If a path names no file; before anything is read.
+        If a path is not a file; raised before anything is read.
     ValueError
-        If there are no paths, ``paragraph`` is unknown, or, while reading, a file is damaged or no UTF-8.
+        If there are no paths, ``paragraph`` is unknown, or, while reading, a file is damaged or not UTF-8.
 
     See Also
     --------
-    stream_wikipedia : Paragraphs of a dump of Wikipedia.
-    sklearn_hashnlp.text.split_sentences : Sentences of a paragraph.
+    stream_wikipedia : Yield the paragraphs of a Wikipedia dump.
+    sklearn_hashnlp.text.split_sentences : Split a paragraph into sentences.
 
     Examples
     --------
@@ -64,14 +64,16 @@ def stream_paragraphs(
         )
     files = [Path(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     if not files:
-        raise ValueError("stream_paragraphs expected one or more files, got none. Did a pattern match nothing?")
+        raise ValueError("stream_paragraphs expected one or more files, got none. Does a file pattern match nothing?")
     for path in files:
         if path.is_dir():
-            raise IsADirectoryError(f"{path} is a folder; expected a text file. List its files, for example by glob.")
+            raise IsADirectoryError(
+                f"{path} is a folder; expected a text file. Pass its files, for example from Path.glob."
+            )
         if not path.exists():
             raise FileNotFoundError(f"{path} does not exist.")
     read = _lines_with_text if paragraph == "line" else _blocks
-    return (found for path in files for found in read(path))
+    return (text for path in files for text in read(path))
 
 
 def _lines_with_text(path: Path) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Folders with train.csv and test.csv: the sets of Zhang, Zhao and LeCun, and those of one's own."""
+"""Folders with train.csv and test.csv: finding and reading them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.datasets._labelled import load_labelled
 from sklearn_hashnlp.datasets._lines import read_lines
-from sklearn_hashnlp.datasets._remote import DATA_VARIABLE, USUAL_FOLDER, data_home
+from sklearn_hashnlp.datasets._remote import DATA_VARIABLE, DEFAULT_DATA_HOME, data_home
 from sklearn_hashnlp.datasets._row_formats import has_header, numbered_rows
 from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS
 
@@ -20,7 +20,7 @@ PARTS = ("train", "test")
 
 
 class TextSet(NamedTuple):
-    """Labelled texts to train with and to test with: a str label for each text."""
+    """Training and test texts, each with its label."""
 
     train_texts: list[str]
     train_labels: NDArray[np.str_]
@@ -29,12 +29,12 @@ class TextSet(NamedTuple):
 
 
 def read_text_set(folder: str | os.PathLike[str]) -> TextSet:
-    """Read both parts of a set, each from a CSV file in one of two forms."""
+    """Read the training and the test texts of a folder."""
     return TextSet(*read_part(folder, "train"), *read_part(folder, "test"))
 
 
 def read_part(folder: str | os.PathLike[str], part: str) -> tuple[list[str], NDArray[np.str_]]:
-    """Read ``"train"`` or ``"test"`` alone: see :func:`read_text_set`."""
+    """Read ``train.csv`` or ``test.csv``: with a header, or with class numbers in the first column."""
     path = Path(folder) / f"{part}.csv"
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; expected a folder with train.csv and test.csv.")
@@ -50,17 +50,19 @@ def read_part(folder: str | os.PathLike[str], part: str) -> tuple[list[str], NDA
 
 
 def find_text_set(name: str, folder: str | os.PathLike[str] = "") -> Path:
-    """Find the folder of a set on the disk; nothing is downloaded."""
-    places = [data_home(folder)] if folder else [data_home(), data_home(USUAL_FOLDER)]
-    looked_at = list(dict.fromkeys(place / form for place in places for form in _names_of_folder(name)))
-    for found in looked_at:
-        if has_both_parts(found):
-            return found
-    some = ", ".join(map(str, looked_at))
-    fetch = f" Or download it by sklearn_hashnlp.datasets.{ZHANG_SETS[name].function}()." if name in ZHANG_SETS else ""
+    """Return the folder of a set on the disk; nothing is downloaded."""
+    homes = [data_home(folder)] if folder else [data_home(), data_home(DEFAULT_DATA_HOME)]
+    candidates = list(dict.fromkeys(home / folder_name for home in homes for folder_name in _folder_names(name)))
+    for candidate in candidates:
+        if has_both_parts(candidate):
+            return candidate
+    fetch = (
+        f" Or download it with sklearn_hashnlp.datasets.{ZHANG_SETS[name].function}()." if name in ZHANG_SETS else ""
+    )
     raise FileNotFoundError(
-        f"The text set {name!r} was not found: none of these is a folder with train.csv and test.csv: {some}. "
-        f"Put it there, or name the folder that it is in, for example by the variable {DATA_VARIABLE}.{fetch}"
+        f"The text set {name!r} was not found: none of these is a folder with train.csv and test.csv: "
+        f"{', '.join(map(str, candidates))}. Put it there, or name the folder that contains it, for example with the "
+        f"environment variable {DATA_VARIABLE}.{fetch}"
     )
 
 
@@ -69,7 +71,7 @@ def has_both_parts(folder: Path) -> bool:
     return all((folder / f"{part}.csv").is_file() for part in PARTS)
 
 
-def _names_of_folder(name: str) -> list[str]:
+def _folder_names(name: str) -> list[str]:
     if name not in ZHANG_SETS:
         return [name]
     archive = ZHANG_SETS[name].archive

@@ -12,31 +12,30 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from sklearn_hashnlp.datasets._lines import DAMAGED, decompress
+from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, decompress
 
-# Links to these show no text of their own. The dump adds their names in its language, by the numbers that they have in
-# every one.
+# Links to pages of these namespaces show no text. A dump gives their names in its language; the numbers are the same in
+# every language.
 _HIDDEN_NAMESPACES = frozenset({"file", "image", "category"})
-_HIDDEN_NUMBERS = frozenset({"6", "14"})
+_HIDDEN_NAMESPACE_NUMBERS = frozenset({"6", "14"})
 
-# Old dumps have no mark of a redirect but its text, in any language: #REDIRECT [[Cat]].
+# Old dumps have no <redirect> element: a redirect shows by its text alone, in any language: #REDIRECT [[Cat]].
 _REDIRECT = re.compile(r"\s*#\w+\s*:?\s*\[\[")
 
 
 class _Article(NamedTuple):
     title: str
     wikitext: str
-    hidden: frozenset[str]  # names of namespaces, in small letters
+    hidden: frozenset[str]  # lowercase names of the namespaces whose links show no text
 
 
 def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
-    """Yield the paragraphs of the articles in a dump of Wikipedia, without their markup.
+    """Yield the paragraphs of the articles in a Wikipedia dump, without markup.
 
-    For the ``pages-articles`` dumps of Wikipedia in any language, and those of other MediaWiki sites. What remains is
-    the running text, words of links and in bold among it. Left out are redirects and pages that are no articles, and
-    of articles the templates, tables, lists, headings, references, formulas, pictures with their captions, categories,
-    comments, bare web addresses, all tags, and a bracket that this leaves empty. No more than one page is held in
-    memory.
+    Reads the ``pages-articles`` dumps of Wikipedia in any language, and those of other MediaWiki sites. The running
+    text is kept, with the text of links and in bold. Skipped are redirects and pages that are no articles, and in
+    articles templates, tables, lists, headings, references, formulas, images with their captions, categories, comments,
+    bare URLs, all tags, and brackets that are empty without these. Only one page is in memory at a time.
 
     Needs mwparserfromhell: ``pip install 'sklearn-hashnlp[wikipedia]'``.
 
@@ -48,26 +47,26 @@ def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
     Yields
     ------
     str
-        The next paragraph, in the order of the dump: one line, single blanks between its words, never empty.
+        The next paragraph, in the order of the dump: one line, words separated by single spaces, never empty.
 
     Raises
     ------
     ImportError
         If mwparserfromhell is not installed.
     FileNotFoundError, IsADirectoryError
-        If ``dump`` names no file.
+        If ``dump`` is not a file.
     ValueError
-        While reading, if the file is damaged or is no dump.
+        While reading, if the file is damaged or not a dump.
 
     Warns
     -----
     UserWarning
-        If the markup of an article cannot be parsed. The article is left out.
+        If the markup of an article cannot be parsed. The article is skipped.
 
     See Also
     --------
-    stream_paragraphs : Paragraphs of text files.
-    sklearn_hashnlp.text.split_sentences : Sentences of a paragraph.
+    stream_paragraphs : Yield the paragraphs of text files.
+    sklearn_hashnlp.text.split_sentences : Split a paragraph into sentences.
 
     References
     ----------
@@ -109,11 +108,11 @@ def _paragraphs(path: Path) -> Iterator[str]:
 
     for article in _articles(path):
         try:
-            found = plain_paragraphs(article.wikitext, article.hidden)
+            paragraphs = plain_paragraphs(article.wikitext, article.hidden)
         except ValueError as error:
-            warnings.warn(f"{path}: the article {article.title!r} is left out: {error}.", UserWarning, stacklevel=2)
+            warnings.warn(f"{path}: the article {article.title!r} is skipped: {error}.", UserWarning, stacklevel=2)
         else:
-            yield from found
+            yield from paragraphs
 
 
 def _articles(path: Path) -> Iterator[_Article]:
@@ -127,16 +126,19 @@ def _articles(path: Path) -> Iterator[_Article]:
             if root is None:
                 root = element
                 if name != "mediawiki":
-                    raise ValueError(
-                        f"{path}: expected a dump of MediaWiki, which begins with <mediawiki>, got <{name}>."
-                    )
-            elif event == "end" and name == "namespace" and element.get("key") in _HIDDEN_NUMBERS and element.text:
+                    raise ValueError(f"{path}: expected a MediaWiki dump, which begins with <mediawiki>, got <{name}>.")
+            elif (
+                event == "end"
+                and name == "namespace"
+                and element.get("key") in _HIDDEN_NAMESPACE_NUMBERS
+                and element.text
+            ):
                 hidden = hidden | {element.text.lower()}
             elif event == "end" and name == "page":
                 wikitext = element.findtext("{*}revision/{*}text", "")
                 if _is_article(element, wikitext):
                     yield _Article(element.findtext("{*}title", ""), wikitext, hidden)
-                root.clear()  # or the tree would grow to the size of the dump
+                root.clear()  # or the tree grows to the size of the dump
 
 
 def _is_article(page: ET.Element, wikitext: str) -> bool:
@@ -153,7 +155,7 @@ def _events(stream: IO[bytes], path: Path) -> Iterator[tuple[str, ET.Element]]:
         yield from ET.iterparse(stream, events=("start", "end"))
     except ET.ParseError as error:
         raise ValueError(
-            f"{path}: expected the XML of a dump of MediaWiki, and this is none or is cut off ({error})."
+            f"{path}: expected the XML of a MediaWiki dump; the file is not XML, or truncated ({error})."
         ) from error
-    except DAMAGED as error:
-        raise ValueError(f"{path}: the file is damaged or cut off ({error}).") from error
+    except DECOMPRESSION_ERRORS as error:
+        raise ValueError(f"{path}: the file is damaged or truncated ({error}).") from error

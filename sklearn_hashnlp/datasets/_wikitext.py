@@ -1,4 +1,4 @@
-"""The running text of MediaWiki markup; the one file that imports mwparserfromhell."""
+"""Running text of MediaWiki markup; the one module that imports mwparserfromhell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import mwparserfromhell
 from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Tag, Text, Wikilink
 from mwparserfromhell.parser import ParserError
 
-# Tags whose content is no running text; that of all others is. A table or a list in wiki markup has the tag of HTML's.
+# Tags whose content is no running text. The parser gives a table or list in wiki markup the name of the HTML tag.
 _HIDDEN_TAGS = frozenset(
     {
         "categorytree",
@@ -47,23 +47,23 @@ _HIDDEN_TAGS = frozenset(
 )
 _BLOCK_TAGS = frozenset({"blockquote", "center", "div", "hr", "p", "poem"})
 
-# The sign of a list in front of its line becomes NUL, which XML cannot have; the line is left out as a whole then.
-_LIST_SIGNS, _NUL = frozenset("*#:;"), "\0"
-_REMAINS_OF_TABLES = ("|", "!", "{|", "{{", "}}")
+# A list marker is replaced by NUL, which XML cannot contain; the whole line is skipped then.
+_LIST_MARKERS, _NUL = frozenset("*#:;"), "\0"
+_TABLE_FRAGMENTS = ("|", "!", "{|", "{{", "}}")
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?|simple")
 _MEDIA_FILE = re.compile(r"\.(?:jpe?g|png|gif|svg|tiff?|webp|og[gav]|webm|mp3|wav|pdf|djvu)$", re.IGNORECASE)
 
 _BOLD_OR_ITALIC = re.compile("''+")
-# What the parser left as text, since it was never closed or is a word of MediaWiki's.
-_REMAINS = re.compile(r"__[^\W\d_]+__|\[\[|\]\]|\{\{|\}\}|\{\||\|\}|</?[A-Za-z][^<>]*>")
-_EMPTY_BRACKET = re.compile(r" ?(?:\([ ,;:/–—-]*\)|（[ ,;:/，；、–—-]*）)")
-_TOO_MUCH = re.compile(r" (?=[,;]|\.(?: |$))|(?<=\()[ ,;]+|[ ,;]+(?=\))")
+# Markup that the parser leaves as text: unclosed, or a magic word of MediaWiki.
+_LEFTOVER_MARKUP = re.compile(r"__[^\W\d_]+__|\[\[|\]\]|\{\{|\}\}|\{\||\|\}|</?[A-Za-z][^<>]*>")
+_EMPTY_BRACKETS = re.compile(r" ?(?:\([ ,;:/–—-]*\)|（[ ,;:/，；、–—-]*）)")
+_STRAY_PUNCTUATION = re.compile(r" (?=[,;]|\.(?: |$))|(?<=\()[ ,;]+|[ ,;]+(?=\))")
 _ANY_WORD = re.compile(r"\w")
 
 
 def plain_paragraphs(wikitext: str, hidden: Set[str]) -> list[str]:
-    """Return the paragraphs of running text in a page."""
+    """Return the paragraphs of running text in a page; links to the ``hidden`` namespaces show no text."""
     try:
         code = mwparserfromhell.parse(wikitext, skip_style_tags=True)
     except ParserError as error:
@@ -71,16 +71,16 @@ def plain_paragraphs(wikitext: str, hidden: Set[str]) -> list[str]:
     paragraphs: list[str] = []
     block: list[str] = []
     for line in [*"".join(_visible(code, hidden)).split("\n"), ""]:
-        if line.strip() and _NUL not in line and not line.lstrip().startswith(_REMAINS_OF_TABLES):
+        if line.strip() and _NUL not in line and not line.lstrip().startswith(_TABLE_FRAGMENTS):
             block.append(line)
         else:
-            paragraphs.append(_tidy(" ".join(block)))
+            paragraphs.append(_clean(" ".join(block)))
             block = []
     return [paragraph for paragraph in paragraphs if _ANY_WORD.search(paragraph)]
 
 
 def _visible(code: Any, hidden: Set[str]) -> Iterator[str]:
-    """Yield the text to read, with line breaks where paragraphs end; templates, headings and comments have none."""
+    """Yield the visible text, with line breaks between paragraphs; templates, headings and comments have none."""
     for node in code.nodes:
         if isinstance(node, Text):
             yield node.value
@@ -97,7 +97,7 @@ def _visible(code: Any, hidden: Set[str]) -> Iterator[str]:
 
 def _tag_text(tag: Any, hidden: Set[str]) -> Iterator[str]:
     name = str(tag.tag).strip().lower()
-    if tag.wiki_markup in _LIST_SIGNS:
+    if tag.wiki_markup in _LIST_MARKERS:
         yield _NUL
     elif name in _BLOCK_TAGS:
         yield "\n\n"
@@ -113,13 +113,13 @@ def _tag_text(tag: Any, hidden: Set[str]) -> Iterator[str]:
 def _link_text(link: Any, hidden: Set[str]) -> str:
     namespace, colon, page = (part.strip() for part in str(link.title).partition(":"))
     if namespace and colon:
-        to_language = link.text is None and _LANGUAGE.fullmatch(namespace)
-        if namespace.replace("_", " ").lower() in hidden or _MEDIA_FILE.search(page) or to_language:
+        is_language_link = link.text is None and _LANGUAGE.fullmatch(namespace)
+        if namespace.replace("_", " ").lower() in hidden or _MEDIA_FILE.search(page) or is_language_link:
             return ""
     text = "".join(_visible(link.title if link.text is None else link.text, hidden))
     return text.lstrip(":") if link.text is None else text
 
 
-def _tidy(paragraph: str) -> str:
-    text = " ".join(_REMAINS.sub(" ", _BOLD_OR_ITALIC.sub("", paragraph)).split())
-    return _TOO_MUCH.sub("", " ".join(_EMPTY_BRACKET.sub("", text).split()))
+def _clean(paragraph: str) -> str:
+    text = " ".join(_LEFTOVER_MARKUP.sub(" ", _BOLD_OR_ITALIC.sub("", paragraph)).split())
+    return _STRAY_PUNCTUATION.sub("", " ".join(_EMPTY_BRACKETS.sub("", text).split()))

@@ -29,7 +29,7 @@ _DESCRIPTION = """\
 {n_classes} classes; columns: {columns}.
 
 Terms: {terms}
-Source: {address}
+Source: {url}
 X. Zhang, J. Zhao and Y. LeCun, Character-level Convolutional Networks for Text Classification, NIPS 2015.
 """
 
@@ -55,7 +55,7 @@ def fetch_zhang(
           "Sci/Tech". Backslashes, where lines were broken, are kept. For research and any other non-commercial
           activity: http://www.di.unipi.it/~gulli/AG_corpus_of_news_articles.html.
         - ``"amazon"``: Amazon Review Full, 644 MB. Title and text of a review; its stars, "1" to "5". The authors name
-          no licence; the reviews are those of McAuley and Leskovec (2013), Hidden factors and hidden topics, RecSys.
+          no license; the reviews are those of McAuley and Leskovec (2013), Hidden factors and hidden topics, RecSys.
         - ``"amazon-polarity"``: Amazon Review Polarity, 688 MB. The same; "negative" (one or two stars) or "positive"
           (four or five).
         - ``"dbpedia"``: DBpedia Ontology, 68 MB. Title and abstract of a Wikipedia article; one of 14 classes of the
@@ -222,7 +222,7 @@ def _fetch(name: str, subset: str, data_home: _Folder, download_if_missing: bool
     classes = np.unique(labels).tolist()
     description = _DESCRIPTION.format(
         **known._asdict(),
-        address=known.address,
+        url=known.url,
         n_classes=len(known.classes),
         n_texts=f"{len(texts):,}",
         folder=folder,
@@ -242,13 +242,13 @@ def _find_or_download(name: str, home: Path, download: bool) -> Path:
     except FileNotFoundError:
         pass
     known = ZHANG_SETS[name]
-    remote = _remote.RemoteFile(f"{known.archive}_csv.tgz", known.address, known.sha256, known.n_bytes)
+    remote = _remote.RemoteFile(f"{known.archive}_csv.tgz", known.url, known.sha256, known.n_bytes)
     folder = home / f"{known.archive}_csv"
     if folder.exists():
         raise FileExistsError(f"{folder} exists, but has no train.csv and test.csv. Complete it, or delete it.")
     archive_existed = (home / remote.name).exists()
     with _download_bar(remote.name) as progress:
-        archive = _remote.obtain(remote, home, download=download, progress=progress)
+        archive = _remote.fetch_remote(remote, home, download=download, progress=progress)
     try:
         _remote.unpack_text_set(archive, folder)
     except OSError:

@@ -1,10 +1,10 @@
-"""The eight sets of Zhang, Zhao and LeCun (2015): names, classes, sizes, terms and where they are."""
+"""Table of the sets of Zhang, Zhao and LeCun (2015): names, classes, sizes, terms of use, URLs, SHA-256."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-# fast.ai's public copies: https://registry.opendata.aws/fast-ai-nlp/. Their addresses and lengths in bytes are in
+# fast.ai's public copies: https://registry.opendata.aws/fast-ai-nlp/. Their URLs and lengths in bytes are in
 # fastai's fastai/data/checks.txt (github.com/fastai/fastai, commit 29be53d7ccaf7405320e2e47db8f35182abeff0a).
 # All eight SHA-256 are published in FastAI.jl's src/datasets/fastaidatasets.jl (github.com/FluxML/FastAI.jl, commit
 # b4fffa1e8f3eb0768fad066c8982431b488205de). Those of all but ag_news and amazon_review_full are also, with the same
@@ -16,32 +16,32 @@ _FAST_AI = "https://s3.amazonaws.com/fast-ai-nlp"
 
 _STARS = ("1", "2", "3", "4", "5")
 _POLARITIES = ("negative", "positive")
-_OF_REVIEWS_OF_AMAZON = (
-    "Its authors name no licence. The reviews were collected for J. McAuley and J. Leskovec, Hidden factors and hidden "
+_AMAZON_TERMS = (
+    "Its authors name no license. The reviews were collected for J. McAuley and J. Leskovec, Hidden factors and hidden "
     "topics, RecSys 2013."
 )
-_OF_REVIEWS_OF_YELP = "Yelp's terms for its dataset, for academic purposes: https://www.yelp.com/dataset"
+_YELP_TERMS = "Yelp's terms for its dataset, for academic purposes: https://www.yelp.com/dataset"
 
 
 class ZhangSet(NamedTuple):
-    """A set of the paper's."""
+    """One text classification set of the paper."""
 
-    title: str  # what it is called
+    title: str
     archive: str  # the name of its archive and of the folder in it, without ``_csv``
-    classes: tuple[str, ...]  # the classes; number i of the files is ``classes[i - 1]``
+    classes: tuple[str, ...]  # class number i of the files is ``classes[i - 1]``
     n_train: int
     n_test: int
     columns: str  # the columns of the files after the class number
-    # Whether a line feed stands in the files as a backslash and an ``n``. AG's News has backslashes where lines were
-    # broken, whatever letter follows, so that a backslash and an ``n`` may begin a word there
+    # Whether the files write a line feed as a backslash and an ``n``. AG's News has a backslash in the place of every
+    # line feed, whatever letter follows, so that a backslash and an ``n`` may begin a word there
     escapes_line_feeds: bool
-    terms: str  # what its authors say of its use
+    terms: str  # terms of use, as its authors state them
     n_bytes: int  # the length of the archive
     sha256: str  # the SHA-256 of the archive, in hexadecimal
 
     @property
-    def address(self) -> str:
-        """Where the archive is."""
+    def url(self) -> str:
+        """The URL of the archive."""
         return f"{_FAST_AI}/{self.archive}_csv.tgz"
 
     @property
@@ -50,7 +50,7 @@ class ZhangSet(NamedTuple):
         return f"fetch_{self.archive}"
 
 
-# The keys are the names that the experiments of the hash-embedding paper give to the sets.
+# The keys are the names of the sets in the code of the hash-embedding paper.
 ZHANG_SETS = {
     "ag": ZhangSet(
         title="AG's News",
@@ -73,7 +73,7 @@ ZHANG_SETS = {
         n_test=650_000,
         columns="title and review",
         escapes_line_feeds=True,
-        terms=_OF_REVIEWS_OF_AMAZON,
+        terms=_AMAZON_TERMS,
         n_bytes=643_695_014,
         sha256="4af62eeee139d0142e0747340b68646d23483d9475c33ea0641ee9175b423443",
     ),
@@ -85,7 +85,7 @@ ZHANG_SETS = {
         n_test=400_000,
         columns="title and review",
         escapes_line_feeds=True,
-        terms=_OF_REVIEWS_OF_AMAZON,
+        terms=_AMAZON_TERMS,
         n_bytes=688_339_454,
         sha256="d2a3ee7a214497a5d1b8eaed7c8d7ba2737de00ada3b0ec46243983efa100361",
     ),
@@ -160,7 +160,7 @@ ZHANG_SETS = {
         n_test=50_000,
         columns="review",
         escapes_line_feeds=True,
-        terms=_OF_REVIEWS_OF_YELP,
+        terms=_YELP_TERMS,
         n_bytes=196_146_755,
         sha256="56006b0a17a370f1e366504b1f2c3e3754e4a3dda17d3e718a885c552869a559",
     ),
@@ -172,7 +172,7 @@ ZHANG_SETS = {
         n_test=38_000,
         columns="review",
         escapes_line_feeds=True,
-        terms=_OF_REVIEWS_OF_YELP,
+        terms=_YELP_TERMS,
         n_bytes=166_373_201,
         sha256="528f22e286cad085948acbc3bea7e58188416546b0e364d0ae4ca0ce666abe35",
     ),

@@ -127,7 +127,7 @@ def test_format_and_columns(hashnlp: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("", [], "expected labelled texts, found none"),
+        ("", [], "expected labeled texts, got a file without rows"),
         ("label,text\na,b\na,c\n", [], "expected at least two different labels to tell apart, found only 'a'"),
         ("label,text\na,b\n", ["--text-column", "body"], "line 1: no column 'body' for the text"),
         ("label,text\na,b\nc\n", [], "line 3: expected 2 fields"),

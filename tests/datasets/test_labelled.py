@@ -1,4 +1,4 @@
-"""Loading a labelled file by its name."""
+"""Loading labeled files of every format."""
 
 from __future__ import annotations
 
@@ -33,17 +33,19 @@ def test_every_format_gives_the_same_rows(tmp_path: Path, extension: str, compre
     assert labels.dtype.kind == "U"
 
 
-def test_the_format_can_be_given(tmp_path: Path) -> None:
+def test_file_format_replaces_the_extension(tmp_path: Path) -> None:
     path = tmp_path / "data.bin"
     path.write_text(CONTENT["csv"], encoding="utf-8")
-    with pytest.raises(ValueError, match=r"data\.bin: the format cannot be told from the name\. .*file_format"):
+    with pytest.raises(
+        ValueError, match=r"data\.bin: the format cannot be inferred from the file extension\. .*file_format"
+    ):
         load_labelled(path)
     assert load_labelled(path, file_format="csv")[0] == TEXTS
     with pytest.raises(ValueError, match=r"file_format must be one of csv, tsv, jsonl, fasttext\. Got 'xml'"):
         load_labelled(path, file_format="xml")
 
 
-def test_columns_and_quotes_are_passed_on(tmp_path: Path) -> None:
+def test_columns_and_quotes_can_be_chosen(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text('kind\tsaid\tlabel\tx\nk\t"Oh" my\t0\t1\n', encoding="utf-8")
     texts, labels = load_labelled(path, text_column="said", label_column="kind", quoted=False)
@@ -62,11 +64,11 @@ def test_fasttext_has_no_columns(tmp_path: Path) -> None:
 def test_a_file_without_rows(tmp_path: Path, content: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=r"a\.csv: expected labelled texts, found none"):
+    with pytest.raises(ValueError, match=r"a\.csv: expected labeled texts, got a file without rows"):
         load_labelled(path)
 
 
-def test_what_is_no_file(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"nothing\.csv does not exist"):
         load_labelled(tmp_path / "nothing.csv")
     with pytest.raises(IsADirectoryError, match="is a folder"):

@@ -48,7 +48,7 @@ def test_a_zip_archive_of_two_files_names_them(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("train.csv", b"")
         archive.writestr("test.csv", b"")
-    with pytest.raises(ValueError, match=r"one file in it, found 2 \(train.csv, test.csv\)"):
+    with pytest.raises(ValueError, match=r"one file in it, got 2 \(train.csv, test.csv\)"):
         list(read_lines(path))
 
 
@@ -68,7 +68,7 @@ def test_a_damaged_or_truncated_file_is_named(tmp_path: Path, suffix: str) -> No
             list(read_lines(path))
 
 
-def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes("\ufeffa\n\ufeffb\n".encode())
     assert list(read_lines(path)) == ["a\n", "\ufeffb\n"]

@@ -47,7 +47,7 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, parag
 
 
 @pytest.mark.parametrize("paragraph", ["line", "block"])
-def test_paragraphs_come_before_the_file_is_read_to_its_end(tmp_path: Path, paragraph: str) -> None:
+def test_paragraphs_are_yielded_before_the_file_is_read_to_its_end(tmp_path: Path, paragraph: str) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"first\n\nsecond\n\n" + b"\xff")
     stream = stream_paragraphs(path, paragraph=paragraph)
@@ -63,7 +63,7 @@ def test_a_missing_file_is_named_before_the_first_paragraph(path: Path, tmp_path
         stream_paragraphs(tmp_path)
 
 
-def test_what_cannot_be_is_refused(path: Path) -> None:
+def test_invalid_arguments(path: Path) -> None:
     with pytest.raises(ValueError, match="expected one or more files, got none"):
         stream_paragraphs([])
     with pytest.raises(ValueError, match=r"paragraph must be one of 'line', 'block'\. Got 'page'"):

@@ -1,4 +1,4 @@
-"""The docstring corpus: what is counted, what is left out, and what happens without sources."""
+"""The docstrings of the standard library: which are loaded, which are excluded, and the error without source files."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def test_the_real_library_gives_twenty_labels_and_no_text_twice() -> None:
     assert str(len(bunch.data)) in bunch.DESCR
 
 
-def test_two_calls_agree_and_a_caller_cannot_spoil_the_next() -> None:
+def test_two_calls_agree_even_if_the_first_result_is_modified() -> None:
     first = load_stdlib_docstrings()
     expected = list(first.data), first.target.copy()
     first.data.clear()
-    first.target[:] = "spoilt"
+    first.target[:] = "modified"
     texts, labels = load_stdlib_docstrings(return_X_y=True)
     assert texts == expected[0]
     np.testing.assert_array_equal(labels, expected[1])
 
 
-def test_modules_classes_functions_and_methods_are_counted(library: Path) -> None:
+def test_docstrings_of_modules_classes_functions_and_methods_are_loaded(library: Path) -> None:
     source = '''
 """The module."""
 def function():
@@ -82,7 +82,7 @@ x = """No docstring."""
     assert set(labels) == {"package"}
 
 
-def test_what_is_left_out(library: Path) -> None:
+def test_excluded_modules(library: Path) -> None:
     for name in ("good/sub", "test/a", "good/tests/a", "idlelib/a", "lib2to3/a", "turtledemo/a", "encodings/a",
                  "ensurepip/a", "_private/a", "good/_private", "site-packages/installed/a"):  # fmt: skip
         write(library / f"{name}.py", f'"""{name}"""')
@@ -106,12 +106,12 @@ def test_duplicates_are_dropped_before_the_largest_labels_are_chosen(library: Pa
     assert texts.count("Everywhere.") == 1
 
 
-def test_an_invalid_escape_in_a_source_warns_nobody(library: Path) -> None:
+def test_an_invalid_escape_in_a_source_file_does_not_warn(library: Path) -> None:
     (library / "regex.py").write_text('"""Text."""\nx = "\\d"\n')
     assert load_stdlib_docstrings().data == ["Text."]
 
 
-def test_no_sources_is_a_clear_error(library: Path) -> None:
+def test_an_installation_without_source_files_is_an_error(library: Path) -> None:
     (library / "os.pyc").write_bytes(b"\0")
     with pytest.raises(FileNotFoundError, match=r"installed without them.*load_labelled"):
         load_stdlib_docstrings()

@@ -62,9 +62,7 @@ PARAGRAPHS = ["Katzen & Hunde.", "Zwei <3.", "Hunde.", "Ende."]
 @pytest.mark.parametrize(
     ("suffix", "compress"), [("", bytes), (".bz2", bz2.compress), (".gz", gzip.compress)], ids=["xml", "bz2", "gz"]
 )
-def test_paragraphs_of_articles_and_of_nothing_else(
-    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
-) -> None:
+def test_only_articles_have_paragraphs(tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]) -> None:
     path = tmp_path / f"pages-articles.xml{suffix}"
     path.write_bytes(compress(DUMP))
     assert list(stream_wikipedia(path)) == list(stream_wikipedia(str(path))) == PARAGRAPHS
@@ -76,26 +74,26 @@ def test_a_dump_of_several_bz2_streams_is_one(tmp_path: Path) -> None:
     assert list(stream_wikipedia(path)) == PARAGRAPHS
 
 
-def test_paragraphs_come_page_by_page_until_the_dump_is_cut_off(tmp_path: Path) -> None:
+def test_paragraphs_are_yielded_page_by_page_until_a_truncated_dump_ends(tmp_path: Path) -> None:
     path = tmp_path / "dump.xml"
     path.write_bytes(DUMP[: DUMP.index(b"<title>Hund")])
     stream = stream_wikipedia(path)
     assert [next(stream), next(stream)] == PARAGRAPHS[:2]
-    with pytest.raises(ValueError, match=r"dump\.xml: .* this is none or is cut off \(no element found"):
+    with pytest.raises(ValueError, match=r"dump\.xml: .* the file is not XML, or truncated \(no element found"):
         next(stream)
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "dump.xml.bz2"
     path.write_bytes(bz2.compress(DUMP)[:-20])
-    with pytest.raises(ValueError, match=r"dump\.xml\.bz2: the file is damaged or cut off"):
+    with pytest.raises(ValueError, match=r"dump\.xml\.bz2: the file is damaged or truncated"):
         list(stream_wikipedia(path))
 
 
-def test_another_file_is_no_dump(tmp_path: Path) -> None:
+def test_other_files_are_errors(tmp_path: Path) -> None:
     path = tmp_path / "feed.xml"
     path.write_text("<rss><page/></rss>", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"feed\.xml: expected a dump of MediaWiki, .* got <rss>"):
+    with pytest.raises(ValueError, match=r"feed\.xml: expected a MediaWiki dump, .* got <rss>"):
         list(stream_wikipedia(path))
     with pytest.raises(FileNotFoundError, match=r"absent\.xml does not exist"):
         stream_wikipedia(tmp_path / "absent.xml")
@@ -124,24 +122,26 @@ def test_memory_does_not_grow_with_the_dump(tmp_path: Path) -> None:
     assert peak < 1_000_000
 
 
-def test_an_article_that_cannot_be_parsed_is_left_out_with_a_warning(
+def test_an_article_that_cannot_be_parsed_is_skipped_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "dump.xml"
     path.write_bytes(DUMP)
-    whole = _wikitext.plain_paragraphs
+    plain_paragraphs = _wikitext.plain_paragraphs
 
     def refuse_dogs(wikitext: str, hidden: frozenset[str]) -> list[str]:
         if "ist er" in wikitext:
             raise ValueError("too hard")
-        return whole(wikitext, hidden)
+        return plain_paragraphs(wikitext, hidden)
 
     monkeypatch.setattr(_wikitext, "plain_paragraphs", refuse_dogs)
-    with pytest.warns(UserWarning, match=r"dump\.xml: the article 'Hund' is left out: too hard\."):
+    with pytest.warns(UserWarning, match=r"dump\.xml: the article 'Hund' is skipped: too hard\."):
         assert list(stream_wikipedia(path)) == ["Katzen & Hunde.", "Zwei <3.", "Ende."]
 
 
-def test_without_the_parser_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_mwparserfromhell_the_error_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "mwparserfromhell", None)
     with pytest.raises(ImportError, match=r"needs mwparserfromhell\. .* pip install 'sklearn-hashnlp\[wikipedia\]'"):
         stream_wikipedia(tmp_path / "dump.xml")

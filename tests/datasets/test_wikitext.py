@@ -81,12 +81,12 @@ PIECES = [
         (" \n\n{{x}}\n.\n– ()", []),
     ],
 )
-def test_what_remains_of_markup(wikitext: str, expected: list[str]) -> None:
+def test_markup_is_removed(wikitext: str, expected: list[str]) -> None:
     assert plain_paragraphs(wikitext, HIDDEN) == expected
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join) | st.text(st.characters(exclude_characters="\0")))
-def test_any_text_gives_lines_of_words(wikitext: str) -> None:
+def test_paragraphs_of_any_text_are_single_lines_without_markup(wikitext: str) -> None:
     for paragraph in plain_paragraphs(wikitext, HIDDEN):
         assert paragraph == " ".join(paragraph.split())
         assert paragraph
@@ -94,12 +94,12 @@ def test_any_text_gives_lines_of_words(wikitext: str) -> None:
         assert not {"[[", "]]", "{{", "}}", "''"} & {paragraph[i : i + 2] for i in range(len(paragraph))}
 
 
-def test_plain_text_stays_as_it_is() -> None:
+def test_plain_text_is_unchanged() -> None:
     text = 'A cat (Felis catus), 1.5 kg; it\'s "domestic" & small: a < b, c > d. 日本語 🙂!'
     assert plain_paragraphs(text, HIDDEN) == [text]
 
 
-def test_markup_that_the_parser_refuses_is_a_value_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_parser_error_is_a_value_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object, **options: object) -> None:
         raise ParserError("no way")
 

@@ -32,63 +32,63 @@ ROWS = {
 
 
 @pytest.fixture
-def give(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Let the server give a small archive of a set, as the one whose SHA-256 is known."""
+def serve(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Serve a small archive of a set, with its own SHA-256 in the table."""
 
-    def give(key: str) -> None:
+    def serve(key: str) -> None:
         known = ZHANG_SETS[key]
         folder = f"{known.archive}_csv"
         members = dict(zip((f"{folder}/train.csv", f"{folder}/test.csv"), ROWS[key], strict=True))
-        content = write_archive(tmp_path / "given.tgz", members).read_bytes()
+        content = write_archive(tmp_path / "served.tgz", members).read_bytes()
         monkeypatch.setattr(_zhang_sets, "_FAST_AI", server.address)
         monkeypatch.setitem(ZHANG_SETS, key, known._replace(sha256=hashlib.sha256(content).hexdigest()))
-        server.gives(content, f"/{folder}.tgz")
+        server.serve(content, f"/{folder}.tgz")
 
-    return give
+    return serve
 
 
-def test_a_set_is_downloaded_once(server: Server, give: Any, tmp_path: Path) -> None:
-    give("ag")
+def test_a_set_is_downloaded_once(server: Server, serve: Any, tmp_path: Path) -> None:
+    serve("ag")
     home = tmp_path / "home"
     data = fetch_ag_news(data_home=home)
-    assert data.data == ["Wall St. a\\nation", "b c"]  # the backslash of AG's is no escape
+    assert data.data == ["Wall St. a\\nation", "b c"]  # a backslash of AG's News is no escape
     assert data.target.tolist() == ["Business", "World"]
     assert data.target_names == ["World", "Sports", "Business", "Sci/Tech"]
     assert data.filename == str(home / "ag_news_csv")
     assert "2 texts from" in data.DESCR
     assert "120,000 texts to train with" in data.DESCR
     assert "non-commercial" in data.DESCR
-    assert [path.name for path in home.iterdir()] == ["ag_news_csv"]  # the archive has done its work
+    assert [path.name for path in home.iterdir()] == ["ag_news_csv"]  # the archive is deleted
     again = fetch_ag_news(data_home=str(home), subset="test", download_if_missing=False, return_X_y=True)
     assert (again[0], again[1].tolist()) == (["d e"], ["Sci/Tech"])
-    assert server.asked == ["/ag_news_csv.tgz"]
+    assert server.requests == ["/ag_news_csv.tgz"]
 
 
-def test_both_parts_come_in_order_and_line_feeds_are_line_feeds(give: Any, tmp_path: Path) -> None:
-    give("yelp-polarity")
+def test_both_parts_are_in_order_and_line_feeds_are_unescaped(serve: Any, tmp_path: Path) -> None:
+    serve("yelp-polarity")
     texts, labels = fetch_yelp_review_polarity(data_home=tmp_path, subset="all", return_X_y=True)
     assert texts == ["good\n\nGreat", "bad", "e"]
     assert labels.tolist() == ["positive", "negative", "negative"]
-    give("yahoo")
+    serve("yahoo")
     texts, labels = fetch_yahoo_answers(data_home=tmp_path, subset="all", return_X_y=True)
     assert texts == ['who?  a "b"\nc', "d e f"]
     assert labels.tolist() == ["Politics & Government", "Society & Culture"]
 
 
-def test_an_archive_that_is_too_long_is_not_taken(give: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    give("ag")
+def test_an_archive_that_is_too_long_is_refused(serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    serve("ag")
     monkeypatch.setitem(ZHANG_SETS, "ag", ZHANG_SETS["ag"]._replace(n_bytes=10))
-    with pytest.raises(ValueError, match="gives more than the 10 bytes that the file has"):
+    with pytest.raises(ValueError, match="returned more than the expected 10 bytes"):
         fetch_ag_news(data_home=tmp_path / "home")
 
 
-def test_the_variable_names_the_folder(give: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    give("ag")
+def test_the_environment_variable_sets_the_folder(serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    serve("ag")
     monkeypatch.setenv("HASHNLP_DATA", str(tmp_path / "variable"))
     assert fetch_ag_news().filename == str(tmp_path / "variable" / "ag_news_csv")
 
 
-def test_a_folder_of_the_users_is_used_as_it_is(server: Server, tmp_path: Path) -> None:
+def test_a_folder_of_the_user_is_read_as_it_is(server: Server, tmp_path: Path) -> None:
     folder = tmp_path / "ag_news"
     folder.mkdir()
     for part in ("train", "test"):
@@ -96,40 +96,40 @@ def test_a_folder_of_the_users_is_used_as_it_is(server: Server, tmp_path: Path) 
     data = fetch_ag_news(data_home=tmp_path)
     assert (data.data, data.target.tolist()) == (["Goal!", "Rain"], ["Sports", "Weather"])
     assert data.target_names == ["Sports", "Weather"]
-    assert server.asked == []
+    assert server.requests == []
 
 
-def test_an_archive_of_the_users_is_unpacked_and_kept(server: Server, give: Any, tmp_path: Path) -> None:
-    give("ag")
+def test_an_archive_of_the_user_is_unpacked_and_kept(server: Server, serve: Any, tmp_path: Path) -> None:
+    serve("ag")
     home = tmp_path / "home"
     home.mkdir()
-    (tmp_path / "given.tgz").rename(home / "ag_news_csv.tgz")
+    (tmp_path / "served.tgz").rename(home / "ag_news_csv.tgz")
     assert len(fetch_ag_news(data_home=home, download_if_missing=False).data) == 2
     assert (home / "ag_news_csv.tgz").exists()
-    assert server.asked == []
+    assert server.requests == []
 
 
-def test_what_is_not_there_is_not_downloaded_against_ones_will(server: Server, give: Any, tmp_path: Path) -> None:
-    give("ag")
-    with pytest.raises(OSError, match=r"ag_news_csv\.tgz is not there, and shall not be downloaded") as caught:
+def test_nothing_is_downloaded_without_download_if_missing(server: Server, serve: Any, tmp_path: Path) -> None:
+    serve("ag")
+    with pytest.raises(OSError, match=r"ag_news_csv\.tgz does not exist, and download_if_missing=False") as caught:
         fetch_ag_news(data_home=tmp_path / "home", download_if_missing=False)
     assert server.address in str(caught.value)
-    assert server.asked == []
+    assert server.requests == []
 
 
-def test_another_archive_is_refused(server: Server, give: Any, tmp_path: Path) -> None:
-    give("ag")
-    server.gives(
+def test_another_archive_is_refused(server: Server, serve: Any, tmp_path: Path) -> None:
+    serve("ag")
+    server.serve(
         write_archive(tmp_path / "other.tgz", {"x/train.csv": "", "x/test.csv": ""}).read_bytes(), "/ag_news_csv.tgz"
     )
     home = tmp_path / "home"
-    with pytest.raises(ValueError, match=r"ag_news_csv\.tgz is not the expected file: .*as published"):
+    with pytest.raises(ValueError, match=r"ag_news_csv\.tgz is not the expected one: .*published"):
         fetch_ag_news(data_home=home)
     assert list(home.iterdir()) == []
 
 
-def test_half_a_folder_is_neither_used_nor_overwritten(give: Any, tmp_path: Path) -> None:
-    give("ag")
+def test_an_incomplete_folder_is_neither_read_nor_overwritten(serve: Any, tmp_path: Path) -> None:
+    serve("ag")
     (tmp_path / "ag_news_csv").mkdir()
     (tmp_path / "ag_news_csv" / "train.csv").write_text("mine")
     with pytest.raises(FileExistsError, match=r"ag_news_csv exists, but has no train\.csv and test\.csv"):
@@ -137,8 +137,8 @@ def test_half_a_folder_is_neither_used_nor_overwritten(give: Any, tmp_path: Path
     assert (tmp_path / "ag_news_csv" / "train.csv").read_text() == "mine"
 
 
-def test_a_process_that_was_faster_is_no_harm(give: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    give("ag")
+def test_two_processes_can_fetch_a_set_at_once(serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    serve("ag")
     unpack = _remote.unpack_text_set
 
     def twice(archive: Path, folder: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_process_that_was_faster_is_no_harm(give: Any, tmp_path: Path, monkeyp
     assert [path.name for path in (tmp_path / "home").iterdir()] == ["ag_news_csv"]
 
 
-def test_a_class_that_is_none_of_the_sets_is_named(tmp_path: Path) -> None:
+def test_an_unknown_class_number_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "amazon").mkdir()
     for part in ("train", "test"):
         (tmp_path / "amazon" / f"{part}.csv").write_text('"1","a","b"\n"6","c","d"\n')
@@ -159,7 +159,7 @@ def test_a_class_that_is_none_of_the_sets_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", sorted(FUNCTIONS))
-def test_every_function_reads_its_own_set_and_says_so(key: str, tmp_path: Path) -> None:
+def test_every_function_reads_its_own_set(key: str, tmp_path: Path) -> None:
     known, function = ZHANG_SETS[key], FUNCTIONS[key]
     (tmp_path / known.archive).mkdir()
     for part in ("train", "test"):
@@ -188,7 +188,7 @@ def test_the_docstrings_agree_with_the_table(key: str) -> None:
         f'``"{key}"``: {known.title}, {size}.',
         f"``{key}`` {known.n_train:,} {known.n_test:,}",
         f"``{known.archive}``",
-        known.address.replace(known.archive, "ARCHIVE"),
+        known.url.replace(known.archive, "ARCHIVE"),
         *re.findall(r"https?:\S+", known.terms),
     ):
         assert expected in words
@@ -201,9 +201,9 @@ def test_an_unknown_name_is_an_error() -> None:
         fetch_zhang("imdb")
 
 
-def test_the_table_is_whole() -> None:
+def test_the_table_is_complete() -> None:
     assert len({known.sha256 for known in ZHANG_SETS.values()}) == 8
     for known in ZHANG_SETS.values():
         assert re.fullmatch("[0-9a-f]{64}", known.sha256)
         assert known.n_train % len(known.classes) == known.n_test % len(known.classes) == 0  # the sets are balanced
-        assert known.address == f"https://s3.amazonaws.com/fast-ai-nlp/{known.archive}_csv.tgz"
+        assert known.url == f"https://s3.amazonaws.com/fast-ai-nlp/{known.archive}_csv.tgz"
