@@ -6,9 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from matplotlib import pyplot
+from matplotlib.image import imread
 
 from sklearn_hashnlp.cli import _demo
+from sklearn_hashnlp.cli._demo import draw_picture
 from sklearn_hashnlp.persistence import load_model
 
 
@@ -43,3 +47,14 @@ def test_the_demo_keeps_its_promise(hashnlp: Any, tmp_path: Path, monkeypatch: p
     assert "hashnlp predict --model hashnlp-demo/model --top 3 --proba" in result.out
     assert "No picture" in result.err
     assert "Picture" not in result.out
+
+
+def test_a_picture(tmp_path: Path) -> None:
+    curves = {"one": [(10, 0.5), (20, 0.75)], "other": [(10, 0.25), (20, 1.0)]}
+    true, found = np.array(["a", "b", "b"]), np.array(["a", "a", "b"])
+    path = tmp_path / "picture.png"
+    draw_picture(path, true=true, found=found, labels=["a", "b", "never"], curves=curves, title="Title")
+    pixels = imread(path)
+    assert pixels.shape[:2] == (950, 1700)
+    assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 50
+    assert pyplot.get_fignums() == []

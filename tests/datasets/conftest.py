@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.file_server import Server
+from tests.datasets.file_server import Server
 
 
 @pytest.fixture

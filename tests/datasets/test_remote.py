@@ -16,7 +16,7 @@ import pytest
 
 from sklearn_hashnlp.datasets import _remote
 from sklearn_hashnlp.datasets._remote import RemoteFile, data_home, explain_write_errors, fetch_remote, unpack_text_set
-from tests.file_server import Server, write_archive
+from tests.datasets.file_server import Server, write_archive
 
 CONTENT = bytes(range(256)) * 12_000  # of several chunks
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

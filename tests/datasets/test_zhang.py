@@ -21,7 +21,7 @@ from sklearn_hashnlp.datasets import (
     fetch_zhang,
 )
 from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS
-from tests.file_server import Server, write_archive
+from tests.datasets.file_server import Server, write_archive
 
 FUNCTIONS = {key: getattr(datasets, known.function) for key, known in ZHANG_SETS.items()}
 ROWS = {

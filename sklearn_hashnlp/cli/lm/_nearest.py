@@ -42,7 +42,7 @@ def nearest(
     screen = Screen(as_json=as_json, quiet=quiet)
     if (word is None) == (analogy is None):
         raise typer.BadParameter("give WORD, or --analogy A B C, and not both.")
-    from sklearn_hashnlp.cli.lm._work import check_known, load_language_model
+    from sklearn_hashnlp.cli.lm._loading import check_known, load_language_model
 
     language_model = load_language_model(model)
     if analogy is not None:

@@ -82,7 +82,7 @@ def predict(
     if top is not None and search is Search.greedy:
         raise typer.BadParameter("--top finds the most probable words exactly; leave --search greedy out.")
     check_lines(file)  # told before torch is loaded
-    from sklearn_hashnlp.cli.lm._work import load_language_model
+    from sklearn_hashnlp.cli.lm._loading import load_language_model
 
     language_model = load_language_model(model)
     n_hits = n_words = 0

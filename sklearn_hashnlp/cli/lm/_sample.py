@@ -41,7 +41,7 @@ def sample(
 ) -> None:
     """Draw sentences; the parameters are the command's options."""
     screen = Screen(as_json=as_json, quiet=quiet)
-    from sklearn_hashnlp.cli.lm._work import load_language_model
+    from sklearn_hashnlp.cli.lm._loading import load_language_model
 
     language_model = load_language_model(model)
     unknown = [word for word in start.split() if word not in language_model.vocabulary_]

@@ -54,7 +54,7 @@ def score(
     """Score sentences; the parameters are the command's options."""
     screen = Screen(as_json=as_json, quiet=quiet)
     check_lines(file)  # told before torch is loaded
-    from sklearn_hashnlp.cli.lm._work import load_language_model
+    from sklearn_hashnlp.cli.lm._loading import load_language_model
 
     language_model = load_language_model(model)
     with line_batches(screen, file, doing="Scoring", what="sentence") as batches:

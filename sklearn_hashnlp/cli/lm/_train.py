@@ -246,7 +246,7 @@ def train(
         if value == 0:
             raise typer.BadParameter(f"{name} must be above 0.")
     from sklearn_hashnlp.cli._pipelines import check_device
-    from sklearn_hashnlp.cli.lm._work import check_sentences, check_without_passes
+    from sklearn_hashnlp.cli.lm._loading import check_sentences, check_without_passes
 
     check_sentences(data)
     if valid is not None:
@@ -302,7 +302,7 @@ def train(
 
 def _fit(screen: Screen, language_model: HsigmoidLanguageModel, data: Path, valid: Path | None) -> None:
     """Fit, showing how far it is."""
-    from sklearn_hashnlp.cli.lm._work import sentences_of
+    from sklearn_hashnlp.cli.lm._loading import sentences_of
     from sklearn_hashnlp.training._callbacks import LanguageProgress
 
     try:
