@@ -16,7 +16,7 @@ from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset
 from sklearn_hashnlp.training._fit import train
 from sklearn_hashnlp.training._optimizers import make_optimizer
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
-from tests.training.test_train import ARCHITECTURE, PLAN, SEVERAL, WEIGHTS, X, Y
+from tests.training.test_fit import ARCHITECTURE, PLAN, SEVERAL, WEIGHTS, X, Y
 
 ROWS = SparseDataset(X, Y)
 

@@ -14,7 +14,7 @@ from sklearn_hashnlp.experiments import get_recipe
 from sklearn_hashnlp.experiments._run import plan_runs
 from sklearn_hashnlp.text import FrequentNgramVectorizer, HashingNgramVectorizer
 
-GUIDE = Path(__file__).parents[2] / "docs" / "classifier.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "classifier.md"
 OPTIONS = [
     "-x",
     "-d",
