@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from sklearn_hashnlp._sklearn import fit_context
-from sklearn_hashnlp.language._base import TrainedLanguageModel
 from sklearn_hashnlp.language._net import LanguageNet, make_language_net
 from sklearn_hashnlp.language._network import check_same_network, language_architecture
+from sklearn_hashnlp.language._neural import NeuralLanguageModel
 from sklearn_hashnlp.language._parameters import OF_LANGUAGE_MODELS
 from sklearn_hashnlp.language._plan import LanguagePlan, language_plan, streaming_language_plan
 from sklearn_hashnlp.language._reader import CorpusReader, LanguageCorpus, read_language_corpus
@@ -29,7 +29,7 @@ from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, t
 from sklearn_hashnlp.trees import SoftmaxTree
 
 
-class HsigmoidLanguageModel(TrainedLanguageModel):
+class HsigmoidLanguageModel(NeuralLanguageModel):
     """Predict the next word by a neural network over n-grams, in time that does not grow with the number of words.
 
     The vectors of the ``order - 1`` words before are read, side by side, by a hidden layer, and this by an output layer
@@ -462,10 +462,3 @@ class HsigmoidLanguageModel(TrainedLanguageModel):
         model._trained_on, model.log_ = self._trained_on, log
         model._hold(net, reader, [])
         return model
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.target_tags.required = False
-        return tags

@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn_hashnlp.language._reader import CorpusReader
 from sklearn_hashnlp.language._vocabulary import BEGIN, Vocabulary
-from sklearn_hashnlp.language._word_codes import hash_words
+from sklearn_hashnlp.language._word_codes import HashedWords, OpenWords, ProjectedWords, hash_words
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
 from sklearn_hashnlp.nn._layers import SteadyLinear
 from sklearn_hashnlp.nn._word_embeddings import ProjectedEmbedding
@@ -73,6 +73,14 @@ def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int
         "hashed_words": hashed,
         "projected_words": projected,
     }
+
+
+def open_words_of(architecture: dict[str, Any]) -> OpenWords | None:
+    """Return what the contexts of a network show."""
+    if architecture["hashed_words"] is not None:
+        return HashedWords()
+    projected = architecture.get("projected_words")  # models of before it was there hold none
+    return None if projected is None else ProjectedWords(**projected)
 
 
 def check_same_network(estimator: Any, net: Any, reader: CorpusReader) -> None:

@@ -69,6 +69,31 @@ class CorpusReader:
         shown: NDArray[np.int64] = self._codes(list(place_of))[places].astype(np.int64, copy=False)
         return shown
 
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return words and padding as JSON values and arrays."""
+        values = {"words": self.vocabulary.words[:-1], "padding": self.padding}
+        return values, {} if self.translation is None else {"translation": self.translation}
+
+    @classmethod
+    def from_state(
+        cls,
+        values: dict[str, Any],
+        arrays: dict[str, NDArray[Any]],
+        *,
+        order: int,
+        open_words: OpenWords | None = None,
+        caller: str,
+    ) -> CorpusReader:
+        """Make the reader of a stored model."""
+        return cls(
+            Vocabulary(values["words"]),
+            arrays.get("translation"),
+            order=order,
+            padding=values["padding"],
+            open_words=open_words,
+            caller=caller,
+        )
+
     def _codes(self, words: list[str]) -> NDArray[Any]:
         """Return what contexts show of ``<s>`` and ``</s>``, and of words within sentences."""
         if self.open_words is not None:

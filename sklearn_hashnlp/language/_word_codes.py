@@ -58,14 +58,6 @@ def open_words(embedding: str, n_projections: int, n_bits: int, seed: int) -> Op
     return ProjectedWords(n_projections, n_bits, seed) if embedding == "sgnn" else None
 
 
-def open_words_of(architecture: dict[str, Any]) -> OpenWords | None:
-    """Return what the contexts of a network show."""
-    if architecture["hashed_words"] is not None:
-        return HashedWords()
-    projected = architecture.get("projected_words")  # models of before it was there hold none
-    return None if projected is None else ProjectedWords(**projected)
-
-
 def encode_within(words: OpenWords, distinct: list[str]) -> NDArray[Any]:
     """Encode the marks at the ends of sentences, and words within, where the marks are unknown words."""
     return words.encode([BEGIN, END, *(UNKNOWN if word in (BEGIN, END) else word for word in distinct)])

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from os import PathLike
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.language._reader import CorpusReader
 from sklearn_hashnlp.persistence import save_word_vectors
-from sklearn_hashnlp.training._torch_scope import plain_torch
-
-_WORDS_AT_ONCE = 2**12  # projections are widened a thousandfold
 
 
-class WordNeighbours:
-    """The part of :class:`HsigmoidLanguageModel` that is about word vectors."""
+class WordVectorsMixin(metaclass=ABCMeta):
+    """Word vectors of a language model, and the words with similar ones."""
 
-    net_: Any
     _reader: CorpusReader
+
+    @abstractmethod
+    def _vectors(self, words: list[str]) -> NDArray[np.float32]:
+        """Return the vectors of words, of shape (n_words, embedding_dim)."""
 
     @property
     def embeddings_(self) -> NDArray[np.float32]:
@@ -108,16 +108,6 @@ class WordNeighbours:
     def _words(self) -> list[str]:
         check_is_fitted(self)
         return self._reader.vocabulary.words
-
-    def _vectors(self, words: list[str]) -> NDArray[np.float32]:
-        open_words, number_of = self._reader.open_words, self._reader.vocabulary.number_of
-        codes = np.array([number_of[word] for word in words]) if open_words is None else open_words.encode(words)
-        device = torch.device(self.net_.device)
-        with plain_torch(device.type), torch.inference_mode():
-            parts = torch.split(torch.from_numpy(codes.astype(np.int64, copy=False)), _WORDS_AT_ONCE)
-            vectors = torch.cat([self.net_.module_.embedding(part.to(device)).cpu() for part in parts])
-        found: NDArray[np.float32] = vectors.numpy()
-        return found
 
     def _directions(self, words: list[str]) -> NDArray[np.float64]:
         known = self._words()

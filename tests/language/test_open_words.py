@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.language._word_codes import HashedWords, ProjectedWords, encode_within, hash_words, open_words_of
+from sklearn_hashnlp.language._network import open_words_of
+from sklearn_hashnlp.language._word_codes import HashedWords, ProjectedWords, encode_within, hash_words
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
-from sklearn_hashnlp.language._net import SCORE_ROWS
+from sklearn_hashnlp.language._base import BATCH_SIZE
 
 RNG = np.random.default_rng(0)
 SENTENCES = [" ".join(map(str, RNG.integers(50, size=RNG.integers(12)))) for _ in range(300)]
@@ -29,7 +29,7 @@ def test_no_such_search(output, search, wanted):
 def test_many_contexts():
     model = HsigmoidLanguageModel(hidden_size=8, max_epochs=1, random_state=0).fit(SENTENCES)
     contexts = [sentence.split()[:3] for sentence in SENTENCES] * 9  # several blocks
-    assert len(contexts) > 2 * SCORE_ROWS
+    assert len(contexts) > 2 * BATCH_SIZE
     probabilities = model.predict_proba(contexts)
     assert len(probabilities) == len(contexts)
     some = [*range(0, len(contexts), 400), len(contexts) - 1]

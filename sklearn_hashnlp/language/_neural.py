@@ -1,0 +1,216 @@
+"""A language model that a neural network answers for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_hashnlp.language._base import BaseLanguageModel
+from sklearn_hashnlp.language._net import LanguageNet, net_from_state, net_to_state
+from sklearn_hashnlp.language._network import open_words_of
+from sklearn_hashnlp.language._reader import CorpusReader
+from sklearn_hashnlp.language._training import pack_language_optimizer, unpack_language_optimizer
+from sklearn_hashnlp.language._trees import context_means, two_level_clusters
+from sklearn_hashnlp.language._windows import WordWindows
+from sklearn_hashnlp.language._word_vectors import WordVectorsMixin
+from sklearn_hashnlp.training._settings import Seeds
+from sklearn_hashnlp.training._torch_scope import plain_torch
+from sklearn_hashnlp.trees import SoftmaxTree
+
+_WORDS_AT_ONCE = 2**12  # projections are widened a thousandfold
+
+
+class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel):
+    """The part of :class:`HsigmoidLanguageModel` that needs a trained net; ``fit`` calls :meth:`_hold`."""
+
+    net_: LanguageNet
+    history_: list[dict[str, Any]]
+    log_: list[dict[str, float]]
+    n_parameters_: int
+    _seeds: Seeds
+    _first_epoch: int
+    _trained_on: int | None  # digest of the windows of a training with checkpoints
+
+    def predict(self, contexts: Any, search: str = "exact") -> NDArray[np.str_]:
+        """Predict the most probable next word.
+
+        Parameters
+        ----------
+        contexts : iterable of (str or list of str)
+            Beginnings of sentences, of which the last ``order - 1`` words count; shorter ones are padded with ``<s>``
+            on the left.
+        search : {"exact", "greedy"}, default="exact"
+            ``"greedy"`` follows the more probable branch at each node of the tree, which is faster and not always the
+            most probable word; only with ``output="hsigmoid"``.
+
+        Returns
+        -------
+        ndarray of str of shape (n_contexts,)
+            The words; ``</s>`` is the end of the sentence.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the contexts are no sentences, or there is no such search.
+        """
+        check_is_fitted(self)
+        has_tree = self.net_.module_.output == "hsigmoid"
+        if search not in ("exact", "greedy") or (search == "greedy" and not has_tree):
+            choices = "'exact' or 'greedy'," if has_tree else "'exact', since the model has no tree,"
+            raise ValueError(f"{type(self).__name__}.predict needs search to be {choices} got {search!r}.")
+        return self._words_of(self._predict_ids(part, search) for part in self._batches_of(contexts))
+
+    def learned_tree(self, X: Any) -> SoftmaxTree:
+        """Build a tree for another training, by what this one has learned.
+
+        Words that the network predicts in like contexts come to stand together [1]_: about sqrt(V) clusters beside as
+        many of the most frequent words, as with ``tree="cluster"``, which knows only the words before. One or two
+        epochs of a small network teach enough. The other model has to know the same words::
+
+            HsigmoidLanguageModel(tree=first.learned_tree(X), vocabulary=first.vocabulary_).fit(X)
+
+        Parameters
+        ----------
+        X : iterable of (str or list of str), path-like or callable
+            Sentences, as in ``fit``; those that were learned from.
+
+        Returns
+        -------
+        SoftmaxTree
+            Over all words of ``vocabulary_`` but ``<s>``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``X`` is not as in ``fit``, or holds no word.
+
+        References
+        ----------
+        .. [1] Mnih & Hinton (2008). A scalable hierarchical distributed language model. NIPS, section 4.
+        """
+        windows = self._windows(X)
+        if len(windows) == 0:
+            raise ValueError(f"{type(self).__name__} found no word to read: X is empty or its sentences too short.")
+        n_classes = self._reader.vocabulary.n_classes
+        with plain_torch(torch.device(self.net_.device).type):
+            vectors = context_means(self.net_, windows, n_classes)
+        return two_level_clusters(np.bincount(windows.y, minlength=n_classes), vectors, seed=0)
+
+    def _log_probs(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
+        with self._inference() as device:
+            log_probs = self.net_.module_.log_prob(torch.from_numpy(contexts).to(device))
+            return np.asarray(log_probs.double().cpu().numpy())
+
+    def _log_prob(self, windows: WordWindows) -> NDArray[np.float64]:
+        with self._inference():
+            return self.net_.score_windows(windows)
+
+    def _predict_ids(self, contexts: NDArray[np.int64], search: str) -> NDArray[np.int64]:
+        with self._inference() as device:
+            return np.asarray(self.net_.module_.predict(torch.from_numpy(contexts).to(device), search).cpu().numpy())
+
+    def _topk(self, contexts: NDArray[np.int64], k: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        with self._inference() as device:
+            log_probs, ids = self.net_.module_.topk(torch.from_numpy(contexts).to(device), k)
+            return log_probs.cpu().numpy(), ids.cpu().numpy()
+
+    def _sampler(self, seed: int) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+        generator = torch.Generator(self.net_.device).manual_seed(seed)
+
+        def draw(contexts: NDArray[np.int64]) -> NDArray[np.int64]:
+            with self._inference() as device:
+                drawn = self.net_.module_.sample(torch.from_numpy(contexts).to(device), generator=generator)
+                return np.asarray(drawn.cpu().numpy())
+
+        return draw
+
+    def _vectors(self, words: list[str]) -> NDArray[np.float32]:
+        open_words, number_of = self._reader.open_words, self._reader.vocabulary.number_of
+        codes = np.array([number_of[word] for word in words]) if open_words is None else open_words.encode(words)
+        with self._inference() as device:
+            parts = torch.split(torch.from_numpy(codes.astype(np.int64, copy=False)), _WORDS_AT_ONCE)
+            vectors = torch.cat([self.net_.module_.embedding(part.to(device)).cpu() for part in parts])
+            return np.asarray(vectors.numpy())
+
+    @contextmanager
+    def _inference(self) -> Iterator[torch.device]:
+        device = torch.device(self.net_.device)
+        with plain_torch(device.type), torch.inference_mode():
+            yield device
+
+    def _hold(self, net: LanguageNet, reader: CorpusReader, history: list[dict[str, Any]]) -> None:
+        self._set_reader(reader)
+        net.module_.eval()
+        self.net_ = net
+        history += map(_plain_entry, islice(net.history, len(history), None))
+        self.history_ = history  # added to and not copied: a stream has many calls
+        self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
+
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        check_is_fitted(self)
+        values, arrays = self._reader.to_state()
+        net_values, net_arrays = net_to_state(self.net_)
+        own = {
+            "history": self.history_,
+            "log": self.log_,
+            "seeds": list(self._seeds),
+            "first_epoch": self._first_epoch,
+            "trained_on": self._trained_on,
+        }
+        return net_values | values | own, net_arrays | arrays
+
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        architecture = values["architecture"]
+        reader = CorpusReader.from_state(
+            values,
+            arrays,
+            order=architecture["order"],
+            open_words=open_words_of(architecture),
+            caller=type(self).__name__,
+        )
+        if architecture["num_classes"] != reader.vocabulary.n_classes:
+            raise ValueError(
+                f"The net predicts {architecture['num_classes']} words, and the vocabulary has "
+                f"{reader.vocabulary.n_classes}."
+            )
+        self.log_ = values["log"]
+        self._seeds, self._first_epoch = Seeds(*values["seeds"]), int(values["first_epoch"])
+        self._trained_on = values.get("trained_on")
+        self._hold(net_from_state(values, arrays, values["history"]), reader, [])
+
+    def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
+        """Return what only further training needs; None if nothing was trained since the model was loaded."""
+        if not self.net_.optimizer_.state:
+            return None
+        return pack_language_optimizer(self.net_.module_, self.net_.optimizer_)
+
+    def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Take back what :meth:`_get_training_state` gave, after the model state."""
+        self.net_.optimizer_ = unpack_language_optimizer(self.net_.module_, values, arrays)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "net_" in state:
+            del state["net_"]
+            state["_model_state"], state["_training_state"] = self._get_model_state(), self._get_training_state()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        model_state, training_state = state.pop("_model_state", None), state.pop("_training_state", None)
+        super().__setstate__(state)
+        if model_state is not None:
+            self._set_model_state(*model_state)
+        if training_state is not None:
+            self._set_training_state(*training_state)
+
+
+def _plain_entry(entry: dict[str, Any]) -> dict[str, Any]:
+    measures = ("train_loss", "valid_loss", "train_perplexity", "valid_perplexity", "dur")
+    return {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in measures if name in entry}
