@@ -1,7 +1,7 @@
-"""AG News on a CUDA device beside the processor: seconds an epoch and accuracy, by batch size.
+"""AG News on a CUDA device and on the CPU: seconds per epoch and accuracy, by batch size.
 
-Both train the same pipeline with the same seed and three epochs; the seconds are those of the fastest epoch after the
-first, which also loads compiled kernels and fills the device. A first, uncounted training warms each side up.
+Both train the same pipeline with the same seed for three epochs; the seconds are those of the fastest epoch after the
+first, which also loads compiled kernels and copies the data to the device. A warm-up training is not counted.
 
     python benchmarks/bench_cuda.py --data DIR
     python benchmarks/bench_cuda.py --data DIR --batch-sizes 32 1024 --devices cuda
@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 from common.data import Rows, add_data_options, data_folder
-from common.results_file import add_output_option, output_path, surroundings, write_result
+from common.results_file import add_output_option, environment, output_path, write_result
 from common.timing import train_and_test
 
 from sklearn_hashnlp.classifiers import make_text_classifier
@@ -31,18 +31,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_data_options(parser)
     parser.add_argument("--batch-sizes", type=int, nargs="+", default=[32, 128, 512, 2048], help="default: %(default)s")
     parser.add_argument("--devices", nargs="+", choices=["cpu", "cuda"], default=["cpu", "cuda"], help="default: both")
-    parser.add_argument("--seeds", type=int, default=3, help="trainings of each (default: %(default)s)")
+    parser.add_argument(
+        "--seeds", type=int, default=3, help="trainings per device and batch size (default: %(default)s)"
+    )
     add_output_option(parser, RESULT)
     options = parser.parse_args(arguments)
     if "cuda" in options.devices and not torch.cuda.is_available():
         raise SystemExit(
-            "torch sees no CUDA device, and this benchmark compares one with the processor. Run it on a machine with a "
-            "CUDA device and a torch built for CUDA; --devices cpu runs the processor's half alone."
+            "torch sees no CUDA device, and this benchmark compares one with the CPU. Run it on a machine with a "
+            "CUDA device and a torch built for CUDA; --devices cpu measures the CPU alone."
         )
     data, path = data_folder(parser, options), output_path(options, RESULT)
     train, test = data.train("ag_news"), data.test("ag_news")
 
-    found = []
+    measured = []
     print(f"{'device':8}{'batch':>7}{'epoch s':>10}{'fit s':>8}{'accuracy %':>12}")
     for device in options.devices:
         measure(device, options.batch_sizes[0], 0, train, test)
@@ -56,17 +58,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 "accuracy": sum(run["accuracy"] for run in runs) / len(runs),
                 "runs": runs,
             }
-            found.append(one)
+            measured.append(one)
             print(
                 f"{device:8}{batch_size:7}{one['epoch s']:10.3f}{one['fit s']:8.2f}{one['accuracy']:12.2f}", flush=True
             )
-    print(f"Goal: {EPOCH_SECONDS} s an epoch on the device, with the processor's accuracy.")
+    print(f"Goal: {EPOCH_SECONDS} s per epoch on the device, with the accuracy of the CPU.")
 
-    place = surroundings("sklearn-hashnlp", "numpy", "skorch", "torch")
-    place["machine"]["device"] = torch.cuda.get_device_name() if torch.cuda.is_available() else None
-    place["machine"]["threads"] = len(os.sched_getaffinity(0))
+    env = environment("sklearn-hashnlp", "numpy", "skorch", "torch")
+    env["machine"]["device"] = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    env["machine"]["threads"] = len(os.sched_getaffinity(0))
     rows = {"train": len(train.texts), "test": len(test.texts)}
-    write_result(path, place | {"data": {"name": "AG News", "rows": rows}, "epochs": EPOCHS, "found": found})
+    write_result(path, env | {"data": {"name": "AG News", "rows": rows}, "epochs": EPOCHS, "models": measured})
     if path is not None:
         print(f"Written: {path}")
 

@@ -1,20 +1,20 @@
-"""Perplexities on Penn Treebank: every tree at equal epochs, the best tree beside the full softmax, hashed connections.
+"""Perplexity on Penn Treebank: every tree after equal epochs, the best tree against full softmax, hashed connections.
 
-Three parts, each of which can be run alone (--part) and is added to the same JSON; the minutes are those of two cores.
+Three parts, each of which can be run alone (--part) and is added to the same JSON; minutes are those of two cores.
 
 builders  A small network with each tree, and with adaptive softmax, the same settings and epochs for all. (15 minutes)
-networks  A larger network with full softmax, with the cluster tree and with the tree that two epochs of the small
-          network teach, and one with hashed direct connections beside this tree. Each pass is kept in a folder
-          (--work), and a run that was interrupted goes on from there. (60 minutes, of which the full softmax takes 40)
-ranking   The network with the learned tree: how often it finds a sentence of the test more
-          probable than its own words in another order, 1,000 pairs. (1 minute, once the network is trained)
+networks  A larger network with full softmax, with the cluster tree, with the tree learned from two epochs of the small
+          network, and with that tree and hashed direct connections. Every epoch is saved in a folder (--work), and an
+          interrupted run resumes from there. (60 minutes, of which the full softmax takes 40)
+ranking   The network with the learned tree: how often a test sentence is more probable than its words in a random
+          order, 1,000 pairs. (1 minute, once the network is trained)
 
     python benchmarks/bench_language_models.py --data DIR --work FOLDER
     python benchmarks/bench_language_models.py --data DIR --work FOLDER --part networks --networks cluster hashed
-    python benchmarks/bench_language_models.py --data DIR --rows 2000                (a trial; writes no JSON)
+    python benchmarks/bench_language_models.py --data DIR --rows 2000                (a test run; writes no JSON)
 
-Settings were chosen by the perplexity of valid.txt; test.txt is read once a model, at the end. Perplexities count
-every word of a sentence and </s>; words that training lacks are <unk>, which the text has as well.
+Hyper-parameters were chosen by the perplexity on valid.txt; test.txt is read once per model, at the end. Perplexities
+count every word of a sentence and </s>; words outside the vocabulary are <unk>, a token of the text too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 from common.data import DataFolder, data_folder, read_text
-from common.results_file import add_output_option, output_path, read_result, surroundings, write_result
+from common.results_file import add_output_option, environment, output_path, read_result, write_result
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
 
@@ -39,7 +39,7 @@ PARTS = ("builders", "networks", "ranking")
 
 SMALL: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 256, "dropout": 0.3, "embedding_dropout": 0.1}
 EPOCHS_OF_BUILDERS = 4
-EPOCHS_BEFORE = 2  # of the small network with the cluster tree, which teaches the learned tree
+EPOCHS_BEFORE = 2  # of the small network with the cluster tree, from which the tree is learned
 BUILDERS: dict[str, dict[str, Any]] = {
     "random": {"tree": "random"},
     "complete": {"tree": "complete"},
@@ -53,7 +53,7 @@ BUILDERS: dict[str, dict[str, Any]] = {
 }
 
 LARGE: dict[str, Any] = {"embedding_dim": 128, "hidden_size": 400, "dropout": 0.5, "embedding_dropout": 0.2} | {
-    "learning_rate": 0.3,  # the wider network wants shorter steps
+    "learning_rate": 0.3,  # the wider network needs a smaller one
     "max_epochs": 8,
 }
 HASHED: dict[str, Any] = {
@@ -70,12 +70,12 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "hashed": LARGE | HASHED,
 }
 GOALS = {"softmax": 140.0, "hashed": 125.0}
-MOST_LOST = 0.03  # of the full softmax's perplexity, by the best tree
+MAX_LOST = 0.03  # of the full softmax's perplexity, by the best tree
 
 RANKED = "learned"
 PAIRS = 1000
-FEWEST_WORDS = 4  # a shorter sentence has few other orders
-RIGHT_ORDER = 0.95
+MIN_WORDS = 4  # shorter sentences have few permutations
+MIN_CORRECT = 0.95
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -86,10 +86,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as spare:
         work = Path(spare) if options.work is None else options.work
         for part in options.part:
-            found = RUN[part](data, options, work, result.get(part, {}).get("models", {}))
-            result[part] = surroundings(*PACKAGES) | found
+            measured = RUN[part](data, options, work, result.get(part, {}).get("models", {}))
+            result[part] = environment(*PACKAGES) | measured
             write_result(path, result)
-            SHOW[part](found)
+            SHOW[part](measured)
     if path is not None:
         print(f"Written: {path}")
 
@@ -102,11 +102,11 @@ def make_parser() -> argparse.ArgumentParser:
         default=os.environ.get("HASHNLP_DATA"),
         help="folder that holds ptb/ with train.txt, valid.txt and test.txt (default: the variable HASHNLP_DATA)",
     )
-    parser.add_argument("--work", type=Path, help="folder to keep the networks in (default: none are kept)")
+    parser.add_argument("--work", type=Path, help="folder to save the networks in (default: they are not saved)")
     parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
     parser.add_argument("--builders", nargs="+", choices=list(BUILDERS), default=list(BUILDERS), help="default: all")
     parser.add_argument("--networks", nargs="+", choices=list(NETWORKS), default=list(NETWORKS), help="default: all")
-    parser.add_argument("--rows", type=int, help="so many lines of each file only, and two epochs: a trial")
+    parser.add_argument("--rows", type=int, help="this many lines of each file, and two epochs: a test run")
     add_output_option(parser, RESULT)
     return parser
 
@@ -121,32 +121,32 @@ def builders(data: DataFolder, options: argparse.Namespace, _work: Path, known: 
 def networks(data: DataFolder, options: argparse.Namespace, work: Path, known: dict[str, Any]) -> dict[str, Any]:
     for name in options.networks:
         settings = NETWORKS[name] | ({"max_epochs": 2} if options.rows is not None else {})
-        known[name] = measure(data, name, settings | kept_in(work, name))
+        known[name] = measure(data, name, settings | checkpoints_in(work, name))
     return {"models": known}
 
 
 def ranking(data: DataFolder, options: argparse.Namespace, work: Path, _known: dict[str, Any]) -> dict[str, Any]:
-    """Count the sentences that are more probable than the same words shuffled."""
+    """Count the sentences that are more probable than their words shuffled."""
     settings = NETWORKS[RANKED] | ({"max_epochs": 2} if options.rows is not None else {})
-    model = train(data, settings | kept_in(work, RANKED))
+    model = train(data, settings | checkpoints_in(work, RANKED))
     generator = np.random.default_rng(0)
     sentences = [line.split() for line in read_text(data, "ptb", "test.txt")]
-    sentences = [words for words in sentences if len(words) >= FEWEST_WORDS]
+    sentences = [words for words in sentences if len(words) >= MIN_WORDS]
     chosen = [sentences[i] for i in generator.permutation(len(sentences))[:PAIRS]]
-    shuffled = [other_order(words, generator) for words in chosen]
-    right = model.score_samples(chosen) > model.score_samples(shuffled)
-    return {"model": RANKED, "pairs": len(chosen), "fewest words": FEWEST_WORDS, "right": float(right.mean())}
+    shuffled = [shuffle_words(words, generator) for words in chosen]
+    correct = model.score_samples(chosen) > model.score_samples(shuffled)
+    return {"model": RANKED, "pairs": len(chosen), "fewest words": MIN_WORDS, "correct": float(correct.mean())}
 
 
-def other_order(words: list[str], generator: np.random.Generator) -> list[str]:
-    """Shuffle until something stands elsewhere; words that are all the same stay."""
+def shuffle_words(words: list[str], generator: np.random.Generator) -> list[str]:
+    """Shuffle until the order differs; words that are all equal stay."""
     shuffled = words
     while shuffled == words and len(set(words)) > 1:
         shuffled = [words[i] for i in generator.permutation(len(words))]
     return shuffled
 
 
-def kept_in(work: Path, name: str) -> dict[str, Any]:
+def checkpoints_in(work: Path, name: str) -> dict[str, Any]:
     return {"checkpoint_dir": str(work / name), "resume": True}
 
 
@@ -155,7 +155,7 @@ def train(data: DataFolder, settings: dict[str, Any]) -> HsigmoidLanguageModel:
         settings = settings | learned(data)
     model = HsigmoidLanguageModel(
         **settings, early_stopping=True, n_iter_no_change=None, random_state=0, verbose=1
-    )  # the best epoch's weights, after all epochs
+    )  # train for all epochs and restore the best one
     return model.fit(read_text(data, "ptb", "train.txt"), X_valid=read_text(data, "ptb", "valid.txt"))
 
 
@@ -170,7 +170,7 @@ def measure(data: DataFolder, name: str, settings: dict[str, Any]) -> dict[str, 
     print(f"\n{name}", flush=True)
     start = time.perf_counter()
     model = train(data, settings)
-    found = {
+    measured = {
         "valid": model.perplexity(read_text(data, "ptb", "valid.txt")),
         "test": model.perplexity(read_text(data, "ptb", "test.txt")),
         "epochs": len(model.history_),
@@ -179,33 +179,33 @@ def measure(data: DataFolder, name: str, settings: dict[str, Any]) -> dict[str, 
         "parameters": int(model.n_parameters_),
         "settings": {key: value for key, value in settings.items() if key not in ("checkpoint_dir", "resume")},
     }
-    print(f"{name}: perplexity {found['valid']:.1f} on valid, {found['test']:.1f} on test", flush=True)
-    return found
+    print(f"{name}: perplexity {measured['valid']:.1f} on valid, {measured['test']:.1f} on test", flush=True)
+    return measured
 
 
-def show_models(found: dict[str, Any]) -> None:
-    models = found["models"]
+def show_models(measured: dict[str, Any]) -> None:
+    models = measured["models"]
     print(f"\n{'':20}{'valid':>8}{'test':>8}{'epochs':>8}{'s/epoch':>9}")
     for name, one in sorted(models.items(), key=lambda pair: pair[1]["test"]):
         print(f"{name:20}{one['valid']:8.1f}{one['test']:8.1f}{one['epochs']:8}{one['seconds an epoch']:9.1f}")
 
 
-def show_networks(found: dict[str, Any]) -> None:
-    show_models(found)
-    models = found["models"]
+def show_networks(measured: dict[str, Any]) -> None:
+    show_models(measured)
+    models = measured["models"]
     for name, goal in GOALS.items():
         if name in models:
             print(f"{name}: {models[name]['test']:.1f} on test; goal: at most {goal:g}.")
     for name in ("cluster", "learned"):
         if {"softmax", name} <= set(models):
             lost = models[name]["test"] / models["softmax"]["test"] - 1
-            print(f"Beside the full softmax the {name} tree loses {100 * lost:.1f} %; goal: at most {MOST_LOST:.0%}.")
+            print(f"Against the full softmax the {name} tree loses {100 * lost:.1f} %; goal: at most {MAX_LOST:.0%}.")
 
 
-def show_ranking(found: dict[str, Any]) -> None:
+def show_ranking(measured: dict[str, Any]) -> None:
     print(
-        f"\nOf {found['pairs']:,} sentences {100 * found['right']:.1f} % are more probable than the same words "
-        f"shuffled; goal: {100 * RIGHT_ORDER:g} %."
+        f"\nOf {measured['pairs']:,} sentences {100 * measured['correct']:.1f} % are more probable than their words "
+        f"shuffled; goal: {100 * MIN_CORRECT:g} %."
     )
 
 

@@ -1,13 +1,13 @@
-"""Softmax against a hierarchical softmax over the labels, in time and accuracy.
+"""Softmax against hierarchical softmax over the labels: training time and accuracy.
 
-Two problems, with make_text_classifier's defaults but for what is named. Texts of 10,000 made-up labels, 200,000 to
-train on and 10,000 to test on: each label has four pairs of words of its own, and a text two of them among twelve other
-words. And the 79 languages (characters). The losses take turns, a seed after the other. Seconds are those of the
-classifier's fit, on the wall and of all processors together (others' work on the machine counts in the first alone);
-n-grams are counted beforehand. Predicting is timed on the test rows.
+Two data sets, with the defaults of make_text_classifier except where named. Synthetic texts of 10,000 labels, 200,000
+training and 10,000 test rows: each label has four word pairs of its own, and a text has two of them among twelve other
+words. And the 79 languages (characters). The losses alternate within each seed. Seconds are those of the classifier's
+fit, wall-clock time and CPU time of all threads (other programs on the machine affect only the first); n-grams are
+counted beforehand. Prediction is timed on the test rows.
 
     python benchmarks/bench_many_labels.py --data DIR
-    python benchmarks/bench_many_labels.py --data DIR --rows 5000 --labels 500     (a trial; writes no JSON)
+    python benchmarks/bench_many_labels.py --data DIR --rows 5000 --labels 500     (a test run; writes no JSON)
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any
 
 import torch
 from common.data import DataFolder, Rows, add_data_options, data_folder
-from common.results_file import add_output_option, output_path, read_result, surroundings, write_result
-from common.synthetic_texts import made_up_rows
+from common.results_file import add_output_option, environment, output_path, read_result, write_result
+from common.synthetic_texts import synthetic_rows
 
 from sklearn_hashnlp.classifiers import make_text_classifier
 
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add_data_options(parser)
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS), help="default: both")
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS), help="default: all")
-    parser.add_argument("--labels", type=int, default=10_000, help="made-up labels (default: %(default)s)")
+    parser.add_argument("--labels", type=int, default=10_000, help="synthetic labels (default: %(default)s)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="default: %(default)s")
     parser.add_argument("--threads", type=int, default=1, help="of torch (default: %(default)s)")
     add_output_option(parser, RESULT)
@@ -57,8 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for problem in options.problems:
         train, test = rows_of(problem, data, options.labels)
         features = "characters" if problem == "languages79" else "words"
-        found = problems.setdefault(problem, {"rows": len(train.texts), "labels": len(set(train.labels)), "models": {}})
-        models = found["models"]
+        measured = problems.setdefault(
+            problem, {"rows": len(train.texts), "labels": len(set(train.labels)), "models": {}}
+        )
+        models = measured["models"]
         for seed in options.seeds:
             for name in options.models:
                 run = {"seed": seed} | measure(MODELS[name], features, train, test, seed)
@@ -66,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 models[name] = summary([*others, run])
                 print(f"{problem:12}{name:32}", *(f"{unit} {run[unit]:.2f}" for unit in UNITS), sep="  ", flush=True)
                 packages = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
-                write_result(path, surroundings(*packages) | {"torch threads": options.threads, "problems": problems})
+                write_result(path, environment(*packages) | {"torch threads": options.threads, "problems": problems})
     if path is not None:
         print(f"Written: {path}")
 
@@ -75,15 +77,15 @@ def rows_of(problem: str, data: DataFolder, n_labels: int) -> tuple[Rows, Rows]:
     if problem == "languages79":
         return data.train(problem), data.test(problem)
     n_texts, n_test = (n if data.rows is None else min(n, data.rows) for n in (N_TEXTS, N_TEST_TEXTS))
-    return made_up_rows(n_texts, n_labels, seed=0), made_up_rows(n_test, n_labels, seed=1)
+    return synthetic_rows(n_texts, n_labels, seed=0), synthetic_rows(n_test, n_labels, seed=1)
 
 
 def measure(settings: dict[str, Any], features: str, train: Rows, test: Rows, seed: int) -> dict[str, float]:
     vectorizer, classifier = make_text_classifier(features=features, random_state=seed, **settings)
     few = vectorizer.transform(train.texts[:200])
-    # Compiled kernels are loaded before the clock starts.
+    # Load compiled kernels before timing.
     warm = make_text_classifier(random_state=seed, **settings)["classifier"]
-    warm.fit(few, [str(place % 40) for place in range(few.shape[0])]).predict(few)
+    warm.fit(few, [str(i % 40) for i in range(few.shape[0])]).predict(few)
     X, X_test = vectorizer.transform(train.texts), vectorizer.transform(test.texts)
     start, processor = time.perf_counter(), time.process_time()
     classifier.fit(X, train.labels)

@@ -1,10 +1,10 @@
 """Accuracy on AG News against the size of the saved model, from about 100 KB to about 200 MB.
 
-Each shape of the tables is trained once a seed, saved at each precision, loaded again and only then tested, so that the
-accuracy is that of what is in the folder. Size is the sum of the folder's files.
+Each table shape is trained once per seed, saved at each precision, loaded and tested, so the accuracy is that of the
+saved model. Size is the sum of the folder's files.
 
     python benchmarks/bench_model_size.py --data DIR
-    python benchmarks/bench_model_size.py --data DIR --rows 2000 --seeds 1      (a trial; writes no JSON)
+    python benchmarks/bench_model_size.py --data DIR --rows 2000 --seeds 1      (a test run; writes no JSON)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from common.data import add_data_options, data_folder
-from common.results_file import add_output_option, output_path, surroundings, write_result
+from common.results_file import add_output_option, environment, output_path, write_result
 from sklearn.pipeline import Pipeline
 
 from sklearn_hashnlp.classifiers import make_text_classifier
@@ -28,7 +28,7 @@ RESULT = "model_size.json"
 PRECISIONS = ("float32", "float16", "int8")
 SMALL_MB, POINTS_LOST = 2.0, 0.5
 
-# What a model is made of beside the defaults, chosen on a held-out tenth of the training rows.
+# Table sizes that differ from the defaults, chosen on a validation set, a tenth of the training rows.
 NAMES = ("n_embeddings", "n_buckets", "embedding_dim", "n_hashes")
 SHAPES: list[dict[str, int]] = [
     {"embedding_dim": 112},
@@ -48,7 +48,7 @@ SHAPES: list[dict[str, int]] = [
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_data_options(parser)
-    parser.add_argument("--seeds", type=int, default=3, help="trainings of each shape (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=3, help="trainings per shape (default: %(default)s)")
     add_output_option(parser, RESULT)
     options = parser.parse_args(arguments)
     data, path = data_folder(parser, options), output_path(options, RESULT)
@@ -56,12 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     models = []
     for shape in SHAPES:
-        found: dict[str, list[dict[str, float]]] = {precision: [] for precision in PRECISIONS}
+        measured: dict[str, list[dict[str, float]]] = {precision: [] for precision in PRECISIONS}
         for seed in range(options.seeds):
             model = make(shape, seed).fit(train.texts, train.labels)
             for precision in PRECISIONS:
-                found[precision].append(saved(model, precision, test.texts, test.labels))
-        for precision, runs in found.items():
+                measured[precision].append(saved(model, precision, test.texts, test.labels))
+        for precision, runs in measured.items():
             accuracies = [run["accuracy"] for run in runs]
             models.append(
                 {
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     show(models)
     packages = ("sklearn-hashnlp", "numpy", "scikit-learn", "safetensors", "torch")
     rows = {"train": len(train.texts), "test": len(test.texts)}
-    write_result(path, surroundings(*packages) | {"data": {"name": "AG News", "rows": rows}, "models": models})
+    write_result(path, environment(*packages) | {"data": {"name": "AG News", "rows": rows}, "models": models})
     if path is not None:
         print(f"Written: {path}")
 
@@ -95,7 +95,7 @@ def sizes(model: Pipeline) -> dict[str, Any]:
 
 
 def saved(model: Pipeline, precision: str, texts: list[str], labels: list[str]) -> dict[str, float]:
-    """Save, load and test; a megabyte is a million bytes."""
+    """Save, load and test a model; a megabyte is a million bytes."""
     with tempfile.TemporaryDirectory() as folder:
         save_model(model, folder, precision=precision)
         size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
@@ -117,8 +117,8 @@ def show(models: list[dict[str, Any]]) -> None:
         )
     small = max((one for one in models if one["MB"] <= SMALL_MB), key=lambda one: one["MB"])
     print(
-        f"lost: points below the defaults at float32. Goal: at most {POINTS_LOST:g} with at most {SMALL_MB:g} MB; the "
-        f"largest of these has {small['MB']:.2f} MB and loses {full['accuracy'] - small['accuracy']:.2f}."
+        f"lost: percentage points below the defaults at float32. Goal: at most {POINTS_LOST:g} at {SMALL_MB:g} MB; "
+        f"the largest of these has {small['MB']:.2f} MB and loses {full['accuracy'] - small['accuracy']:.2f}."
     )
 
 

@@ -1,21 +1,18 @@
-"""Time and memory of the dictionary of the most frequent 1- to 9-grams, beside scikit-learn's CountVectorizer.
+"""Time and memory of the vocabulary of the most frequent 1- to 9-grams, against scikit-learn's CountVectorizer.
 
-FrequentNgramVectorizer counts all training rows, CountVectorizer a random choice of them, as many as fit in memory; on
-the same choice the two dictionaries are compared. Each measurement has a fresh process of its own, which holds the
-texts and has loaded the compiled kernels before the clock starts. Growth is how far the peak of its memory exceeds what
-it held then; with the matrix, it is that of fit and transform together. Seconds are worth little while other work runs
-on the machine; memory is not concerned.
+FrequentNgramVectorizer counts all training rows, CountVectorizer a random sample of them, as many as fit in memory; on
+the same sample the two vocabularies are compared. Each measurement runs in a new process, which holds the texts and has
+loaded the compiled kernels before timing. Growth is the peak memory minus the memory before; with the matrix, it is
+that of fit and transform together. Other programs on the machine affect the seconds, not the memory.
 
     python benchmarks/bench_ngram_dictionary.py --data DIR
-    python benchmarks/bench_ngram_dictionary.py --data DIR --rows 2000 --peer-rows 500     (a trial; writes no JSON)
+    python benchmarks/bench_ngram_dictionary.py --data DIR --rows 2000 --peer-rows 500     (a test run; writes no JSON)
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,8 +21,8 @@ from typing import Any
 
 import numpy as np
 from common.data import DataFolder, add_data_options, data_folder
-from common.memory import forget_peak, peak_mb, resident_mb
-from common.results_file import add_output_option, output_path, surroundings, write_result
+from common.memory import peak_mb, reset_peak, resident_mb, run_worker
+from common.results_file import add_output_option, environment, output_path, write_result
 from sklearn.feature_extraction.text import CountVectorizer
 
 from sklearn_hashnlp.text import FrequentNgramVectorizer
@@ -38,7 +35,7 @@ TOKEN_PATTERN = r"\S\S+"
 PEER_ROWS = 2_500
 GOAL_MIB = 8_000_000_000 / 2**20
 
-# Ours: the memory that fit may take, and the threads.
+# Variants of ours: threads, and the memory limit of fit.
 OURS: dict[str, dict[str, Any]] = {
     "ours": {},
     "ours, 2 threads": {"n_jobs": 2},
@@ -60,49 +57,45 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(json.dumps(measure(data, *options.worker)))
         return
 
-    found: dict[str, dict[str, Any]] = {}
+    measured: dict[str, dict[str, Any]] = {}
     print(f"{'':9}{'':28}{'texts':>8}{'n-grams':>12}{'fit s':>8}{'transform s':>13}{'fit MiB':>9}{'both MiB':>10}")
     for name in options.sets:
         few = replace(data, rows=min(options.peer_rows, data.rows or options.peer_rows))
-        tasks = [(side, data) for side in OURS] + [("ours", few), (PEER, few)]
-        found[name] = {}
-        for side, rows in tasks:
-            one = in_a_process(rows, name, side)
-            found[name][side if rows is data else f"{side}, some rows"] = one
+        tasks = [(method, data) for method in OURS] + [("ours", few), (PEER, few)]
+        measured[name] = {}
+        for method, rows in tasks:
+            one = measure_in_worker(rows, name, method)
+            measured[name][method if rows is data else f"{method}, some rows"] = one
             print(
-                f"{name:9}{side:28}{one['texts']:8,}{one['n-grams']:12,}{one['fit s']:8.2f}{one['transform s']:13.2f}"
+                f"{name:9}{method:28}{one['texts']:8,}{one['n-grams']:12,}{one['fit s']:8.2f}{one['transform s']:13.2f}"
                 f"{one['fit growth MiB']:9,.0f}{one['growth MiB']:10,.0f}",
                 flush=True,
             )
-        same = len({found[name][f"{side}, some rows"]["digest of the counts"] for side in ("ours", PEER)}) == 1
+        same = len({measured[name][f"{method}, some rows"]["digest of the counts"] for method in ("ours", PEER)}) == 1
         print(f"{name:9}the same counts as {PEER} on the same rows: {'yes' if same else 'NO'}")
     print(f"Goal: a growth of at most {GOAL_MIB:,.0f} MiB (8 GB) on all rows of imdb.")
 
     settings = {"max_features": MAX_FEATURES, "ngram_range": list(NGRAM_RANGE), "token_pattern": TOKEN_PATTERN}
     packages = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy")
-    write_result(path, surroundings(*packages) | {"settings": settings, "sets": found})
+    write_result(path, environment(*packages) | {"settings": settings, "sets": measured})
     if path is not None:
         print(f"Written: {path}")
 
 
-def in_a_process(data: DataFolder, name: str, side: str) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--data", str(data.path), "--worker", name, side]
-    if data.rows is not None:
-        command += ["--rows", str(data.rows)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
+def measure_in_worker(data: DataFolder, name: str, method: str) -> dict[str, Any]:
+    rows = [] if data.rows is None else ["--rows", str(data.rows)]
+    return run_worker(__file__, "--data", str(data.path), *rows, "--worker", name, method)
 
 
-def measure(data: DataFolder, name: str, side: str) -> dict[str, Any]:
+def measure(data: DataFolder, name: str, method: str) -> dict[str, Any]:
     texts = data.train(name).texts
-    vectorizer = make(side)
-    vectorizer.fit_transform(texts[:20])  # whatever is loaded or compiled at the first use
-    vectorizer = make(side)
-    forget_peak()
+    vectorizer = make(method)
+    vectorizer.fit_transform(texts[:20])  # load and compile everything used
+    vectorizer = make(method)
+    reset_peak()
     idle, start = resident_mb(), time.perf_counter()
-    if side == PEER:
-        X = vectorizer.fit_transform(texts)  # fit does no less
+    if method == PEER:
+        X = vectorizer.fit_transform(texts)  # fit alone takes as long
         seconds, transform_seconds, growth = time.perf_counter() - start, 0.0, peak_mb() - idle
         counts = np.asarray(X.sum(axis=0, dtype=np.int64)).ravel()
     else:
@@ -120,16 +113,16 @@ def measure(data: DataFolder, name: str, side: str) -> dict[str, Any]:
         "fit growth MiB": growth,
         "growth MiB": peak_mb() - idle,
         "matrix MiB": sum(array.nbytes for array in (X.data, X.indices, X.indptr)) / 2**20,
-        # The same for both, whichever n-grams of equal count are taken.
+        # Equal for both, whichever n-grams of equal count are selected.
         "digest of the counts": sha256(np.sort(counts).tobytes()).hexdigest(),
     }
 
 
-def make(side: str) -> Any:
+def make(method: str) -> Any:
     options = {"max_features": MAX_FEATURES, "ngram_range": NGRAM_RANGE, "token_pattern": TOKEN_PATTERN}
-    if side == PEER:
+    if method == PEER:
         return CountVectorizer(**options, dtype=np.float32)
-    return FrequentNgramVectorizer(**options, **OURS[side])
+    return FrequentNgramVectorizer(**options, **OURS[method])
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Size, agreement and accuracy of SGNN classifiers of TREC, rounded to eight bits and exported as one Python file.
+"""Size, agreement and accuracy of SGNN classifiers on TREC, quantized to eight bits and exported as one Python file.
 
-Bits of documents and of words, with hidden layers of 128 and of 256. Each network is trained once; its pipeline is
-quantised and exported, and the file is loaded as a module of its own. Agreement is the share of texts whose label is
-the same before and after rounding, on the test questions and on all of the set; the file must label each test
-question as the quantised pipeline does. Its seconds are the processor's, after the first call, which reads the weights.
+Projections of documents and of words, with hidden layers of 128 and of 256. Each network is trained once; its pipeline
+is quantized and exported, and the file is imported as a module. Agreement is the share of texts whose predicted label
+is the same before and after quantization, on the test set and on the whole data set; the file must predict the label of
+the quantized pipeline for each test question. Its seconds are CPU time, after a first call, which reads the weights.
 
     python benchmarks/bench_on_device.py --data DIR
-    python benchmarks/bench_on_device.py --data DIR --rows 500     (a trial; writes no JSON)
+    python benchmarks/bench_on_device.py --data DIR --rows 500     (a test run; writes no JSON)
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from common.data import Rows, add_data_options, data_folder
-from common.results_file import add_output_option, output_path, surroundings, write_result
+from common.results_file import add_output_option, environment, output_path, write_result
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector, SGNNWordProjector
@@ -40,12 +40,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     data, path = data_folder(parser, options), output_path(options, RESULT)
     train, test = data.train("trec"), data.test("trec")
-    result = surroundings(*PACKAGES) | {"set": "trec", "models": []}
+    result = environment(*PACKAGES) | {"set": "trec", "models": []}
     for hidden_layers in HIDDEN_LAYERS:
         for level in LEVELS:
-            found = {"level": level, "hidden layers": list(hidden_layers)} | measure(level, hidden_layers, train, test)
-            result["models"].append(found)
-            print(", ".join(f"{name}: {value}" for name, value in found.items()), flush=True)
+            measured = {"level": level, "hidden layers": list(hidden_layers)} | measure(
+                level, hidden_layers, train, test
+            )
+            result["models"].append(measured)
+            print(", ".join(f"{name}: {value}" for name, value in measured.items()), flush=True)
             write_result(path, result)
 
 
@@ -58,7 +60,7 @@ def make(level: str, hidden_layers: tuple[int, ...]) -> Pipeline:
 
 def measure(level: str, hidden_layers: tuple[int, ...], train: Rows, test: Rows) -> dict[str, Any]:
     model = make(level, hidden_layers).fit(train.texts, train.labels)
-    rounded = quantize(model)
+    quantized = quantize(model)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.py"
         size = export_predictor(model, path)
@@ -67,11 +69,11 @@ def measure(level: str, hidden_layers: tuple[int, ...], train: Rows, test: Rows)
     start = time.process_time()
     labels = exported["predict"](test.texts)
     seconds = time.process_time() - start
-    before, after = model.predict(test.texts), rounded.predict(test.texts)
+    before, after = model.predict(test.texts), quantized.predict(test.texts)
     if not np.array_equal(labels, after):
-        raise AssertionError(f"{level}, {hidden_layers}: the exported file gives other labels")
+        raise AssertionError(f"{level}, {hidden_layers}: the exported file predicts other labels")
     everything = [*train.texts, *test.texts]
-    total = rounded[-1].size_report()[-1]
+    total = quantized[-1].size_report()[-1]
     return {
         "bytes before": total.before,
         "bytes after": total.after,
@@ -79,13 +81,13 @@ def measure(level: str, hidden_layers: tuple[int, ...], train: Rows, test: Rows)
         "accuracy before": percent(before == test.labels),
         "accuracy after": percent(after == test.labels),
         "agreement, test": percent(before == after),
-        "agreement, all": percent(model.predict(everything) == rounded.predict(everything)),
+        "agreement, all": percent(model.predict(everything) == quantized.predict(everything)),
         "texts a processor second": len(test.texts) / seconds,
     }
 
 
-def percent(right: Any) -> float:
-    return 100 * float(np.mean(right))
+def percent(correct: Any) -> float:
+    return 100 * float(np.mean(correct))
 
 
 if __name__ == "__main__":

@@ -1,23 +1,21 @@
 """Time and memory of training on 10,000 to 1,000,000 documents, at once and as a stream.
 
-The documents are AG News' training rows, repeated, with three words of ten drawn anew. `fit` gets them as one list;
-`partial_fit` gets them in parts of 10,000, each made when it is wanted and then forgotten. Every size has a fresh
-process of its own for each way. Seconds are those of fit, or of vectorizer.transform and classifier.partial_fit
-together; making documents is not counted. Peak memory is that of the whole process, with Python, torch, the real rows
-and, for fit, all documents. The slope in double logarithms says how time grows: 1 is linear.
+The documents are the training rows of AG News, repeated, with three of ten words replaced at random. `fit` gets them as
+one list; `partial_fit` gets chunks of 10,000, each generated when it is needed and then freed. Every size and method
+runs in a new process. Seconds are those of fit, or of vectorizer.transform and classifier.partial_fit together;
+generating documents is not counted. Peak memory is that of the whole process, with Python, torch, the real rows and,
+for fit, all documents. The slope in log-log scale is the exponent of the time: 1 is linear.
 
     python benchmarks/bench_scale.py --data DIR
-    python benchmarks/bench_scale.py --data DIR --rows 2000 --sizes 1000 3162 10000     (a trial; writes no JSON)
+    python benchmarks/bench_scale.py --data DIR --rows 2000 --sizes 1000 3162 10000     (a test run; writes no JSON)
 
-Writes a plot beside the JSON (needs matplotlib). The largest fit takes some gigabytes.
+Writes a plot next to the JSON (needs matplotlib). The largest fit needs some gigabytes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,26 +23,26 @@ from typing import Any
 
 import numpy as np
 from common.data import DataFolder, add_data_options, data_folder
-from common.memory import forget_peak, peak_mb, resident_mb
-from common.results_file import add_output_option, output_path, read_result, surroundings, write_result
-from common.synthetic_texts import SHARE, parts, perturbed
+from common.memory import peak_mb, reset_peak, resident_mb, run_worker
+from common.results_file import add_output_option, environment, output_path, read_result, write_result
+from common.synthetic_texts import SHARE, chunks, perturbed
 
 from sklearn_hashnlp.classifiers import make_text_classifier
 
 RESULT = "scale.json"
 SIZES = [10_000, 31_623, 100_000, 316_228, 1_000_000]
-WAYS = ("fit", "partial_fit")
-PART = 10_000
+METHODS = ("fit", "partial_fit")
+CHUNK = 10_000
 GOAL_MIB = 6 * 1024
-COLOURS = {"fit": "#4c72b0", "partial_fit": "#dd8452"}
+COLORS = {"fit": "#4c72b0", "partial_fit": "#dd8452"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_data_options(parser)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="default: %(default)s")
-    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS), help="default: both")
-    parser.add_argument("--worker", nargs=2, metavar=("WAY", "SIZE"), help=argparse.SUPPRESS)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="default: both")
+    parser.add_argument("--worker", nargs=2, metavar=("METHOD", "SIZE"), help=argparse.SUPPRESS)
     add_output_option(parser, RESULT)
     options = parser.parse_args(arguments)
     data, path = data_folder(parser, options), output_path(options, RESULT)
@@ -52,58 +50,54 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(json.dumps(measure(data, options.worker[0], int(options.worker[1]))))
         return
 
-    ways: dict[str, Any] = read_result(path).get("ways", {})  # one way can be measured anew beside the other
+    methods: dict[str, Any] = read_result(path).get("methods", {})  # keep the other method's results
     print(f"{'':12}{'documents':>11}{'seconds':>9}{'documents/s':>13}{'peak MiB':>10}")
-    for way in options.ways:
-        found = []
+    for method in options.methods:
+        measured = []
         for size in options.sizes:
-            found.append(in_a_process(data, way, size))
-            one = found[-1]
+            measured.append(measure_in_worker(data, method, size))
+            one = measured[-1]
             print(
-                f"{way:12}{size:11,}{one['seconds']:9.2f}{size / one['seconds']:13,.0f}{one['peak MiB']:10,.0f}",
+                f"{method:12}{size:11,}{one['seconds']:9.2f}{size / one['seconds']:13,.0f}{one['peak MiB']:10,.0f}",
                 flush=True,
             )
-        ways[way] = {"slope": slope([(one["documents"], one["seconds"]) for one in found]), "runs": found}
-        print(f"{way}: time grows with the {ways[way]['slope']:.2f}th power of the documents; 1 is linear.")
+        methods[method] = {"slope": slope([(one["documents"], one["seconds"]) for one in measured]), "runs": measured}
+        print(f"{method}: time grows as documents to the power of {methods[method]['slope']:.2f}; 1 is linear.")
     print(f"Goals: linear time; fit within {GOAL_MIB:,} MiB; partial_fit in memory that does not grow.")
 
     packages = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
-    documents = {"from": "AG News, training rows", "words drawn anew": SHARE, "documents a part": PART}
-    write_result(path, surroundings(*packages) | {"documents": documents, "ways": ways})
+    documents = {"from": "AG News, training rows", "words drawn anew": SHARE, "documents a part": CHUNK}
+    write_result(path, environment(*packages) | {"documents": documents, "methods": methods})
     if path is not None:
-        draw(ways, path.with_suffix(".png"))
+        draw(methods, path.with_suffix(".png"))
         print(f"Written: {path} and {path.with_suffix('.png')}")
 
 
-def in_a_process(data: DataFolder, way: str, size: int) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--data", str(data.path), "--worker", way, str(size)]
-    if data.rows is not None:
-        command += ["--rows", str(data.rows)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
+def measure_in_worker(data: DataFolder, method: str, size: int) -> dict[str, Any]:
+    rows = [] if data.rows is None else ["--rows", str(data.rows)]
+    return run_worker(__file__, "--data", str(data.path), *rows, "--worker", method, str(size))
 
 
-def measure(data: DataFolder, way: str, size: int) -> dict[str, Any]:
+def measure(data: DataFolder, method: str, size: int) -> dict[str, Any]:
     rows = data.train("ag_news")
-    # Compiled kernels are loaded before the clock starts.
+    # Load compiled kernels before timing.
     warm = make_text_classifier(random_state=0).fit(rows.texts[:1000], rows.labels[:1000])
     warm["classifier"].partial_fit(warm["vectorizer"].transform(rows.texts[:1000]), rows.labels[:1000])
     del warm
     documents, classes = perturbed(rows), sorted(set(rows.labels))
     model = make_text_classifier(random_state=0)
-    forget_peak()
+    reset_peak()
     idle, resident, seconds = resident_mb(), [], 0.0
-    if way == "fit":
-        (everything,) = parts(documents, size, size)
+    if method == "fit":
+        (everything,) = chunks(documents, size, size)
         start = time.perf_counter()
         model.fit(everything.texts, everything.labels)
         seconds = time.perf_counter() - start
     else:
-        for part in parts(documents, size, PART):
+        for chunk in chunks(documents, size, CHUNK):
             start = time.perf_counter()
-            X = model["vectorizer"].transform(part.texts)
-            model["classifier"].partial_fit(X, part.labels, classes=classes)
+            X = model["vectorizer"].transform(chunk.texts)
+            model["classifier"].partial_fit(X, chunk.labels, classes=classes)
             seconds += time.perf_counter() - start
             resident.append(round(resident_mb()))
     return {
@@ -116,27 +110,30 @@ def measure(data: DataFolder, way: str, size: int) -> dict[str, Any]:
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float:
-    """Give the slope of the straight line through the logarithms of both, by least squares."""
+    """Return the slope of the least-squares line through the logarithms of both coordinates."""
     x, y = np.log(np.asarray(points, dtype=float)).T
     return float(np.polyfit(x, y, 1)[0])
 
 
-def draw(ways: dict[str, Any], path: Path) -> None:
+def draw(methods: dict[str, Any], path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 4.2), layout="constrained")
     FigureCanvasAgg(figure)
     time_ax, memory_ax = figure.subplots(1, 2)
-    for way, found in ways.items():
-        documents = [run["documents"] for run in found["runs"]]
-        style: dict[str, Any] = {"marker": "o", "markersize": 4, "color": COLOURS[way]}
+    for method, measured in methods.items():
+        documents = [run["documents"] for run in measured["runs"]]
+        style: dict[str, Any] = {"marker": "o", "markersize": 4, "color": COLORS[method]}
         time_ax.plot(
-            documents, [run["seconds"] for run in found["runs"]], label=f"{way}, slope {found['slope']:.2f}", **style
+            documents,
+            [run["seconds"] for run in measured["runs"]],
+            label=f"{method}, slope {measured['slope']:.2f}",
+            **style,
         )
-        memory_ax.plot(documents, [run["peak MiB"] for run in found["runs"]], label=way, **style)
-    linear = np.array(sorted({run["documents"] for found in ways.values() for run in found["runs"]}))
-    largest = max((run for found in ways.values() for run in found["runs"]), key=lambda run: run["documents"])
+        memory_ax.plot(documents, [run["peak MiB"] for run in measured["runs"]], label=method, **style)
+    linear = np.array(sorted({run["documents"] for measured in methods.values() for run in measured["runs"]}))
+    largest = max((run for measured in methods.values() for run in measured["runs"]), key=lambda run: run["documents"])
     time_ax.plot(
         linear,
         largest["seconds"] * linear / largest["documents"],
@@ -152,7 +149,7 @@ def draw(ways: dict[str, Any], path: Path) -> None:
         ax.set_xlabel("documents")
         ax.set_ylabel(name)
         ax.grid(alpha=0.3)
-        # Below the plot no curve can run through it.
+        # Below the plot it covers no curve.
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)

@@ -1,24 +1,24 @@
-"""SGNNSentenceEncoder, trained on Wikipedia, beside TF-IDF, hashed bags of n-grams and itself before training.
+"""SGNNSentenceEncoder, trained on Wikipedia, against TF-IDF, hashed n-grams and the untrained encoder.
 
 Parts, each of which can be run alone (--part) and is added to the same JSON:
 
-training        Each encoder and seed: seconds, the share in which a step waited for its batch, and the curve of what
-                the weights are chosen by, the rank correlation on the first half of the STS benchmark's development
-                part. The encoders are kept in a folder (--work); a training that was interrupted goes on from there.
-similarity      Spearman's correlation of cosines and judgements on the first half, the second and the whole, of
-                baselines and encoders.
-classification  Logistic regression on frozen vectors, C = 1000 as in the source and C chosen on training rows: trec,
-                sst2, and imdb by the means of a review's sentences.
-speed           Sentences a second of the small encoder on two threads, and with each word projected by itself.
-ablation        The small encoder with one thing changed at a time, each in so many seconds of its second stage.
-report          The source's full network; only where it is asked for. It wants a GPU.
+training        Each encoder and seed: seconds, the share of the time that steps waited for a batch, and the curve of
+                the validation score, the rank correlation on the first half of the STS benchmark's development set.
+                The encoders are saved in a folder (--work); an interrupted training resumes from there.
+similarity      Spearman's correlation of cosine similarities and human scores on the first half, the second half and
+                the whole set, of baselines and encoders.
+classification  Logistic regression on frozen vectors, with C = 1000 as in the reference implementation and C chosen
+                on training rows: trec, sst2, and imdb with the mean of a review's sentence vectors.
+speed           Sentences per second of the small encoder on two threads, and without deduplication of words.
+ablation        The small encoder with one setting changed at a time, each trained for the same seconds.
+report          The full network of the reference implementation; only on request. It needs a GPU.
 
     python benchmarks/bench_sentence_encoder.py --data DIR --work FOLDER
     python benchmarks/bench_sentence_encoder.py --data DIR --work FOLDER --part similarity --models "TF-IDF, words"
     python benchmarks/bench_sentence_encoder.py --data DIR --work FOLDER --part report --device cuda
-    python benchmarks/bench_sentence_encoder.py --data DIR --rows 300 --seeds 1     (a trial; writes no JSON)
+    python benchmarks/bench_sentence_encoder.py --data DIR --rows 300 --seeds 1     (a test run; writes no JSON)
 
-Each figure is written as soon as it is there and is not measured again (unless --again).
+Each result is written when it is measured and not measured again (unless --again is given).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from typing import Any
 
 from common import sentence_speed, sentence_tasks
 from common.data import DataFolder, data_folder, read_text
-from common.results_file import add_output_option, output_path, read_result, surroundings, write_result
+from common.results_file import add_output_option, environment, output_path, read_result, write_result
 from common.sentence_models import ABLATIONS, BASELINES, ENCODERS, REPORT, SMALL, train_encoder
 from common.sentence_tables import tables
 
@@ -51,18 +51,18 @@ ABLATION_C = 10.0
 
 
 class Bench:
-    """Options, texts, models and the JSON of a run.
+    """Options, texts, models and results of a run.
 
     Parameters
     ----------
     data : DataFolder
-        The folder.
+        The data sets.
     path : Path or None
-        Of the JSON.
+        The JSON file with the results.
     work : Path
-        Where encoders are kept.
+        The folder to save encoders in.
     options : Namespace
-        Of the command line.
+        The options of the command line.
     """
 
     def __init__(self, data: DataFolder, path: Path | None, work: Path, options: argparse.Namespace) -> None:
@@ -77,43 +77,43 @@ class Bench:
 
     @cached_property
     def pairs(self) -> sentence_tasks.Pairs:
-        """Pairs of sentences that people have judged."""
+        """Pairs of sentences with human similarity scores."""
         return sentence_tasks.read_pairs(self.data)
 
     def seeds(self, name: str) -> range:
-        """Give the seeds of a model; a baseline needs one."""
+        """Return the seeds of a model; a baseline needs one."""
         return range(1 if name in BASELINES else self.options.seeds)
 
     def model(self, name: str, seed: int) -> Any:
-        """Give a baseline or an encoder of the settings by that name; the last one is held."""
+        """Return a fitted baseline or encoder by its name; the last one is cached."""
         if name in BASELINES:
-            return self._held(name, lambda: BASELINES[name](self.paragraphs))
-        return self._held(f"{name} {seed}", lambda: self.encoder(name, ENCODERS[name], seed))
+            return self._cached(name, lambda: BASELINES[name](self.paragraphs))
+        return self._cached(f"{name} {seed}", lambda: self.encoder(name, ENCODERS[name], seed))
 
     def encoder(self, name: str, settings: dict[str, Any], seed: int, group: str = "training") -> SGNNSentenceEncoder:
-        """Train an encoder, or take the one in the folder, and note what training it was like."""
+        """Train an encoder, or load the saved one, and record its training."""
         settings = {"n_jobs": self.options.jobs, "log_every": self.options.log_every} | settings
-        watched = sentence_tasks.first_half(self.pairs)
+        monitored = sentence_tasks.first_half(self.pairs)
         folder = self.work / f"{group} {name} {seed}".replace(" ", "-").replace(",", "").replace(":", "")
-        encoder, training = train_encoder(self.paragraphs, settings, seed=seed, folder=folder, watched=watched)
-        self.note(group, name, seed, training)
+        encoder, training = train_encoder(self.paragraphs, settings, seed=seed, folder=folder, monitored=monitored)
+        self.record(group, name, seed, training)
         return encoder
 
-    def note(self, part: str, name: str, seed: int, found: dict[str, Any]) -> None:
-        """Write a figure at once, beside what another run may have written meanwhile."""
+    def record(self, part: str, name: str, seed: int, measured: dict[str, Any]) -> None:
+        """Write a result to the JSON, keeping what another run has written meanwhile."""
         self.result = read_result(self.path) or self.result
         group = self.result.setdefault(part, {})
-        group.update(surroundings(*PACKAGES))
+        group.update(environment(*PACKAGES))
         run = group.setdefault("models", {}).setdefault(name, {}).setdefault(str(seed), {})
-        run.update(found)
+        run.update(measured)
         write_result(self.path, self.result)
 
     def is_known(self, part: str, name: str, seed: int, what: str) -> bool:
-        """Tell whether the JSON has a figure that is not to be measured anew."""
+        """Check whether the JSON already holds a result, and --again is not given."""
         known = self.result.get(part, {}).get("models", {}).get(name, {}).get(str(seed), {})
         return what in known and not self.options.again
 
-    def _held(self, key: str, make: Callable[[], Any]) -> Any:
+    def _cached(self, key: str, make: Callable[[], Any]) -> Any:
         if key not in self._fitted:
             self._fitted.clear()
             self._fitted[key] = make()
@@ -126,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     data, path = data_folder(parser, options), output_path(options, RESULT)
     with tempfile.TemporaryDirectory() as spare:
         bench = Bench(data, path, Path(spare) if options.work is None else options.work, options)
-        # A model is made once and judged by all that is asked for.
+        # Each model is fitted once and evaluated on all requested parts.
         for model in [name for name in options.models if set(options.part) & {*PER_MODEL}]:
             for seed in bench.seeds(model):
                 for part in PER_MODEL:
@@ -149,25 +149,27 @@ def make_parser() -> argparse.ArgumentParser:
         help="folder that holds wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv "
         "and test.csv (default: the variable HASHNLP_DATA)",
     )
-    parser.add_argument("--work", type=Path, help="folder to keep the encoders in (default: none are kept)")
+    parser.add_argument("--work", type=Path, help="folder to save the encoders in (default: they are not saved)")
     parser.add_argument(
-        "--part", nargs="+", choices=[*PARTS, "report"], default=list(PARTS), help="default: all of ours"
+        "--part", nargs="+", choices=[*PARTS, "report"], default=list(PARTS), help="default: all but report"
     )
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=sentence_tasks.SETS, default=list(sentence_tasks.SETS))
     parser.add_argument("--ablations", nargs="+", choices=list(ABLATIONS), default=list(ABLATIONS), help="default: all")
     parser.add_argument("--seeds", type=int, default=3, help="of encoders (default: %(default)s)")
-    parser.add_argument("--imdb-seeds", type=int, default=1, help="of its 600,000 sentences (default: %(default)s)")
+    parser.add_argument(
+        "--imdb-seeds", type=int, default=1, help="for imdb, which has 600,000 sentences (default: %(default)s)"
+    )
     parser.add_argument("--ablation-seeds", type=int, default=3, help="default: %(default)s")
-    parser.add_argument("--ablation-time", type=float, default=150.0, help="seconds (default: %(default)s)")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of the source's network")
-    parser.add_argument("--epochs", type=int, default=1, help="of the source's network (default: %(default)s)")
-    parser.add_argument("--max-time", type=float, help="seconds for the source's network (default: no limit)")
+    parser.add_argument("--ablation-time", type=float, default=150.0, help="seconds of training (default: %(default)s)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of the report's network")
+    parser.add_argument("--epochs", type=int, default=1, help="of the report's network (default: %(default)s)")
+    parser.add_argument("--max-time", type=float, help="seconds for the report's network (default: no limit)")
     parser.add_argument("--jobs", type=int, default=1, help="threads that prepare batches (default: %(default)s)")
     parser.add_argument("--log-every", type=int, default=100, help="steps (default: %(default)s)")
-    parser.add_argument("--turns", type=int, default=5, help="of speed (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure anew what the JSON has already")
-    parser.add_argument("--rows", type=int, help="so many rows of each file only: a trial")
+    parser.add_argument("--rounds", type=int, default=5, help="of speed (default: %(default)s)")
+    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
+    parser.add_argument("--rows", type=int, help="this many rows of each file: a test run")
     add_output_option(parser, RESULT)
     return parser
 
@@ -179,28 +181,28 @@ def training(bench: Bench, name: str, seed: int) -> None:
 
 def similarity(bench: Bench, name: str, seed: int) -> None:
     if not bench.is_known("similarity", name, seed, "whole"):
-        judge_similarity(bench, bench.model(name, seed), "similarity", name, seed)
+        evaluate_similarity(bench, bench.model(name, seed), "similarity", name, seed)
 
 
-def judge_similarity(bench: Bench, model: Any, part: str, name: str, seed: int) -> None:
-    found: dict[str, Any] = sentence_tasks.correlations(model, bench.pairs)
-    print(f"{name}, {seed}:", ", ".join(f"{half} {value:.2f}" for half, value in found.items()), flush=True)
-    bench.note(part, name, seed, found | {"columns": int(model.transform(["a"]).shape[1])})
+def evaluate_similarity(bench: Bench, model: Any, part: str, name: str, seed: int) -> None:
+    measured: dict[str, Any] = sentence_tasks.correlations(model, bench.pairs)
+    print(f"{name}, {seed}:", ", ".join(f"{half} {value:.2f}" for half, value in measured.items()), flush=True)
+    bench.record(part, name, seed, measured | {"columns": int(model.transform(["a"]).shape[1])})
 
 
 def classification(bench: Bench, name: str, seed: int) -> None:
     for one in bench.options.sets:
         is_wanted = one != "imdb" or seed < bench.options.imdb_seeds
         if is_wanted and not bench.is_known("classification", name, seed, one):
-            judge_classification(bench, bench.model(name, seed), "classification", name, seed, one)
+            evaluate_classification(bench, bench.model(name, seed), "classification", name, seed, one)
 
 
-def judge_classification(bench: Bench, model: Any, part: str, name: str, seed: int, one: str) -> None:
+def evaluate_classification(bench: Bench, model: Any, part: str, name: str, seed: int, one: str) -> None:
     start = time.perf_counter()
-    found = sentence_tasks.classify(model, one, bench.data)
-    shown = ", ".join(f"{key} {value:.2f}" for key, value in found.items())
+    measured = sentence_tasks.classify(model, one, bench.data)
+    shown = ", ".join(f"{key} {value:.2f}" for key, value in measured.items())
     print(f"{name}, {seed}, {one}: {shown}, done in {time.perf_counter() - start:.0f} s", flush=True)
-    bench.note(part, name, seed, {one: found})
+    bench.record(part, name, seed, {one: measured})
 
 
 def speed(bench: Bench) -> None:
@@ -208,34 +210,34 @@ def speed(bench: Bench) -> None:
         return
     encoder = bench.model(TRAINED, 0).set_params(n_jobs=2)
     sentences = [one for paragraph in bench.paragraphs for one in split_sentences(paragraph)][:SPEED_SENTENCES]
-    bench.note("speed", TRAINED, 0, sentence_speed.measure(encoder, sentences, bench.options.turns))
+    bench.record("speed", TRAINED, 0, sentence_speed.measure(encoder, sentences, bench.options.rounds))
 
 
 def ablation(bench: Bench) -> None:
-    """Judge what one change does: by the pairs, and by a classifier on rows of sst2 that are held out for choosing."""
+    """Measure the effect of each change: similarity, and a classifier on the validation rows of sst2."""
     for seed, name in ablations_by_seed(bench):
         if bench.is_known("ablation", name, seed, "sst2"):
             continue
         settings = SMALL | {"max_time": bench.options.ablation_time} | ABLATIONS[name]
         encoder = bench.encoder(name, settings, seed, "ablation")
-        judge_similarity(bench, encoder, "ablation", name, seed)
-        bench.note("ablation", name, seed, {"sst2": sentence_tasks.held_out(encoder, "sst2", bench.data, ABLATION_C)})
+        evaluate_similarity(bench, encoder, "ablation", name, seed)
+        bench.record("ablation", name, seed, {"sst2": sentence_tasks.valid(encoder, "sst2", bench.data, ABLATION_C)})
 
 
 def ablations_by_seed(bench: Bench) -> Iterator[tuple[int, str]]:
-    """Give one seed of everything before the next."""
+    """Return all ablations with the first seed, then with the next."""
     return ((seed, name) for seed in range(bench.options.ablation_seeds) for name in bench.options.ablations)
 
 
 def report(bench: Bench) -> None:
-    options, name = bench.options, "the source's network"
+    options, name = bench.options, "reference network"
     if bench.is_known("report", name, 0, options.sets[-1]):
         return
     settings = REPORT | {"device": options.device, "max_epochs": options.epochs, "max_time": options.max_time}
     encoder = bench.encoder(name, settings, 0, "report")
-    judge_similarity(bench, encoder, "report", name, 0)
+    evaluate_similarity(bench, encoder, "report", name, 0)
     for one in options.sets:
-        judge_classification(bench, encoder, "report", name, 0, one)
+        evaluate_classification(bench, encoder, "report", name, 0, one)
 
 
 PER_MODEL = {"training": training, "similarity": similarity, "classification": classification}

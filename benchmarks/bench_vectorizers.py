@@ -1,12 +1,12 @@
-"""Speed of HashingNgramVectorizer beside scikit-learn's HashingVectorizer, on the same texts in one process.
+"""Speed of HashingNgramVectorizer against scikit-learn's HashingVectorizer, on the same texts in one process.
 
-The two take turns, one thread each and then ours on two, and every matrix of ours is compared with scikit-learn's
-entry for entry. Printed and written as JSON: seconds (the median of all turns), ratios, and the share of a
-transform's time that holds the interpreter's lock, which is what more threads cannot share.
+The two alternate, one thread each and then ours on two, and every matrix of ours is compared with scikit-learn's entry
+by entry. Printed and written as JSON: seconds (the median of all rounds), speedups, and the share of a transform's time
+that holds the global interpreter lock (GIL), which more threads cannot shorten.
 
     python benchmarks/bench_vectorizers.py --data DIR
 
-DIR (or the variable HASHNLP_DATA) holds ag_news/train.csv with the column text. Run it with nothing else running.
+DIR (or the variable HASHNLP_DATA) holds ag_news/train.csv with the column text. Run it while nothing else runs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from common.results_file import surroundings
+from common.results_file import environment
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp.kernels import _count_ngrams, _ngrams, _units
@@ -34,9 +34,9 @@ CASES: list[tuple[str, dict[str, Any], float]] = [
     ("characters 1-4", {"analyzer": "char", "ngram_range": (1, 4)}, 25.0),
     ("char_wb 3-5", {"analyzer": "char_wb", "ngram_range": (3, 5)}, 20.0),
 ]
-TWO_THREADS_AT_LEAST = 1.6
+MIN_GAIN = 1.6
 
-# What runs without the interpreter's lock.
+# The kernels that run without the global interpreter lock.
 KERNELS = [
     (_units, "cut_words"),
     (_units, "cut_characters"),
@@ -49,7 +49,7 @@ KERNELS = [
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", default=os.environ.get("HASHNLP_DATA"), help="folder that holds ag_news/")
-    parser.add_argument("--turns", type=int, default=7, help="how often each side is timed")
+    parser.add_argument("--rounds", type=int, default=7, help="number of times each method is timed")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "vectorizers.json")
     arguments = parser.parse_args(argv)
     if arguments.data is None:
@@ -57,29 +57,29 @@ def main(argv: Sequence[str] | None = None) -> None:
     path = Path(arguments.data) / "ag_news" / "train.csv"
     with path.open(encoding="utf-8", newline="") as file:
         texts = [row["text"] for row in csv.DictReader(file)]
-    result = surroundings("sklearn-hashnlp", "scikit-learn", "numba", "numpy", "scipy")
+    result = environment("sklearn-hashnlp", "scikit-learn", "numba", "numpy", "scipy")
     result["data"] = {"name": "AG News, training rows", "texts": len(texts), "characters": sum(map(len, texts))}
     result["cases"] = {}
     print(
         f"{'':16}{'sklearn s':>10}{'ours s':>9}{'ratio':>7}{'(goal)':>8}{'2 threads s':>13}{'gain':>6}{'lock held':>11}"
     )
     for name, parameters, goal in CASES:
-        found = measure(texts, parameters, arguments.turns)
-        result["cases"][name] = found | {"goal": goal}
+        measured = measure(texts, parameters, arguments.rounds)
+        result["cases"][name] = measured | {"goal": goal}
         print(
-            f"{name:16}{found['scikit-learn s']:10.3f}{found['ours s']:9.3f}{found['ratio']:7.1f}{goal:8.0f}"
-            f"{found['two threads s']:13.3f}{found['two threads gain']:6.2f}{found['lock held']:11.1%}"
+            f"{name:16}{measured['scikit-learn s']:10.3f}{measured['ours s']:9.3f}{measured['ratio']:7.1f}{goal:8.0f}"
+            f"{measured['two threads s']:13.3f}{measured['two threads gain']:6.2f}{measured['lock held']:11.1%}"
         )
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    print(f"Goals: the ratio in brackets, and a gain of {TWO_THREADS_AT_LEAST}. Written: {arguments.output}")
+    print(f"Goals: the ratio in brackets, and a gain of {MIN_GAIN}. Written: {arguments.output}")
 
 
-def measure(texts: list[str], parameters: dict[str, Any], turns: int) -> dict[str, Any]:
+def measure(texts: list[str], parameters: dict[str, Any], rounds: int) -> dict[str, Any]:
     theirs = HashingVectorizer(**parameters)
     ours = HashingNgramVectorizer(**parameters)
     threaded = HashingNgramVectorizer(n_jobs=2, **parameters)
-    expected = theirs.transform(texts)  # this first turn is not timed, nor are the kernels' compilations
+    expected = theirs.transform(texts)  # warm-up: not timed, and the kernels are compiled
     for vectorizer in (ours, threaded):
         X = vectorizer.transform(texts)
         for part in ("data", "indices", "indptr"):
@@ -87,11 +87,11 @@ def measure(texts: list[str], parameters: dict[str, Any], turns: int) -> dict[st
     n_entries = int(expected.nnz)
     del expected, X
     seconds: dict[str, list[float]] = {"theirs": [], "ours": [], "threaded": []}
-    for _ in range(turns):
+    for _ in range(rounds):
         seconds["theirs"].append(timed(lambda: theirs.transform(texts)))
         seconds["ours"].append(timed(lambda: ours.transform(texts)))
         seconds["threaded"].append(timed(lambda: threaded.transform(texts)))
-    typical = {side: statistics.median(found) for side, found in seconds.items()}
+    typical = {method: statistics.median(measured) for method, measured in seconds.items()}
     return {
         "parameters": {key: list(value) if isinstance(value, tuple) else value for key, value in parameters.items()},
         "entries": n_entries,
@@ -112,7 +112,7 @@ def timed(work: Callable[[], Any]) -> float:
 
 
 def lock_held(vectorizer: HashingNgramVectorizer, texts: list[str]) -> float:
-    """Give the share of time outside of the kernels: at most so much holds the interpreter's lock."""
+    """Return the share of time outside the kernels, an upper bound of the time that holds the interpreter lock."""
     inside = 0.0
 
     def watched(kernel: Callable[..., Any]) -> Callable[..., Any]:

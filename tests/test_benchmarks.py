@@ -1,4 +1,4 @@
-"""The benchmarks can be asked what they do, and choose, count and make documents as they say."""
+"""Tests of the benchmark scripts: their options, data splits, baselines, tables, and the figures the docs quote."""
 
 import importlib
 import json
@@ -18,13 +18,13 @@ FILMS = {"good": ["a fine, funny film", "funny and fine acting"], "bad": ["dull 
 
 
 @pytest.fixture(autouse=True)
-def _modules_of_the_benchmarks(monkeypatch):
+def _benchmarks_on_the_path(monkeypatch):
     monkeypatch.syspath_prepend(FOLDER)
 
 
 @pytest.fixture
 def data(tmp_path):
-    """Write a data folder with the set trec in it, sixty rows of training and twelve of test."""
+    """Write a folder with the data set trec: sixty training rows and twelve test rows."""
     (tmp_path / "trec").mkdir()
     for file, times in (("train.csv", 15), ("test.csv", 3)):
         rows = [f'{label},"{text} {i}"' for i in range(times) for label, texts in FILMS.items() for text in texts]
@@ -41,12 +41,12 @@ def rows(**labels):
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_benchmark_says_how_it_is_run(script, capsys):
     main = importlib.import_module(script).main
-    with pytest.raises(SystemExit) as stopped:
+    with pytest.raises(SystemExit) as error:
         main(["--help"])
-    assert stopped.value.code == 0
-    said = capsys.readouterr().out
-    assert f"python benchmarks/{script}.py --data DIR" in said
-    assert "--output" in said
+    assert error.value.code == 0
+    output = capsys.readouterr().out
+    assert f"python benchmarks/{script}.py --data DIR" in output
+    assert "--output" in output
 
 
 @pytest.mark.parametrize("script", [script for script in SCRIPTS if script != "bench_cuda"])
@@ -67,7 +67,7 @@ def test_without_cuda_the_benchmark_says_what_it_needs(monkeypatch):
 
 def test_an_accuracy_is_written_at_once_and_measured_once(data, monkeypatch, capsys):
     module = importlib.import_module("bench_classifiers")
-    path = data / "found.json"
+    path = data / "results.json"
     arguments = ["--data", str(data), "--output", str(path), "--part", "accuracy", "--sets", "trec", "--models"]
     module.main([*arguments, "svm"])
     first = json.loads(path.read_text(encoding="utf-8"))["accuracy"]["sets"]["trec"]
@@ -102,12 +102,12 @@ def test_tuning_keeps_the_best_of_each_parameter_in_turn(data, monkeypatch):
     def model(settings, seed):
         return SimpleNamespace(get_params=lambda: default | settings)
 
-    def judge(model, train, test):
+    def evaluate(model, train, test):
         assert not set(train.texts) & set(test.texts)
         return {"accuracy": 80 + sum(worth.get(one, 0) for one in model.get_params().items()), "seconds": 1.0}
 
     monkeypatch.setattr(module, "our_model", model)
-    monkeypatch.setattr(module, "train_and_test", judge)
+    monkeypatch.setattr(module, "train_and_test", evaluate)
     grid = [
         ("features", ["words", "characters"]),
         ("classifier__max_epochs", [2, 4]),
@@ -117,44 +117,44 @@ def test_tuning_keeps_the_best_of_each_parameter_in_turn(data, monkeypatch):
     tried = module.tune("trec", sets.DataFolder(data), lambda line: None)
     best = {"features": "characters", "classifier__max_epochs": 4}
     assert tried[-1] == {"settings": best, "accuracy": 87}
-    assert [one["accuracy"] for one in tried] == [80, 82, 87, 86, 87]  # a default is not judged twice
+    assert [one["accuracy"] for one in tried] == [80, 82, 87, 86, 87]  # a default is not evaluated twice
 
 
-def test_a_held_out_share_has_every_label_and_leaves_single_ones_in_training():
+def test_a_validation_share_has_every_label_and_leaves_single_ones_in_training():
     split = importlib.import_module("common.data").split
-    kept, held_out = split(rows(a=600, b=300, c=20, d=1), 0.1)
-    assert Counter(held_out.labels) == {"a": 60, "b": 30, "c": 2}
-    assert len(kept.texts) == 921 - 92
-    assert not set(kept.texts) & set(held_out.texts)
-    assert "d" in kept.labels
-    assert all(text.split()[0] == label for text, label in zip(*held_out, strict=True))
+    train, valid = split(rows(a=600, b=300, c=20, d=1), 0.1)
+    assert Counter(valid.labels) == {"a": 60, "b": 30, "c": 2}
+    assert len(train.texts) == 921 - 92
+    assert not set(train.texts) & set(valid.texts)
+    assert "d" in train.labels
+    assert all(text.split()[0] == label for text, label in zip(*valid, strict=True))
 
 
 def test_fasttext_gets_the_words_of_the_text_classifier(tmp_path):
-    peer = importlib.import_module("common.fasttext_baseline")
+    fasttext = importlib.import_module("common.fasttext_baseline")
     vectorizer = importlib.import_module("sklearn_hashnlp.classifiers").make_text_classifier(features="words")[0]
-    assert peer.TOKENS.pattern == vectorizer.token_pattern
-    lines = peer.tokenised(["It's  fine,\nreally!", ""])
+    assert fasttext.TOKENS.pattern == vectorizer.token_pattern
+    lines = fasttext.tokenize_texts(["It's  fine,\nreally!", ""])
     assert lines == ["it ' s fine , really !\n", "\n"]
-    peer.write_rows(tmp_path / "rows.txt", lines, ["a b", "a"], ["a", "a b"])
+    fasttext.write_rows(tmp_path / "rows.txt", lines, ["a b", "a"], ["a", "a b"])
     written = (tmp_path / "rows.txt").read_text(encoding="utf-8").splitlines()
     assert sorted(written) == ["__label__0 ", "__label__1 it ' s fine , really !"]
 
 
 def test_fasttext_gets_rows_in_a_random_order_since_it_trains_in_theirs(tmp_path):
-    peer = importlib.import_module("common.fasttext_baseline")
+    fasttext = importlib.import_module("common.fasttext_baseline")
     texts, labels = rows(a=100, b=100)
-    peer.write_rows(tmp_path / "rows.txt", peer.tokenised(texts), labels, ["a", "b"])
+    fasttext.write_rows(tmp_path / "rows.txt", fasttext.tokenize_texts(texts), labels, ["a", "b"])
     written = (tmp_path / "rows.txt").read_text(encoding="utf-8").splitlines()
     assert sorted(written) == sorted(f"__label__{'ab'.index(text[0])} {text}" for text in texts)
     assert 25 < sum(line.startswith("__label__0") for line in written[:100]) < 75
 
 
 def test_fasttexts_accuracy_counts_labels_it_does_not_know_as_wrong():
-    peer = importlib.import_module("common.fasttext_baseline")
+    fasttext = importlib.import_module("common.fasttext_baseline")
     answers = [["__label__0"], ["__label__1"], [], ["__label__0"]]
     model = SimpleNamespace(f=SimpleNamespace(multilinePredict=lambda lines, k, threshold, errors: (answers, None)))
-    assert peer.accuracy(model, ["x\n"] * 4, ["a", "a", "a", "unknown"], ["a", "b"]) == 25
+    assert fasttext.accuracy(model, ["x\n"] * 4, ["a", "a", "a", "unknown"], ["a", "b"]) == 25
 
 
 def test_perturbed_documents_are_as_long_as_real_ones_and_differ_in_a_share_of_their_words():
@@ -170,7 +170,7 @@ def test_perturbed_documents_are_as_long_as_real_ones_and_differ_in_a_share_of_t
     others = [word for text, label in made for word in text.split() if re.match("[ab][0-9]", word) and word[0] != label]
     assert 0.12 < len(others) / (1500 * 100) < 0.17  # half of three in ten come from the other label
 
-    (first, second) = module.parts(iter(made), 15, 10)
+    (first, second) = module.chunks(iter(made), 15, 10)
     assert [len(first.texts), len(second.texts)] == [10, 5]
     assert list(zip(*first, strict=True)) + list(zip(*second, strict=True)) == made[:15]
 
@@ -180,11 +180,11 @@ def test_the_slope_of_a_power_is_its_exponent():
     assert slope([(n, 3 * n**1.5) for n in (10, 100, 1000)]) == pytest.approx(1.5)
 
 
-def test_sides_are_compared_within_a_turn_and_take_turns_at_being_first():
-    turns = importlib.import_module("common.timing")
-    assert turns.times_as_long([20.0, 90.0, 8.0], [10.0, 30.0, 1.0]) == 3  # of the ratios 2, 3 and 8
-    assert turns.seconds_of_turns([3.0, 1.0, 2.0]) == {"median": 2.0, "all": [3.0, 1.0, 2.0]}
-    orders = [turns.sides_of_turn(["a", "b", "c"], turn) for turn in (1, 2, 3)]
+def test_methods_are_compared_within_a_round_and_alternate_in_order():
+    timing = importlib.import_module("common.timing")
+    assert timing.median_ratio([20.0, 90.0, 8.0], [10.0, 30.0, 1.0]) == 3  # the median of the ratios 2, 3 and 8
+    assert timing.summarize_seconds([3.0, 1.0, 2.0]) == {"median": 2.0, "all": [3.0, 1.0, 2.0]}
+    orders = [timing.order_of_round(["a", "b", "c"], round_) for round_ in (1, 2, 3)]
     assert orders == [["a", "b", "c"], ["c", "b", "a"], ["a", "b", "c"]]
 
 
@@ -218,24 +218,27 @@ def test_a_class_that_a_search_gives_twice_is_wrong_also_among_ties():
 
 
 @pytest.mark.parametrize("output", ["softmax", "adaptive"])
-def test_the_peer_learns_the_estimators_windows_as_a_plain_torch_loop_does(tmp_path, output):
+def test_the_baseline_learns_the_estimators_windows_in_a_plain_torch_loop(tmp_path, output):
     (tmp_path / "ptb").mkdir()
     for file, times in (("train.txt", 40), ("valid.txt", 2)):
         (tmp_path / "ptb" / file).write_text(" a b c d e \n\n d e a b\n" * times, encoding="utf-8")
-    race, peers = importlib.import_module("common.softmax_speed"), importlib.import_module("common.softmax_baselines")
+    race, baselines = (
+        importlib.import_module("common.softmax_speed"),
+        importlib.import_module("common.softmax_baselines"),
+    )
     ptb = race.read_ptb(importlib.import_module("common.data").DataFolder(tmp_path))
     assert (ptb.n_classes, len(ptb.train_words.targets), len(ptb.valid_words.targets)) == (7, 40 * 11, 2 * 11)
     assert len(ptb.train) == 80
     sizes = {"order": 5, "embedding_dim": 4, "hidden_size": 8}
-    peer = peers.LanguagePeer(output, ptb.n_classes, **sizes, learning_rate=0.05, linear=True)
+    baseline = baselines.LanguageBaseline(output, ptb.n_classes, **sizes, learning_rate=0.05, linear=True)
     contexts, targets = ptb.valid_words
     with torch.no_grad():
-        by_hand = -peer.model.log_prob(contexts).gather(1, targets.unsqueeze(1)).mean()
-    before = peer.perplexity(ptb.valid_words)
+        by_hand = -baseline.model.log_prob(contexts).gather(1, targets.unsqueeze(1)).mean()
+    before = baseline.perplexity(ptb.valid_words)
     assert before == pytest.approx(by_hand.exp().item(), rel=1e-5)
-    peer.train(ptb.train_words, epochs=50)
-    assert peer.optimizer.param_groups[0]["lr"] == pytest.approx(0.05 / 50)  # one step an epoch: the last of fifty
-    assert peer.perplexity(ptb.valid_words) < 1.6 < before
+    baseline.train(ptb.train_words, epochs=50)
+    assert baseline.optimizer.param_groups[0]["lr"] == pytest.approx(0.05 / 50)  # one step an epoch: the last of fifty
+    assert baseline.perplexity(ptb.valid_words) < 1.6 < before
 
 
 def test_text_is_read_without_blank_lines_and_a_choice_of_lines_keeps_their_order(tmp_path):
@@ -255,36 +258,40 @@ def test_text_is_read_without_blank_lines_and_a_choice_of_lines_keeps_their_orde
 
 def test_robustness_is_measured_once_on_test_texts_with_errors_and_drawn(data, monkeypatch):
     module, models = importlib.import_module("bench_robustness"), importlib.import_module("common.robustness_models")
-    read, judged = [], []
+    read, evaluated = [], []
     monkeypatch.setattr(models.DataFolder, "test", lambda self, name: read.append(name) or self.read(name, "test.csv"))
     curve = models.curve
-    monkeypatch.setattr(models, "curve", lambda *rest: judged.append((rest[1:], len(read))) or curve(*rest))
-    path = data / "found.json"
+    monkeypatch.setattr(models, "curve", lambda *rest: evaluated.append((rest[1:], len(read))) or curve(*rest))
+    path = data / "results.json"
     arguments = ["--data", str(data), "--output", str(path), "--sets", "trec", "--seeds", "2", "--models"]
     module.main([*arguments, "svm", "svm-augmented"])
     cells = json.loads(path.read_text(encoding="utf-8"))["sets"]["trec"]
     assert list(cells) == ["svm", "svm-augmented"]
-    for found in cells.values():
-        assert np.shape(found["runs"]) == (2, len(models.RATES))
-        assert found["accuracy"] == pytest.approx(np.mean(found["runs"], axis=0))
-        assert found["accuracy"][0] == 100
+    for results in cells.values():
+        assert np.shape(results["runs"]) == (2, len(models.RATES))
+        assert results["accuracy"] == pytest.approx(np.mean(results["runs"], axis=0))
+        assert results["accuracy"][0] == 100
     assert set(cells["svm-augmented"]["chosen"]) == {"features", "distortion", "n_copies"}
-    assert (data / "found.png").stat().st_size > 10_000
-    # 3 settings and 3 more are judged on held-out training rows, and each of the two is tested with two seeds.
+    assert (data / "results.png").stat().st_size > 10_000
+    # 3 settings and 3 more are evaluated on validation rows, and each of the two is tested with two seeds.
     test = sorted(read_texts(data / "trec" / "test.csv"))
-    assert [sorted(rest[0].texts) == test for rest, _ in judged] == [False] * 3 + [True] * 2 + [False] * 3 + [True] * 2
+    assert [sorted(rest[0].texts) == test for rest, _ in evaluated] == [False] * 3 + [True] * 2 + [False] * 3 + [
+        True
+    ] * 2
     module.main([*arguments, "svm", "svm-augmented"])
-    assert len(judged) == 10
+    assert len(evaluated) == 10
 
 
 def test_a_curve_is_the_accuracy_on_texts_with_so_many_errors():
     models = importlib.import_module("common.robustness_models")
     texts = [f"text number {i}" for i in range(30)]
     labelled = rows(a=30)._replace(texts=texts)
-    found = models.curve(lambda given: ["a" if text in texts else "b" for text in given], labelled, 0, (0.0, 0.03, 1.0))
-    assert found[0] == 100
-    assert 40 < found[1] < 95
-    assert found[2] == 0
+    results = models.curve(
+        lambda given: ["a" if text in texts else "b" for text in given], labelled, 0, (0.0, 0.03, 1.0)
+    )
+    assert results[0] == 100
+    assert 40 < results[1] < 95
+    assert results[2] == 0
 
 
 def read_texts(path):
@@ -293,21 +300,21 @@ def read_texts(path):
 
 def test_projections_are_measured_beside_a_linear_model_and_with_one_thing_changed(data, monkeypatch, capsys):
     module, recipes = importlib.import_module("bench_sgnn_accuracy"), importlib.import_module("common.sgnn_recipes")
-    path = data / "found.json"
+    path = data / "results.json"
     small = recipes.Recipe((1, 2, 40), (1, 3, 40), (8,), max_epochs=30)
     monkeypatch.setitem(module.RECIPES, "trec", small)
     changed = {"level": "document", "n_projections": 4}
     monkeypatch.setattr(module, "ABLATIONS", {"documents": changed})
     arguments = ["--data", str(data), "--output", str(path), "--sets", "trec", "--seeds", "2", "--ablation-seeds", "2"]
     module.main(arguments)
-    found = json.loads(path.read_text(encoding="utf-8"))
-    assert found["accuracy"]["trec"]["linear"]["accuracy"] == 100
-    sgnn = found["accuracy"]["trec"]["sgnn"]
+    results = json.loads(path.read_text(encoding="utf-8"))
+    assert results["accuracy"]["trec"]["linear"]["accuracy"] == 100
+    sgnn = results["accuracy"]["trec"]["sgnn"]
     assert sgnn["accuracy"] == 100
     assert len(sgnn["runs"]) == 2
     assert sgnn["recipe"]["words"] == [1, 2, 40]
-    assert found["ablations"]["trec"]["documents"]["changed"] == changed
-    assert len(found["ablations"]["trec"]["documents"]["runs"]) == 2
+    assert results["ablations"]["trec"]["documents"]["changed"] == changed
+    assert len(results["ablations"]["trec"]["documents"]["runs"]) == 2
     monkeypatch.setattr(module, "train_and_test", None)  # nothing is measured twice
     capsys.readouterr()
     module.main(arguments)
@@ -359,19 +366,19 @@ def test_every_change_of_the_papers_classifier_changes_its_rows():
 
 def test_the_page_on_projections_quotes_what_was_measured():
     results = FOLDER / "results" / "sgnn_accuracy.json"
-    found = json.loads(results.read_text(encoding="utf-8"))
+    results = json.loads(results.read_text(encoding="utf-8"))
     page = (FOLDER.parent / "docs" / "sgnn_reproduction.md").read_text(encoding="utf-8")
-    for cells in found["accuracy"].values():
+    for cells in results["accuracy"].values():
         assert f"| {cells['sgnn']['accuracy']:.1f} ± {cells['sgnn']['spread']:.1f} |" in page
         assert f"| {cells['linear']['accuracy']:.1f} |" in page
-    for cells in found["ablations"].values():
+    for cells in results["ablations"].values():
         for variant, cell in cells.items():
             assert f"| {variant} |" in page
             assert f"| {cell['accuracy']:.1f} ± {cell['spread']:.1f} |" in page
 
 
 def test_what_is_exported_is_measured_at_each_level_and_size(data, capsys):
-    module, path = importlib.import_module("bench_on_device"), data / "found.json"
+    module, path = importlib.import_module("bench_on_device"), data / "results.json"
     module.main(["--data", str(data), "--output", str(path)])
     models = json.loads(path.read_text(encoding="utf-8"))["models"]
     assert [(one["level"], one["hidden layers"][0]) for one in models] == [
@@ -387,9 +394,9 @@ def test_what_is_exported_is_measured_at_each_level_and_size(data, capsys):
 
 
 def test_the_page_on_exporting_quotes_what_was_measured():
-    found = json.loads((FOLDER / "results" / "on_device.json").read_text(encoding="utf-8"))
+    results = json.loads((FOLDER / "results" / "on_device.json").read_text(encoding="utf-8"))
     page = (FOLDER.parent / "docs" / "on_device.md").read_text(encoding="utf-8")
-    for one in found["models"]:
+    for one in results["models"]:
         cells = [one["level"], "({}, {})".format(*one["hidden layers"])]
         cells += [f"{one[name]:,}" for name in ("bytes before", "bytes after", "file bytes")]
         cells += [f"{one[name]:.1f}" for name in ("accuracy before", "accuracy after", "agreement, test")]
@@ -400,46 +407,50 @@ def test_the_page_on_what_projections_cost_quotes_what_was_measured():
     cases = json.loads((FOLDER / "results" / "sgnn_projection.json").read_text(encoding="utf-8"))["cases"]
     page = (FOLDER.parent / "docs" / "sgnn.md").read_text(encoding="utf-8")
     assert f"| | {' | '.join(cases)} |" in page
-    for side in cases["800 words"]["seconds"]:
-        measured = [case for case in cases.values() if side in case["seconds"]]
-        times = [f"{1000 * case['seconds'][side]['median']:,.1f}" for case in measured]
-        growth = [f"{case['memory'][side]['growth MiB']:.1f}" for case in measured]
+    for method in cases["800 words"]["seconds"]:
+        measured = [case for case in cases.values() if method in case["seconds"]]
+        times = [f"{1000 * case['seconds'][method]['median']:,.1f}" for case in measured]
+        growth = [f"{case['memory'][method]['growth MiB']:.1f}" for case in measured]
         assert f"| {' | '.join(times)} |" in page
         assert f"| {' | '.join(growth)} |" in page
-    for peer, least, most in (("80 projections", "19", "150"), ("one projection", "14", "118")):
+    for reference, least, most in (("80 projections", "19", "150"), ("one projection", "14", "118")):
         ratios = [
             ratio
             for name, case in cases.items()
-            for side, ratio in case["times as long"]["ours, words of texts once" if "words" in name else "ours"].items()
-            if side.startswith(peer)
+            for method, ratio in case["times as long"][
+                "ours, words of texts once" if "words" in name else "ours"
+            ].items()
+            if method.startswith(reference)
         ]
         assert (f"{min(ratios):.0f}", f"{max(ratios):.0f}") == (least, most)
-        assert re.search(rf"{least}\sto {most} times as fast as {peer.split()[0]}", page)
+        assert re.search(rf"{least}\sto {most} times as fast as {reference.split()[0]}", page)
 
 
 def test_dictionaries_are_measured_beside_scikit_learns(data, capsys):
-    module, path = importlib.import_module("bench_ngram_dictionary"), data / "found.json"
+    module, path = importlib.import_module("bench_ngram_dictionary"), data / "results.json"
     module.main(["--data", str(data), "--output", str(path), "--sets", "trec", "--peer-rows", "20"])
-    found = json.loads(path.read_text(encoding="utf-8"))["sets"]["trec"]
-    assert {side: one["texts"] for side, one in found.items()} == {
+    results = json.loads(path.read_text(encoding="utf-8"))["sets"]["trec"]
+    assert {method: one["texts"] for method, one in results.items()} == {
         "ours": 60,
         "ours, 2 threads": 60,
         "ours, 256 MiB": 60,
         "ours, some rows": 20,
         "CountVectorizer, some rows": 20,
     }
-    assert len({found[side]["digest of the counts"] for side in ("ours", "ours, 2 threads", "ours, 256 MiB")}) == 1
-    assert found["ours"]["digest of the counts"] != found["ours, some rows"]["digest of the counts"]
+    assert (
+        len({results[method]["digest of the counts"] for method in ("ours", "ours, 2 threads", "ours, 256 MiB")}) == 1
+    )
+    assert results["ours"]["digest of the counts"] != results["ours, some rows"]["digest of the counts"]
     assert "the same counts as CountVectorizer on the same rows: yes" in capsys.readouterr().out
 
 
 def test_the_page_on_text_features_quotes_what_dictionaries_cost():
-    found = json.loads((FOLDER / "results" / "ngram_dictionary.json").read_text(encoding="utf-8"))
+    results = json.loads((FOLDER / "results" / "ngram_dictionary.json").read_text(encoding="utf-8"))
     page = (FOLDER.parent / "docs" / "text_features.md").read_text(encoding="utf-8")
-    for sides in found["sets"].values():
-        for one in sides.values():
+    for methods in results["sets"].values():
+        for one in methods.values():
             seconds = one["fit s"] + one["transform s"]
             assert re.search(rf"\| {one['texts']:,} \| [^|]+ \| {seconds:.1f} \| {one['growth MiB']:,.0f} \|", page)
-        digests = {sides[f"{side}, some rows"]["digest of the counts"] for side in ("ours", "CountVectorizer")}
+        digests = {methods[f"{method}, some rows"]["digest of the counts"] for method in ("ours", "CountVectorizer")}
         assert len(digests) == 1
-    assert found["sets"]["imdb"]["ours"]["growth MiB"] < 8_000_000_000 / 2**20
+    assert results["sets"]["imdb"]["ours"]["growth MiB"] < 8_000_000_000 / 2**20

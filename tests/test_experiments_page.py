@@ -1,4 +1,4 @@
-"""The page on experiments shows what the JSON lines hold."""
+"""The page on experiments shows the results of the JSON lines."""
 
 import importlib
 from pathlib import Path
@@ -18,7 +18,7 @@ def test_the_page_shows_the_results(tables):
     results, page = read_results(tables.RESULTS), tables.PAGE.read_text(encoding="utf-8")
     assert results
     assert tables.fill(page, results) == page
-    shown = {name for place in tables.PLACE.finditer(page) for name in place[2].split()}
+    shown = {name for block in tables.BLOCK.finditer(page) for name in block[2].split()}
     assert shown == {result["recipe"] for result in results}
     for picture in tables.PAGE.with_name("images").glob("*.png"):
         assert f"images/{picture.name}" in page

@@ -1,4 +1,4 @@
-"""The benchmark of sentence vectors judges each model once, as it says, and the page shows what it found."""
+"""Tests of the sentence benchmark: each model is evaluated once, and the page shows the results."""
 
 import importlib
 import json
@@ -16,13 +16,13 @@ TINY |= {"n_tables": 0, "word_steps": 1, "batch_size": 16}
 
 
 @pytest.fixture(autouse=True)
-def _modules_of_the_benchmarks(monkeypatch):
+def _benchmarks_on_the_path(monkeypatch):
     monkeypatch.syspath_prepend(FOLDER)
 
 
 @pytest.fixture
 def sentence_bench(tmp_path, monkeypatch):
-    """Give the benchmark of sentence vectors with tiny encoders, and write a folder that it can read."""
+    """Return the sentence benchmark with tiny encoders, and write its data sets."""
     module, generator = importlib.import_module("bench_sentence_encoder"), np.random.default_rng(0)
     texts = [text for one in FILMS.values() for text in one]
 
@@ -48,28 +48,28 @@ def sentence_bench(tmp_path, monkeypatch):
     return module
 
 
-def test_models_are_judged_once_and_watched_by_the_first_half(sentence_bench, tmp_path, monkeypatch):
-    arguments = ["--data", str(tmp_path), "--work", str(tmp_path / "work"), "--output", str(tmp_path / "found.json")]
+def test_models_are_evaluated_once_and_monitored_on_the_first_half(sentence_bench, tmp_path, monkeypatch):
+    arguments = ["--data", str(tmp_path), "--work", str(tmp_path / "work"), "--output", str(tmp_path / "results.json")]
     arguments += ["--seeds", "2", "--ablation-seeds", "1", "--ablations", "1 layer", "--turns", "1"]
     sentence_bench.main(arguments)
-    found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
-    assert list(found) == ["similarity", "classification", "training", "speed", "ablation"]
-    models = found["similarity"]["models"]
-    assert list(models) == list(found["classification"]["models"]) == list(sentence_bench.MODELS)
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert list(results) == ["similarity", "classification", "training", "speed", "ablation"]
+    models = results["similarity"]["models"]
+    assert list(models) == list(results["classification"]["models"]) == list(sentence_bench.MODELS)
     assert [len(runs) for runs in models.values()] == [1] * len(sentence_bench.BASELINES) + [2] * 3
     for name in sentence_bench.ENCODERS:
-        run = found["training"]["models"][name]["1"]
+        run = results["training"]["models"][name]["1"]
         stages = [entry["stage"] for entry in run["log"]]
         assert stages == ["untrained", "words", *["sentences"] * (name == "trained encoder")]
-        # What the encoder was watched by is what it is judged by on the first half alone; the best weights are kept.
+        # The monitored score is that of the first half; the best weights are restored.
         last = max(entry["score"] for entry in run["log"][1 if len(stages) == 2 else 2 :])
         assert models[name]["1"]["first half"] == pytest.approx(last, abs=1e-3)
-    assert found["classification"]["models"]["TF-IDF, words"]["0"]["trec"]["C chosen"] == 100
-    speed = found["speed"]["models"]["trained encoder"]["0"]
+    assert results["classification"]["models"]["TF-IDF, words"]["0"]["trec"]["C chosen"] == 100
+    speed = results["speed"]["models"]["trained encoder"]["0"]
     assert speed["words"] == 80 * 7
     assert speed["different words"] < 20
     assert speed["largest difference"] < 1e-5
-    ablated = found["ablation"]["models"]["1 layer"]["0"]
+    ablated = results["ablation"]["models"]["1 layer"]["0"]
     assert (ablated["settings"]["n_layers"], ablated["sst2"] > 50) == (0, True)
 
     def stop(*_arguments):
@@ -107,13 +107,13 @@ def test_folded_columns_are_those_of_hashing_into_few(n_grams):
 def test_a_reviews_vector_is_the_mean_of_those_of_its_sentences():
     tasks = importlib.import_module("common.sentence_tasks")
     lengths = SimpleNamespace(transform=lambda texts: np.array([[len(text), 1.0] for text in texts]))
-    found = tasks.text_vectors(lengths, ["One.<br /><br />Three and more. Two!", "", "Four"], averaged=True)
-    assert found == pytest.approx(np.array([[(4 + 15 + 4) / 3, 1], [0, 1], [4, 1]]))
+    results = tasks.text_vectors(lengths, ["One.<br /><br />Three and more. Two!", "", "Four"], averaged=True)
+    assert results == pytest.approx(np.array([[(4 + 15 + 4) / 3, 1], [0, 1], [4, 1]]))
 
 
 def test_the_page_on_sentence_vectors_quotes_what_was_measured():
     module = importlib.import_module("common.sentence_tables")
-    found = json.loads((FOLDER / "results" / "sentence_encoder.json").read_text(encoding="utf-8"))
+    results = json.loads((FOLDER / "results" / "sentence_encoder.json").read_text(encoding="utf-8"))
     page = module.PAGE.read_text(encoding="utf-8")
-    assert {place[1] for place in module.PLACE.findall(page)} == set(module.TABLES)
-    assert module.fill(page, found) == page  # else: python -m common.sentence_tables in benchmarks
+    assert {block[1] for block in module.BLOCK.findall(page)} == set(module.TABLES)
+    assert module.fill(page, results) == page  # else: python benchmarks/update_docs.py

@@ -1,6 +1,6 @@
-"""Accuracy of make_text_classifier and of its peers on the labelled sets.
+"""Accuracy of make_text_classifier and of the baselines on the labeled data sets.
 
-Settings are chosen on rows that are not test rows; the test rows are read once, for the figure that is printed.
+Hyper-parameters are chosen on validation rows; the test rows are read once, for the accuracy that is printed.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ MODELS = {
 }
 WORDLESS = {"characters", TUNED, FASTTEXT, "svm-characters"}
 
-# One parameter after the other, in this order, keeps the value that is best on the choosing rows, so that the runs add
-# up and do not multiply. Most are parameters of a step of the pipeline.
+# Coordinate-wise search: one parameter after the other keeps its best value on the validation rows, so the number of
+# trainings is a sum and not a product. Most are parameters of a step of the pipeline.
 TUNING: list[tuple[str, list[Any]]] = [
     ("features", ["words", "words+characters", "characters"]),
     ("classifier__loss", ["softmax", "ova", "hinge"]),
@@ -45,29 +45,29 @@ TUNING: list[tuple[str, list[Any]]] = [
     ("classifier__max_epochs", [1, 2, 3, 5]),
     ("classifier__batch_size", ["auto", 32, 64]),
     ("classifier__n_hashes", [1, 2]),
-    ("members", [1, 5]),  # so many seeds vote
+    ("members", [1, 5]),  # seeds of a voting ensemble
 ]
-PARTS = {"features", "members"}  # these are not parameters of a step
-FEW_ROWS, SEEDS_FOR_FEW = 10_000, 3  # on few rows one seed decides by chance
+NOT_STEPS = {"features", "members"}  # not parameters of a step
+FEW_ROWS, SEEDS_FOR_FEW = 10_000, 3  # on few rows one seed is too noisy
 
 Progress = Callable[[str], None]
 
 
 def models_of(name: str) -> list[str]:
-    """Give the models that make sense on a set."""
+    """Return the models that apply to a data set."""
     return [model for model in MODELS if not SETS[name].only_characters or model in WORDLESS]
 
 
 def measure(
     name: str, model: str, data: DataFolder, fasttext: Any, seeds: int, threads: int, progress: Progress
 ) -> dict[str, Any]:
-    """Train and test one model on one set.
+    """Train and test one model on one data set.
 
     Returns
     -------
     dict
         ``accuracy`` in percent (the mean over the seeds), ``spread`` (the standard deviation), ``seconds`` (the median
-        of training), ``runs``, and for what was tuned ``chosen`` and ``tried``.
+        training time), ``runs``, and for tuned models ``chosen`` and ``tried``.
     """
     if model == FASTTEXT:
         return _measure_fasttext(name, data, fasttext, seeds, threads, progress)
@@ -77,9 +77,9 @@ def measure(
         chosen: dict[str, Any] = {"features": model}
         tuning = {}
     else:
-        tried = tune(name, data, progress)
-        chosen = tried[-1]["settings"]
-        tuning = {"chosen": chosen, "tried": tried}
+        trials = tune(name, data, progress)
+        chosen = trials[-1]["settings"]
+        tuning = {"chosen": chosen, "tried": trials}
     train, test = data.train(name), data.test(name)
     runs = []
     for seed in range(seeds):
@@ -89,38 +89,38 @@ def measure(
 
 
 def our_model(settings: dict[str, Any], seed: int) -> Any:
-    steps = {key: value for key, value in settings.items() if key not in PARTS}
+    steps = {key: value for key, value in settings.items() if key not in NOT_STEPS}
     n_members = settings.get("members", 1)
     members = [
-        make_text_classifier(features=settings["features"], random_state=n_members * seed + place).set_params(**steps)
-        for place in range(n_members)
+        make_text_classifier(features=settings["features"], random_state=n_members * seed + member).set_params(**steps)
+        for member in range(n_members)
     ]
     if n_members == 1:
         return members[0]
-    return VotingClassifier([(str(place), member) for place, member in enumerate(members)], voting="soft")
+    return VotingClassifier([(str(member), member) for member, member in enumerate(members)], voting="soft")
 
 
 def tune(name: str, data: DataFolder, progress: Progress) -> list[dict[str, Any]]:
-    """Choose each parameter of ``TUNING`` in its turn.
+    """Choose the parameters of ``TUNING``, one after the other.
 
     Returns
     -------
     list of dict
-        What was tried and its accuracy, and as the last one the settings that won.
+        The settings that were tried and their accuracies; the last one is the best.
     """
-    fitted, judged = data.choosing(name)
-    seeds = SEEDS_FOR_FEW if len(fitted.texts) < FEW_ROWS else 1
-    tried: list[dict[str, Any]] = []
+    train, valid = data.train_valid(name)
+    seeds = SEEDS_FOR_FEW if len(train.texts) < FEW_ROWS else 1
+    trials: list[dict[str, Any]] = []
 
-    def judge(settings: dict[str, Any]) -> float:
-        runs = [train_and_test(our_model(settings, seed), fitted, judged) for seed in range(seeds)]
-        found = statistics.mean(run["accuracy"] for run in runs)
-        tried.append({"settings": settings, "accuracy": found})
-        progress(f"{settings}: {found:.2f} % in {sum(run['seconds'] for run in runs):.1f} s")
-        return found
+    def evaluate(settings: dict[str, Any]) -> float:
+        runs = [train_and_test(our_model(settings, seed), train, valid) for seed in range(seeds)]
+        measured = statistics.mean(run["accuracy"] for run in runs)
+        trials.append({"settings": settings, "accuracy": measured})
+        progress(f"{settings}: {measured:.2f} % in {sum(run['seconds'] for run in runs):.1f} s")
+        return measured
 
     best: dict[str, Any] = {}
-    reached = 0.0
+    score = 0.0
     for key, values in TUNING:
         start = best
         for value in values:
@@ -128,11 +128,11 @@ def tune(name: str, data: DataFolder, progress: Progress) -> list[dict[str, Any]
                 if SETS[name].only_characters and value != "characters":
                     continue
             elif value == (1 if key == "members" else our_model(start, 0).get_params()[key]):
-                continue  # is what was judged already
+                continue  # already evaluated
             settings = start | {key: value}
-            if (found := judge(settings)) > reached:
-                best, reached = settings, found
-    return [*tried, {"settings": best, "accuracy": reached}]
+            if (measured := evaluate(settings)) > score:
+                best, score = settings, measured
+    return [*trials, {"settings": best, "accuracy": score}]
 
 
 def linear_model(name: str, model: str) -> Pipeline:
@@ -152,30 +152,30 @@ def _measure_fasttext(
 ) -> dict[str, Any]:
     fixed = fasttext_baseline.SMALLER
     if SETS[name].only_characters:
-        fixed = fixed | {"wordNgrams": 1, "minn": 2, "maxn": 4}  # pairs of words made it slower and no better
-    tried = fasttext_baseline.choose(fasttext, data.choosing(name), fixed, threads, progress)
-    chosen = fixed | {key: tried[0][key] for key in ("lr", "epoch")}
+        fixed = fixed | {"wordNgrams": 1, "minn": 2, "maxn": 4}  # word bigrams are slower and not better
+    trials = fasttext_baseline.choose(fasttext, data.train_valid(name), fixed, threads, progress)
+    chosen = fixed | {key: trials[0][key] for key in ("lr", "epoch")}
     train, test = data.train(name), data.test(name)
-    names, lines = sorted(set(train.labels)), fasttext_baseline.tokenised(test.texts)
+    names, lines = sorted(set(train.labels)), fasttext_baseline.tokenize_texts(test.texts)
     runs = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"
-        fasttext_baseline.write_rows(path, fasttext_baseline.tokenised(train.texts), train.labels, names)
+        fasttext_baseline.write_rows(path, fasttext_baseline.tokenize_texts(train.texts), train.labels, names)
         for seed in range(seeds):
             model, seconds = fasttext_baseline.train(fasttext, path, chosen, seed, threads)
-            reached = fasttext_baseline.accuracy(model, lines, test.labels, names)
-            runs.append({"accuracy": reached, "seconds": seconds})
-            progress(f"seed {seed}: {reached:.2f} % in {seconds:.1f} s")
-    return summary(runs) | {"chosen": chosen, "tried": tried}
+            score = fasttext_baseline.accuracy(model, lines, test.labels, names)
+            runs.append({"accuracy": score, "seconds": seconds})
+            progress(f"seed {seed}: {score:.2f} % in {seconds:.1f} s")
+    return summary(runs) | {"chosen": chosen, "tried": trials}
 
 
 def show_accuracy(sets: dict[str, dict[str, Any]]) -> None:
-    """Print a row a set and a column a model."""
+    """Print a row per data set and a column per model."""
     print("\nTest accuracy, %")
     print(f"{'':14}" + "".join(f"{model:>17}" for model in MODELS))
-    for name, found in sets.items():
+    for name, measured in sets.items():
         cells = [
-            f"{found[model]['accuracy']:.2f} +-{found[model]['spread']:.2f}" if model in found else ""
+            f"{measured[model]['accuracy']:.2f} +-{measured[model]['spread']:.2f}" if model in measured else ""
             for model in MODELS
         ]
         print(f"{name:14}" + "".join(f"{cell:>17}" for cell in cells))

@@ -1,14 +1,13 @@
-"""By how much the most memory a training needs at a time exceeds the idle process with everything imported.
+"""Peak memory of training minus the memory of the idle process with everything imported.
 
-Each side runs in a fresh process of its own, which holds the raw texts before it is called idle. Run as a script this
-module is that process: its one argument is JSON with the keys of :class:`Task`.
+Each method runs in a new process, which holds the raw texts before its idle memory is read. Run as a script, this
+module is that process: its one argument is JSON with the fields of :class:`Task`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -19,21 +18,21 @@ from sklearn_hashnlp.classifiers import make_text_classifier
 from . import fasttext_baseline
 from .classifier_speed import OURS, SET
 from .data import DataFolder
-from .memory import forget_peak, peak_mb, resident_mb, worker_environment
+from .memory import peak_mb, reset_peak, resident_mb, run_worker
 
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """One training in a process of its own.
+    """One training in a new process.
 
     Parameters
     ----------
     data : str
-        The folder with the sets.
+        The folder with the data sets.
     rows : int or None
         As in :class:`data.DataFolder`.
     fasttext : str or None
-        The folder that fastText is installed in; None trains ours.
+        The folder that holds fastText; None trains ours.
     train_file : str
         The tokens in fastText's format.
     setting : dict
@@ -53,12 +52,12 @@ class Task:
 def training_memory(
     data: DataFolder, fasttext_folder: Path, settings: dict[str, dict[str, Any]], repeats: int, threads: int
 ) -> dict[str, Any]:
-    """Measure ours and each setting of fastText ``repeats`` times; the growth is the least, so that noise adds none."""
+    """Measure ours and each setting of fastText ``repeats`` times; return the minimum, the least noisy."""
     train = data.train(SET)
     ours = Task(data=str(data.path), rows=data.rows)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"
-        lines = fasttext_baseline.tokenised(train.texts)
+        lines = fasttext_baseline.tokenize_texts(train.texts)
         fasttext_baseline.write_rows(path, lines, train.labels, sorted(set(train.labels)))
         tasks = {OURS: ours} | {
             name: dataclasses.replace(
@@ -66,28 +65,25 @@ def training_memory(
             )
             for name, setting in settings.items()
         }
-        found = {name: [_in_a_process(task) for _ in range(repeats)] for name, task in tasks.items()}
-    return {name: min(runs, key=lambda run: run["growth MiB"]) for name, runs in found.items()}
+        measured = {name: [_measure_in_worker(task) for _ in range(repeats)] for name, task in tasks.items()}
+    return {name: min(runs, key=lambda run: run["growth MiB"]) for name, runs in measured.items()}
 
 
-def show_training_memory(found: dict[str, Any]) -> None:
-    print("\nGrowth of peak memory in training, over the idle process with everything imported and the texts read")
-    for name, run in found.items():
+def show_training_memory(measured: dict[str, Any]) -> None:
+    print("\nGrowth of peak memory in training, over the idle process, with everything imported and the texts read")
+    for name, run in measured.items():
         print(f"{name:34}{run['growth MiB']:9,.0f} MiB{run['idle MiB']:9,.0f} MiB idle")
     print("Goal: not above the first row of fastText.")
 
 
-def _in_a_process(task: Task) -> dict[str, float]:
-    command = [sys.executable, "-m", "common.classifier_memory", json.dumps(dataclasses.asdict(task))]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=worker_environment())
-    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return result
+def _measure_in_worker(task: Task) -> dict[str, float]:
+    return run_worker("-m", "common.classifier_memory", json.dumps(dataclasses.asdict(task)))
 
 
 def _measure(task: Task) -> dict[str, float]:
     train = DataFolder(Path(task.data), task.rows).train(SET)
     fasttext = None if task.fasttext is None else fasttext_baseline.import_fasttext(Path(task.fasttext))
-    forget_peak()
+    reset_peak()
     idle = resident_mb()
     if fasttext is None:
         model = make_text_classifier(random_state=0).fit(train.texts, train.labels)

@@ -1,4 +1,4 @@
-"""The labelled sets that classifiers are compared on, and which of their rows settings are chosen on."""
+"""The data sets of the benchmarks: labeled rows, their validation rows, and lines of text."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class LabelledSet:
 
     Parameters
     ----------
-    choosing_file : str or None
-        The file with rows to choose settings on; None takes a share of the training rows.
-    choosing_share : float
-        That share, stratified by label.
+    validation_file : str or None
+        The file with the validation rows; None splits them off the training rows.
+    validation_share : float
+        The share of training rows to split off, stratified by label.
     only_characters : bool
-        Whether words mean nothing here, as where the task is to tell languages apart.
+        Whether words are useless features, as for language identification.
     """
 
-    choosing_file: str | None = None
-    choosing_share: float = 0.1
+    validation_file: str | None = None
+    validation_share: float = 0.1
     only_characters: bool = False
 
 
@@ -47,7 +47,7 @@ SETS = {
     "imdb": LabelledSet(),
     "swda": LabelledSet("val.csv"),
     "mrda": LabelledSet("val.csv"),
-    "trec": LabelledSet(choosing_share=0.2),
+    "trec": LabelledSet(validation_share=0.2),
     "sst2": LabelledSet("dev.csv"),
     "atis": LabelledSet("valid.csv"),
     "languages79": LabelledSet(only_characters=True),
@@ -56,25 +56,25 @@ SETS = {
 
 @dataclass(frozen=True)
 class DataFolder:
-    """Where the sets are, and how many rows of each file to read.
+    """The folder of the data sets, and the number of rows to read of each file.
 
     Parameters
     ----------
     path : Path
-        The folder that holds a folder for each set.
+        The folder that holds a folder per data set.
     rows : int or None
-        Read a random choice of so many rows of each file, to try a script out; None reads all.
+        Read a random sample of this many rows of each file, for a test run; None reads all.
     """
 
     path: Path
     rows: int | None = None
 
     def read(self, name: str, file: str) -> Rows:
-        """Read one file of a set."""
+        """Read one file of a data set."""
         texts, labels = load_labelled(self.path / name / file)
         if self.rows is not None and self.rows < len(texts):
-            kept = np.sort(np.random.default_rng(0).choice(len(texts), self.rows, replace=False))
-            return Rows([texts[i] for i in kept], labels[kept].tolist())
+            chosen = np.sort(np.random.default_rng(0).choice(len(texts), self.rows, replace=False))
+            return Rows([texts[i] for i in chosen], labels[chosen].tolist())
         return Rows(texts, labels.tolist())
 
     def train(self, name: str) -> Rows:
@@ -82,31 +82,31 @@ class DataFolder:
         return self.read(name, "train.csv")
 
     def test(self, name: str) -> Rows:
-        """Read the test rows: for the final figure only."""
+        """Read the test rows: for the final accuracy only."""
         return self.read(name, "test.csv")
 
-    def choosing(self, name: str) -> tuple[Rows, Rows]:
-        """Give the rows to train on and the rows to judge by while settings are chosen; none of them is a test row."""
+    def train_valid(self, name: str) -> tuple[Rows, Rows]:
+        """Return the training and validation rows to choose hyper-parameters on; none of them is a test row."""
         train = self.train(name)
-        if SETS[name].choosing_file is not None:
-            return train, self.read(name, SETS[name].choosing_file)
-        return split(train, SETS[name].choosing_share)
+        if SETS[name].validation_file is not None:
+            return train, self.read(name, SETS[name].validation_file)
+        return split(train, SETS[name].validation_share)
 
 
 def split(rows: Rows, share: float) -> tuple[Rows, Rows]:
-    """Hold out a share of the rows, stratified by label; the only row of a label stays in training."""
+    """Split off a share of the rows, stratified by label; the only row of a label stays in training."""
     counts = Counter(rows.labels)
     single = [i for i, label in enumerate(rows.labels) if counts[label] == 1]
     others = [i for i, label in enumerate(rows.labels) if counts[label] > 1]
-    wanted = max(round(share * len(rows.texts)), len(counts) - len(single))  # a row of each label at the least
-    kept, held_out = train_test_split(
+    wanted = max(round(share * len(rows.texts)), len(counts) - len(single))  # at least one row per label
+    chosen, valid = train_test_split(
         others, test_size=wanted, stratify=[rows.labels[i] for i in others], random_state=0
     )
-    return _take(rows, sorted(kept + single)), _take(rows, sorted(held_out))
+    return _select(rows, sorted(chosen + single)), _select(rows, sorted(valid))
 
 
-def _take(rows: Rows, places: Sequence[int]) -> Rows:
-    return Rows([rows.texts[i] for i in places], [rows.labels[i] for i in places])
+def _select(rows: Rows, indices: Sequence[int]) -> Rows:
+    return Rows([rows.texts[i] for i in indices], [rows.labels[i] for i in indices])
 
 
 def add_data_options(parser: argparse.ArgumentParser) -> None:
@@ -114,11 +114,11 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         "--data",
         type=Path,
         default=os.environ.get("HASHNLP_DATA"),
-        help="folder that holds ag_news/ and the other sets, each with train.csv and test.csv of the columns label and "
+        help="folder that holds ag_news/ and the other data sets, each with train.csv and test.csv, columns label and "
         "text (default: the variable HASHNLP_DATA)",
     )
     parser.add_argument(
-        "--rows", type=int, help="a random choice of so many rows of each file only: to try the script out"
+        "--rows", type=int, help="a random sample of this many rows of each file: a test run of the script"
     )
 
 
@@ -129,10 +129,10 @@ def data_folder(parser: argparse.ArgumentParser, arguments: argparse.Namespace) 
 
 
 def read_text(data: DataFolder, name: str, file: str) -> list[str]:
-    """Read the lines of a file in which something stands; a random choice, in their order, if not all are wanted."""
+    """Read the lines of a file that are not blank, or a random sample of them in the same order."""
     text = (data.path / name / file).read_text(encoding="utf-8")
     lines = [line for line in text.split("\n") if line.strip()]
     if data.rows is None or data.rows >= len(lines):
         return lines
-    kept = np.sort(np.random.default_rng(0).choice(len(lines), data.rows, replace=False))
-    return [lines[i] for i in kept]
+    chosen = np.sort(np.random.default_rng(0).choice(len(lines), data.rows, replace=False))
+    return [lines[i] for i in chosen]

@@ -1,7 +1,4 @@
-"""The tables of the page on experiments, made from the JSON lines of ``hashnlp experiments run``.
-
-cd benchmarks && python -m common.experiment_tables   (writes docs/experiments.md and the pictures beside it)
-"""
+"""Tables and figures of docs/experiments.md, from the JSON lines of ``hashnlp experiments run``."""
 
 from __future__ import annotations
 
@@ -20,24 +17,24 @@ from .results_file import FOLDER
 
 RESULTS = FOLDER / "experiments.jsonl"
 PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
-PLACE = re.compile(r"(<!-- tables: ([a-z -]+) -->\n).*?(<!-- end of tables -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- tables: ([a-z -]+) -->\n).*?(<!-- end of tables -->)", re.DOTALL)
 LONG = 24  # rows
 
 
 def fill(page: str, results: Sequence[dict[str, Any]]) -> str:
-    """Put the tables in their places on the page: a place names the recipes whose results it shows."""
+    """Replace the tables on the page; the comment before a table names the recipes whose results it shows."""
 
-    def tables(place: re.Match[str]) -> str:
-        names = place[2].split()
+    def tables(block: re.Match[str]) -> str:
+        names = block[2].split()
         chosen = make_tables(result for result in results if result["recipe"] in names)
         text = "\n\n".join(map(_shown, chosen))
-        return f"{place[1]}\n{text}\n\n{place[3]}"
+        return f"{block[1]}\n{text}\n\n{block[3]}"
 
-    return PLACE.sub(tables, page)
+    return BLOCK.sub(tables, page)
 
 
 def _shown(table: Table) -> str:
-    """Write a table as Markdown; the rows of a long one are folded away, its title and notes are not."""
+    """Format a table as Markdown; the rows of a long one are folded."""
     if len(table.rows) <= LONG:
         return "\n".join(as_markdown(table))
     title, *rows = as_markdown(table._replace(notes=()))
@@ -46,7 +43,7 @@ def _shown(table: Table) -> str:
 
 
 def draw(results: Sequence[dict[str, Any]], folder: Path) -> None:
-    """Draw the pictures."""
+    """Save the figures."""
     folder.mkdir(exist_ok=True)
     for name, plot in plots_of(results):
         figure = Figure(layout="constrained")
@@ -54,11 +51,8 @@ def draw(results: Sequence[dict[str, Any]], folder: Path) -> None:
         figure.savefig(folder / f"{name}.png", dpi=80)
 
 
-def main() -> None:
+def update_page() -> None:
+    """Write the tables into the page and the figures next to it."""
     results = read_results(RESULTS)
     PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
     draw(results, PAGE.with_name("images"))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""fastText as the peer: installed for a benchmark alone, trained on the same tokens, asked in its fastest way."""
+"""fastText as a baseline: installed for a benchmark, trained on the same tokens, called in its fastest way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from .data import Rows
 
-# The words of make_text_classifier: a punctuation mark is one too.
+# The tokens of make_text_classifier: words and punctuation marks.
 TOKENS = re.compile(r"\w+|[^\w\s]")
 PUBLISHED = {"dim": 10, "wordNgrams": 2, "minCount": 1, "bucket": 10_000_000}
 SMALLER = PUBLISHED | {"bucket": 2_000_000}
@@ -25,7 +25,7 @@ GRID = [{"lr": lr, "epoch": epoch} for lr in (0.05, 0.1, 0.25, 0.5, 1.0) for epo
 
 @contextlib.contextmanager
 def fasttext_folder(folder: Path | None) -> Iterator[Path]:
-    """Give a folder with fastText in it: this one, where it is installed if it is not yet, or one that then goes."""
+    """Return a folder that holds fastText, installing it if necessary; None makes a temporary one."""
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="fasttext-") as made:
             _install(Path(made))
@@ -54,45 +54,45 @@ def fasttext_version(folder: Path) -> str:
     )
 
 
-def tokenised(texts: Iterable[str]) -> list[str]:
-    """Give a line for each text: its tokens in lower case, a blank between two, and the end that fastText wants."""
+def tokenize_texts(texts: Iterable[str]) -> list[str]:
+    """Return a line for each text: its lowercase tokens separated by spaces, and a newline."""
     return [" ".join(TOKENS.findall(text.lower())) + "\n" for text in texts]
 
 
 def write_rows(path: Path, lines: Sequence[str], labels: Sequence[str], names: Sequence[str]) -> None:
-    """Write fastText's format, in a random order, since fastText trains in the order of the file and files go by label.
+    """Write rows in fastText's format, shuffled, since fastText does not shuffle and files are sorted by label.
 
-    Labels become their places in ``names``, since they may hold blanks.
+    Labels become their indices in ``names``, since they may contain spaces.
     """
-    number = {name: i for i, name in enumerate(names)}
-    rows = [f"__label__{number[label]} {line}" for line, label in zip(lines, labels, strict=True)]
+    index_of = {name: i for i, name in enumerate(names)}
+    rows = [f"__label__{index_of[label]} {line}" for line, label in zip(lines, labels, strict=True)]
     random.Random(0).shuffle(rows)
     path.write_text("".join(rows), encoding="utf-8")
 
 
 def train(fasttext: Any, path: Path, setting: dict[str, Any], seed: int, threads: int) -> tuple[Any, float]:
-    """Train on a file that :func:`write_rows` wrote; give the model and the seconds of fastText's own call."""
+    """Train on a file that :func:`write_rows` wrote; return the model and the seconds of fastText's own call."""
     start = time.perf_counter()
     model = fasttext.train_supervised(str(path), seed=seed, thread=threads, verbose=0, **setting)
     return model, time.perf_counter() - start
 
 
 def predict(model: Any, lines: list[str]) -> list[list[str]]:
-    """Give the most probable label of each line, as a list that is empty where fastText gives none.
+    """Return the most probable label of each line, as a list that is empty where fastText predicts none.
 
-    This is the compiled function inside ``model.predict``, which itself cannot be called with numpy 2: it asks for an
-    array without a copy where there is none to be had.
+    This is the compiled function inside ``model.predict``, which itself fails with numpy 2: it calls ``np.array`` with
+    ``copy=False`` where a copy is needed.
     """
     labels: list[list[str]] = model.f.multilinePredict(lines, 1, 0.0, "strict")[0]
     return labels
 
 
 def accuracy(model: Any, lines: list[str], labels: Sequence[str], names: Sequence[str]) -> float:
-    """Give the share of right labels, in percent, of all rows: fastText's own count leaves out unknown labels."""
-    number = {name: f"__label__{i}" for i, name in enumerate(names)}
-    found = predict(model, lines)
-    right = sum(number.get(label) in one for one, label in zip(found, labels, strict=True))
-    return 100 * right / len(lines)
+    """Return the accuracy in percent over all rows; fastText's own count leaves out unknown labels."""
+    index_of = {name: f"__label__{i}" for i, name in enumerate(names)}
+    measured = predict(model, lines)
+    correct = sum(index_of.get(label) in one for one, label in zip(measured, labels, strict=True))
+    return 100 * correct / len(lines)
 
 
 def choose(
@@ -102,28 +102,28 @@ def choose(
     threads: int,
     progress: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """Try each learning rate and number of epochs on rows to train on and rows to judge by.
+    """Evaluate each learning rate and number of epochs on training and validation rows.
 
     Returns
     -------
     list of dict
-        The settings of ``GRID``, each with its accuracy, the best first; of equal ones the one with fewer epochs.
+        The settings of ``GRID``, each with its accuracy, the best first; ties are broken by fewer epochs.
     """
-    fitted, judged = rows
-    names = sorted(set(fitted.labels))
-    lines = tokenised(judged.texts)
-    tried = []
+    train, valid = rows
+    names = sorted(set(train.labels))
+    lines = tokenize_texts(valid.texts)
+    trials = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"
-        write_rows(path, tokenised(fitted.texts), fitted.labels, names)
-        for place, setting in enumerate(GRID, start=1):
+        write_rows(path, tokenize_texts(train.texts), train.labels, names)
+        for number, setting in enumerate(GRID, start=1):
             try:
                 model, seconds = train(fasttext, path, fixed | setting, 0, threads)
-                reached = accuracy(model, lines, judged.labels, names)
-            except RuntimeError as error:  # fastText's way to say that training diverged
+                score = accuracy(model, lines, valid.labels, names)
+            except RuntimeError as error:  # fastText's error when training diverges
                 if "NaN" not in str(error):
                     raise
-                reached, seconds = 0.0, 0.0
-            tried.append(setting | {"accuracy": reached, "seconds": seconds})
-            progress(f"{place}/{len(GRID)}: {setting} {reached:.2f} % in {seconds:.1f} s")
-    return sorted(tried, key=lambda one: (-one["accuracy"], one["epoch"]))
+                score, seconds = 0.0, 0.0
+            trials.append(setting | {"accuracy": score, "seconds": seconds})
+            progress(f"{number}/{len(GRID)}: {setting} {score:.2f} % in {seconds:.1f} s")
+    return sorted(trials, key=lambda one: (-one["accuracy"], one["epoch"]))

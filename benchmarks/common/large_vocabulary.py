@@ -1,4 +1,4 @@
-"""Training with so many classes that a full softmax is out of the question."""
+"""Training with too many classes for a full softmax."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from sklearn_hashnlp.nn import NPLM, HierarchicalSoftmax
 from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.trees import huffman_tree
 
-from .memory import forget_peak, peak_mb
-from .timing import seconds_of_turns, sides_of_turn, times_as_long
+from .memory import peak_mb, reset_peak
+from .timing import median_ratio, order_of_round, summarize_seconds
 
 LARGE, MILLION = 100_000, 1_000_000
 FEATURES, BATCH = 256, 512
 TREE, LINEAR = "hierarchical softmax", "linear and cross entropy"
-STEPS = {TREE: 100, LINEAR: 4}  # a turn
+STEPS = {TREE: 100, LINEAR: 4}  # per round
 WARM_STEPS = 2
 MILLION_STEPS, MEASURED_LOSSES = 300, 50
 GOAL_TIMES, GOAL_MIB = 50.0, 4096
@@ -31,19 +31,19 @@ Progress = Callable[[str], None]
 
 
 def zipf_counts(n_classes: int) -> NDArray[np.int64]:
-    """Give counts that fall as one over the rank."""
+    """Return counts proportional to one over the rank."""
     return np.maximum(10**9 // np.arange(1, n_classes + 1), 1)
 
 
 def draw_classes(counts: NDArray[np.int64], shape: tuple[int, ...], seed: int) -> Tensor:
-    """Draw classes with the probabilities that the counts have."""
+    """Draw classes with probabilities proportional to their counts."""
     ends = np.cumsum(counts)
     draws = np.random.default_rng(seed).integers(ends[-1], size=shape)
     return torch.from_numpy(np.searchsorted(ends, draws, side="right"))
 
 
-def large(n_classes: int, turns: int, progress: Progress) -> dict[str, Any]:
-    """Time steps of both layers: forward, backward to the weights and to the input, and the optimiser."""
+def large(n_classes: int, rounds: int, progress: Progress) -> dict[str, Any]:
+    """Time training steps of both layers: forward, backward to weights and input, and the optimizer."""
     counts = zipf_counts(n_classes)
     torch.manual_seed(0)
     tree = HierarchicalSoftmax(huffman_tree(counts), FEATURES, sparse=True)
@@ -55,28 +55,28 @@ def large(n_classes: int, turns: int, progress: Progress) -> dict[str, Any]:
             torch.optim.SGD(linear.parameters(), lr=0.1),
         ),
     }
-    seconds: dict[str, list[float]] = {side: [] for side in layers}
-    for turn in range(turns + 1):  # turn 0 warms both sides up
-        for side in sides_of_turn(list(layers), turn):
-            n_steps = STEPS[side] if turn else WARM_STEPS
+    seconds: dict[str, list[float]] = {method: [] for method in layers}
+    for round_ in range(rounds + 1):  # round 0 is a warm-up
+        for method in order_of_round(list(layers), round_):
+            n_steps = STEPS[method] if round_ else WARM_STEPS
             inputs = torch.randn((n_steps, BATCH, FEATURES))
-            classes = draw_classes(counts, (n_steps, BATCH), seed=turn)
-            taken = step_seconds(*layers[side], inputs, classes)
-            if turn:
-                seconds[side].append(taken)
-                progress(f"turn {turn}/{turns}: {side}: {1000 * taken:.2f} ms a step")
+            classes = draw_classes(counts, (n_steps, BATCH), seed=round_)
+            taken = step_seconds(*layers[method], inputs, classes)
+            if round_:
+                seconds[method].append(taken)
+                progress(f"round {round_}/{rounds}: {method}: {1000 * taken:.2f} ms per step")
     return {
         "classes": n_classes,
-        "steps a turn": STEPS,
-        "seconds of a step": {side: seconds_of_turns(found) for side, found in seconds.items()},
-        "times as long": times_as_long(seconds[LINEAR], seconds[TREE]),
+        "steps per round": STEPS,
+        "seconds of a step": {method: summarize_seconds(measured) for method, measured in seconds.items()},
+        "times as long": median_ratio(seconds[LINEAR], seconds[TREE]),
     }
 
 
 def step_seconds(
     loss_of: Callable[[Tensor, Tensor], Tensor], optimizer: torch.optim.Optimizer, inputs: Tensor, classes: Tensor
 ) -> float:
-    """Give the mean seconds of a training step."""
+    """Return the mean seconds per training step."""
     start = time.perf_counter()
     for rows, targets in zip(inputs, classes, strict=True):
         optimizer.zero_grad()
@@ -85,16 +85,16 @@ def step_seconds(
     return (time.perf_counter() - start) / len(inputs)
 
 
-def show_large(found: dict[str, Any]) -> None:
-    print(f"\nA training step with {found['classes']:,} classes, {BATCH} rows of {FEATURES}")
-    for side, seconds in found["seconds of a step"].items():
-        print(f"{side:26}{1000 * seconds['median']:10.2f} ms")
-    print(f"The softmax takes {found['times as long']:.1f} times as long; goal: {GOAL_TIMES:g} times.")
+def show_large(measured: dict[str, Any]) -> None:
+    print(f"\nA training step with {measured['classes']:,} classes, {BATCH} rows of {FEATURES}")
+    for method, seconds in measured["seconds of a step"].items():
+        print(f"{method:26}{1000 * seconds['median']:10.2f} ms")
+    print(f"The softmax takes {measured['times as long']:.1f} times as long; goal: {GOAL_TIMES:g} times.")
 
 
 def million(n_classes: int) -> dict[str, Any]:
-    """Train a language model's network for some steps; of this process nothing else is to be known."""
-    forget_peak()
+    """Train a language model's network for some steps and measure the memory of this process."""
+    reset_peak()
     idle, counts = peak_mb(), zipf_counts(n_classes)
     start = time.perf_counter()
     tree = huffman_tree(counts)
@@ -126,9 +126,11 @@ def million(n_classes: int) -> dict[str, Any]:
     }
 
 
-def show_million(found: dict[str, Any]) -> None:
-    print(f"\nA network of {found['words']:,} words, {found['parameters']:,} parameters, {found['steps']:,} steps")
-    print(f"seconds to build the tree {found['seconds of the tree']:.2f}, of a step {found['seconds of a step']:.4f}")
-    first, last = found["loss of the first steps"], found["loss of the last steps"]
+def show_million(measured: dict[str, Any]) -> None:
+    words, parameters, steps = (measured[name] for name in ("words", "parameters", "steps"))
+    print(f"\nA network of {words:,} words, {parameters:,} parameters, {steps:,} steps")
+    tree, step = measured["seconds of the tree"], measured["seconds of a step"]
+    print(f"seconds to build the tree {tree:.2f}, per step {step:.4f}")
+    first, last = measured["loss of the first steps"], measured["loss of the last steps"]
     print(f"loss of the first {MEASURED_LOSSES} steps {first:.2f}, of the last {last:.2f}")
-    print(f"peak {found['peak MiB']:,.0f} MiB (idle {found['idle MiB']:,.0f}); goal: less than {GOAL_MIB:,} MiB")
+    print(f"peak {measured['peak MiB']:,.0f} MiB (idle {measured['idle MiB']:,.0f}); goal: less than {GOAL_MIB:,} MiB")

@@ -1,27 +1,31 @@
-"""Memory of this process, as Linux counts it."""
+"""Memory of this process, read from /proc, and workers in new processes."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 _MEBI = 2**20
 _BENCHMARKS = str(Path(__file__).parents[1])
 
 
 def resident_mb() -> float:
-    """Give what is resident now, in MiB."""
+    """Return the resident memory in MiB."""
     return _status("VmRSS")
 
 
 def peak_mb() -> float:
-    """Give the most that was resident at a time, in MiB, since :func:`forget_peak`."""
+    """Return the peak resident memory in MiB since :func:`reset_peak`."""
     return _status("VmHWM")
 
 
-def forget_peak() -> None:
-    """Start to look for the peak anew. Where the system forbids that, the peak is that of the whole process."""
+def reset_peak() -> None:
+    """Reset the peak; where the system forbids it, the peak remains that of the whole process."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
@@ -36,7 +40,11 @@ def _status(key: str) -> float:
     raise SystemExit(f"/proc/self/status has no {key}.")
 
 
-def worker_environment() -> dict[str, str]:
-    """Return the environment of a process in which ``python -m common.x`` finds this folder."""
+def run_worker(*arguments: str) -> dict[str, Any]:
+    """Run Python with these arguments in a new process and return the JSON on its last line of output."""
+    # For `-m common.x`; a script already imports from its own folder.
     paths = [_BENCHMARKS, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run([sys.executable, *arguments], stdout=subprocess.PIPE, text=True, check=True, env=env)
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result

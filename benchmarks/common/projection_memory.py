@@ -1,14 +1,13 @@
-"""By how much the most memory that a projection needs at a time exceeds the idle process with everything imported.
+"""Peak memory of a projection minus the memory of the idle process with everything imported.
 
-Each side runs in a fresh process of its own, which holds the rows before it is called idle. The least of several runs
-counts, so that noise adds none. Run as a script this module is that process: its arguments are JSON with the side and
-the file that holds the rows.
+Each method runs in a new process, which holds the rows before its idle memory is read. The minimum of several runs is
+reported, the least noisy. Run as a script, this module is that process: its argument is JSON with the method and the
+file that holds the rows.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -16,34 +15,31 @@ from pathlib import Path
 
 from scipy.sparse import issparse
 
-from .memory import forget_peak, peak_mb, resident_mb, worker_environment
-from .projection_pipelines import run_side
+from .memory import peak_mb, reset_peak, resident_mb, run_worker
+from .projection_pipelines import run_pipeline
 
 
 def projection_memory(
-    sides: Sequence[str], rows: Sequence[str], vocabulary: Sequence[str], repeats: int
+    methods: Sequence[str], rows: Sequence[str], vocabulary: Sequence[str], repeats: int
 ) -> dict[str, dict[str, float]]:
-    """Give for each side the growth of memory in MiB, and what of it are the results."""
+    """Return the growth of memory in MiB of each method, and the size of its result."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.json"
         path.write_text(json.dumps({"rows": list(rows), "vocabulary": list(vocabulary)}), encoding="utf-8")
-        found = {side: [_in_a_process(side, path) for _ in range(repeats)] for side in sides}
-    return {side: min(runs, key=lambda run: run["growth MiB"]) for side, runs in found.items()}
+        measured = {method: [_measure_in_worker(method, path) for _ in range(repeats)] for method in methods}
+    return {method: min(runs, key=lambda run: run["growth MiB"]) for method, runs in measured.items()}
 
 
-def _in_a_process(side: str, path: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "common.projection_memory", json.dumps({"side": side, "path": str(path)})]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=worker_environment())
-    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return result
+def _measure_in_worker(method: str, path: Path) -> dict[str, float]:
+    return run_worker("-m", "common.projection_memory", json.dumps({"method": method, "path": str(path)}))
 
 
-def _measure(side: str, path: Path) -> dict[str, float]:
-    held = json.loads(path.read_text(encoding="utf-8"))
-    run_side(side, held["rows"][:5], held["vocabulary"])  # whatever is loaded or compiled at the first use
-    forget_peak()
+def _measure(method: str, path: Path) -> dict[str, float]:
+    inputs = json.loads(path.read_text(encoding="utf-8"))
+    run_pipeline(method, inputs["rows"][:5], inputs["vocabulary"])  # load and compile everything used
+    reset_peak()
     idle = resident_mb()
-    result = run_side(side, held["rows"], held["vocabulary"])
+    result = run_pipeline(method, inputs["rows"], inputs["vocabulary"])
     grown = peak_mb() - idle
     arrays = [result.data, result.indices, result.indptr] if issparse(result) else [result]
     return {"idle MiB": idle, "growth MiB": grown, "result MiB": sum(array.nbytes for array in arrays) / 2**20}
@@ -51,4 +47,4 @@ def _measure(side: str, path: Path) -> dict[str, float]:
 
 if __name__ == "__main__":
     task = json.loads(sys.argv[1])
-    print(json.dumps(_measure(task["side"], Path(task["path"]))))
+    print(json.dumps(_measure(task["method"], Path(task["path"]))))

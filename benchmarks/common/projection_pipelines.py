@@ -1,4 +1,4 @@
-"""The pipelines that bench_sgnn.py times: rows of projections from words or texts."""
+"""The pipelines that bench_sgnn.py times: projections of words or texts."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ WORDS_ONCE = "ours, words of texts once"
 OURS = ("ours", "ours, each row by itself", "ours, signs", "ours, float")
 EIGHTY = ("80 projections, fixed vocabulary", "80 projections, fitted vocabulary")
 ONE = ("one projection, fixed vocabulary", "one projection, fitted vocabulary")
-SIDES = (*OURS, *EIGHTY, *ONE)
+PIPELINES = (*OURS, *EIGHTY, *ONE)
 
 
-def run_side(side: str, rows: Sequence[str], vocabulary: Sequence[str]) -> Any:
-    """Fit a pipeline to rows and project them; whatever that gives. Rows are words, or texts of several."""
-    if side == "ours, each row by itself":
-        with patch.object(_project_rows, "first_equal_rows", _each_by_itself):
+def run_pipeline(method: str, rows: Sequence[str], vocabulary: Sequence[str]) -> Any:
+    """Fit a pipeline to words or texts and return its projections."""
+    if method == "ours, each row by itself":
+        with patch.object(_project_rows, "first_equal_rows", _no_equal_rows):
             return ours().fit_transform(rows)
-    if side == WORDS_ONCE:
+    if method == WORDS_ONCE:
         texts = [" ".join(rows[start : start + WORDS_A_TEXT]) for start in range(0, len(rows), WORDS_A_TEXT)]
         projector = SGNNProjector(n_projections=N_PROJECTIONS, n_bits=N_BITS)
         return project_words(texts, featurizer=CharNgramFeaturizer(), projector=projector).projections
-    if side in OURS:
-        return ours({"ours, signs": "sign"}.get(side, "normal"), float_output="float" in side).fit_transform(rows)
-    return peer(side, vocabulary).fit_transform(rows)
+    if method in OURS:
+        return ours({"ours, signs": "sign"}.get(method, "normal"), float_output="float" in method).fit_transform(rows)
+    return reference(method, vocabulary).fit_transform(rows)
 
 
 def ours(hyperplanes: str = "normal", *, float_output: bool = False) -> Pipeline:
@@ -51,14 +51,14 @@ def ours(hyperplanes: str = "normal", *, float_output: bool = False) -> Pipeline
     return make_pipeline(CharNgramFeaturizer(), projector)
 
 
-def peer(side: str, vocabulary: Sequence[str]) -> Pipeline:
-    """Make the source's pipeline: counts of character 1- to 3-grams within marked words, then random projections.
+def reference(method: str, vocabulary: Sequence[str]) -> Pipeline:
+    """Build the reference pipeline: counts of character 1- to 3-grams within words, then random projections.
 
-    ``char_wb`` marks words by blanks, as ``<`` and ``>`` do in ours.
+    ``char_wb`` pads words with spaces, as ours does with ``<`` and ``>``.
     """
-    fixed = vocabulary if "fixed" in side else None
+    fixed = vocabulary if "fixed" in method else None
     counts = CountVectorizer(analyzer="char_wb", lowercase=False, ngram_range=(1, 3), vocabulary=fixed)
-    if side in ONE:
+    if method in ONE:
         return make_pipeline(counts, SparseRandomProjection(N_PROJECTIONS * N_BITS, random_state=0))
     union = FeatureUnion(
         [(f"projection {t}", SparseRandomProjection(N_BITS, random_state=t)) for t in range(N_PROJECTIONS)]
@@ -67,15 +67,15 @@ def peer(side: str, vocabulary: Sequence[str]) -> Pipeline:
 
 
 def fixed_vocabulary() -> list[str]:
-    """Give the vocabulary of the source: the most frequent n-grams of a made-up text."""
+    """Return the vocabulary of the reference implementation: the most frequent n-grams of a synthetic text."""
     signs = sorted(set(string.printable) - set(string.digits) - {" "})
-    made = [" ", *signs, *string.digits]
-    made += [first + second for first in signs for second in signs]
-    made += [first + letter + second for first in signs for second in signs for letter in string.ascii_lowercase]
-    made += [first + second for first in string.digits for second in string.digits]
+    synthetic = [" ", *signs, *string.digits]
+    synthetic += [first + second for first in signs for second in signs]
+    synthetic += [first + letter + second for first in signs for second in signs for letter in string.ascii_lowercase]
+    synthetic += [first + second for first in string.digits for second in string.digits]
     counts = CountVectorizer(analyzer="char", lowercase=False, ngram_range=(1, 3), max_features=VOCABULARY_SIZE)
-    return sorted(counts.fit([" ".join(made)]).vocabulary_)
+    return sorted(counts.fit([" ".join(synthetic)]).vocabulary_)
 
 
-def _each_by_itself(indptr: NDArray[np.int64], *_values: Any) -> NDArray[np.int64]:
+def _no_equal_rows(indptr: NDArray[np.int64], *_values: Any) -> NDArray[np.int64]:
     return np.arange(len(indptr) - 1)

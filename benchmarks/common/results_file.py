@@ -1,4 +1,4 @@
-"""The JSON of a benchmark: read, added to and written whole or not at all."""
+"""The JSON file of a benchmark: its options, reading, and atomic writing."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sklearn_hashnlp.experiments._run import surroundings as surroundings
+from sklearn_hashnlp.experiments._run import surroundings as environment  # noqa: F401
 
 FOLDER = Path(__file__).parents[1] / "results"
 
 
 def add_output_option(parser: argparse.ArgumentParser, name: str) -> None:
     parser.add_argument(
-        "--output", type=Path, help=f"the JSON (default: {name} in benchmarks/results; with --rows none is written)"
+        "--output", type=Path, help=f"the JSON (default: {name} in benchmarks/results; not written with --rows)"
     )
 
 
 def output_path(arguments: argparse.Namespace, name: str) -> Path | None:
-    """Give the path to write to: none by default where only some rows are read, so that a trial leaves no figures."""
+    """Return the path to write to; None by default with --rows, so that a test run writes no results."""
     if arguments.output is not None or arguments.rows is not None:
         path: Path | None = arguments.output
         return path

@@ -1,4 +1,4 @@
-"""The classifiers that bench_robustness.py compares, and how their settings are chosen on training rows."""
+"""The classifiers that bench_robustness.py compares, and the choice of their hyper-parameters."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ MODELS = {
     "svm-augmented": "TF-IDF + LinearSVC, augmented",
     FASTTEXT: "fastText",
 }
-# Of the plain classifier by its accuracy on rows held out as they are; then of the augmented one by its mean accuracy
-# on the same rows at all rates.
+# The plain classifier is chosen by its accuracy on validation rows without errors, then the augmented one by its mean
+# accuracy on the same rows at all error rates.
 PLAIN: dict[str, list[dict[str, Any]]] = {
     "sgnn": [{"ngram_range": ngram_range} for ngram_range in ((1, 3), (1, 4), (2, 5))],
     "hash": [{"features": features} for features in ("words", "words+characters", "characters")],
     "svm": [{"features": features} for features in ("svm", "svm-punctuation", "svm-characters")],
 }
 COPIES = [{"distortion": distortion, "n_copies": 3} for distortion in (0.05, 0.1, 0.2)]
-SGNN_EPOCHS = 20  # with copies so many fewer that a model takes as many steps
-_FIRST_SEED_OF_ERRORS = 1000  # other errors than those that a model has seen in training
+SGNN_EPOCHS = 20  # divided by the number of copies, so that the number of steps is the same
+_FIRST_SEED_OF_ERRORS = 1000  # other errors than those of the training copies
 
 Progress = Callable[[str], None]
 Predict = Callable[[list[str]], Sequence[str]]
@@ -62,14 +62,14 @@ def plain_model(name: str, model: str, setting: dict[str, Any], seed: int) -> An
 
 
 def make_model(name: str, model: str, setting: dict[str, Any], seed: int) -> Any:
-    """Make a classifier, augmented if the setting says how."""
+    """Build a classifier, augmented if the setting has copies."""
     plain = plain_model(name, model.removesuffix(AUGMENTED), setting, seed)
     copies = {key: setting[key] for key in COPIES[0] if key in setting}
     return AugmentedTextClassifier(plain, **copies, random_state=seed) if copies else plain
 
 
 def curve(predict: Predict, rows: Rows, seed: int, rates: Sequence[float] = RATES) -> list[float]:
-    """Give the accuracy in percent at each rate of typing errors."""
+    """Return the accuracy in percent at each rate of typing errors."""
     labels = np.asarray(rows.labels)
     return [100 * float(np.mean(np.asarray(predict(_distorted(rows.texts, rate, seed))) == labels)) for rate in rates]
 
@@ -79,18 +79,18 @@ def _distorted(texts: list[str], rate: float, seed: int) -> list[str]:
 
 
 def choose_plain(name: str, model: str, data: DataFolder, progress: Progress) -> list[dict[str, Any]]:
-    """Try the settings of a plain classifier on rows held out as they are; the best comes first."""
-    return _try(name, model, PLAIN[model], (0.0,), data, progress)
+    """Evaluate the settings of a plain classifier on validation rows without errors; the best comes first."""
+    return _evaluate(name, model, PLAIN[model], (0.0,), data, progress)
 
 
 def choose_augmented(
     name: str, model: str, plain: dict[str, Any], data: DataFolder, progress: Progress
 ) -> list[dict[str, Any]]:
-    """Try rates of errors in the copies on rows held out, with errors at all rates; the best comes first."""
-    return _try(name, model, [plain | copies for copies in COPIES], RATES, data, progress)
+    """Evaluate error rates of the copies on validation rows at all rates; the best comes first."""
+    return _evaluate(name, model, [plain | copies for copies in COPIES], RATES, data, progress)
 
 
-def _try(
+def _evaluate(
     name: str,
     model: str,
     settings: Sequence[dict[str, Any]],
@@ -98,24 +98,24 @@ def _try(
     data: DataFolder,
     progress: Progress,
 ) -> list[dict[str, Any]]:
-    fitted, judged = data.choosing(name)
-    tried = []
+    train, valid = data.train_valid(name)
+    trials = []
     for setting in settings:
-        found = curve(make_model(name, model, setting, 0).fit(*fitted).predict, judged, 0, rates)
-        tried.append(setting | {"accuracy": float(np.mean(found))})
-        progress(f"{setting}: {tried[-1]['accuracy']:.2f} %")
-    return sorted(tried, key=lambda one: -one["accuracy"])
+        measured = curve(make_model(name, model, setting, 0).fit(*train).predict, valid, 0, rates)
+        trials.append(setting | {"accuracy": float(np.mean(measured))})
+        progress(f"{setting}: {trials[-1]['accuracy']:.2f} %")
+    return sorted(trials, key=lambda one: -one["accuracy"])
 
 
-def setting_of(tried: list[dict[str, Any]]) -> dict[str, Any]:
-    """Give the best of what was tried, without its accuracy."""
-    return {key: value for key, value in tried[0].items() if key != "accuracy"}
+def setting_of(trials: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the best setting, without its accuracy."""
+    return {key: value for key, value in trials[0].items() if key != "accuracy"}
 
 
 def tested_curves(
     name: str, model: str, setting: dict[str, Any], data: DataFolder, seeds: int, progress: Progress
 ) -> list[list[float]]:
-    """Train on all training rows and read the test rows: the accuracies at each rate, once for each seed."""
+    """Train on all training rows and return the test accuracies at each rate, for each seed."""
     train, test = data.train(name), data.test(name)
     curves = []
     for seed in range(seeds):
@@ -127,29 +127,29 @@ def tested_curves(
 def fasttext_curves(
     fasttext: Any, name: str, data: DataFolder, seeds: int, threads: int, progress: Progress
 ) -> tuple[dict[str, Any], list[dict[str, Any]], list[list[float]]]:
-    """Choose fastText's settings, with subwords and without, and give them, what was tried, and its curves."""
-    tried: list[dict[str, Any]] = []
+    """Choose fastText's settings, with and without subwords; return them, all trials, and the test curves."""
+    trials: list[dict[str, Any]] = []
     for subwords in ({}, {"minn": 2, "maxn": 5}):
         fixed = fasttext_baseline.SMALLER | subwords
-        found = fasttext_baseline.choose(fasttext, data.choosing(name), fixed, threads, progress)
-        tried += [fixed | {key: one[key] for key in ("lr", "epoch", "accuracy")} for one in found]
-    tried.sort(key=lambda one: (-one["accuracy"], one["epoch"]))
-    setting = setting_of(tried)
+        measured = fasttext_baseline.choose(fasttext, data.train_valid(name), fixed, threads, progress)
+        trials += [fixed | {key: one[key] for key in ("lr", "epoch", "accuracy")} for one in measured]
+    trials.sort(key=lambda one: (-one["accuracy"], one["epoch"]))
+    setting = setting_of(trials)
     train, test = data.train(name), data.test(name)
     names = sorted(set(train.labels))
     curves = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"
-        fasttext_baseline.write_rows(path, fasttext_baseline.tokenised(train.texts), train.labels, names)
+        fasttext_baseline.write_rows(path, fasttext_baseline.tokenize_texts(train.texts), train.labels, names)
         for seed in range(seeds):
             model, _ = fasttext_baseline.train(fasttext, path, setting, seed, threads)
             curves.append(
                 [
                     fasttext_baseline.accuracy(
-                        model, fasttext_baseline.tokenised(_distorted(test.texts, rate, seed)), test.labels, names
+                        model, fasttext_baseline.tokenize_texts(_distorted(test.texts, rate, seed)), test.labels, names
                     )
                     for rate in RATES
                 ]
             )
             progress(f"seed {seed}: {' '.join(f'{one:.2f}' for one in curves[-1])}")
-    return setting, tried, curves
+    return setting, trials, curves

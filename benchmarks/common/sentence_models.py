@@ -1,4 +1,8 @@
-"""What the sentence encoders of the benchmark are: the small one, the report's, and the small one with changes."""
+"""The models of the sentence benchmark: encoders, their ablations, and TF-IDF baselines.
+
+Document frequencies of the baselines are those of the training paragraphs. The SVD is fitted on a random sample of
+their sentences; hashed n-grams are folded into the same number of columns after weighting.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +25,17 @@ from sklearn_hashnlp.text import HashingNgramVectorizer, split_sentences
 from . import sentence_tasks
 from .sentence_tasks import Pairs
 
-SMALL: dict[str, Any] = {}  # the estimator's defaults: within an hour on two cores
+SMALL: dict[str, Any] = {}  # the estimator's defaults: trained within an hour on two cores
 
-# Where the small encoder stands before its first step, and before the first sentence.
+# The small encoder before training, and before training on sentences.
 UNTRAINED: dict[str, Any] = {"word_steps": 0, "n_common": 0, "max_epochs": 0}
 ENCODERS: dict[str, dict[str, Any]] = {
     "untrained encoder": SMALL | UNTRAINED,
-    "encoder after its words": SMALL | {"max_epochs": 0},
+    "encoder after word pretraining": SMALL | {"max_epochs": 0},
     "trained encoder": SMALL,
 }
 
-# The network of the source's second part, trained as it was.
+# The network of the reference implementation's report, with its training settings.
 REPORT: dict[str, Any] = {
     "ngram_range": (1, 3),
     "context_share": 1.0,
@@ -46,9 +50,9 @@ REPORT: dict[str, Any] = {
     "learning_rate": 5e-4,
 }
 
-# The small encoder with these settings instead of its own.
+# Settings that replace those of the small encoder.
 ABLATIONS: dict[str, dict[str, Any]] = {
-    "as it is": {},
+    "default": {},
     "loss: BXENT": {"loss": "bxent"},
     "loss: cosine proximity": {"loss": "proximity"},
     "loss: von Mises-Fisher": {"loss": "vmf"},
@@ -59,8 +63,8 @@ ABLATIONS: dict[str, dict[str, Any]] = {
         "sentence_weight": 0.0,
         "masked_weight": 1.0,
     },
-    "heads: words, fading, and sentences": {"word_weight": (1.0, 0.0)},
-    "1 layer, heads: masked words, fading, and sentences": {
+    "heads: words, annealed, and sentences": {"word_weight": (1.0, 0.0)},
+    "1 layer, heads: masked words, annealed, and sentences": {
         "n_layers": 1,
         "learning_rate": 5e-4,
         "masked_weight": (1.0, 0.0),
@@ -79,41 +83,41 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "40 projections": {"n_projections": 40},
     "160 projections": {"n_projections": 160},
     "no tables": {"n_tables": 0},
-    "no word stage": {"word_steps": 0},
-    "nothing common taken off": {"n_common": 0},
-    "context counts 0.2": {"context_share": 0.2},
-    "context counts 0.5": {"context_share": 0.5},
-    "context alone": {"context_share": 1.0},
+    "no word pretraining": {"word_steps": 0},
+    "no components removed": {"n_common": 0},
+    "context weight 0.2": {"context_share": 0.2},
+    "context weight 0.5": {"context_share": 0.5},
+    "context weight 1": {"context_share": 1.0},
 }
 
 
 DIM = 1024
 SVD_SENTENCES = 30_000
-SVD_FEWEST = 5  # paragraphs that an n-gram must be in to have a part in the SVD
+SVD_MIN_DF = 5  # paragraphs that an n-gram of the SVD must occur in
 N_GRAMS: dict[str, dict[str, Any]] = {
-    "words": {},  # scikit-learn's, of two letters or more
+    "words": {},  # scikit-learn's default: words of two letters or more
     "characters": {"analyzer": "char_wb", "ngram_range": (2, 5)},
 }
 
 
 def tfidf(n_grams: str, paragraphs: list[str]) -> Pipeline:
-    """Weigh n-grams at full width."""
+    """Build TF-IDF vectors of all n-grams."""
     return make_pipeline(TfidfVectorizer(**N_GRAMS[n_grams], dtype=np.float32)).fit(paragraphs)
 
 
 def reduced(n_grams: str, paragraphs: list[str]) -> Pipeline:
-    """Weigh n-grams and project them onto the principal directions of sentences."""
-    vectorizer = TfidfVectorizer(**N_GRAMS[n_grams], min_df=min(SVD_FEWEST, len(paragraphs) // 10), dtype=np.float32)
+    """Build TF-IDF vectors reduced by a truncated SVD of sentences."""
+    vectorizer = TfidfVectorizer(**N_GRAMS[n_grams], min_df=min(SVD_MIN_DF, len(paragraphs) // 10), dtype=np.float32)
     vectorizer.fit(paragraphs)
     sentences = [sentence for paragraph in paragraphs for sentence in split_sentences(paragraph)]
-    kept = np.random.default_rng(0).permutation(len(sentences))[:SVD_SENTENCES]
-    rows = vectorizer.transform([sentences[i] for i in np.sort(kept)])
+    sample = np.random.default_rng(0).permutation(len(sentences))[:SVD_SENTENCES]
+    rows = vectorizer.transform([sentences[i] for i in np.sort(sample)])
     svd = TruncatedSVD(min(DIM, min(rows.shape) - 1), random_state=0).fit(rows)
     return make_pipeline(vectorizer, svd, Normalizer())
 
 
 def hashed(n_grams: str, paragraphs: list[str]) -> Pipeline:
-    """Weigh hashed n-grams and add them up, with their signs, in few columns."""
+    """Build TF-IDF vectors of signed hashed n-grams, folded into few columns."""
     vectorizer = HashingNgramVectorizer(**N_GRAMS[n_grams], norm=None, dtype=np.float32)
     pipeline = make_pipeline(
         vectorizer, TfidfTransformer(), FunctionTransformer(fold, accept_sparse=True), Normalizer()
@@ -122,9 +126,9 @@ def hashed(n_grams: str, paragraphs: list[str]) -> Pipeline:
 
 
 def fold(rows: sp.csr_matrix) -> NDArray[np.float32]:
-    """Let column ``i`` fall into column ``i % DIM``: what hashing into so few gives."""
+    """Add column ``i`` to column ``i % DIM``, which equals hashing into that many columns."""
     folded = sp.csr_matrix((rows.data, rows.indices % DIM, rows.indptr), shape=(rows.shape[0], DIM))
-    dense: NDArray[np.float32] = folded.toarray()  # adds up what stands in one place
+    dense: NDArray[np.float32] = folded.toarray()  # sums entries of the same index
     return dense
 
 
@@ -138,48 +142,48 @@ BASELINES: dict[str, Callable[[list[str]], Pipeline]] = {
 }
 
 
-OTHERS = ("callbacks", "checkpoint_dir", "checkpoint_every", "monitor", "resume", "sentence_splitter", "verbose")
+NOT_LEARNED = ("callbacks", "checkpoint_dir", "checkpoint_every", "monitor", "resume", "sentence_splitter", "verbose")
 
 
 def train_encoder(
-    paragraphs: Sequence[str], settings: dict[str, Any], *, seed: int, folder: Path, watched: Pairs | None
+    paragraphs: Sequence[str], settings: dict[str, Any], *, seed: int, folder: Path, monitored: Pairs | None
 ) -> tuple[SGNNSentenceEncoder, dict[str, Any]]:
-    """Train an encoder, or go on with the one in the folder.
+    """Train an encoder, or resume from the checkpoint in the folder.
 
     Parameters
     ----------
     paragraphs : sequence of str
-        What to learn from.
+        The training text.
     settings : dict
-        Of the encoder.
+        Parameters of the encoder.
     seed : int
-        Of everything.
+        Its random state.
     folder : Path
-        Where it is kept.
-    watched : Pairs or None
-        The pairs by whose rank correlation the best weights are chosen; None takes the last ones.
+        The folder of its checkpoint.
+    monitored : Pairs or None
+        The pairs whose rank correlation selects the best weights; None keeps the last weights.
 
     Returns
     -------
     encoder : SGNNSentenceEncoder
-        Trained.
+        The trained encoder.
     training : dict
-        All settings, the share of the time in which a step waited for its batch, parameters, the curve, and seconds;
-        no seconds if the folder held something, since they would be those of a part only.
+        The settings, the share of the time that steps waited for a batch, the number of parameters, the log, and the
+        seconds; no seconds if training was resumed, since they would be incomplete.
     """
     is_new = not folder.exists()
-    # Without a second stage there is no training to take up, and an encoder is soon made again.
-    kept = {} if settings.get("max_epochs") == 0 else {"checkpoint_dir": folder, "resume": True}
+    # Without training on sentences there is nothing to resume.
+    checkpoints = {} if settings.get("max_epochs") == 0 else {"checkpoint_dir": folder, "resume": True}
     start = time.perf_counter()
     encoder = SGNNSentenceEncoder(
         **settings,
-        monitor=None if watched is None else lambda model: sentence_tasks.correlation(model, watched),
-        **kept,
+        monitor=None if monitored is None else lambda model: sentence_tasks.correlation(model, monitored),
+        **checkpoints,
         random_state=seed,
         verbose=2,
     ).fit(paragraphs)
     training = {
-        "settings": decisive(encoder),
+        "settings": learning_parameters(encoder),
         "waiting share": encoder.waiting_share_,
         "parameters": encoder.n_parameters_,
         "log": encoder.log_,
@@ -187,6 +191,6 @@ def train_encoder(
     return encoder, training | ({"seconds": time.perf_counter() - start} if is_new else {})
 
 
-def decisive(encoder: SGNNSentenceEncoder) -> dict[str, Any]:
-    """Give the parameters that decide what is learned."""
-    return {name: value for name, value in encoder.get_params(deep=False).items() if name not in OTHERS}
+def learning_parameters(encoder: SGNNSentenceEncoder) -> dict[str, Any]:
+    """Return the parameters that affect the learned weights."""
+    return {name: value for name, value in encoder.get_params(deep=False).items() if name not in NOT_LEARNED}

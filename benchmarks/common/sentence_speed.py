@@ -1,4 +1,4 @@
-"""How fast an encoder makes vectors, and how fast if every occurrence of a word were projected by itself."""
+"""Speed of a sentence encoder, with each distinct word projected once and with every occurrence projected."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from sklearn_hashnlp.kernels import Ragged, _project_rows
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 from sklearn_hashnlp.sentences._fitted_encoder import encode_sentences
 
-from .timing import seconds_of_turns, sides_of_turn, times_as_long
+from .timing import median_ratio, order_of_round, summarize_seconds
 
 ONCE, BY_ITSELF = "each different word once", "each word by itself"
-SIDES = (ONCE, BY_ITSELF)
+METHODS = (ONCE, BY_ITSELF)
 
 
-def measure(encoder: SGNNSentenceEncoder, sentences: Sequence[str], turns: int) -> dict[str, Any]:
-    """Time both sides by turns; the vectors of both are the same but for rounding."""
+def measure(encoder: SGNNSentenceEncoder, sentences: Sequence[str], rounds: int) -> dict[str, Any]:
+    """Time both methods alternately; their vectors are equal up to rounding."""
     few = sentences[:50]
-    difference = np.abs(run_side(ONCE, encoder, few) - run_side(BY_ITSELF, encoder, few)).max()
-    seconds: dict[str, list[float]] = {side: [] for side in SIDES}
-    for turn in range(turns):
-        for side in sides_of_turn(SIDES, turn):
+    difference = np.abs(encode(ONCE, encoder, few) - encode(BY_ITSELF, encoder, few)).max()
+    seconds: dict[str, list[float]] = {method: [] for method in METHODS}
+    for round_ in range(rounds):
+        for method in order_of_round(METHODS, round_):
             start = time.perf_counter()
-            run_side(side, encoder, sentences)
-            seconds[side].append(time.perf_counter() - start)
+            encode(method, encoder, sentences)
+            seconds[method].append(time.perf_counter() - start)
     words, rows = encoder._reader.number(list(sentences), first=0, caller="The benchmark")
     return {
         "sentences": len(sentences),
         "words": len(rows.values),
         "different words": len(words),
         "largest difference": float(difference),
-        "seconds": {side: seconds_of_turns(found) for side, found in seconds.items()},
-        "sentences/s": {side: len(sentences) / float(np.median(found)) for side, found in seconds.items()},
-        "times as long": times_as_long(seconds[BY_ITSELF], seconds[ONCE]),
+        "seconds": {method: summarize_seconds(measured) for method, measured in seconds.items()},
+        "sentences/s": {method: len(sentences) / float(np.median(measured)) for method, measured in seconds.items()},
+        "times as long": median_ratio(seconds[BY_ITSELF], seconds[ONCE]),
     }
 
 
-def run_side(side: str, encoder: SGNNSentenceEncoder, sentences: Sequence[str]) -> NDArray[np.float32]:
-    if side == ONCE:
+def encode(method: str, encoder: SGNNSentenceEncoder, sentences: Sequence[str]) -> NDArray[np.float32]:
+    if method == ONCE:
         return encoder.transform(sentences)
     reader = encoder._reader
     words, rows = reader.number(list(sentences), first=0, caller="The benchmark")
     every = [words[number] for number in rows.values.tolist()]
     numbered = Ragged(np.arange(len(every)), rows.offsets)
-    # A word that stands several times in a sentence shares its weight out, as it does where it has one number.
-    places = np.repeat(np.arange(len(rows.offsets) - 1), np.diff(rows.offsets)) * len(words) + rows.values
-    _, which, counts = np.unique(places, return_inverse=True, return_counts=True)
+    # The occurrences of a word in a sentence share its weight, as with one id per distinct word.
+    cells = np.repeat(np.arange(len(rows.offsets) - 1), np.diff(rows.offsets)) * len(words) + rows.values
+    _, which, counts = np.unique(cells, return_inverse=True, return_counts=True)
     shares = (reader.weights(every) / counts[which]).astype(np.float32)
     stand_in: Any = SimpleNamespace(
         featurizer=reader.featurizer, projector=reader.projector, weights=lambda _words: shares
     )
-    # The projector finds equal rows as well.
+    # The projector deduplicates equal rows too.
     with patch.object(_project_rows, "first_equal_rows", lambda indptr, *_values: np.arange(len(indptr) - 1)):
         return encode_sentences(
             encoder.net_, stand_in, every, numbered, max_words=encoder.max_words, n_jobs=encoder.n_jobs

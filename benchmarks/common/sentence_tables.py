@@ -1,7 +1,4 @@
-"""The tables of the page on sentence vectors, made from the JSON.
-
-cd benchmarks && python -m common.sentence_tables            (writes them into docs/sentence_encoder.md)
-"""
+"""Tables of docs/sentence_encoder.md, from the JSON of bench_sentence_encoder.py."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from .results_file import FOLDER, read_result
 from .sentence_models import ABLATIONS, BASELINES, ENCODERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "sentence_encoder.md"
-PLACE = re.compile(r"(<!-- table: ([a-z]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- table: ([a-z]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 ORDER = (*BASELINES, *ENCODERS, *ABLATIONS)
 HALVES = ("first half", "second half", "whole")
 SETS = ("trec", "sst2", "imdb")
@@ -23,7 +20,7 @@ CS = ("C of the report", "C chosen")
 
 
 def tables(result: dict[str, Any]) -> dict[str, str]:
-    """Give the tables, in Markdown, of what has been measured.
+    """Return the tables of the measured parts, in Markdown.
 
     Parameters
     ----------
@@ -33,19 +30,21 @@ def tables(result: dict[str, Any]) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        By the part they show.
+        The tables by part.
     """
     return {name: make(result) for name, make in TABLES.items() if name in result}
 
 
 def fill(page: str, result: dict[str, Any]) -> str:
-    """Put the tables in their places on the page; a place whose table has not been measured is left empty."""
-    made = tables(result)
-    return PLACE.sub(lambda place: place[1] + (f"\n{made[place[2]]}\n\n" if place[2] in made else "") + place[3], page)
+    """Replace the tables on the page; the table of a part that was not measured becomes empty."""
+    filled = tables(result)
+    return BLOCK.sub(
+        lambda block: block[1] + (f"\n{filled[block[2]]}\n\n" if block[2] in filled else "") + block[3], page
+    )
 
 
 def in_order(models: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give models in the order of the settings, whichever was measured first."""
+    """Return models in the order of the settings, not of the measurements."""
     return ((name, models[name]) for name in ORDER if name in models)
 
 
@@ -78,7 +77,7 @@ def training(result: dict[str, Any]) -> str:
                 cell(runs, lambda run: run["seconds"] / 60, 1),
                 cell(runs, lambda run: 100 * run["waiting share"], 1),
                 f"{next(iter(runs.values()))['parameters']:,}",
-                *(cell(runs, lambda run, stage=stage: reached(run, stage), 2) for stage in STAGES),
+                *(cell(runs, lambda run, stage=stage: score(run, stage), 2) for stage in STAGES),
             )
             for name, runs in in_order(result["training"]["models"])
         ),
@@ -88,17 +87,17 @@ def training(result: dict[str, Any]) -> str:
 STAGES = ("untrained", "words", "sentences")
 
 
-def reached(run: dict[str, Any], stage: str) -> float:
-    """Give the best score of a stage: the weights of the best one are kept."""
+def score(run: dict[str, Any], stage: str) -> float:
+    """Return the best score of a stage, whose weights are restored."""
     return max(entry["score"] for entry in run["log"] if entry["stage"] == stage)
 
 
 def speed(result: dict[str, Any]) -> str:
     (runs,) = result["speed"]["models"].values()
-    found = runs["0"]
+    measured = runs["0"]
     return table(
         ("words are projected", "sentences/s"),
-        ((side, f"{rate:,.0f}") for side, rate in found["sentences/s"].items()),
+        ((method, f"{rate:,.0f}") for method, rate in measured["sentences/s"].items()),
     )
 
 
@@ -135,17 +134,17 @@ def number(runs: dict[str, Any], name: str, digits: int) -> str:
 
 
 def cell(runs: dict[str, Any], value: Callable[[dict[str, Any]], float], digits: int) -> str:
-    """Show the mean over seeds and their spread; nothing where it has not been measured."""
-    found = []
+    """Format mean and spread over the seeds; empty if not measured."""
+    measured = []
     for run in runs.values():
         try:
-            found.append(value(run))
+            measured.append(value(run))
         except (KeyError, ValueError):
             continue
-    if not found:
+    if not measured:
         return ""
-    mean = f"{statistics.mean(found):.{digits}f}"
-    return mean if len(found) == 1 else f"{mean} ± {statistics.pstdev(found):.{digits}f}"
+    mean = f"{statistics.mean(measured):.{digits}f}"
+    return mean if len(measured) == 1 else f"{mean} ± {statistics.pstdev(measured):.{digits}f}"
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -155,7 +154,7 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join([shown[0], "|---" * len(heads) + "|", *shown[1:]])
 
 
-if __name__ == "__main__":
-    PAGE.write_text(
-        fill(PAGE.read_text(encoding="utf-8"), read_result(FOLDER / "sentence_encoder.json")), encoding="utf-8"
-    )
+def update_page() -> None:
+    """Write the tables into the page."""
+    result = read_result(FOLDER / "sentence_encoder.json")
+    PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), result), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What vectors of sentences are judged by: people's judgements of pairs, and a linear classifier on frozen vectors."""
+"""Evaluation of sentence vectors: human similarity scores, and a linear classifier on frozen vectors."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .data import DataFolder, Rows, split
 SETS = ("trec", "sst2", "imdb")
 C_OF_THE_REPORT = 1e3
 CHOICES = (1.0, 10.0, 100.0, 1e3)
-CHOOSING_ROWS = 5_000  # of training rows, on which C is chosen where there are more
+MAX_CHOICE_ROWS = 5_000  # a larger training set is sampled for choosing C
 ITERATIONS = 1_000
-AT_ONCE = 1_000  # texts
+AT_ONCE = 1_000  # texts per batch
 
 
 class Pairs(NamedTuple):
-    """Pairs of sentences and how similar people find them, from 0 to 5."""
+    """Pairs of sentences and their human similarity scores, from 0 to 5."""
 
     left: list[str]
     right: list[str]
@@ -36,35 +36,35 @@ class Pairs(NamedTuple):
 
 
 def read_pairs(data: DataFolder) -> Pairs:
-    """Read the development part of the STS benchmark, in its order; of a trial only some of it."""
+    """Read the development set of the STS benchmark, or a random sample of it in the same order."""
     with (data.path / "stsb" / "dev.csv").open(encoding="utf-8", newline="") as file:
-        found = list(csv.DictReader(file))
-    if data.rows is not None and data.rows < len(found):
-        kept = np.sort(np.random.default_rng(0).choice(len(found), data.rows, replace=False))
-        found = [found[i] for i in kept]
+        measured = list(csv.DictReader(file))
+    if data.rows is not None and data.rows < len(measured):
+        chosen = np.sort(np.random.default_rng(0).choice(len(measured), data.rows, replace=False))
+        measured = [measured[i] for i in chosen]
     return Pairs(
-        [row["sentence1"] for row in found],
-        [row["sentence2"] for row in found],
-        np.array([float(row["score"]) for row in found]),
+        [row["sentence1"] for row in measured],
+        [row["sentence2"] for row in measured],
+        np.array([float(row["score"]) for row in measured]),
     )
 
 
 def first_half(pairs: Pairs) -> Pairs:
-    """Give the pairs that settings may be chosen by."""
+    """Return the first half of the pairs, the validation set."""
     half = slice(0, len(pairs.scores) // 2)
     return Pairs(pairs.left[half], pairs.right[half], pairs.scores[half])
 
 
 def correlation(model: Any, pairs: Pairs) -> float:
-    """Give Spearman's rank correlation of cosines and judgements, times 100."""
+    """Return Spearman's rank correlation of cosine similarities and human scores, times 100."""
     return 100 * float(spearmanr(cosines(model, pairs), pairs.scores).statistic)
 
 
 def correlations(model: Any, pairs: Pairs) -> dict[str, float]:
-    """Give the rank correlations of both halves and of the whole."""
-    found, half = cosines(model, pairs), len(pairs.scores) // 2
+    """Return the rank correlations of both halves and of the whole."""
+    measured, half = cosines(model, pairs), len(pairs.scores) // 2
     parts = {"first half": slice(0, half), "second half": slice(half, None), "whole": slice(None)}
-    return {name: 100 * float(spearmanr(found[part], pairs.scores[part]).statistic) for name, part in parts.items()}
+    return {name: 100 * float(spearmanr(measured[part], pairs.scores[part]).statistic) for name, part in parts.items()}
 
 
 def cosines(model: Any, pairs: Pairs) -> NDArray[np.floating]:
@@ -74,26 +74,26 @@ def cosines(model: Any, pairs: Pairs) -> NDArray[np.floating]:
 
 
 def classify(model: Any, name: str, data: DataFolder) -> dict[str, float]:
-    """Give the test accuracies of a logistic regression on frozen vectors, in percent, with the report's C and another.
+    """Return the test accuracies in percent of a logistic regression on frozen vectors.
 
-    The other is chosen by five-fold cross-validation on training rows.
+    One has the report's C, one a C chosen by five-fold cross-validation on training rows.
     """
     train, test = data.train(name), data.test(name)
     rows, others = (text_vectors(model, part.texts, averaged=name == "imdb") for part in (train, test))
     if sp.issparse(rows):
-        # A column that is empty in training has a weight of 0.
+        # Columns that are empty in the training rows have a weight of 0.
         seen = np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
         rows, others = rows[:, seen], others[:, seen]
     labels = np.array(train.labels)
-    chosen_on = np.arange(len(labels))
-    if len(labels) > CHOOSING_ROWS:
-        _, part = split(Rows([str(i) for i in chosen_on], train.labels), CHOOSING_ROWS / len(labels))
-        chosen_on = np.array([int(place) for place in part.texts])
-    best = choose(rows[chosen_on], labels[chosen_on])
-    found = {"C of the report": accuracy(C_OF_THE_REPORT, rows, labels, others, test.labels), "C": best}
+    selected = np.arange(len(labels))
+    if len(labels) > MAX_CHOICE_ROWS:
+        _, part = split(Rows([str(i) for i in selected], train.labels), MAX_CHOICE_ROWS / len(labels))
+        selected = np.array([int(i) for i in part.texts])
+    best = choose(rows[selected], labels[selected])
+    measured = {"C of the report": accuracy(C_OF_THE_REPORT, rows, labels, others, test.labels), "C": best}
     same = best == C_OF_THE_REPORT
-    found["C chosen"] = found["C of the report"] if same else accuracy(best, rows, labels, others, test.labels)
-    return found
+    measured["C chosen"] = measured["C of the report"] if same else accuracy(best, rows, labels, others, test.labels)
+    return measured
 
 
 def choose(rows: Any, labels: NDArray[np.str_]) -> float:
@@ -107,7 +107,7 @@ def choose(rows: Any, labels: NDArray[np.str_]) -> float:
 
 
 def accuracy(C: float, rows: Any, labels: Any, others: Any, wanted: Any) -> float:
-    """Give the accuracy after training to convergence, or for so many iterations as can matter."""
+    """Return the accuracy after training to convergence, or for the maximum number of iterations."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         classifier = LogisticRegression(C=C, max_iter=ITERATIONS).fit(rows, labels)
@@ -115,7 +115,7 @@ def accuracy(C: float, rows: Any, labels: Any, others: Any, wanted: Any) -> floa
 
 
 def text_vectors(model: Any, texts: list[str], *, averaged: bool) -> Any:
-    """Give the vectors of texts, or the means of those of their sentences."""
+    """Return the vectors of texts, or the means of their sentences' vectors."""
     parts = []
     for start in range(0, len(texts), AT_ONCE):
         some = texts[start : start + AT_ONCE]
@@ -132,8 +132,8 @@ def mean_vectors(model: Any, texts: list[str]) -> Any:
     return means @ model.transform([sentence for some in sentences for sentence in some])
 
 
-def held_out(model: Any, name: str, data: DataFolder, C: float) -> float:
-    """Give the accuracy on rows that are there to choose settings by; none of them is a test row."""
-    train, others = data.choosing(name)
-    rows, judged = (text_vectors(model, part.texts, averaged=False) for part in (train, others))
-    return accuracy(C, rows, train.labels, judged, others.labels)
+def validation_accuracy(model: Any, name: str, data: DataFolder, C: float) -> float:
+    """Return the accuracy on validation rows; none of them is a test row."""
+    train, others = data.train_valid(name)
+    rows, valid = (text_vectors(model, part.texts, averaged=False) for part in (train, others))
+    return accuracy(C, rows, train.labels, valid, others.labels)

@@ -1,8 +1,8 @@
-"""Text classifiers that see projections only: the recipe of each set, and the variants of the ablations.
+"""Text classifiers on projections: the recipe of each data set, and the variants of the ablations.
 
-A recipe has up to four views of a text, n-grams of its words, character n-grams of its marked words, longer ones, and
-runs of the words it begins with, counted and projected each by itself; sums, unlike bits, are brought to length one. No
-step before the classifier learns anything.
+A recipe has up to four views of a text: word n-grams, character n-grams of its words, longer character n-grams, and
+n-grams of its first words. Each is counted and projected separately; float projections, unlike bits, are normalized to
+length one. No step before the classifier is trained.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ N_BITS = 14
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a set's classifier is made of.
+    """Hyper-parameters of the classifier of a data set.
 
     Parameters
     ----------
     words, characters : tuple (min_n, max_n, n_projections) or None
-        Of the two views; n_projections of 14 bits or sums each.
+        The views of words and of characters, with n_projections of 14 bits or floats each.
     hidden_layer_sizes, max_epochs, batch_size, learning_rate, input_dropout
-        Of SGNNClassifier.
+        Parameters of SGNNClassifier.
     output : {"binary", "float"}
-        Of SGNNProjector.
+        Parameter of SGNNProjector.
     beginning : tuple (n_words, n_projections) or None
-        Of a third view: all runs of words within the first n_words of a text.
+        A third view: all n-grams of the first n_words of a text.
     lowercase : bool
-        Whether the characters' views lose capitals; that of words does.
+        Whether the views of characters are lowercase; that of words always is.
     longer : tuple (min_n, max_n, n_projections) or None
-        Of a second view of characters.
+        A second view of characters.
     """
 
     words: tuple[int, int, int] | None
@@ -53,7 +53,7 @@ class Recipe:
     longer: tuple[int, int, int] | None = None
 
     def pipeline(self, seed: int) -> Pipeline:
-        """Make the classifier; the seed is of hyperplanes and training alike."""
+        """Build the classifier; the seed is that of hyperplanes and training."""
         views = []
         if self.words is not None:
             min_n, max_n, n_projections = self.words
@@ -83,7 +83,7 @@ class Recipe:
 
     def _view(self, counts: CharNgramFeaturizer, n_projections: int, seed: int) -> Pipeline:
         projector = SGNNProjector(n_projections=n_projections, n_bits=N_BITS, output=self.output, random_state=seed)
-        if self.output == "float":  # bits know nothing of a row's length anyway
+        if self.output == "float":  # bits do not depend on a row's length
             return make_pipeline(counts, projector, Normalizer())
         return make_pipeline(counts, projector)
 
@@ -100,7 +100,7 @@ def _count_words(min_n: int, max_n: int) -> CharNgramFeaturizer:
 
 
 def first_words(texts: Iterable[str], n_words: int) -> list[str]:
-    """Cut texts off after so many words."""
+    """Truncate texts to their first words."""
     return [" ".join(text.split()[:n_words]) for text in texts]
 
 
@@ -143,21 +143,21 @@ def paper_pipeline(
     hyperplanes: str = "normal",
     max_epochs: int = 10,
 ) -> Pipeline:
-    """Make the paper's classifier, or one with something changed.
+    """Build the paper's classifier, or a variant of it.
 
     Parameters
     ----------
     seed : int
-        Of hyperplanes and training.
+        Seed of hyperplanes and training.
     level : {"word", "document"}
-        Whether the classifier gets the mean of the words' projections or that of all n-grams of a text together.
+        Whether the input is the mean of the words' projections or one projection of all n-grams of a text.
     ngram_range, n_projections, output, density, hyperplanes
-        As in CharNgramFeaturizer and SGNNProjector; projections are of 14 bits.
+        As in CharNgramFeaturizer and SGNNProjector; projections have 14 bits.
     max_skip : int or None
-        None counts character n-grams; a number counts skip-grams of words that leave out so many, and is for the
+        None counts character n-grams; an integer counts skip-grams of words that skip at most this many, for the
         level of documents.
     max_epochs : int
-        Passes over the training rows.
+        Number of epochs.
     """
     counts = CharNgramFeaturizer(ngram_range=ngram_range, split="punctuation")
     if max_skip is not None:
@@ -176,7 +176,7 @@ def paper_pipeline(
     return make_pipeline(counts, projector, classifier)
 
 
-# What is changed in the paper's classifier, one thing at a time.
+# Changes of the paper's classifier, one setting at a time.
 ABLATIONS: dict[str, dict[str, Any]] = {
     "words, characters 1-3, 80 x 14 bits": {},
     "characters 1": {"ngram_range": (1, 1)},

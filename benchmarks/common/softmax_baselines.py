@@ -17,39 +17,39 @@ TRIED_STEPS = 20
 
 
 class Words(NamedTuple):
-    """A corpus as the peer wants it, made before the clock starts.
+    """A corpus as tensors, made before timing.
 
     Attributes
     ----------
     contexts : Tensor of shape (n_words, order - 1), dtype int64
-        The words before.
+        Ids of the preceding words.
     targets : Tensor of shape (n_words,), dtype int64
-        The words that follow.
+        Ids of the words to predict.
     """
 
     contexts: Tensor
     targets: Tensor
 
 
-class LanguagePeer:
-    """A network and its optimiser, torch's Adam over dense gradients.
+class LanguageBaseline:
+    """A network and its optimizer, torch's Adam with dense gradients.
 
     Parameters
     ----------
     output : {"softmax", "adaptive"}
-        Its output layer: a linear layer with torch's cross entropy, or torch's adaptive softmax.
+        The output layer: a linear layer with torch's cross-entropy, or torch's adaptive softmax.
     n_classes : int
-        Words that can be predicted, numbered by falling frequency; the one beyond fills contexts up.
+        Size of the output vocabulary, ids sorted by falling frequency; the next id pads contexts.
     order, embedding_dim, hidden_size : int
-        As those of :class:`NPLM`.
+        Parameters of :class:`NPLM`.
     learning_rate : float
-        Of Adam.
+        Learning rate of Adam.
     linear : bool, default=False
-        Whether the learning rate falls linearly to zero over each call of `train`.
+        Whether the learning rate decays linearly to zero over each call of `train`.
     fused : bool, default=False
-        Whether Adam is torch's fused one.
+        Whether to use torch's fused Adam.
     seed : int, default=0
-        Of the initial weights and the order of the words.
+        Seed of the initial weights and the shuffling.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class LanguagePeer:
         self.linear = linear
 
     def loss(self, contexts: Tensor, targets: Tensor) -> Tensor:
-        """Give the mean loss of a batch."""
+        """Return the mean loss of a batch."""
         if self.model.output == "adaptive":
             adaptive: Tensor = self.model(contexts, targets)[1]
             return adaptive
@@ -86,7 +86,7 @@ class LanguagePeer:
         )
 
     def train(self, words: Words, *, epochs: int = 1, n_batches: int | None = None) -> float:
-        """Train for some epochs, or for some batches of one, and give the seconds that it took."""
+        """Train for some epochs, or some batches of an epoch, and return the seconds."""
         start = time.perf_counter()
         self.model.train()
         n_steps, step = epochs * -(-len(words.targets) // BATCH), 0
@@ -103,7 +103,7 @@ class LanguagePeer:
         return time.perf_counter() - start
 
     def perplexity(self, words: Words) -> float:
-        """Give the perplexity of a corpus."""
+        """Return the perplexity of a corpus."""
         self.model.eval()
         total = 0.0
         with torch.inference_mode():
@@ -112,7 +112,7 @@ class LanguagePeer:
         return math.exp(total / len(words.targets))
 
 
-def fused_is_faster(plain: LanguagePeer, fused: LanguagePeer, words: Words) -> bool:
-    """Try both kinds of Adam on a few batches, in turn and the first time without the clock."""
+def fused_is_faster(plain: LanguageBaseline, fused: LanguageBaseline, words: Words) -> bool:
+    """Time both implementations of Adam on a few batches, alternately after a warm-up."""
     seconds = {peer: [peer.train(words, n_batches=TRIED_STEPS) for _ in range(3)][1:] for peer in (plain, fused)}
     return min(seconds[fused]) < min(seconds[plain])

@@ -1,4 +1,4 @@
-"""HsigmoidLanguageModel and the same network with torch's softmaxes on PTB: an epoch, and the time to a perplexity."""
+"""HsigmoidLanguageModel against the same network with torch's softmaxes on PTB: epoch time, time to a perplexity."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.trees import SoftmaxTree, cluster_tree
 
 from .data import DataFolder, read_text
-from .softmax_baselines import BATCH, LanguagePeer, Words, fused_is_faster
-from .timing import seconds_of_turns, sides_of_turn, times_as_long
+from .softmax_baselines import BATCH, LanguageBaseline, Words, fused_is_faster
+from .timing import median_ratio, order_of_round, summarize_seconds
 
 SIZES = {"order": 5, "embedding_dim": 64, "hidden_size": 256}
 OURS = {**SIZES, "batch_size": BATCH, "dropout": 0.0}
 SOFTMAX, ADAPTIVE = "softmax", "adaptive"
-SOFTMAX_BATCHES = 200  # of the 1,816 of an epoch: each costs the same
+SOFTMAX_BATCHES = 200  # of the 1,816 of an epoch: all take the same time
 LEARNING_RATES, SCHEDULES = (1e-3, 2e-3), ("constant", "linear")
-TARGET_EPOCHS, MOST_EPOCHS = 2, 8
-OF_SOFTMAX, OF_ADAPTIVE = 10.0, 2.0
+TARGET_EPOCHS, MAX_EPOCHS = 2, 8
+GOAL_SOFTMAX, GOAL_ADAPTIVE = 10.0, 2.0
 
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """PTB as strings for ours, and as numbers for the peers."""
+    """PTB as strings for ours, and as word ids for the baselines."""
 
     train: list[str]
     valid: list[str]
@@ -61,44 +61,45 @@ def read_ptb(data: DataFolder) -> Corpus:
     )
 
 
-def epoch(ptb: Corpus, turns: int, progress: Progress) -> dict[str, Any]:
-    """Time an epoch of each side, in turn; ours is the second of a training, so that nothing is compiled in it."""
+def epoch(ptb: Corpus, rounds: int, progress: Progress) -> dict[str, Any]:
+    """Time an epoch of each method, alternately; ours is the second epoch, so that compilation is not timed."""
     trees = make_trees(ptb, progress)
     fused = choose_adam(ptb, (ADAPTIVE, SOFTMAX), progress)
     n_batches = -(-len(ptb.windows) // BATCH)
     n_timed = min(SOFTMAX_BATCHES, n_batches)
-    seconds: dict[str, list[float]] = {side: [] for side in (*trees, ADAPTIVE, SOFTMAX)}
-    for turn in range(1, turns + 1):
-        for side in sides_of_turn(list(seconds), turn):
-            if side in trees:
-                taken = second_epoch(ptb, trees[side])
+    seconds: dict[str, list[float]] = {method: [] for method in (*trees, ADAPTIVE, SOFTMAX)}
+    for round_ in range(1, rounds + 1):
+        for method in order_of_round(list(seconds), round_):
+            if method in trees:
+                taken = second_epoch(ptb, trees[method])
             else:
-                peer = make_peer(side, ptb, fused=fused[side])
-                peer.train(ptb.train_words, n_batches=5)  # to warm up: Adam's moments are made in the first step
-                timed = n_timed if side == SOFTMAX else n_batches
-                taken = peer.train(ptb.train_words, n_batches=timed) * n_batches / timed
-            seconds[side].append(taken)
-            progress(f"turn {turn}/{turns}: {side}: {taken:.2f} s an epoch")
+                baseline = make_baseline(method, ptb, fused=fused[method])
+                baseline.train(ptb.train_words, n_batches=5)  # warm-up: Adam allocates its moments in the first step
+                timed = n_timed if method == SOFTMAX else n_batches
+                taken = baseline.train(ptb.train_words, n_batches=timed) * n_batches / timed
+            seconds[method].append(taken)
+            progress(f"round {round_}/{rounds}: {method}: {taken:.2f} s per epoch")
     return {
         "words": len(ptb.windows),
         "classes": ptb.n_classes,
         "batches": n_batches,
         "batches of softmax that were timed": n_timed,
         "fused Adam": fused,
-        "seconds": {side: seconds_of_turns(found) for side, found in seconds.items()},
+        "seconds": {method: summarize_seconds(measured) for method, measured in seconds.items()},
         "times as long": {
-            side: {peer: times_as_long(seconds[peer], seconds[side]) for peer in (SOFTMAX, ADAPTIVE)} for side in trees
+            method: {peer: median_ratio(seconds[peer], seconds[method]) for peer in (SOFTMAX, ADAPTIVE)}
+            for method in trees
         },
     }
 
 
 def make_trees(ptb: Corpus, progress: Progress) -> dict[str, SoftmaxTree | str]:
-    """Name three trees for the estimator to build, and build one of its context vectors in another shape."""
+    """Return three trees by name, and a cluster tree of the same vectors with another arity."""
     counts = np.bincount(ptb.windows.y, minlength=ptb.n_classes)
     vectors = context_vectors(ptb.windows, ptb.n_classes)
     trees: dict[str, SoftmaxTree | str] = {name: name for name in ("huffman", "binary_cluster", "cluster")}
     trees["cluster, arity 22"] = cluster_tree(counts, vectors, arity=22, random_state=0)
-    progress(f"{len(ptb.windows):,} words of {ptb.n_classes:,}; trees are built")
+    progress(f"{len(ptb.windows):,} words of {ptb.n_classes:,}; trees built")
     return trees
 
 
@@ -107,59 +108,60 @@ def second_epoch(ptb: Corpus, tree: SoftmaxTree | str) -> float:
     return float(model.fit(ptb.train).history_[1]["dur"])
 
 
-def make_peer(output: str, ptb: Corpus, **settings: Any) -> LanguagePeer:
-    return LanguagePeer(output, ptb.n_classes, **SIZES, **{"learning_rate": LEARNING_RATES[1]} | settings)
+def make_baseline(output: str, ptb: Corpus, **settings: Any) -> LanguageBaseline:
+    return LanguageBaseline(output, ptb.n_classes, **SIZES, **{"learning_rate": LEARNING_RATES[1]} | settings)
 
 
 def choose_adam(ptb: Corpus, outputs: tuple[str, ...], progress: Progress) -> dict[str, bool]:
-    """Tell for each output layer whether torch's fused Adam is the faster one."""
+    """Check for each output layer whether torch's fused Adam is faster."""
     fused = {}
     for output in outputs:
-        pair = [make_peer(output, ptb, fused=choice) for choice in (False, True)]
+        pair = [make_baseline(output, ptb, fused=choice) for choice in (False, True)]
         fused[output] = fused_is_faster(*pair, ptb.train_words)
-        progress(f"{output}: {'fused' if fused[output] else 'ordinary'} Adam is faster")
+        progress(f"{output}: {'fused' if fused[output] else 'default'} Adam is faster")
     return fused
 
 
-def show_epoch(found: dict[str, Any]) -> None:
-    print(f"\nPTB, {found['words']:,} words of {found['classes']:,}: an epoch, seconds")
+def show_epoch(measured: dict[str, Any]) -> None:
+    print(f"\nPTB, {measured['words']:,} words of {measured['classes']:,}: an epoch, seconds")
     print(f"{'':22}{'seconds':>9}{'softmax takes':>16}{'adaptive takes':>16}")
-    for side, seconds in found["seconds"].items():
-        times = found["times as long"].get(side)
+    for method, seconds in measured["seconds"].items():
+        times = measured["times as long"].get(method)
         ratios = "" if times is None else f"{times[SOFTMAX]:10.1f} times{times[ADAPTIVE]:10.1f} times"
-        print(f"{side:22}{seconds['median']:9.2f}{ratios}")
+        print(f"{method:22}{seconds['median']:9.2f}{ratios}")
     print(
-        f"Of the softmax's {found['batches']:,} batches {found['batches of softmax that were timed']:,} were timed. "
-        f"Goals: {OF_SOFTMAX:g} times and {OF_ADAPTIVE:g} times."
+        f"{measured['batches of softmax that were timed']:,} of the softmax's {measured['batches']:,} batches timed. "
+        f"Goals: {GOAL_SOFTMAX:g} times and {GOAL_ADAPTIVE:g} times."
     )
 
 
-def target(ptb: Corpus, turns: int, progress: Progress) -> dict[str, Any]:
-    """Train the adaptive peer for two epochs, then ours until it predicts the validation words as well; in turns.
+def target(ptb: Corpus, rounds: int, progress: Progress) -> dict[str, Any]:
+    """Train the adaptive softmax for two epochs, then ours until its validation perplexity is as low; alternately.
 
-    The clock of ours runs from strings to the trained model, with the tree; the peer's only while it trains. Validation
-    counts for neither. An epoch more is a training of its own from the beginning, since the linear schedule depends on
-    how many there will be.
+    Ours is timed from strings to the trained model, with the tree; the baseline only while it trains. Validation is not
+    timed. Each number of epochs is a new training, since the linear schedule depends on it.
     """
     fused = choose_adam(ptb, (ADAPTIVE,), progress)[ADAPTIVE]
-    tried = []
+    trials = []
     for schedule in SCHEDULES:
         for rate in LEARNING_RATES:
-            tried.append({"learning_rate": rate, "schedule": schedule} | train_peer(ptb, rate, schedule, fused, seed=0))
-            progress(f"adaptive, {rate:g}, {schedule}: perplexity {tried[-1]['perplexity']:.2f}")
-    best = min(tried, key=lambda one: one["perplexity"])
+            trials.append(
+                {"learning_rate": rate, "schedule": schedule} | train_baseline(ptb, rate, schedule, fused, seed=0)
+            )
+            progress(f"adaptive, {rate:g}, {schedule}: perplexity {trials[-1]['perplexity']:.2f}")
+    best = min(trials, key=lambda one: one["perplexity"])
     theirs, ours = [], []
-    for turn in range(1, turns + 1):
-        theirs.append(train_peer(ptb, best["learning_rate"], best["schedule"], fused, seed=turn))
-        progress(f"turn {turn}/{turns}: adaptive: {theirs[-1]['perplexity']:.2f} in {theirs[-1]['seconds']:.1f} s")
-        ours.append(reach(ptb, theirs[-1]["perplexity"], seed=turn))
+    for round_ in range(1, rounds + 1):
+        theirs.append(train_baseline(ptb, best["learning_rate"], best["schedule"], fused, seed=round_))
+        progress(f"round {round_}/{rounds}: adaptive: {theirs[-1]['perplexity']:.2f} in {theirs[-1]['seconds']:.1f} s")
+        ours.append(reach(ptb, theirs[-1]["perplexity"], seed=round_))
         last = ours[-1][-1]
         progress(
-            f"turn {turn}/{turns}: cluster tree: {last['perplexity']:.2f} after {len(ours[-1])} epochs in "
+            f"round {round_}/{rounds}: cluster tree: {last['perplexity']:.2f} after {len(ours[-1])} epochs in "
             f"{last['seconds']:.1f} s"
         )
     return {
-        "tried": tried,
+        "tried": trials,
         "fused Adam": fused,
         "best": {key: best[key] for key in ("learning_rate", "schedule")},
         "adaptive": theirs,
@@ -167,16 +169,16 @@ def target(ptb: Corpus, turns: int, progress: Progress) -> dict[str, Any]:
     }
 
 
-def train_peer(ptb: Corpus, rate: float, schedule: str, fused: bool, seed: int) -> dict[str, float]:
-    peer = make_peer(ADAPTIVE, ptb, learning_rate=rate, linear=schedule == "linear", fused=fused, seed=seed)
-    seconds = peer.train(ptb.train_words, epochs=TARGET_EPOCHS)
-    return {"perplexity": peer.perplexity(ptb.valid_words), "seconds": seconds}
+def train_baseline(ptb: Corpus, rate: float, schedule: str, fused: bool, seed: int) -> dict[str, float]:
+    baseline = make_baseline(ADAPTIVE, ptb, learning_rate=rate, linear=schedule == "linear", fused=fused, seed=seed)
+    seconds = baseline.train(ptb.train_words, epochs=TARGET_EPOCHS)
+    return {"perplexity": baseline.perplexity(ptb.valid_words), "seconds": seconds}
 
 
 def reach(ptb: Corpus, perplexity: float, seed: int) -> list[dict[str, float]]:
-    """Train for one epoch, two, and so on, until one of the trainings ends at the perplexity or below it."""
+    """Train for one epoch, for two, and so on, until a training reaches the perplexity."""
     runs: list[dict[str, float]] = []
-    while len(runs) < MOST_EPOCHS and not (runs and runs[-1]["perplexity"] <= perplexity):
+    while len(runs) < MAX_EPOCHS and not (runs and runs[-1]["perplexity"] <= perplexity):
         model = HsigmoidLanguageModel(**OURS, tree="cluster", max_epochs=len(runs) + 1, random_state=seed)
         start = time.perf_counter()
         model.fit(ptb.train)
@@ -185,18 +187,20 @@ def reach(ptb: Corpus, perplexity: float, seed: int) -> list[dict[str, float]]:
     return runs
 
 
-def show_target(found: dict[str, Any]) -> None:
-    theirs, best = found["adaptive"], found["best"]
-    print(f"\nSeconds to the validation perplexity that the adaptive softmax has after {TARGET_EPOCHS} epochs, by turn")
+def show_target(measured: dict[str, Any]) -> None:
+    theirs, best = measured["adaptive"], measured["best"]
+    print(
+        f"\nSeconds to the validation perplexity that the adaptive softmax has after {TARGET_EPOCHS} epochs, by round"
+    )
     seconds = "".join(f"{run['seconds']:8.1f} s to {run['perplexity']:6.2f}" for run in theirs)
     print(f"{'adaptive softmax':26}{seconds}  (learning rate {best['learning_rate']:g}, {best['schedule']})")
-    ours = [runs[-1] for runs in found["ours"]]
+    ours = [runs[-1] for runs in measured["ours"]]
     seconds = "".join(f"{run['seconds']:8.1f} s to {run['perplexity']:6.2f}" for run in ours)
     missed = sum(run["perplexity"] > peer["perplexity"] for run, peer in zip(ours, theirs, strict=True))
     if missed:
-        verdict = f"not reached within {MOST_EPOCHS} epochs in {missed} turns"
+        verdict = f"not reached within {MAX_EPOCHS} epochs in {missed} rounds"
     else:
-        times = times_as_long([run["seconds"] for run in theirs], [run["seconds"] for run in ours])
+        times = median_ratio([run["seconds"] for run in theirs], [run["seconds"] for run in ours])
         verdict = f"adaptive takes {times:.1f} times as long"
     print(f"{'cluster tree':26}{seconds}  ({verdict})")
-    print("Goal: less time than the adaptive softmax. Ours from strings, with its tree; the peer's training alone.")
+    print("Goal: less time than the adaptive softmax. Ours from strings, with its tree; the baseline's training alone.")

@@ -1,4 +1,4 @@
-"""What sides that are timed in turn have to say about each other."""
+"""Timing of methods in alternation, of training, and their statistics."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from sklearn.pipeline import Pipeline
 from .data import Rows
 
 
-def seconds_of_turns(found: Sequence[float]) -> dict[str, Any]:
-    """Give the median of the turns and all of them."""
-    return {"median": statistics.median(found), "all": list(found)}
+def summarize_seconds(measured: Sequence[float]) -> dict[str, Any]:
+    """Return the median of the rounds and all of them."""
+    return {"median": statistics.median(measured), "all": list(measured)}
 
 
-def times_as_long(theirs: Sequence[float], ours: Sequence[float]) -> float:
-    """Tell how many times as long the other side takes: the median of the ratios, each of one turn."""
+def median_ratio(theirs: Sequence[float], ours: Sequence[float]) -> float:
+    """Return the median over rounds of the ratio of their seconds to ours."""
     return statistics.median(their / our for their, our in zip(theirs, ours, strict=True))
 
 
-def sides_of_turn(sides: Sequence[str], turn: int) -> list[str]:
-    """Give the order in which the sides have a turn: forwards and backwards by turns, so that none is always first."""
-    return list(sides) if turn % 2 else list(reversed(sides))
+def order_of_round(methods: Sequence[str], round_: int) -> list[str]:
+    """Return the order of the methods in a round, alternately forward and backward, so that none is always first."""
+    return list(methods) if round_ % 2 else list(reversed(methods))
 
 
 Run = dict[str, float]
 
 
 def train_and_test(model: Pipeline, train: Rows, test: Rows) -> Run:
-    """Fit the model; give its accuracy on the test rows in percent and the seconds of fitting."""
+    """Fit the model; return its accuracy on the test rows in percent and the seconds of fit."""
     start = time.perf_counter()
     model.fit(train.texts, train.labels)
     seconds = time.perf_counter() - start
@@ -39,7 +39,7 @@ def train_and_test(model: Pipeline, train: Rows, test: Rows) -> Run:
 
 
 def summary(runs: list[Run]) -> dict[str, Any]:
-    """Give the mean and the standard deviation of the accuracy and the median of the seconds, and the runs."""
+    """Return mean and standard deviation of the accuracy, the median of the seconds, and the runs."""
     accuracies = [run["accuracy"] for run in runs]
     return {
         "accuracy": statistics.mean(accuracies),

@@ -1,4 +1,4 @@
-"""The most probable words of many: exact search in a tree, and a matrix product over all words with topk."""
+"""The most probable words of a large vocabulary: exact tree search against a matrix product and topk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sklearn_hashnlp.language._reader import read_language_corpus
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 
 from .data import DataFolder, read_text
-from .timing import seconds_of_turns, sides_of_turn, times_as_long
+from .timing import median_ratio, order_of_round, summarize_seconds
 
 MODEL: dict[str, Any] = {
     "order": 5,
@@ -30,7 +30,7 @@ MODEL: dict[str, Any] = {
 }
 TREES = ("huffman", "cluster")
 ALL = "all words"
-HELD_OUT = 100  # every hundredth paragraph
+VALID_EVERY = 100  # every hundredth paragraph
 CONTEXTS, ROWS, K = 4096, 256, 10
 TIE = 1e-5
 GOAL_TIMES = 10.0
@@ -39,17 +39,19 @@ WORD = re.compile(r"\w+|[^\w\s]")
 Progress = Callable[[str], None]
 
 
-def search(data: DataFolder, turns: int, progress: Progress) -> dict[str, Any]:
-    """Train a model with each tree, make sure that its search finds what it should, and time both ways in turn."""
+def search(data: DataFolder, rounds: int, progress: Progress) -> dict[str, Any]:
+    """Train a model with each tree, check the results of its search, and time both methods alternately."""
     paragraphs = [WORD.findall(line.lower()) for line in read_text(data, "wikipedia", "paragraphs.txt")]
-    held_out = paragraphs[::HELD_OUT]
-    train = [words for number, words in enumerate(paragraphs) if number % HELD_OUT]
-    corpus = read_language_corpus(HsigmoidLanguageModel(**MODEL), train, held_out, seed=None)
+    valid = paragraphs[::VALID_EVERY]
+    train = [words for number, words in enumerate(paragraphs) if number % VALID_EVERY]
+    corpus = read_language_corpus(HsigmoidLanguageModel(**MODEL), train, valid, seed=None)
     assert corpus.valid_windows is not None
     windows = corpus.valid_windows.spread(CONTEXTS)
     contexts = torch.from_numpy(windows.take(np.arange(len(windows)))[0])
     n_classes = corpus.reader.vocabulary.n_classes
-    progress(f"{len(corpus.windows):,} words of {n_classes:,} to train on, {len(contexts):,} contexts to search for")
+    progress(
+        f"{len(corpus.windows):,} training words, vocabulary of {n_classes:,}, {len(contexts):,} contexts to search"
+    )
     layers: dict[str, HierarchicalSoftmax] = {}
     inputs: dict[str, list[Tensor]] = {}
     models: dict[str, Any] = {}
@@ -61,17 +63,17 @@ def search(data: DataFolder, turns: int, progress: Progress) -> dict[str, Any]:
         with torch.no_grad():
             layers[tree], inputs[tree] = network.output_layer, list(network.hidden(contexts).split(ROWS))
         check_search(layers[tree], inputs[tree])
-        models[tree] = {"seconds of fit": seconds, "perplexity of held-out words": model.perplexity(held_out)}
+        models[tree] = {"seconds of fit": seconds, "perplexity of held-out words": model.perplexity(valid)}
         progress(f"{tree}: trained in {seconds:.0f} s, perplexity {models[tree]['perplexity of held-out words']:.1f}")
-    seconds_of = time_search(layers, inputs, n_classes, turns, progress)
+    seconds_of = time_search(layers, inputs, n_classes, rounds, progress)
     for tree in TREES:
-        models[tree]["times as long"] = times_as_long(seconds_of[ALL], seconds_of[tree])
+        models[tree]["times as long"] = median_ratio(seconds_of[ALL], seconds_of[tree])
     return {
         "classes": n_classes,
         "contexts": len(contexts),
         "rows at a time": ROWS,
         "k": K,
-        "seconds": {side: seconds_of_turns(found) for side, found in seconds_of.items()},
+        "seconds": {method: summarize_seconds(measured) for method, measured in seconds_of.items()},
         "models": models,
     }
 
@@ -82,11 +84,11 @@ def check_search(layer: HierarchicalSoftmax, inputs: list[Tensor]) -> None:
             log_probs = layer.log_prob(rows)
         _, classes = layer.topk(rows, K)
         if not same_but_ties(log_probs, classes):
-            raise SystemExit("The search found other words than there are by all log-probabilities: they must agree.")
+            raise SystemExit("The tree search and the topk of all log-probabilities differ: they must agree.")
 
 
 def same_but_ties(log_probs: Tensor, classes: Tensor, tie: float = TIE) -> bool:
-    """Tell whether classes are the most probable ones of each row, where a tie may be broken in any way."""
+    """Check whether classes are the most probable ones of each row, with ties broken in any way."""
     best = log_probs.topk(classes.shape[1], dim=1).values
     ordered = classes.sort(dim=1).values
     distinct = bool((ordered[:, 1:] != ordered[:, :-1]).all())
@@ -97,44 +99,45 @@ def time_search(
     layers: dict[str, HierarchicalSoftmax],
     inputs: dict[str, list[Tensor]],
     n_classes: int,
-    turns: int,
+    rounds: int,
     progress: Progress,
 ) -> dict[str, list[float]]:
-    """Give the seconds for all contexts of each turn; both ways start from the hidden layer."""
+    """Return the seconds for all contexts of each round; both methods start from the hidden layer."""
     weight = torch.randn((n_classes, inputs[TREES[0]][0].shape[1]))
-    scores = torch.empty((ROWS, n_classes))  # made once, in favour of the product
+    scores = torch.empty((ROWS, n_classes))  # allocated once, which favors the product
 
     def score_all(rows: Tensor) -> None:
         torch.mm(rows, weight.T, out=scores[: len(rows)]).topk(K, dim=1)
 
-    ways: dict[str, tuple[Callable[[Tensor], Any], list[Tensor]]] = {
+    methods: dict[str, tuple[Callable[[Tensor], Any], list[Tensor]]] = {
         tree: (lambda rows, layer=layer: layer.topk(rows, K), inputs[tree]) for tree, layer in layers.items()
     }
-    ways[ALL] = (score_all, inputs[TREES[0]])
-    seconds: dict[str, list[float]] = {side: [] for side in ways}
-    for turn in range(turns + 1):  # turn 0 warms up
-        for side in sides_of_turn(list(ways), turn):
-            find, batches = ways[side]
+    methods[ALL] = (score_all, inputs[TREES[0]])
+    seconds: dict[str, list[float]] = {method: [] for method in methods}
+    for round_ in range(rounds + 1):  # round 0 warms up
+        for method in order_of_round(list(methods), round_):
+            search_batch, batches = methods[method]
             start = time.perf_counter()
             with torch.inference_mode():
                 for rows in batches:
-                    find(rows)
+                    search_batch(rows)
             taken = time.perf_counter() - start
-            if turn:
-                seconds[side].append(taken)
-                progress(f"turn {turn}/{turns}: {side}: {taken:.3f} s")
+            if round_:
+                seconds[method].append(taken)
+                progress(f"round {round_}/{rounds}: {method}: {taken:.3f} s")
     return seconds
 
 
-def show_search(found: dict[str, Any]) -> None:
-    print(f"\nThe {found['k']} most probable of {found['classes']:,} words, {found['rows at a time']} rows at a time")
+def show_search(measured: dict[str, Any]) -> None:
+    k, classes, rows = (measured[name] for name in ("k", "classes", "rows at a time"))
+    print(f"\nThe {k} most probable of {classes:,} words, batches of {rows} rows")
     print(f"{'':12}{'contexts/s':>12}{'perplexity':>12}{'all words take':>20}")
-    for side, seconds in found["seconds"].items():
-        model = found["models"].get(side)
+    for method, seconds in measured["seconds"].items():
+        model = measured["models"].get(method)
         rest = (
             ""
             if model is None
             else f"{model['perplexity of held-out words']:12.1f}{model['times as long']:14.1f} times"
         )
-        print(f"{side:12}{found['contexts'] / seconds['median']:12,.0f}{rest}")
-    print(f"Goal: {GOAL_TIMES:g} times. Every answer was that of all log-probabilities.")
+        print(f"{method:12}{measured['contexts'] / seconds['median']:12,.0f}{rest}")
+    print(f"Goal: {GOAL_TIMES:g} times. Every result equals the topk of all log-probabilities.")
