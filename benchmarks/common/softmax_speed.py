@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
-from sklearn_hashnlp.language._reader import read_language_corpus
-from sklearn_hashnlp.language._trees import context_vectors
+from sklearn_hashnlp.language._reader import read_training_data
+from sklearn_hashnlp.language._trees import cooccurrence_vectors
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.trees import SoftmaxTree, cluster_tree
 
@@ -46,13 +46,13 @@ class Corpus:
 
 def read_ptb(data: DataFolder) -> Corpus:
     train, valid = (read_text(data, "ptb", file) for file in ("train.txt", "valid.txt"))
-    corpus = read_language_corpus(HsigmoidLanguageModel(**SIZES), train, valid, seed=None)
+    corpus = read_training_data(HsigmoidLanguageModel(**SIZES), train, valid, seed=None)
     assert corpus.valid_windows is not None
     return Corpus(
         train,
         valid,
-        corpus.reader.vocabulary.number_of,
-        corpus.reader.vocabulary.n_classes,
+        corpus.tokenizer.vocabulary.word_to_id,
+        corpus.tokenizer.vocabulary.n_classes,
         corpus.windows,
         *(
             Words(*map(torch.from_numpy, windows.take(np.arange(len(windows)))))
@@ -96,7 +96,7 @@ def epoch(ptb: Corpus, rounds: int, progress: Progress) -> dict[str, Any]:
 def make_trees(ptb: Corpus, progress: Progress) -> dict[str, SoftmaxTree | str]:
     """Return three trees by name, and a cluster tree of the same vectors with another arity."""
     counts = np.bincount(ptb.windows.y, minlength=ptb.n_classes)
-    vectors = context_vectors(ptb.windows, ptb.n_classes)
+    vectors = cooccurrence_vectors(ptb.windows, ptb.n_classes)
     trees: dict[str, SoftmaxTree | str] = {name: name for name in ("huffman", "binary_cluster", "cluster")}
     trees["cluster, arity 22"] = cluster_tree(counts, vectors, arity=22, random_state=0)
     progress(f"{len(ptb.windows):,} words of {ptb.n_classes:,}; trees built")

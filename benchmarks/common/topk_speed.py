@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
-from sklearn_hashnlp.language._reader import read_language_corpus
+from sklearn_hashnlp.language._reader import read_training_data
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 
 from .data import DataFolder, read_text
@@ -44,11 +44,11 @@ def search(data: DataFolder, rounds: int, progress: Progress) -> dict[str, Any]:
     paragraphs = [WORD.findall(line.lower()) for line in read_text(data, "wikipedia", "paragraphs.txt")]
     valid = paragraphs[::VALID_EVERY]
     train = [words for number, words in enumerate(paragraphs) if number % VALID_EVERY]
-    corpus = read_language_corpus(HsigmoidLanguageModel(**MODEL), train, valid, seed=None)
+    corpus = read_training_data(HsigmoidLanguageModel(**MODEL), train, valid, seed=None)
     assert corpus.valid_windows is not None
-    windows = corpus.valid_windows.spread(CONTEXTS)
+    windows = corpus.valid_windows.evenly_spaced(CONTEXTS)
     contexts = torch.from_numpy(windows.take(np.arange(len(windows)))[0])
-    n_classes = corpus.reader.vocabulary.n_classes
+    n_classes = corpus.tokenizer.vocabulary.n_classes
     progress(
         f"{len(corpus.windows):,} training words, vocabulary of {n_classes:,}, {len(contexts):,} contexts to search"
     )

@@ -13,21 +13,21 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp.language._reader import CorpusReader
-from sklearn_hashnlp.language._sentences import tokens_of
+from sklearn_hashnlp.language._reader import Tokenizer
+from sklearn_hashnlp.language._sentences import tokenize
 from sklearn_hashnlp.language._windows import WordWindows
 
 BATCH_SIZE = 1024  # contexts: their probabilities of all words lie in memory at once
 
 
 class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]  # scikit-learn has no types
-    """Language model over n-grams; a subclass has ``fit``, which calls :meth:`_set_reader`, and two answers.
+    """Language model over n-grams; a subclass has ``fit``, which calls :meth:`_set_tokenizer`, and two answers.
 
     :meth:`_topk` and :meth:`_sampler` follow from them. A subclass overrides these where it has a faster way.
     """
 
     vocabulary_: dict[str, int]
-    _reader: CorpusReader
+    _tokenizer: Tokenizer
 
     @abstractmethod
     def _log_probs(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -38,7 +38,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         """Return the log-probability of each window's last word, of shape (n_windows,)."""
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Tell how probable each sentence is: which of two sounds more natural.
+        """Compute the log-probability of each sentence: which of two sounds more natural.
 
         Parameters
         ----------
@@ -48,10 +48,9 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_sentences,), dtype float64
-            The natural logarithm of each sentence's probability: the sum over its words, ``</s>`` and words that are
-            not known, as ``<unk>``, included. With ``padding="reference"`` the first words are left out, and a sentence
-            that is too short has NaN. With ``output="hsigmoid"`` on a CPU a sentence has the same score, to the last
-            bit, whatever sentences are scored beside it.
+            The natural logarithm of each sentence's probability: the sum over its words, including ``</s>`` and unknown
+            words, which count as ``<unk>``. With ``padding="reference"`` the first words are left out, and a sentence
+            that is too short has NaN.
 
         Raises
         ------
@@ -64,7 +63,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         return np.where(lengths > 0, np.diff(sums[windows.offsets]), np.nan)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Tell the mean log-likelihood of a word; higher is better.
+        """Compute the mean log-likelihood per word; higher is better.
 
         Parameters
         ----------
@@ -76,8 +75,8 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         Returns
         -------
         float
-            The mean of the natural logarithms of the probabilities of all words, ``</s>`` and words that are not known,
-            as ``<unk>``, included; not of ``<s>``.
+            The mean log-probability (natural logarithm) of all words, including ``</s>`` and unknown words, which count
+            as ``<unk>``; ``<s>`` is never predicted.
 
         Raises
         ------
@@ -90,10 +89,10 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         return float(self._log_prob(windows).mean())
 
     def perplexity(self, X: Any) -> float:
-        """Tell the perplexity of sentences: ``exp(-score(X))``; lower is better.
+        """Compute the perplexity of sentences, ``exp(-score(X))``; lower is better.
 
-        ``</s>`` and words that are not known, as ``<unk>``, count like any word, so only models with the same words are
-        to be compared.
+        ``</s>`` counts like any word, and so do unknown words, as ``<unk>``. So compare only models with the same
+        vocabulary.
 
         Parameters
         ----------
@@ -134,7 +133,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         return self._words_of(self._log_probs(part).argmax(axis=1) for part in self._batches_of(contexts))
 
     def predict_proba(self, contexts: Any) -> NDArray[np.float64]:
-        """Tell the probabilities of all next words.
+        """Predict the probabilities of all next words.
 
         Parameters
         ----------
@@ -144,7 +143,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         Returns
         -------
         ndarray of float64 of shape (n_contexts, n_words - 1)
-            Columns in the order of ``vocabulary_``, but for ``<s>``, its last, which is never predicted.
+            Columns in the order of ``vocabulary_``, without ``<s>``, its last, which is never predicted.
 
         Raises
         ------
@@ -152,17 +151,17 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             If the contexts are no sentences.
         """
         probabilities = [np.exp(self._log_probs(part)) for part in self._batches_of(contexts)]
-        return np.concatenate([np.empty((0, self._reader.vocabulary.n_classes)), *probabilities])
+        return np.concatenate([np.empty((0, self._tokenizer.vocabulary.n_classes)), *probabilities])
 
     def predict_topk(self, contexts: Any, k: int = 5) -> list[list[tuple[str, float]]]:
-        """Tell the most probable next words and their probabilities.
+        """Predict the k most probable next words and their probabilities.
 
         Parameters
         ----------
         contexts : iterable of (str or list of str)
             As in ``predict``.
         k : int, default=5
-            How many words; all where there are fewer.
+            Number of words; all where there are fewer.
 
         Returns
         -------
@@ -177,11 +176,11 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}.")
         check_is_fitted(self)
-        words, k = self._reader.vocabulary.words, min(int(k), self._reader.vocabulary.n_classes)
+        words, k = self._tokenizer.vocabulary.words, min(int(k), self._tokenizer.vocabulary.n_classes)
         return [
-            [(words[number], math.exp(value)) for value, number in zip(*row, strict=True)]
-            for log_probs, numbers in (self._topk(part, k) for part in self._batches_of(contexts))
-            for row in zip(log_probs.tolist(), numbers.tolist(), strict=True)
+            [(words[word_id], math.exp(log_prob)) for log_prob, word_id in zip(*row, strict=True)]
+            for log_probs, ids in (self._topk(part, k) for part in self._batches_of(contexts))
+            for row in zip(log_probs.tolist(), ids.tolist(), strict=True)
         ]
 
     def sample(
@@ -191,23 +190,23 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         start: str | list[str] = "",
         max_length: int = 100,
     ) -> list[list[str]]:
-        """Draw sentences.
+        """Sample sentences.
 
         Parameters
         ----------
         n : int, default=1
-            How many.
+            Number of sentences.
         random_state : int, RandomState instance or None, default=None
-            Of the draw.
+            Seed or generator of the sampled words.
         start : str or list of str, default=""
-            How each of them begins.
+            The words that each sentence begins with.
         max_length : int, default=100
-            After how many words a sentence is cut off that has not come to its end.
+            Maximum number of words, those of ``start`` included; longer sentences are cut off.
 
         Returns
         -------
         list of list of str
-            The words of each sentence, those of ``start`` first, without marks.
+            The words of each sentence, those of ``start`` first, without ``<s>`` and ``</s>``.
 
         Raises
         ------
@@ -220,17 +219,16 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
         name = type(self).__name__
         if n < 0 or max_length < 0:
             raise ValueError(f"{name}.sample needs n and max_length of at least 0, got {n!r} and {max_length!r}.")
-        vocabulary = self._reader.vocabulary
+        vocabulary = self._tokenizer.vocabulary
         draw = self._sampler(int(check_random_state(random_state).randint(2**31 - 1)))
-        sentences = [tokens_of(start, place=0, caller=name) for _ in range(n)]
+        sentences = [tokenize(start, index=0, caller=name) for _ in range(n)]
         unfinished = sentences
         while unfinished := [sentence for sentence in unfinished if len(sentence) < max_length]:
-            drawn = draw(self._reader.number(unfinished)).tolist()
-            unfinished = [
-                sentence for sentence, number in zip(unfinished, drawn, strict=True) if number != vocabulary.end
-            ]
-            for sentence, number in zip(unfinished, (each for each in drawn if each != vocabulary.end), strict=True):
-                sentence.append(vocabulary.words[number])
+            drawn = draw(self._tokenizer.encode_contexts(unfinished)).tolist()
+            going_on = [pair for pair in zip(unfinished, drawn, strict=True) if pair[1] != vocabulary.end_id]
+            for sentence, word_id in going_on:
+                sentence.append(vocabulary.words[word_id])
+            unfinished = [sentence for sentence, _ in going_on]
         return sentences
 
     def _topk(self, contexts: NDArray[np.int64], k: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -254,29 +252,29 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
 
     def _windows(self, X: Any) -> WordWindows:
         check_is_fitted(self)
-        return self._reader.read(X)
+        return self._tokenizer.read(X)
 
     def _batches_of(self, contexts: Any) -> Iterator[NDArray[np.int64]]:
         check_is_fitted(self)
-        return _batches(self._reader.contexts(contexts))
+        return _batches(self._tokenizer.contexts(contexts))
 
     def _words_of(self, batches: Iterator[NDArray[np.int64]]) -> NDArray[np.str_]:
-        words = self._reader.vocabulary.words
-        return np.array([words[number] for batch in batches for number in batch.tolist()], dtype=str)
+        words = self._tokenizer.vocabulary.words
+        return np.array([words[word_id] for batch in batches for word_id in batch.tolist()], dtype=str)
 
-    def _set_reader(self, reader: CorpusReader) -> None:
-        self._reader, self.vocabulary_ = reader, reader.vocabulary.number_of
+    def _set_tokenizer(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer, self.vocabulary_ = tokenizer, tokenizer.vocabulary.word_to_id
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return everything learned, as JSON values and as arrays."""
         check_is_fitted(self)
-        values, arrays = self._reader.to_state()
-        return values | {"order": self._reader.order}, arrays
+        values, arrays = self._tokenizer.to_state()
+        return values | {"order": self._tokenizer.order}, arrays
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Restore what :meth:`_get_model_state` returned, whatever the parameters are by now."""
         caller = type(self).__name__
-        self._set_reader(CorpusReader.from_state(values, arrays, order=values["order"], caller=caller))
+        self._set_tokenizer(Tokenizer.from_state(values, arrays, order=values["order"], caller=caller))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

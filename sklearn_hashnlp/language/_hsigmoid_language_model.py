@@ -19,7 +19,7 @@ from sklearn_hashnlp.language._network import check_same_network, language_archi
 from sklearn_hashnlp.language._neural import NeuralLanguageModel
 from sklearn_hashnlp.language._parameters import OF_LANGUAGE_MODELS
 from sklearn_hashnlp.language._plan import LanguagePlan, language_plan, streaming_language_plan
-from sklearn_hashnlp.language._reader import CorpusReader, LanguageCorpus, read_language_corpus
+from sklearn_hashnlp.language._reader import Tokenizer, TrainingData, read_training_data
 from sklearn_hashnlp.language._training import Interrupted, check_same_training, train_language
 from sklearn_hashnlp.language._trees import language_tree
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch
@@ -295,7 +295,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             Sentences: strings, which are split at white space, or lists of words. A path-like object such as
             ``pathlib.Path`` names a text file in UTF-8 with a sentence a line; blank lines are passed over. A callable
             without arguments, a reader, returns an iterator of sentences or, with ``vocabulary``, of tuples or arrays
-            of ``order`` numbers of words: a context and the word after it. ``<s>`` at the beginning of a sentence and
+            of ``order`` word ids: a context and the word after it. ``<s>`` at the beginning of a sentence and
             ``</s>`` at its end are left out, since every sentence gets its own; elsewhere they are unknown words.
         y : None
             Ignored.
@@ -329,8 +329,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         goes_on = bool(self.warm_start) and hasattr(self, "net_")
         if passes is not None:
             self._check_free(passes, len(self.history_) if goes_on else 0)
-        reader = self._reader if goes_on else None
-        corpus = read_language_corpus(self, X, X_valid, seed=seeds.split, hash_seed=seeds.hash, reader=reader)
+        tokenizer = self._tokenizer if goes_on else None
+        corpus = read_training_data(self, X, X_valid, seed=seeds.split, hash_seed=seeds.hash, tokenizer=tokenizer)
         net = self._net_to_train(corpus, seeds, device, goes_on=goes_on)
         self._seeds, self._first_epoch = seeds, len(net.history)
         return self._train(net, corpus, language_plan(self, seeds.order), passes)
@@ -364,8 +364,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         device = resolve_device(self.device, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
         goes_on = hasattr(self, "net_")
-        reader = self._reader if goes_on else None
-        corpus = read_language_corpus(self, X, None, seed=None, hash_seed=seeds.hash, reader=reader)
+        tokenizer = self._tokenizer if goes_on else None
+        corpus = read_training_data(self, X, None, seed=None, hash_seed=seeds.hash, tokenizer=tokenizer)
         net = self._net_to_train(corpus, seeds, device, goes_on=goes_on)
         self._seeds, self._first_epoch = seeds, len(net.history)
         self._train(net, corpus, streaming_language_plan(self, seeds.order), None)
@@ -373,10 +373,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             entry["batches"] = []  # a measure of every batch would fill the memory in the end
         return self
 
-    def _net_to_train(self, corpus: LanguageCorpus, seeds: Seeds, device: str, *, goes_on: bool) -> LanguageNet:
-        vocabulary, name = corpus.reader.vocabulary, type(self).__name__
+    def _net_to_train(self, corpus: TrainingData, seeds: Seeds, device: str, *, goes_on: bool) -> LanguageNet:
+        vocabulary, name = corpus.tokenizer.vocabulary, type(self).__name__
         if goes_on:
-            check_same_network(self, self.net_, self._reader)
+            check_same_network(self, self.net_, self._tokenizer)
             return self.net_
         tree = None
         if self.output == "hsigmoid":
@@ -400,9 +400,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         last = passes.numbers()[-1]
         model = passes.load(last)
         net, seeds, first = model.net_, model._seeds, model._first_epoch
-        check_same_network(self, net, model._reader)
+        check_same_network(self, net, model._tokenizer)
         hash_seed = net.get_params_for("module")["architecture"]["direct_seed"]  # of the first of its trainings
-        corpus = read_language_corpus(self, X, X_valid, seed=seeds.split, hash_seed=hash_seed)
+        corpus = read_training_data(self, X, X_valid, seed=seeds.split, hash_seed=hash_seed)
         check_same_training(self, model, corpus, passes)
         plan, best = language_plan(self, seeds.order), best_epoch(model.history_, first)
         weights: dict[str, Tensor] = {}
@@ -411,7 +411,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             weights = {key: value.clone() for key, value in at_best.net_.module_.state_dict().items()}
         rates = [group["lr"] for group in net.optimizer_.param_groups]
         self._seeds, self._first_epoch, self._trained_on, self.log_ = seeds, first, model._trained_on, model.log_
-        self._hold(net, corpus.reader, list(model.history_))
+        self._hold(net, corpus.tokenizer, list(model.history_))
         stopped = plan.patience is not None and last - best >= plan.patience
         if last - first >= plan.max_epochs or stopped:
             if weights:
@@ -422,7 +422,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     def _train(
         self,
         net: LanguageNet,
-        corpus: LanguageCorpus,
+        corpus: TrainingData,
         plan: LanguagePlan,
         passes: EpochCheckpoints | None,
         interrupted: Interrupted | None = None,
@@ -433,7 +433,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         if passes is not None:
             self._trained_on = corpus.windows.digest()
             keeper = SaveCheckpoints(
-                passes, lambda: self._as_it_is(net, corpus.reader, log), keep=self.keep, first=self._first_epoch
+                passes, lambda: self._as_it_is(net, corpus.tokenizer, log), keep=self.keep, first=self._first_epoch
             )
         with plain_torch(torch.device(net.device).type):
             train_language(
@@ -446,13 +446,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 interrupted=interrupted,
             )
         self.log_ = log
-        self._hold(net, corpus.reader, history)
+        self._hold(net, corpus.tokenizer, history)
         # Whoever has put a handler of their own in the place of Python's knows of the interrupt already.
         if net.interrupted_ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             warnings.warn("Training interrupted by user.", stacklevel=4)  # scikit-learn's words
         return self
 
-    def _as_it_is(self, net: LanguageNet, reader: CorpusReader, log: list[dict[str, float]]) -> HsigmoidLanguageModel:
+    def _as_it_is(self, net: LanguageNet, tokenizer: Tokenizer, log: list[dict[str, float]]) -> HsigmoidLanguageModel:
         """Return a model that shares the net and can be saved."""
         seed = self.random_state if isinstance(self.random_state, Integral) else None
         folder = None if self.checkpoint_dir is None else os.fspath(self.checkpoint_dir)
@@ -460,5 +460,5 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         model = type(self)(**parameters | {"callbacks": None, "random_state": seed, "checkpoint_dir": folder})
         model._seeds, model._first_epoch = self._seeds, self._first_epoch
         model._trained_on, model.log_ = self._trained_on, log
-        model._hold(net, reader, [])
+        model._hold(net, tokenizer, [])
         return model

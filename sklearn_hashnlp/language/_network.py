@@ -1,29 +1,29 @@
-"""What the network of a language model is made of."""
+"""The network of a language model, from its architecture."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sklearn_hashnlp.language._reader import CorpusReader
-from sklearn_hashnlp.language._vocabulary import BEGIN, Vocabulary
-from sklearn_hashnlp.language._word_codes import HashedWords, OpenWords, ProjectedWords, hash_words
+from sklearn_hashnlp.language._reader import Tokenizer
+from sklearn_hashnlp.language._vocabulary import START_TOKEN, Vocabulary
+from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder, WordEncoder, hash_words
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
 from sklearn_hashnlp.nn._layers import SteadyLinear
 from sklearn_hashnlp.nn._word_embeddings import ProjectedEmbedding
 
-_WORDS = ("hashed_words", "projected_words")
+_EMBEDDINGS = ("hashed_words", "projected_words")  # the other keys of an architecture are arguments of NPLM
 
 
 def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
-    """Make the network."""
+    """Build the network of an architecture."""
     embedding = _make_embedding(architecture)
     network = NPLM(
-        **{name: value for name, value in architecture.items() if name not in _WORDS},
+        **{name: value for name, value in architecture.items() if name not in _EMBEDDINGS},
         tree=tree,
         embedding=embedding,
         sparse=True,
     )
-    network.hidden_layer = SteadyLinear(network.hidden_layer)  # the tree's kernel takes row by row anyway
+    network.hidden_layer = SteadyLinear(network.hidden_layer)  # the tree's kernel reads row by row anyway
     if isinstance(embedding, ProjectedEmbedding):
         embedding.linear = SteadyLinear(embedding.linear)
     return network
@@ -39,7 +39,7 @@ def _make_embedding(architecture: dict[str, Any]) -> HashEmbedding | ProjectedEm
 
 
 def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int) -> dict[str, Any]:
-    """Say what a network is made of."""
+    """Return the architecture of a network, as values for JSON."""
     hashed, projected = None, None
     if estimator.embedding == "hash":
         hashed = {
@@ -69,37 +69,37 @@ def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int
         "dropout": float(estimator.dropout),
         "embedding_dropout": float(estimator.embedding_dropout),
         "init": estimator.init,
-        "padding_id": vocabulary.begin if estimator.embedding == "table" else int(hash_words([BEGIN])[0]),
+        "padding_id": vocabulary.start_id if estimator.embedding == "table" else int(hash_words([START_TOKEN])[0]),
         "hashed_words": hashed,
         "projected_words": projected,
     }
 
 
-def open_words_of(architecture: dict[str, Any]) -> OpenWords | None:
-    """Return what the contexts of a network show."""
+def word_encoder_of(architecture: dict[str, Any]) -> WordEncoder | None:
+    """Return the encoder of the words in a network's contexts."""
     if architecture["hashed_words"] is not None:
-        return HashedWords()
-    projected = architecture.get("projected_words")  # models of before it was there hold none
-    return None if projected is None else ProjectedWords(**projected)
+        return HashEncoder()
+    projected = architecture.get("projected_words")  # older models do not have the key
+    return None if projected is None else ProjectionEncoder(**projected)
 
 
-def check_same_network(estimator: Any, net: Any, reader: CorpusReader) -> None:
-    """Check that training can go on with a net that is there."""
+def check_same_network(estimator: Any, net: Any, tokenizer: Tokenizer) -> None:
+    """Check that training can continue with a trained net."""
     name = type(estimator).__name__
-    made_of = net.get_params_for("module")["architecture"] | {"padding": reader.padding}
-    wanted = language_architecture(estimator, reader.vocabulary, made_of["direct_seed"])
+    trained = net.get_params_for("module")["architecture"] | {"padding": tokenizer.padding}
+    wanted = language_architecture(estimator, tokenizer.vocabulary, trained["direct_seed"])
     for key, value in (wanted | {"padding": estimator.padding}).items():
-        if made_of.get(key) != value:  # models of before there were projected words say nothing of them
-            parameter = "embedding" if key in (*_WORDS, "padding_id") else key
-            if key == "projected_words" and value is not None and made_of.get(key) is not None:
-                parameter = next(name for name in value if made_of[key][name] != value[name])
+        if trained.get(key) != value:  # older models lack the key "projected_words"
+            parameter = "embedding" if key in (*_EMBEDDINGS, "padding_id") else key
+            if key == "projected_words" and value is not None and trained.get(key) is not None:
+                parameter = next(name for name in value if trained[key][name] != value[name])
             raise ValueError(
-                f"{name} cannot go on with a trained net that was made with another {parameter!r} than "
-                f"{getattr(estimator, parameter)!r}. Set it back, or start anew with warm_start=False and another "
-                "checkpoint_dir."
+                f"{name} cannot continue training a net that was made with another {parameter!r} than "
+                f"{getattr(estimator, parameter)!r}. Set it back, or start a new training with warm_start=False and "
+                "another checkpoint_dir."
             )
     if estimator.device not in ("auto", net.device):
         raise ValueError(
-            f"{name}(device={estimator.device!r}) cannot go on with a trained net that is on {net.device!r}. Set "
-            f"device={net.device!r}, or start anew with warm_start=False and another checkpoint_dir."
+            f"{name}(device={estimator.device!r}) cannot continue training a net that is on {net.device!r}. Set "
+            f"device={net.device!r}, or start a new training with warm_start=False and another checkpoint_dir."
         )

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._net import LanguageNet, net_from_state, net_to_state
-from sklearn_hashnlp.language._network import open_words_of
-from sklearn_hashnlp.language._reader import CorpusReader
+from sklearn_hashnlp.language._network import word_encoder_of
+from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._training import pack_language_optimizer, unpack_language_optimizer
-from sklearn_hashnlp.language._trees import context_means, two_level_clusters
+from sklearn_hashnlp.language._trees import mean_hidden_states, two_level_clusters
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.language._word_vectors import WordVectorsMixin
 from sklearn_hashnlp.training._settings import Seeds
@@ -98,9 +98,9 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel):
         windows = self._windows(X)
         if len(windows) == 0:
             raise ValueError(f"{type(self).__name__} found no word to read: X is empty or its sentences too short.")
-        n_classes = self._reader.vocabulary.n_classes
+        n_classes = self._tokenizer.vocabulary.n_classes
         with plain_torch(torch.device(self.net_.device).type):
-            vectors = context_means(self.net_, windows, n_classes)
+            vectors = mean_hidden_states(self.net_, windows, n_classes)
         return two_level_clusters(np.bincount(windows.y, minlength=n_classes), vectors, seed=0)
 
     def _log_probs(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -132,8 +132,8 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel):
         return draw
 
     def _vectors(self, words: list[str]) -> NDArray[np.float32]:
-        open_words, number_of = self._reader.open_words, self._reader.vocabulary.number_of
-        codes = np.array([number_of[word] for word in words]) if open_words is None else open_words.encode(words)
+        word_encoder, word_to_id = self._tokenizer.word_encoder, self._tokenizer.vocabulary.word_to_id
+        codes = np.array([word_to_id[word] for word in words]) if word_encoder is None else word_encoder.encode(words)
         with self._inference() as device:
             parts = torch.split(torch.from_numpy(codes.astype(np.int64, copy=False)), _WORDS_AT_ONCE)
             vectors = torch.cat([self.net_.module_.embedding(part.to(device)).cpu() for part in parts])
@@ -145,8 +145,8 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel):
         with plain_torch(device.type), torch.inference_mode():
             yield device
 
-    def _hold(self, net: LanguageNet, reader: CorpusReader, history: list[dict[str, Any]]) -> None:
-        self._set_reader(reader)
+    def _hold(self, net: LanguageNet, tokenizer: Tokenizer, history: list[dict[str, Any]]) -> None:
+        self._set_tokenizer(tokenizer)
         net.module_.eval()
         self.net_ = net
         history += map(_plain_entry, islice(net.history, len(history), None))
@@ -155,7 +155,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel):
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         check_is_fitted(self)
-        values, arrays = self._reader.to_state()
+        values, arrays = self._tokenizer.to_state()
         net_values, net_arrays = net_to_state(self.net_)
         own = {
             "history": self.history_,
@@ -168,22 +168,22 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel):
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         architecture = values["architecture"]
-        reader = CorpusReader.from_state(
+        tokenizer = Tokenizer.from_state(
             values,
             arrays,
             order=architecture["order"],
-            open_words=open_words_of(architecture),
+            word_encoder=word_encoder_of(architecture),
             caller=type(self).__name__,
         )
-        if architecture["num_classes"] != reader.vocabulary.n_classes:
+        if architecture["num_classes"] != tokenizer.vocabulary.n_classes:
             raise ValueError(
                 f"The net predicts {architecture['num_classes']} words, and the vocabulary has "
-                f"{reader.vocabulary.n_classes}."
+                f"{tokenizer.vocabulary.n_classes}."
             )
         self.log_ = values["log"]
         self._seeds, self._first_epoch = Seeds(*values["seeds"]), int(values["first_epoch"])
         self._trained_on = values.get("trained_on")
-        self._hold(net_from_state(values, arrays, values["history"]), reader, [])
+        self._hold(net_from_state(values, arrays, values["history"]), tokenizer, [])
 
     def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
         """Return what only further training needs; None if nothing was trained since the model was loaded."""

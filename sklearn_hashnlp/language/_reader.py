@@ -1,4 +1,4 @@
-"""Sentences of a corpus as word ids."""
+"""Sentences of a corpus as word ids: the tokenizer, and the data that a network is trained on."""
 
 from __future__ import annotations
 
@@ -9,70 +9,65 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.language._sentences import NumberedWindows, Sentences, read_corpus, tokens_of
-from sklearn_hashnlp.language._vocabulary import Vocabulary, adopt_vocabulary, learn_vocabulary
-from sklearn_hashnlp.language._windows import WordWindows, make_windows
-from sklearn_hashnlp.language._word_codes import OpenWords, encode_within, open_words
+from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences, read_corpus, tokenize
+from sklearn_hashnlp.language._vocabulary import Vocabulary, build_vocabulary, vocabulary_from_dict
+from sklearn_hashnlp.language._windows import WordWindows, make_windows, unknown_ids_message
+from sklearn_hashnlp.language._word_codes import WordEncoder, encode_with_special_tokens, make_word_encoder
 from sklearn_hashnlp.text._documents import as_documents
 
 
 @dataclass(frozen=True)
-class CorpusReader:
-    """Everything that turns sentences into numbers."""
+class Tokenizer:
+    """Turns sentences into windows of word ids, and beginnings of sentences into contexts."""
 
-    vocabulary: Vocabulary  # the words
-    # Where the user has numbered the words: the vocabulary's number for each of the user's
-    translation: NDArray[np.int32] | None
+    vocabulary: Vocabulary
+    id_map: NDArray[np.int32] | None  # the vocabulary's id for each id of the user's dict, if there is one
     order: int  # words of a window
-    padding: str  # as :func:`make_windows` takes it
-    open_words: OpenWords | None  # what contexts show of words, known or not; None is the numbers of known words
+    padding: str  # "full" or "reference"
+    word_encoder: WordEncoder | None  # codes of the words in contexts; None where these are ids
     caller: str  # class that reads, for the messages
 
     def read(self, X: Any) -> WordWindows:
         """Read sentences or windows."""
         return self.windows(read_corpus(X, order=self.order, caller=self.caller))
 
-    def windows(self, corpus: Sentences | NumberedWindows) -> WordWindows:
-        """Make the windows of what was read."""
+    def windows(self, corpus: Sentences | EncodedWindows) -> WordWindows:
+        """Make the windows of a corpus."""
         return make_windows(
             corpus,
             self.vocabulary,
-            self.translation,
+            self.id_map,
             order=self.order,
             padding=self.padding,
-            open_words=self.open_words,
+            word_encoder=self.word_encoder,
             caller=self.caller,
         )
 
     def contexts(self, X: Any) -> NDArray[np.int64]:
-        """Read beginnings of sentences as contexts of the word that follows."""
+        """Read beginnings of sentences as contexts of the next word."""
         if isinstance(X, str):
             raise TypeError(
                 f"{self.caller} needs a list of contexts, got a single str. Wrap it in a list: [{X!r:.40}]."
             )
-        return self.number(
-            [
-                tokens_of(each, place=at, caller=self.caller)
-                for at, each in enumerate(as_documents(X, caller=self.caller))
-            ]
-        )
+        documents = enumerate(as_documents(X, caller=self.caller))
+        return self.encode_contexts([tokenize(each, index=index, caller=self.caller) for index, each in documents])
 
-    def number(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
-        """Make contexts of words."""
+    def encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
+        """Encode the last words of each beginning, padded with ``<s>`` on the left."""
         width = self.order - 1
         last = [words[-width:] for words in beginnings]
-        place_of = {word: place for place, word in enumerate(dict.fromkeys(chain.from_iterable(last)), start=2)}
-        places = np.zeros((len(beginnings), width), dtype=np.int64)  # of <s>
-        for row, words in zip(places, last, strict=True):
+        index_of = {word: index for index, word in enumerate(dict.fromkeys(chain.from_iterable(last)), start=2)}
+        indices = np.zeros((len(beginnings), width), dtype=np.int64)  # of <s>
+        for row, words in zip(indices, last, strict=True):
             if words:
-                row[-len(words) :] = [place_of[word] for word in words]
-        shown: NDArray[np.int64] = self._codes(list(place_of))[places].astype(np.int64, copy=False)
-        return shown
+                row[-len(words) :] = [index_of[word] for word in words]
+        contexts: NDArray[np.int64] = self._codes(list(index_of))[indices].astype(np.int64, copy=False)
+        return contexts
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return words and padding as JSON values and arrays."""
         values = {"words": self.vocabulary.words[:-1], "padding": self.padding}
-        return values, {} if self.translation is None else {"translation": self.translation}
+        return values, {} if self.id_map is None else {"translation": self.id_map}
 
     @classmethod
     def from_state(
@@ -81,98 +76,106 @@ class CorpusReader:
         arrays: dict[str, NDArray[Any]],
         *,
         order: int,
-        open_words: OpenWords | None = None,
+        word_encoder: WordEncoder | None = None,
         caller: str,
-    ) -> CorpusReader:
-        """Make the reader of a stored model."""
-        return cls(
-            Vocabulary(values["words"]),
-            arrays.get("translation"),
-            order=order,
-            padding=values["padding"],
-            open_words=open_words,
-            caller=caller,
-        )
+    ) -> Tokenizer:
+        """Make the tokenizer of a stored model."""
+        vocabulary = Vocabulary(values["words"])
+        return cls(vocabulary, arrays.get("translation"), order, values["padding"], word_encoder, caller)
 
     def _codes(self, words: list[str]) -> NDArray[Any]:
-        """Return what contexts show of ``<s>`` and ``</s>``, and of words within sentences."""
-        if self.open_words is not None:
-            return encode_within(self.open_words, words)
+        """Return the codes or ids of ``<s>``, of ``</s>`` and of words within sentences."""
+        if self.word_encoder is not None:
+            return encode_with_special_tokens(self.word_encoder, words)
         vocabulary = self.vocabulary
-        return np.concatenate(([vocabulary.begin, vocabulary.end], vocabulary.numbers(words)))
+        return np.concatenate(([vocabulary.start_id, vocabulary.end_id], vocabulary.encode(words)))
 
 
-class LanguageCorpus(NamedTuple):
-    """What a language model is trained on."""
-
-    reader: CorpusReader  # knows the words
-    windows: WordWindows  # what to learn
-    valid_windows: WordWindows | None  # what to measure by
-
-
-def read_language_corpus(
-    estimator: Any, X: Any, X_valid: Any, *, seed: int | None, hash_seed: int = 0, reader: CorpusReader | None = None
-) -> LanguageCorpus:
-    """Read sentences for training, and hold some out where that is asked for."""
-    name = type(estimator).__name__
-    corpus = read_corpus(X, order=int(estimator.order), caller=name)
+def read_training_corpus(X: Any, *, order: int, caller: str) -> Sentences | EncodedWindows:
+    """Read a corpus that must not be empty."""
+    corpus = read_corpus(X, order=order, caller=caller)
     if len(corpus) == 0:
-        raise ValueError(f"{name} found no sentence to learn from: X is empty.")
-    held_out = np.zeros(len(corpus), dtype=np.bool_)
+        raise ValueError(f"{caller} found no sentence to learn from: X is empty.")
+    return corpus
+
+
+def build_tokenizer(
+    corpus: Sentences | EncodedWindows,
+    *,
+    order: int,
+    padding: str = "full",
+    vocabulary: dict[str, int] | None = None,
+    max_vocabulary: int | None = None,
+    min_count: int = 1,
+    validation: NDArray[np.bool_] | None = None,
+    word_encoder: WordEncoder | None = None,
+    caller: str,
+) -> Tokenizer:
+    """Make the tokenizer of a corpus; where no vocabulary is set, its words are those of the training sentences."""
+    if vocabulary is not None:
+        words, id_map = vocabulary_from_dict(vocabulary, caller=caller)
+        return Tokenizer(words, id_map, order, padding, word_encoder, caller)
+    if isinstance(corpus, EncodedWindows):
+        raise ValueError(unknown_ids_message(caller))
+    train = np.ones(len(corpus), dtype=np.bool_) if validation is None else ~validation
+    words = build_vocabulary(
+        corpus.words,
+        np.bincount(corpus.ids[np.repeat(train, corpus.lengths)], minlength=len(corpus.words)),
+        int(train.sum()),
+        min_count=min_count,
+        max_words=max_vocabulary,
+    )
+    return Tokenizer(words, None, order, padding, word_encoder, caller)
+
+
+class TrainingData(NamedTuple):
+    """Windows of words to train on."""
+
+    tokenizer: Tokenizer
+    windows: WordWindows
+    valid_windows: WordWindows | None
+
+
+def read_training_data(
+    estimator: Any, X: Any, X_valid: Any, *, seed: int | None, hash_seed: int = 0, tokenizer: Tokenizer | None = None
+) -> TrainingData:
+    """Read sentences, and split some off for validation where early stopping needs them and ``seed`` is set."""
+    name = type(estimator).__name__
+    corpus = read_training_corpus(X, order=int(estimator.order), caller=name)
+    validation = np.zeros(len(corpus), dtype=np.bool_)
     if estimator.early_stopping and X_valid is None and seed is not None:
-        held_out[_choose(len(corpus), float(estimator.validation_fraction), seed, name)] = True
-    if reader is None:
-        reader = _make_reader(estimator, corpus, held_out, hash_seed)
-    windows = reader.windows(corpus)
-    valid_windows = None if X_valid is None else reader.read(X_valid)
-    if held_out.any():
-        windows, valid_windows = windows.select(~held_out), windows.select(held_out)
-    for what, part in (("learn from", windows), ("measure by", valid_windows)):
+        validation[_choose_validation(len(corpus), float(estimator.validation_fraction), seed, name)] = True
+    if tokenizer is None:
+        n_projections, n_bits = int(estimator.n_projections), int(estimator.n_bits)
+        tokenizer = build_tokenizer(
+            corpus,
+            order=int(estimator.order),
+            padding=estimator.padding,
+            vocabulary=estimator.vocabulary,
+            max_vocabulary=None if estimator.max_vocabulary is None else int(estimator.max_vocabulary),
+            min_count=int(estimator.min_count),
+            validation=validation,
+            word_encoder=make_word_encoder(estimator.embedding, n_projections, n_bits, hash_seed),
+            caller=name,
+        )
+    windows = tokenizer.windows(corpus)
+    valid_windows = None if X_valid is None else tokenizer.read(X_valid)
+    if validation.any():
+        windows, valid_windows = windows.select(~validation), windows.select(validation)
+    for purpose, part in (("learn from", windows), ("validate on", valid_windows)):
         if part is not None and len(part) == 0:
             raise ValueError(
-                f"{name} found no window of {reader.order} words to {what}: there is no sentence or, with "
-                f"padding='reference', none of {reader.order - 2} words. Set padding='full', or a smaller order."
+                f"{name} found no window of {tokenizer.order} words to {purpose}: there is no sentence or, with "
+                f"padding='reference', none of {tokenizer.order - 2} words. Set padding='full', or a smaller order."
             )
-    return LanguageCorpus(reader, windows, valid_windows)
+    return TrainingData(tokenizer, windows, valid_windows)
 
 
-def _choose(n_sentences: int, fraction: float, seed: int, name: str) -> NDArray[np.int64]:
+def _choose_validation(n_sentences: int, fraction: float, seed: int, name: str) -> NDArray[np.int64]:
     if n_sentences == 1:
         raise ValueError(
-            f"{name}(early_stopping=True) cannot hold a sentence out of one. Hand in more sentences or X_valid, or set "
-            "early_stopping=False."
+            f"{name}(early_stopping=True) cannot split a validation sentence off a single one. Pass more sentences or "
+            "X_valid, or set early_stopping=False."
         )
     n_chosen = min(max(1, round(fraction * n_sentences)), n_sentences - 1)
     return np.random.default_rng(seed).permutation(n_sentences)[:n_chosen]
-
-
-def _make_reader(
-    estimator: Any, corpus: Sentences | NumberedWindows, held_out: NDArray[np.bool_], hash_seed: int
-) -> CorpusReader:
-    name = type(estimator).__name__
-    vocabulary: Vocabulary
-    translation = None
-    if estimator.vocabulary is not None:
-        vocabulary, translation = adopt_vocabulary(estimator.vocabulary, caller=name)
-    elif isinstance(corpus, NumberedWindows):
-        raise ValueError(
-            f"{name} got numbers of words from its reader and does not know the words. Hand in the dict that they were "
-            "numbered by as vocabulary, or let the reader give sentences."
-        )
-    else:
-        learned = corpus.numbers[np.repeat(~held_out, corpus.lengths)]
-        vocabulary = learn_vocabulary(
-            corpus.words,
-            np.bincount(learned, minlength=len(corpus.words)),
-            int((~held_out).sum()),
-            min_count=int(estimator.min_count),
-            max_words=None if estimator.max_vocabulary is None else int(estimator.max_vocabulary),
-        )
-    return CorpusReader(
-        vocabulary,
-        translation,
-        order=int(estimator.order),
-        padding=estimator.padding,
-        open_words=open_words(estimator.embedding, int(estimator.n_projections), int(estimator.n_bits), hash_seed),
-        caller=name,
-    )

@@ -1,4 +1,4 @@
-"""Whatever a user hands in as sentences, read once into one flat array of numbers."""
+"""Sentences in every form that a user has them in, read once into one flat array of ids."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.language._vocabulary import BEGIN, END
+from sklearn_hashnlp.language._vocabulary import END_TOKEN, START_TOKEN
 from sklearn_hashnlp.text._documents import as_documents
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences of words, which are numbered as they come."""
+    """Sentences as ids of their distinct words."""
 
     words: list[str]  # the distinct words, in the order of their first appearance
-    numbers: NDArray[np.int32]  # (n_tokens,): sentence after sentence, each token's place in ``words``
+    ids: NDArray[np.int32]  # (n_tokens,): sentence after sentence, each token's index in ``words``
     lengths: NDArray[np.int64]  # (n_sentences,): tokens of each sentence
 
     def __len__(self) -> int:
@@ -31,18 +31,17 @@ class Sentences:
 
 
 @dataclass(frozen=True)
-class NumberedWindows:
-    """Windows of words that the user has numbered."""
+class EncodedWindows:
+    """Windows of words that come as ids of the user's vocabulary."""
 
-    # (n_windows, order): a context and the word after it, by the numbers of the user's vocabulary
-    windows: NDArray[np.int64]
+    ids: NDArray[np.int64]  # (n_windows, order): a context and the word after it
 
     def __len__(self) -> int:
-        return len(self.windows)
+        return len(self.ids)
 
 
-def read_corpus(X: Any, *, order: int, caller: str) -> Sentences | NumberedWindows:
-    """Read sentences, or from a reader windows."""
+def read_corpus(X: Any, *, order: int, caller: str) -> Sentences | EncodedWindows:
+    """Read sentences, or windows from a reader that returns word ids."""
     if isinstance(X, str | bytes):
         raise TypeError(
             f"{caller}: a single {type(X).__name__} is ambiguous. Wrap a sentence in a list, [{X[:20]!r}], and the "
@@ -61,8 +60,8 @@ def read_corpus(X: Any, *, order: int, caller: str) -> Sentences | NumberedWindo
     return _read_sentences(chain([first], items), caller)
 
 
-def tokens_of(sentence: Any, *, place: int, caller: str) -> list[str]:
-    """Split one sentence."""
+def tokenize(sentence: Any, *, index: int, caller: str) -> list[str]:
+    """Split one sentence into words, without the ``<s>`` at its start and the ``</s>`` at its end."""
     if isinstance(sentence, str):
         tokens = sentence.split()
     elif isinstance(sentence, Iterable) and not isinstance(sentence, bytes | dict):
@@ -70,46 +69,46 @@ def tokens_of(sentence: Any, *, place: int, caller: str) -> list[str]:
         if not all(isinstance(token, str) for token in tokens):
             wrong = next(token for token in tokens if not isinstance(token, str))
             raise TypeError(
-                f"{caller}: sentence {place} holds {wrong!r} of type {type(wrong).__name__}, and words are str. "
-                "Numbers of words come from a reader: a callable that returns an iterator of tuples."
+                f"{caller}: sentence {index} holds {wrong!r} of type {type(wrong).__name__}, and words are str. "
+                "Word ids come from a reader: a callable that returns an iterator of tuples."
             )
     else:
         raise TypeError(
             f"{caller}: a sentence is a str or a list of str, got {sentence!r:.60} of type {type(sentence).__name__} "
-            f"as number {place}."
+            f"as sentence {index}."
         )
-    if tokens and tokens[0] == BEGIN:
+    if tokens and tokens[0] == START_TOKEN:
         del tokens[0]
-    if tokens and tokens[-1] == END:
+    if tokens and tokens[-1] == END_TOKEN:
         del tokens[-1]
     return tokens
 
 
-class _Numbering(dict[str, int]):
-    """Words to numbers; a new word gets the next one."""
+class _GrowingIds(dict[str, int]):
+    """Words to ids; a new word gets the next one."""
 
     def __missing__(self, word: str) -> int:
-        self[word] = number = len(self)
-        return number
+        self[word] = word_id = len(self)
+        return word_id
 
 
 def _read_sentences(sentences: Iterable[Any], caller: str) -> Sentences:
-    numbering = _Numbering()
-    number_of: Callable[[str], int] = numbering.__getitem__
-    numbers, lengths = array("i"), array("q")
-    for place, sentence in enumerate(sentences):
-        tokens = tokens_of(sentence, place=place, caller=caller)
-        numbers.extend(map(number_of, tokens))
+    word_to_id = _GrowingIds()
+    id_of: Callable[[str], int] = word_to_id.__getitem__
+    ids, lengths = array("i"), array("q")
+    for index, sentence in enumerate(sentences):
+        tokens = tokenize(sentence, index=index, caller=caller)
+        ids.extend(map(id_of, tokens))
         lengths.append(len(tokens))
-    return Sentences(list(numbering), np.array(numbers, dtype=np.int32), np.array(lengths, dtype=np.int64))
+    return Sentences(list(word_to_id), np.array(ids, dtype=np.int32), np.array(lengths, dtype=np.int64))
 
 
 def _call(reader: Callable[[], Any], caller: str) -> Iterable[Any]:
     items = reader()
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise TypeError(
-            f"{caller}: a reader returns an iterator of sentences or of tuples of numbers of words, got {items!r:.60} "
-            f"of type {type(items).__name__}."
+            f"{caller}: a reader returns an iterator of sentences or of tuples of word ids, got {items!r:.60} of type "
+            f"{type(items).__name__}."
         )
     return items
 
@@ -118,23 +117,23 @@ def _is_window(item: Any) -> bool:
     return isinstance(item, tuple | list | np.ndarray) and len(item) > 0 and isinstance(item[0], Integral)
 
 
-def _read_windows(items: Iterator[Any], order: int, caller: str) -> NumberedWindows:
-    numbers = array("q")
-    for place, item in enumerate(items):
+def _read_windows(items: Iterator[Any], order: int, caller: str) -> EncodedWindows:
+    ids = array("q")
+    for index, item in enumerate(items):
         try:
-            numbers.extend(item)
+            ids.extend(item)
             length = len(item)
         except (TypeError, OverflowError) as error:
             raise TypeError(
-                f"{caller}: its reader began with tuples of numbers of words, and all others must be such, too; got "
-                f"{item!r:.60} as number {place}."
+                f"{caller}: its reader began with tuples of word ids, and all others must be such, too; got "
+                f"{item!r:.60} as item {index}."
             ) from error
         if length != order:
             raise ValueError(
-                f"{caller}(order={order}) reads windows of {order} numbers of words, got {item!r:.60} of {length} "
-                f"as number {place}."
+                f"{caller}(order={order}) reads windows of {order} word ids, got {item!r:.60} of {length} as item "
+                f"{index}."
             )
-    return NumberedWindows(np.array(numbers, dtype=np.int64).reshape(-1, order))
+    return EncodedWindows(np.array(ids, dtype=np.int64).reshape(-1, order))
 
 
 def _lines(path: Path) -> Iterator[str]:

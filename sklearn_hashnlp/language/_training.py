@@ -17,7 +17,7 @@ from torch import Tensor
 from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._net import LanguageNet
 from sklearn_hashnlp.language._plan import LanguagePlan
-from sklearn_hashnlp.language._reader import LanguageCorpus
+from sklearn_hashnlp.language._reader import TrainingData
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.nn import NPLM
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
@@ -109,10 +109,10 @@ def _accumulator(name: str, arrays: dict[str, NDArray[Any]], parameter: torch.Te
     return table.to(parameter.device)
 
 
-def check_same_training(estimator: Any, model: Any, corpus: LanguageCorpus, passes: EpochCheckpoints) -> None:
+def check_same_training(estimator: Any, model: Any, corpus: TrainingData, passes: EpochCheckpoints) -> None:
     """Check that going on gives what the training would have given without an interruption."""
     folder = f"{type(estimator).__name__}: checkpoint_dir={str(passes.folder)!r}"
-    if corpus.reader.vocabulary.words != model._reader.vocabulary.words or estimator.tree != model.tree:
+    if corpus.tokenizer.vocabulary.words != model._tokenizer.vocabulary.words or estimator.tree != model.tree:
         raise ValueError(
             f"{folder} holds a training on other words or with another tree. Give the same sentences, vocabulary and "
             "tree as then, or another folder."
@@ -187,7 +187,7 @@ def train_language(
     if valid_windows is not None:
         net.callbacks += _measuring_callbacks(plan, first, {} if interrupted is None else interrupted.best_weights)
     if plan.log_every is not None:
-        some = None if valid_windows is None else valid_windows.spread(_LOGGED_WINDOWS)
+        some = None if valid_windows is None else valid_windows.evenly_spaced(_LOGGED_WINDOWS)
         net.callbacks.append(("step_log", StepLog(plan.log_every, some, log, show=plan.verbose > 1)))
     if last_callback is not None:
         net.callbacks.append(("last", last_callback))

@@ -1,4 +1,4 @@
-"""The words that a language model knows, and their numbers."""
+"""The words of a language model and their ids."""
 
 from __future__ import annotations
 
@@ -9,77 +9,78 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-BEGIN: Final = "<s>"
-END: Final = "</s>"
-UNKNOWN: Final = "<unk>"
+START_TOKEN: Final = "<s>"
+END_TOKEN: Final = "</s>"
+UNKNOWN_TOKEN: Final = "<unk>"
 
 
 class Vocabulary:
-    """Words and their numbers, which are their places in a list."""
+    """Words, whose ids are their indices in a list; the last is ``<s>``, which is never predicted."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        self.words = [*words, BEGIN]
-        self.number_of = {word: number for number, word in enumerate(self.words)}
+        self.words = [*words, START_TOKEN]
+        self.word_to_id = {word: word_id for word_id, word in enumerate(self.words)}
 
     def __len__(self) -> int:
         return len(self.words)
 
     @property
     def n_classes(self) -> int:
-        """How many words can be predicted: all but ``<s>``."""
+        """Number of words that can be predicted: all but ``<s>``."""
         return len(self.words) - 1
 
     @property
-    def begin(self) -> int:
-        """Number of ``<s>``."""
+    def start_id(self) -> int:
+        """Id of ``<s>``."""
         return len(self.words) - 1
 
     @property
-    def end(self) -> int:
-        """Number of ``</s>``."""
-        return self.number_of[END]
+    def end_id(self) -> int:
+        """Id of ``</s>``."""
+        return self.word_to_id[END_TOKEN]
 
     @property
-    def unknown(self) -> int:
-        """Number of ``<unk>``."""
-        return self.number_of[UNKNOWN]
+    def unknown_id(self) -> int:
+        """Id of ``<unk>``."""
+        return self.word_to_id[UNKNOWN_TOKEN]
 
-    def numbers(self, words: Iterable[str]) -> NDArray[np.int32]:
-        """Look words up that stand within sentences, where the marks ``<s>`` and ``</s>`` are no words."""
-        number_of, unknown = self.number_of, self.unknown
+    def encode(self, words: Iterable[str]) -> NDArray[np.int32]:
+        """Return the ids of words within sentences, where ``<s>`` and ``</s>`` are unknown words."""
+        word_to_id, unknown_id = self.word_to_id, self.unknown_id
         return np.fromiter(
-            (unknown if word in (BEGIN, END) else number_of.get(word, unknown) for word in words), dtype=np.int32
+            (unknown_id if word in (START_TOKEN, END_TOKEN) else word_to_id.get(word, unknown_id) for word in words),
+            dtype=np.int32,
         )
 
 
-def learn_vocabulary(
+def build_vocabulary(
     words: list[str], counts: NDArray[np.int64], n_sentences: int, *, min_count: int, max_words: int | None
 ) -> Vocabulary:
-    """Choose the words of a corpus."""
-    marks = {BEGIN, END, UNKNOWN}
-    unknown = sum(int(count) for word, count in zip(words, counts, strict=True) if word in marks)
-    ranked = sorted((-int(count), word) for word, count in zip(words, counts, strict=True) if word not in marks)
-    kept = [pair for pair in ranked[:max_words] if -pair[0] >= max(min_count, 1)]
-    unknown -= sum(count for count, _ in ranked[len(kept) :])
-    return Vocabulary(word for _, word in sorted([*kept, (-n_sentences, END), (-unknown, UNKNOWN)]))
+    """Choose the most frequent words of a corpus, ordered by count and then by alphabet."""
+    special_tokens = {START_TOKEN, END_TOKEN, UNKNOWN_TOKEN}
+    pairs = [(-int(count), word) for word, count in zip(words, counts, strict=True)]
+    n_unknown = -sum(count for count, word in pairs if word in special_tokens)
+    ranked = sorted(pair for pair in pairs if pair[1] not in special_tokens)
+    chosen = [pair for pair in ranked[:max_words] if -pair[0] >= max(min_count, 1)]
+    n_unknown -= sum(count for count, _ in ranked[len(chosen) :])
+    return Vocabulary(word for _, word in sorted([*chosen, (-n_sentences, END_TOKEN), (-n_unknown, UNKNOWN_TOKEN)]))
 
 
-def adopt_vocabulary(mapping: Any, *, caller: str) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Take the words that a user has numbered."""
+def vocabulary_from_dict(mapping: Any, *, caller: str) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """Build the vocabulary of a user's words, and the array of its id for each of the user's ids."""
     if not isinstance(mapping, Mapping) or not all(
-        isinstance(word, str) and isinstance(number, Integral) and not isinstance(number, bool)
-        for word, number in mapping.items()
+        isinstance(word, str) and isinstance(word_id, Integral) and not isinstance(word_id, bool)
+        for word, word_id in mapping.items()
     ):
-        raise TypeError(
-            f"{caller}: vocabulary must be a dict of words (str) to their numbers (int), got {mapping!r:.80}."
-        )
+        raise TypeError(f"{caller}: vocabulary must be a dict of words (str) to ids (int), got {mapping!r:.80}.")
     if sorted(mapping.values()) != list(range(len(mapping))) or not mapping:
         raise ValueError(
-            f"{caller}: vocabulary must number its {len(mapping)} words 0, 1, 2 and so on, each number once and none "
-            "left out. Make one by {word: number for number, word in enumerate(words)}."
+            f"{caller}: vocabulary must give its {len(mapping)} words the ids 0, 1, 2 and so on, each id once and none "
+            "left out. Make one by {word: word_id for word_id, word in enumerate(words)}."
         )
     words = sorted(mapping, key=mapping.__getitem__)
     vocabulary = Vocabulary(
-        [word for word in words if word != BEGIN] + [mark for mark in (END, UNKNOWN) if mark not in mapping]
+        [word for word in words if word != START_TOKEN]
+        + [token for token in (END_TOKEN, UNKNOWN_TOKEN) if token not in mapping]
     )
-    return vocabulary, np.array([vocabulary.number_of[word] for word in words], dtype=np.int32)
+    return vocabulary, np.array([vocabulary.word_to_id[word] for word in words], dtype=np.int32)

@@ -1,4 +1,4 @@
-"""What contexts show of words that need not be known: hashes, or projections of their characters."""
+"""Codes of words that no vocabulary has to hold: hashes, or projections of their characters."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels import Ragged, murmur3
-from sklearn_hashnlp.language._vocabulary import BEGIN, END, UNKNOWN
+from sklearn_hashnlp.language._vocabulary import END_TOKEN, START_TOKEN, UNKNOWN_TOKEN
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 
 
-class OpenWords(Protocol):
-    """Tells what a context shows of any word."""
+class WordEncoder(Protocol):
+    """Encodes any word for the contexts of a network."""
 
     def encode(self, words: list[str]) -> NDArray[Any]:
-        """Encode words."""
+        """Return an integer or a row of integers for each word."""
 
 
 @dataclass(frozen=True)
-class HashedWords:
+class HashEncoder:
     """Words as hashes, for hash embeddings."""
 
     def encode(self, words: list[str]) -> NDArray[np.int32]:
-        """Encode words."""
+        """Return the hashes, of shape (n_words,)."""
         return hash_words(words)
 
 
 @dataclass(frozen=True)
-class ProjectedWords:
-    """Words as SGNN projections of the character n-grams (1 to 3) of the marked word."""
+class ProjectionEncoder:
+    """Words as SGNN projections of the character n-grams (1 to 3) of the word in ``<`` and ``>``."""
 
     n_projections: int
     n_bits: int
     seed: int  # of the hyperplanes
 
     def encode(self, words: list[str]) -> NDArray[np.int64]:
-        """Encode words."""
+        """Return rows of the word's hash and its packed bits, padded with zeros to whole int64."""
         n_bytes = -(-self.n_projections * self.n_bits // 8)
         codes = np.zeros((len(words), 8 * (1 + -(-n_bytes // 8))), dtype=np.uint8)
         if words:  # scikit-learn refuses a matrix without rows
@@ -51,16 +51,18 @@ class ProjectedWords:
         return codes.view(np.int64)
 
 
-def open_words(embedding: str, n_projections: int, n_bits: int, seed: int) -> OpenWords | None:
-    """Return what contexts show of words; None where only known words have vectors, by their ids."""
+def make_word_encoder(embedding: str, n_projections: int, n_bits: int, seed: int) -> WordEncoder | None:
+    """Return the encoder of a kind of embedding; None where only words of the vocabulary have vectors."""
     if embedding == "hash":
-        return HashedWords()
-    return ProjectedWords(n_projections, n_bits, seed) if embedding == "sgnn" else None
+        return HashEncoder()
+    return ProjectionEncoder(n_projections, n_bits, seed) if embedding == "sgnn" else None
 
 
-def encode_within(words: OpenWords, distinct: list[str]) -> NDArray[Any]:
-    """Encode the marks at the ends of sentences, and words within, where the marks are unknown words."""
-    return words.encode([BEGIN, END, *(UNKNOWN if word in (BEGIN, END) else word for word in distinct)])
+def encode_with_special_tokens(encoder: WordEncoder, words: list[str]) -> NDArray[Any]:
+    """Encode ``<s>``, ``</s>`` and then words within sentences, among which these two are unknown words."""
+    return encoder.encode(
+        [START_TOKEN, END_TOKEN, *(UNKNOWN_TOKEN if word in (START_TOKEN, END_TOKEN) else word for word in words)]
+    )
 
 
 def hash_words(words: list[str]) -> NDArray[np.int32]:

@@ -1,4 +1,4 @@
-"""Words that are near each other."""
+"""Word vectors of a language model, and the words whose vectors are similar."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp.language._reader import CorpusReader
+from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.persistence import save_word_vectors
 
 
 class WordVectorsMixin(metaclass=ABCMeta):
-    """Word vectors of a language model, and the words with similar ones."""
+    """Word vectors and the words with similar ones, for a language model that has :meth:`_vectors`."""
 
-    _reader: CorpusReader
+    _tokenizer: Tokenizer
 
     @abstractmethod
     def _vectors(self, words: list[str]) -> NDArray[np.float32]:
@@ -29,68 +29,69 @@ class WordVectorsMixin(metaclass=ABCMeta):
         return self._vectors(self._words())
 
     def most_similar(self, word: str, n: int = 10) -> list[tuple[str, float]]:
-        """Find the words whose vectors point in the same direction.
+        """Return the words whose vectors have the highest cosine similarity to that of a word.
 
         Parameters
         ----------
         word : str
             A word of ``vocabulary_``; with another ``embedding`` than ``"table"`` any word.
         n : int, default=10
-            How many at most.
+            Maximum number of words.
 
         Returns
         -------
         list of (str, float)
-            Words and the cosines of their vectors with the word's, the nearest first. Neither the word itself nor the
-            marks ``<s>``, ``</s>`` and ``<unk>`` are among them.
+            Words and their cosine similarities, the most similar first. The word itself and the special tokens
+            ``<s>``, ``</s>`` and ``<unk>`` are left out.
 
         Raises
         ------
         ValueError
-            If the word is not known, or ``n`` is less than 1.
+            If the word is not in the vocabulary, or ``n`` is less than 1.
         """
-        return self._nearest(self._directions([word])[0], n, {word}, "most_similar")
+        return self._nearest(self._unit_vectors([word])[0], n, {word}, "most_similar")
 
     def analogy(self, first: str, second: str, third: str, n: int = 10) -> list[tuple[str, float]]:
-        """Find the words that are to ``third`` as ``second`` is to ``first``.
+        """Return the words that are to ``third`` as ``second`` is to ``first``.
 
-        They are those whose vectors point in the direction of ``second - first + third``, all made unit vectors before
-        [1]_.
+        Their vectors have the highest cosine similarity to ``second - first + third``, where each of these is a unit
+        vector [1]_.
 
         Parameters
         ----------
         first, second, third : str
             Words of ``vocabulary_``; with another ``embedding`` than ``"table"`` any words.
         n : int, default=10
-            How many at most.
+            Maximum number of words.
 
         Returns
         -------
         list of (str, float)
-            Words and the cosines, the nearest first. Neither the three words nor the marks are among them.
+            Words and their cosine similarities, the most similar first. The three words and the special tokens are
+            left out.
 
         Raises
         ------
         ValueError
-            If a word is not known, or ``n`` is less than 1.
+            If a word is not in the vocabulary, or ``n`` is less than 1.
 
         References
         ----------
         .. [1] Mikolov, Yih & Zweig (2013). Linguistic regularities in continuous space word representations. NAACL,
                section 4.
         """
-        one, two, three = self._directions([first, second, third])
+        one, two, three = self._unit_vectors([first, second, third])
         return self._nearest(two - one + three, n, {first, second, third}, "analogy")
 
     def save_word2vec(self, path: str | PathLike[str], *, binary: bool = False) -> None:
-        """Write the vectors of all words in a format of word2vec, which many programs read.
+        """Write the vectors of all words to a file in word2vec's format, which many programs read.
 
         Parameters
         ----------
         path : str or path-like
             The file.
         binary : bool, default=False
-            Whether in the binary format rather than the text format.
+            Whether to write the binary format rather than the text format.
 
         Raises
         ------
@@ -107,29 +108,29 @@ class WordVectorsMixin(metaclass=ABCMeta):
 
     def _words(self) -> list[str]:
         check_is_fitted(self)
-        return self._reader.vocabulary.words
+        return self._tokenizer.vocabulary.words
 
-    def _directions(self, words: list[str]) -> NDArray[np.float64]:
-        known = self._words()
+    def _unit_vectors(self, words: list[str]) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        known = self._tokenizer.vocabulary.word_to_id
         for word in words:
-            if self._reader.open_words is None and word not in self._reader.vocabulary.number_of:
+            if self._tokenizer.word_encoder is None and word not in known:
                 raise ValueError(
-                    f"{type(self).__name__} knows no vector of {word!r}: it is none of the {len(known)} words of "
+                    f"{type(self).__name__} has no vector of {word!r}: it is none of the {len(known)} words of "
                     "vocabulary_."
                 )
         return _unit(self._vectors(words))
 
-    def _nearest(
-        self, direction: NDArray[np.float64], n: int, without: set[str], method: str
-    ) -> list[tuple[str, float]]:
+    def _nearest(self, vector: NDArray[np.float64], n: int, exclude: set[str], method: str) -> list[tuple[str, float]]:
         if n < 1:
             raise ValueError(f"{type(self).__name__}.{method} needs n of at least 1, got {n!r}.")
-        vocabulary = self._reader.vocabulary
-        cosines = _unit(self.embeddings_) @ _unit(direction[np.newaxis])[0]
-        left_out = [vocabulary.begin, vocabulary.end, vocabulary.unknown]
-        left_out += [vocabulary.number_of[word] for word in without if word in vocabulary.number_of]
-        order = [int(at) for at in np.argsort(-cosines, kind="stable")[: n + len(left_out)] if at not in left_out]
-        return [(vocabulary.words[at], float(cosines[at])) for at in order[:n]]
+        vocabulary = self._tokenizer.vocabulary
+        similarities = _unit(self.embeddings_) @ _unit(vector[np.newaxis])[0]
+        excluded = [vocabulary.start_id, vocabulary.end_id, vocabulary.unknown_id]
+        excluded += [vocabulary.word_to_id[word] for word in exclude if word in vocabulary.word_to_id]
+        nearest = np.argsort(-similarities, kind="stable")[: n + len(excluded)].tolist()
+        ids = [word_id for word_id in nearest if word_id not in excluded]
+        return [(vocabulary.words[word_id], float(similarities[word_id])) for word_id in ids[:n]]
 
 
 def _unit(vectors: NDArray[Any]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
-from sklearn_hashnlp.language._trees import context_means
+from sklearn_hashnlp.language._trees import mean_hidden_states
 
 RNG = np.random.default_rng(0)
 NAMES, VERBS, THINGS = ["ann", "bob", "eve", "dan"], ["sees", "hears", "wants", "likes"], ["trees", "birds", "songs"]
@@ -38,12 +38,12 @@ def slow_means(model, sentences):
 
 
 def test_vectors_are_means_of_the_hidden_layer(model):
-    vectors = context_means(model.net_, model._reader.read(RARE), len(model.vocabulary_) - 1)
+    vectors = mean_hidden_states(model.net_, model._tokenizer.read(RARE), len(model.vocabulary_) - 1)
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(vectors, slow_means(model, RARE), atol=1e-6)
     assert not vectors[model.vocabulary_["<unk>"]].any()  # which did not occur
     np.testing.assert_allclose(
-        context_means(model.net_, model._reader.read(SENTENCES[:3]), len(vectors)),
+        mean_hidden_states(model.net_, model._tokenizer.read(SENTENCES[:3]), len(vectors)),
         slow_means(model, SENTENCES[:3]),
         atol=1e-6,
     )
@@ -54,7 +54,7 @@ def test_words_in_like_contexts_stand_together(model):
     number = model.vocabulary_
     assert tree.n_classes == len(number) - 1
     assert tree.max_depth == 2
-    vectors = context_means(model.net_, model._reader.read(SENTENCES), tree.n_classes)
+    vectors = mean_hidden_states(model.net_, model._tokenizer.read(SENTENCES), tree.n_classes)
     cosines = vectors @ vectors.T / np.outer(*[np.linalg.norm(vectors, axis=1) + 1e-9] * 2)
     for kind in (NAMES, VERBS, THINGS):
         for word in kind:

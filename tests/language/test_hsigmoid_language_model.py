@@ -174,7 +174,7 @@ def test_a_tree_of_ones_own():
 
 def test_search(model):
     contexts = ["ann", "ann sees trees", "bob hears", []]
-    rows = torch.from_numpy(model._reader.contexts(contexts))
+    rows = torch.from_numpy(model._tokenizer.contexts(contexts))
     words = list(model.vocabulary_)
     greedy = model.net_.module_.predict(rows, search="greedy").tolist()
     assert model.predict(contexts, search="greedy").tolist() == [words[at] for at in greedy]
@@ -229,7 +229,7 @@ def test_similar_words():
     for word, cosine in found.items():
         assert cosine == pytest.approx(units[model.vocabulary_[word]] @ goal / np.linalg.norm(goal), abs=1e-5)
     assert list(found.values()) == sorted(found.values(), reverse=True)
-    with pytest.raises(ValueError, match="knows no vector of 'zebra'"):
+    with pytest.raises(ValueError, match="has no vector of 'zebra'"):
         model.most_similar("zebra")
     with pytest.raises(ValueError, match="most_similar needs n of at least 1, got 0"):
         model.most_similar("ann", n=0)
@@ -281,7 +281,7 @@ def test_not_fitted_either(use):
         ({"resume": True}, r"resume=True\) needs checkpoint_dir"),
         ({"lr_plateau": (0, 0.5)}, "'lr_plateau' parameter"),
         ({"callbacks": [3]}, "'callbacks' parameter"),
-        ({"vocabulary": {"a": 7}}, "vocabulary must number its 1 words"),
+        ({"vocabulary": {"a": 7}}, "vocabulary must give its 1 words the ids"),
     ],
 )
 def test_parameters_that_will_not_do(options, message):

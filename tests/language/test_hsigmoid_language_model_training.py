@@ -136,7 +136,7 @@ def test_validation_sentences():
     assert model.history_[0]["valid_perplexity"] == pytest.approx(np.exp(losses(model, "valid_loss")[0]))
     assert "i" not in model.vocabulary_
     assert "valid_loss" not in make().fit(SENTENCES).history_[0]
-    with pytest.raises(ValueError, match="no window of 3 words to measure by"):
+    with pytest.raises(ValueError, match="no window of 3 words to validate on"):
         make().fit(SENTENCES, X_valid=[])
 
 
@@ -165,7 +165,7 @@ def test_sentences_are_held_out():
     assert bytes_of(other) != bytes_of(model)
     unique = make(early_stopping=True, validation_fraction=0.2).fit([f"word{number}" for number in range(10)])
     assert len(unique.vocabulary_) == 8 + 3  # words are learned from those that are trained on alone
-    with pytest.raises(ValueError, match="cannot hold a sentence out of one"):
+    with pytest.raises(ValueError, match="cannot split a validation sentence off a single one"):
         make(early_stopping=True).fit(["a b"])
 
 
@@ -343,7 +343,7 @@ def test_more_epochs_than_before(tmp_path):
 )
 def test_another_training_is_not_taken_up(tmp_path, wrong):
     make(checkpoint_dir=tmp_path, max_epochs=2).fit(SENTENCES)
-    with pytest.raises(ValueError, match=r"cannot go on with a trained net|on other words or with another tree"):
+    with pytest.raises(ValueError, match=r"cannot continue training a net|on other words or with another tree"):
         make(checkpoint_dir=tmp_path, max_epochs=4, resume=True, **wrong).fit(SENTENCES)
 
 

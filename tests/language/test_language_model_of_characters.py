@@ -108,7 +108,7 @@ def test_a_later_training_keeps_the_hyperplanes_of_the_first(tmp_path):
     taken_up = HsigmoidLanguageModel(
         **options | {"random_state": None}, max_epochs=2, checkpoint_dir=tmp_path, resume=True
     ).fit(SENTENCES)
-    assert taken_up._reader.open_words == model._reader.open_words == whole._reader.open_words
+    assert taken_up._tokenizer.word_encoder == model._tokenizer.word_encoder == whole._tokenizer.word_encoder
     assert len(taken_up.history_) == 3
 
 
@@ -121,7 +121,7 @@ def test_a_net_of_other_projections_is_refused(options):
 
 def test_the_seed_draws_the_hyperplanes():
     one, same, other = (fitted(max_epochs=1, random_state=seed) for seed in (0, 0, 1))
-    assert one._reader.open_words == same._reader.open_words != other._reader.open_words
+    assert one._tokenizer.word_encoder == same._tokenizer.word_encoder != other._tokenizer.word_encoder
     assert one.embeddings_.tobytes() == same.embeddings_.tobytes()
 
 
@@ -179,9 +179,9 @@ def test_penn_treebank_with_words_never_seen():
     # It loses little on everything, and less where words stand that training never saw.
     assert scores["sgnn"][1] / scores["table"][1] < scores["sgnn"][0] / scores["table"][0]
     # They are to the network more like their relatives than like other words: in their vectors, and in what follows.
-    at = sgnn._reader.vocabulary.numbers(relative_of.values())
+    at = sgnn._tokenizer.vocabulary.encode(relative_of.values())
     others = np.random.default_rng(0).choice(np.setdiff1d(np.arange(len(sgnn.vocabulary_) - 1), at), 300)
-    cosines = sgnn._directions(unseen) @ sgnn._directions(list(sgnn.vocabulary_)).T
+    cosines = sgnn._unit_vectors(unseen) @ sgnn._unit_vectors(list(sgnn.vocabulary_)).T
     nearer = [(row[others] > row[own]).mean() for row, own in zip(cosines, at, strict=True)]
     words = list(sgnn.vocabulary_)
     after_others = np.log(sgnn.predict_proba([["it", words[number]] for number in others]))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.language._network import open_words_of
-from sklearn_hashnlp.language._word_codes import HashedWords, ProjectedWords, encode_within, hash_words
+from sklearn_hashnlp.language._network import word_encoder_of
+from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder, encode_with_special_tokens, hash_words
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 
 
@@ -19,7 +19,7 @@ from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
     st.integers(0, 2**31 - 1),
 )
 def test_a_code_is_the_hash_and_the_packed_bits(words, n_projections, n_bits, seed):
-    codes = ProjectedWords(n_projections, n_bits, seed).encode(words)
+    codes = ProjectionEncoder(n_projections, n_bits, seed).encode(words)
     n = n_projections * n_bits
     assert codes.shape == (len(words), 1 + -(-n // 64))
     assert codes[:, 0].tolist() == hash_words(words).tolist()
@@ -32,14 +32,14 @@ def test_a_code_is_the_hash_and_the_packed_bits(words, n_projections, n_bits, se
 
 def test_a_code_does_not_hang_on_the_words_beside_it():
     words = [f"word{number}" for number in range(300)]
-    together = ProjectedWords(80, 14, 0).encode(words)
+    together = ProjectionEncoder(80, 14, 0).encode(words)
     for at in (0, 17, 299):
-        np.testing.assert_array_equal(ProjectedWords(80, 14, 0).encode([words[at]]), together[at : at + 1])
+        np.testing.assert_array_equal(ProjectionEncoder(80, 14, 0).encode([words[at]]), together[at : at + 1])
 
 
 def test_marks_within_are_unknown():
-    for words in (HashedWords(), ProjectedWords(2, 5, 0)):
-        found = encode_within(words, ["a", "<s>", "</s>"])
+    for words in (HashEncoder(), ProjectionEncoder(2, 5, 0)):
+        found = encode_with_special_tokens(words, ["a", "<s>", "</s>"])
         expected = words.encode(["<s>", "</s>", "a", "<unk>", "<unk>"])
         np.testing.assert_array_equal(found, expected)
         assert not np.array_equal(found[0], found[3])
@@ -47,11 +47,11 @@ def test_marks_within_are_unknown():
 
 def test_lone_surrogates_are_refused():
     with pytest.raises(ValueError, match=r"embedding='sgnn'.*'a\\ud800' holds the lone surrogate '\\ud800'"):
-        ProjectedWords(2, 5, 0).encode(["b", "a\ud800"])
+        ProjectionEncoder(2, 5, 0).encode(["b", "a\ud800"])
 
 
 def test_what_an_architecture_says():
-    assert open_words_of({"hashed_words": None}) is None
-    assert open_words_of({"hashed_words": {"seed": 1}, "projected_words": None}) == HashedWords()
+    assert word_encoder_of({"hashed_words": None}) is None
+    assert word_encoder_of({"hashed_words": {"seed": 1}, "projected_words": None}) == HashEncoder()
     made_of = {"hashed_words": None, "projected_words": {"n_projections": 3, "n_bits": 4, "seed": 5}}
-    assert open_words_of(made_of) == ProjectedWords(3, 4, 5)
+    assert word_encoder_of(made_of) == ProjectionEncoder(3, 4, 5)

@@ -45,7 +45,7 @@ def test_the_model_learns_from_these(padding: str, order: int) -> None:
     model = HsigmoidLanguageModel(order=order, embedding_dim=2, hidden_size=2, max_epochs=1, padding=padding)
     read = model.fit(sentences)._windows(sentences)
     context, target = (part.tolist() for part in read.take(np.arange(len(read))))
-    number_of = model.vocabulary_
+    word_to_id = model.vocabulary_
     windows = [window for each in sentences for window in sentence_windows(each, order=order, padding=padding)]
-    assert context == [[number_of[word] for word in words] for words, _ in windows]
-    assert target == [number_of[word] for _, word in windows]
+    assert context == [[word_to_id[word] for word in words] for words, _ in windows]
+    assert target == [word_to_id[word] for _, word in windows]

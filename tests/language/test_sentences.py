@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_hashnlp.language._sentences import NumberedWindows, read_corpus
+from sklearn_hashnlp.language._sentences import EncodedWindows, read_corpus
 
 SENTENCES = ["a b a", "", "c  b\n"]
 
@@ -17,7 +17,7 @@ def read(X, order=3):
 
 def words_of(corpus):
     ends = np.cumsum(corpus.lengths)
-    words = [corpus.words[number] for number in corpus.numbers]
+    words = [corpus.words[number] for number in corpus.ids]
     return [words[end - length : end] for end, length in zip(ends, corpus.lengths, strict=True)]
 
 
@@ -56,15 +56,15 @@ def test_numbers_from_a_reader():
     table = np.array([[1, 2, 3], [4, 5, 6]])
     for X in (lambda: iter([(1, 2, 3), [4, 5, np.int64(6)]]), lambda: iter(table), lambda: table.astype(np.uint16)):
         corpus = read(X)
-        assert isinstance(corpus, NumberedWindows)
-        assert corpus.windows.tolist() == [[1, 2, 3], [4, 5, 6]]
-    with pytest.raises(ValueError, match=r"Model\(order=3\) reads windows of 3 numbers.*\(1, 2\) of 2 as number 1"):
+        assert isinstance(corpus, EncodedWindows)
+        assert corpus.ids.tolist() == [[1, 2, 3], [4, 5, 6]]
+    with pytest.raises(ValueError, match=r"Model\(order=3\) reads windows of 3 word ids.*\(1, 2\) of 2 as item 1"):
         read(lambda: iter([(1, 2, 3), (1, 2)]))
 
 
 @pytest.mark.parametrize("wrong", ["a b c", ("a", "b", "c"), (1, 2, 2.5), (1, 2, 2**70), 7, None], ids=str)
 def test_a_reader_of_numbers_and_other_things(wrong):
-    with pytest.raises(TypeError, match=r"Model: its reader began with tuples of numbers.* as number 1"):
+    with pytest.raises(TypeError, match=r"Model: its reader began with tuples of word ids.* as item 1"):
         read(lambda: iter([(1, 2, 3), wrong]))
 
 
@@ -88,8 +88,8 @@ def test_a_single_string_is_ambiguous(X):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (["a", 3], "a sentence is a str or a list of str, got 3 of type int as number 1"),
-        ([b"a"], "of type bytes as number 0"),
+        (["a", 3], "a sentence is a str or a list of str, got 3 of type int as sentence 1"),
+        ([b"a"], "of type bytes as sentence 0"),
         ([["a", 3]], "sentence 0 holds 3 of type int, and words are str.*come from a reader"),
         ([(1, 2, 3)], "come from a reader"),
         (7, "expects an iterable"),

@@ -3,19 +3,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.language._vocabulary import Vocabulary, adopt_vocabulary, learn_vocabulary
+from sklearn_hashnlp.language._vocabulary import Vocabulary, build_vocabulary, vocabulary_from_dict
 
 WORDS, COUNTS = ["b", "a", "<unk>", "d", "c", "zero"], np.array([5, 5, 2, 1, 3, 0])
 
 
 def learned(min_count=1, max_words=None, words=WORDS, counts=COUNTS):
-    return learn_vocabulary(words, counts, 4, min_count=min_count, max_words=max_words)
+    return build_vocabulary(words, counts, 4, min_count=min_count, max_words=max_words)
 
 
 def test_by_frequency_then_alphabet():
     vocabulary = learned()
     assert vocabulary.words == ["a", "b", "</s>", "c", "<unk>", "d", "<s>"]
-    assert (vocabulary.begin, vocabulary.end, vocabulary.unknown, vocabulary.n_classes) == (6, 2, 4, 6)
+    assert (vocabulary.start_id, vocabulary.end_id, vocabulary.unknown_id, vocabulary.n_classes) == (6, 2, 4, 6)
     assert len(vocabulary) == 7
 
 
@@ -27,7 +27,7 @@ def test_what_is_left_out_counts_as_unknown():
 def test_marks_within_sentences_are_unknown():
     vocabulary = learned(words=["<s>", "</s>", "a"], counts=np.array([3, 4, 1]))
     assert vocabulary.words == ["<unk>", "</s>", "a", "<s>"]
-    assert vocabulary.numbers(["a", "<s>", "</s>", "q", "<unk>"]).tolist() == [2, 0, 0, 0, 0]
+    assert vocabulary.encode(["a", "<s>", "</s>", "q", "<unk>"]).tolist() == [2, 0, 0, 0, 0]
 
 
 def test_nothing_but_ends():
@@ -35,22 +35,22 @@ def test_nothing_but_ends():
 
 
 def test_a_dict_fixes_the_order():
-    vocabulary, translation = adopt_vocabulary({"b": 1, "<s>": 2, "a": 0, "</s>": 3}, caller="Model")
+    vocabulary, id_map = vocabulary_from_dict({"b": 1, "<s>": 2, "a": 0, "</s>": 3}, caller="Model")
     assert vocabulary.words == ["a", "b", "</s>", "<unk>", "<s>"]
-    assert translation.tolist() == [0, 1, 4, 2]
+    assert id_map.tolist() == [0, 1, 4, 2]
 
 
 @pytest.mark.parametrize("wrong", [["a"], {"a": 0.0}, {1: 0}, {"a": True}])
 def test_what_is_no_dict_of_numbers(wrong):
     with pytest.raises(TypeError, match="Model: vocabulary must be a dict of words"):
-        adopt_vocabulary(wrong, caller="Model")
+        vocabulary_from_dict(wrong, caller="Model")
 
 
 @pytest.mark.parametrize("wrong", [{}, {"a": 1}, {"a": 0, "b": 0}, {"a": 0, "b": 2}])
 def test_numbers_with_gaps(wrong):
-    with pytest.raises(ValueError, match=f"must number its {len(wrong)} words 0, 1, 2"):
-        adopt_vocabulary(wrong, caller="Model")
+    with pytest.raises(ValueError, match=f"must give its {len(wrong)} words the ids 0, 1, 2"):
+        vocabulary_from_dict(wrong, caller="Model")
 
 
 def test_numbers_of_no_words():
-    assert Vocabulary(["</s>", "<unk>"]).numbers([]).shape == (0,)
+    assert Vocabulary(["</s>", "<unk>"]).encode([]).shape == (0,)

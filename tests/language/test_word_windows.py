@@ -8,21 +8,21 @@ from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
 from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
-from sklearn_hashnlp.language._reader import CorpusReader
-from sklearn_hashnlp.language._vocabulary import Vocabulary, adopt_vocabulary
+from sklearn_hashnlp.language._reader import Tokenizer
+from sklearn_hashnlp.language._vocabulary import Vocabulary, vocabulary_from_dict
 from sklearn_hashnlp.language._windows import WordWindows
-from sklearn_hashnlp.language._word_codes import HashedWords, ProjectedWords
+from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder
 
 WORDS = ["I", "have", "a", "dream", "that", "one", "day", "</s>", "<unk>"]
 SENTENCE = "I have a dream that one day"
 
 
-PROJECTED = ProjectedWords(5, 14, seed=3)
-OPEN = [HashedWords(), PROJECTED]
+PROJECTED = ProjectionEncoder(5, 14, seed=3)
+OPEN = [HashEncoder(), PROJECTED]
 
 
-def reader(order=5, padding="full", open_words=None, translation=None, vocabulary=None):
-    return CorpusReader(vocabulary or Vocabulary(WORDS), translation, order, padding, open_words, "Model")
+def reader(order=5, padding="full", word_encoder=None, id_map=None, vocabulary=None):
+    return Tokenizer(vocabulary or Vocabulary(WORDS), id_map, order, padding, word_encoder, "Model")
 
 
 def contexts_of(windows):
@@ -90,12 +90,12 @@ def test_windows_by_hand(sentences, order, padding):
     assert part.offsets[-1] == len(part)
 
 
-@pytest.mark.parametrize("open_words", OPEN)
+@pytest.mark.parametrize("word_encoder", OPEN)
 @pytest.mark.parametrize("padding", ["full", "reference"])
-def test_open_contexts_know_every_word(open_words, padding):
-    windows = reader(order=3, padding=padding, open_words=open_words).read(["I zebra", "zebra zebu"])
+def test_open_contexts_know_every_word(word_encoder, padding):
+    windows = reader(order=3, padding=padding, word_encoder=word_encoder).read(["I zebra", "zebra zebu"])
     context, target = windows.take(np.arange(len(windows)))
-    begin, me, zebra, zebu = open_words.encode(["<s>", "I", "zebra", "zebu"]).tolist()
+    begin, me, zebra, zebu = word_encoder.encode(["<s>", "I", "zebra", "zebu"]).tolist()
     expected = [([begin, begin], 0), ([begin, me], 8), ([me, zebra], 7)]
     expected += [([begin, begin], 8), ([begin, zebra], 8), ([zebra, zebu], 7)]
     if padding == "reference":
@@ -103,28 +103,28 @@ def test_open_contexts_know_every_word(open_words, padding):
     assert list(zip(context.tolist(), target.tolist(), strict=True)) == expected
 
 
-@pytest.mark.parametrize("open_words", OPEN)
-def test_open_contexts_of_parts(open_words):
-    windows = reader(order=3, open_words=open_words).read(["I zebra", "", "zebra zebu"])
+@pytest.mark.parametrize("word_encoder", OPEN)
+def test_open_contexts_of_parts(word_encoder):
+    windows = reader(order=3, word_encoder=word_encoder).read(["I zebra", "", "zebra zebu"])
     everything = contexts_of(windows)
     assert contexts_of(windows.select(np.array([False, True, True]))) == everything[3:]
-    assert contexts_of(windows.spread(2)) == [everything[0], everything[-1]]
+    assert contexts_of(windows.evenly_spaced(2)) == [everything[0], everything[-1]]
     assert WindowDataset(windows)[1][0].tolist() == everything[1]
 
 
 def test_other_words_have_another_digest():
-    def digest_of(sentence, open_words):
-        return reader(order=3, open_words=open_words).read([sentence]).digest()
+    def digest_of(sentence, word_encoder):
+        return reader(order=3, word_encoder=word_encoder).read([sentence]).digest()
 
-    for open_words in OPEN:
-        assert digest_of("I zebra", open_words) == digest_of("I zebra", open_words)
-        assert digest_of("I zebra", open_words) != digest_of("I zebu", open_words)
-    assert digest_of("I zebra", PROJECTED) != digest_of("I zebra", ProjectedWords(5, 14, seed=4))
+    for word_encoder in OPEN:
+        assert digest_of("I zebra", word_encoder) == digest_of("I zebra", word_encoder)
+        assert digest_of("I zebra", word_encoder) != digest_of("I zebu", word_encoder)
+    assert digest_of("I zebra", PROJECTED) != digest_of("I zebra", ProjectionEncoder(5, 14, seed=4))
 
 
-@pytest.mark.parametrize("open_words", [None, *OPEN])
-def test_marks_within_a_sentence_are_unknown_words(open_words):
-    mine = reader(order=3, open_words=open_words)
+@pytest.mark.parametrize("word_encoder", [None, *OPEN])
+def test_marks_within_a_sentence_are_unknown_words(word_encoder):
+    mine = reader(order=3, word_encoder=word_encoder)
     marked, plain = mine.read(["I <s> a </s> day"]), mine.read(["I <unk> a <unk> day"])
     assert contexts_of(marked) == contexts_of(plain)
     assert marked.targets.tolist() == plain.targets.tolist()
@@ -134,30 +134,30 @@ def test_marks_within_a_sentence_are_unknown_words(open_words):
 def test_contexts():
     contexts = reader(order=4).contexts(["I have a dream", "one", [], "zebra day"])
     assert contexts.tolist() == [[1, 2, 3], [9, 9, 5], [9, 9, 9], [9, 8, 6]]
-    for open_words in OPEN:
-        found = reader(order=3, open_words=open_words).contexts(["zebra", [], "a zebra zebu"])
-        begin, zebra, zebu = open_words.encode(["<s>", "zebra", "zebu"]).tolist()
+    for word_encoder in OPEN:
+        found = reader(order=3, word_encoder=word_encoder).contexts(["zebra", [], "a zebra zebu"])
+        begin, zebra, zebu = word_encoder.encode(["<s>", "zebra", "zebu"]).tolist()
         assert found.tolist() == [[begin, zebra], [begin, begin], [zebra, zebu]]
         assert found.dtype == np.int64
-        assert len(reader(order=3, open_words=open_words).contexts([])) == 0
+        assert len(reader(order=3, word_encoder=word_encoder).contexts([])) == 0
     with pytest.raises(TypeError, match="a list of contexts, got a single str"):
         reader().contexts("I have")
 
 
 def test_windows_of_the_users_numbers():
-    vocabulary, translation = adopt_vocabulary({"<s>": 0, "a": 1, "b": 2, "<unk>": 3}, caller="Model")
-    mine = reader(3, vocabulary=vocabulary, translation=translation)
+    vocabulary, id_map = vocabulary_from_dict({"<s>": 0, "a": 1, "b": 2, "<unk>": 3}, caller="Model")
+    mine = reader(3, vocabulary=vocabulary, id_map=id_map)
     windows = mine.read(lambda: iter([(0, 1, 2), (1, 2, 3)]))
     assert spelled(windows, vocabulary.words) == ["<s> a b", "a b <unk>"]
     assert windows.offsets.tolist() == [0, 1, 2]
-    for wrong, message in (((1, 2, 4), "the number 4, and vocabulary has 4"), ((-1, 2, 1), "the number -1")):
+    for wrong, message in (((1, 2, 4), "the id 4, and vocabulary has 4"), ((-1, 2, 1), "the id -1")):
         with pytest.raises(ValueError, match=message):
             mine.read(lambda wrong=wrong: iter([wrong]))
     with pytest.raises(ValueError, match="ends with <s>, which is never predicted"):
         mine.read(lambda: iter([(1, 2, 0)]))
-    for open_words in OPEN:
-        shown = reader(3, vocabulary=vocabulary, translation=translation, open_words=open_words)
-        begin, a, b = open_words.encode(["<s>", "a", "b"]).tolist()
+    for word_encoder in OPEN:
+        shown = reader(3, vocabulary=vocabulary, id_map=id_map, word_encoder=word_encoder)
+        begin, a, b = word_encoder.encode(["<s>", "a", "b"]).tolist()
         assert contexts_of(shown.read(lambda: iter([(0, 1, 2), (1, 2, 3)]))) == [[begin, a], [a, b]]
     with pytest.raises(ValueError, match="does not know the words"):
         reader(3).read(lambda: iter([(1, 2, 3)]))
@@ -189,13 +189,13 @@ def test_every_pass_has_an_order_of_its_own():
 def test_windows_that_are_spread():
     text = np.arange(101, dtype=np.int32)
     windows = WordWindows(text, text, np.arange(1, 101), np.array([0, 100]), 2)
-    assert windows.spread(3).y.tolist() == [1, 50, 100]
-    assert len(windows.spread(1000)) == 100
+    assert windows.evenly_spaced(3).y.tolist() == [1, 50, 100]
+    assert len(windows.evenly_spaced(1000)) == 100
 
 
-@pytest.mark.parametrize("open_words", [None, *OPEN])
-def test_batches_elsewhere_are_the_same(open_words):
-    windows = reader(order=3, open_words=open_words).read([SENTENCE, "a dream"])
+@pytest.mark.parametrize("word_encoder", [None, *OPEN])
+def test_batches_elsewhere_are_the_same(word_encoder):
+    windows = reader(order=3, word_encoder=word_encoder).read([SENTENCE, "a dream"])
     there = WindowBatches(WindowDataset(windows), 4)
     for (context, target), (context_there, target_there) in zip(
         WindowBatches(WindowDataset(windows), 4), there._gather_on_device(np.arange(len(windows))), strict=True

@@ -65,7 +65,7 @@ def test_every_pass_is_saved_and_measured(data: Path, tmp_path: Path) -> None:
         true = np.array([word if word in model.vocabulary_ else "<unk>" for _, word in windows])
         words = list(model.vocabulary_)
         with torch.inference_mode():
-            x = model.net_.module_.hidden(torch.from_numpy(model._reader.contexts(contexts)))
+            x = model.net_.module_.hidden(torch.from_numpy(model._tokenizer.contexts(contexts)))
             decoded = decode_res(model.net_.module_.output_layer.node_prob(x).numpy(), 11)
         assert result["hit_rate_greedy"] == np.mean(np.array([words[number] for number in decoded]) == true)
         best = np.array([words[number] for number in model.predict_proba(contexts).argmax(axis=1)])
