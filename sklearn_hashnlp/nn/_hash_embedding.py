@@ -1,4 +1,4 @@
-"""Hash embeddings: a vector per id, and a vector per bag of ids."""
+"""Hash embeddings: a vector for each id, and a vector for each bag of ids."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ from sklearn_hashnlp.nn._hash_tables import AGGREGATIONS, VARIANTS, HashTables, 
 
 
 class HashEmbedding(HashTables):
-    """Give any integer a trainable vector, from tables whose size does not depend on how many integers there are.
+    """Embed integer ids without a dictionary: hashed rows of two small tables make a trainable vector for any id.
 
-    A feature id w picks k component vectors from a shared pool by k hash functions and weighs them by k trainable
-    importance weights that a further hash function finds:
+    A feature id w selects k component vectors from a shared pool by k hash functions, and k trainable importance
+    weights by one more:
 
     1. row h(w) of the importance table P (n x k) holds p_w;
-    2. rows u_1(w) .. u_k(w) of the pool E (B x d) are the components;
-    3. e_w = aggregate_i(p_w,i E[u_i(w)]), and p_w appended to it if asked for.
+    2. rows u_1(w) .. u_k(w) of the pool E (B x d) are the component vectors;
+    3. e_w = aggregate_i(p_w,i E[u_i(w)]), and p_w is appended to it with ``append_weight=True``.
 
-    Two ids share a vector only when they collide in h and in every u_i, so B can be far smaller than the number of
-    ids. No table of slots exists: hash functions are rebuilt from ``seed``.
+    Two ids share a vector only if they collide in h and in every u_i, so B can be far smaller than the number of ids.
+    The hash functions are computed from ``seed``; no table of hash values is stored.
 
     Parameters
     ----------
     num_embeddings : int
-        Rows of the importance table; n (or K) in the paper. Of the table itself for ``"standard"``.
+        Rows of the importance table; n (or K) in the paper. For ``"standard"`` rows of its only table.
     num_buckets : int
         Vectors in the shared pool; B in the paper. Ignored by ``"standard"``.
     embedding_dim : int
-        Columns of a vector; d in the paper.
+        Columns of a component vector; d in the paper.
     num_hashes : int, default=2
-        Component vectors of a feature; k in the paper. Ignored by ``"standard"``.
+        Component vectors of an id; k in the paper. Ignored by ``"standard"``.
     variant : {"improved", "paper", "standard"}, default="improved"
         ``"improved"`` [2]_: h and every u_i hash w itself. ``"paper"`` [1]_: w is first hashed to D1(w) in [0, n), and
-        importance and components are those of D1(w), so ids that share D1 share everything. ``"standard"``: the
-        hashing trick, row h(w) of one table n x d, no importance.
+        importance and components are those of D1(w), so ids that collide in D1 share everything. ``"standard"``: the
+        hashing trick, row h(w) of one n x d table, without importance weights.
     aggregation : {"sum", "concat", "median"}, default="sum"
-        How components are joined. The median of an even number is the mean of the two middle values. Ignored by
-        ``"standard"``.
+        How the weighted components are combined. The median of an even number is the mean of the two middle values.
+        Ignored by ``"standard"``.
     append_weight : bool, default=True
         Whether the k importance weights are appended to the vector. Ignored by ``"standard"``.
     hash_rows : bool, default=True
-        Whether h hashes an id; False makes it its own row of the first table, as a dictionary's numbers are.
+        Whether h hashes an id. With False an id is a row number of the first table, as the ids of a dictionary are.
     seed : int, default=0
-        Of the hash functions.
+        Seed of the hash functions.
     pool_std : float, default=0.1
-        Standard deviation of a fresh pool; 0 makes a pool of zeros, which costs no time and no memory.
+        Standard deviation of the initial pool. 0 is a pool of zeros, which takes no time and no memory until trained.
     importance_init : float, default=1.0
-        Every importance weight of a fresh table; 0 costs nothing either.
+        Initial value of all importance weights. 0 takes no time and no memory either.
     sparse : bool, default=False
         Whether gradients of the tables are sparse tensors, as in :class:`torch.nn.Embedding`.
     device : torch.device or str, default=None
-        Where the tables are made.
+        Device of the tables.
     dtype : torch.dtype, default=None
-        Of the tables.
+        Dtype of the tables.
 
     Attributes
     ----------
@@ -66,11 +66,11 @@ class HashEmbedding(HashTables):
     importance : Parameter of shape (num_embeddings, num_hashes) or None
         P in the paper; None for ``"standard"``.
     output_dim : int
-        Columns of the result: d (k d for ``"concat"``), plus k when weights are appended.
+        Columns of the output: d (k d for ``"concat"``), plus k when weights are appended.
 
     See Also
     --------
-    HashEmbeddingBag : Sums the vectors of each document without making them one by one.
+    HashEmbeddingBag : Sum the vectors of each document without computing them one by one.
 
     References
     ----------
@@ -88,24 +88,24 @@ class HashEmbedding(HashTables):
     """
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Look up vectors.
+        """Embed ids.
 
         Parameters
         ----------
         ids : Tensor of any integer dtype and any shape (...)
-            Feature ids; only the low 32 bits count.
+            Feature ids; only their low 32 bits are used.
 
         Returns
         -------
         Tensor of shape (..., output_dim)
-            e_w for each id.
+            The vector e_w of each id.
 
         Raises
         ------
         TypeError
-            If the ids are no integers.
+            If the ids are not integers.
         ValueError
-            If without ``hash_rows`` an id is no row of the first table.
+            If ``hash_rows=False`` and an id is not a row of the first table.
         """
         rows, slots = self.locate(ids)  # (...), (..., k)
         parts = functional.embedding(slots, self.pool, sparse=self.sparse)  # (..., k, d)
@@ -122,27 +122,27 @@ _NORMS = (None, "l1", "l2")
 class HashEmbeddingBag(HashTables):
     """Sum the hash embeddings of each document's features, weighted by their counts.
 
-    With x_j the weight (a count, say) of feature w_j in a document and e_w the vector of :class:`HashEmbedding`, the
-    document is sum_j x_j e_(w_j). Its length then grows with the document, which ``normalize`` undoes: the sum is
-    divided by the document's l1 or l2 norm, where a feature's share in the norm is what it weighs in the sum, its
-    count times its importance,
+    With x_j the weight (such as the count) of feature w_j in a document and e_w the vector of :class:`HashEmbedding`,
+    the vector of the document is sum_j x_j e_(w_j). Its length grows with the document. ``normalize`` divides the sum
+    by the l1 or l2 norm of the document, in which a feature has the weight that it has in the sum, its count times its
+    importance:
 
         l1: sum_j mean_i |x_j p_(j,i)|          l2: sqrt(sum_j mean_i (x_j p_(j,i))^2)
 
-    and with all importance at 1, or none, the plain norm of the document's counts. (So a feature of no importance
-    changes nothing at all, and importance that starts at the inverse document frequency gives the l2-normalised TF-IDF
-    weights of information retrieval.) A document that is empty or all zero stays zero.
+    Where all importance weights are 1, or there are none, this is the norm of the counts. A feature of zero importance
+    changes nothing, and importance weights initialized with inverse document frequencies give the l2-normalized TF-IDF
+    weights of information retrieval. The vector of a document that is empty or all zero is zero.
 
     Parameters
     ----------
     num_embeddings : int
-        Rows of the importance table; n (or K) in the paper. Of the table itself for ``"standard"``.
+        Rows of the importance table; n (or K) in the paper. For ``"standard"`` rows of its only table.
     num_buckets : int
         Vectors in the shared pool; B in the paper. Ignored by ``"standard"``.
     embedding_dim : int
-        Columns of a vector; d in the paper.
+        Columns of a component vector; d in the paper.
     num_hashes : int, default=2
-        Component vectors of a feature; k in the paper. Ignored by ``"standard"``.
+        Component vectors of an id; k in the paper. Ignored by ``"standard"``.
     variant : {"improved", "paper", "standard"}, default="improved"
         See :class:`HashEmbedding`.
     aggregation : {"sum", "concat", "median"}, default="sum"
@@ -150,24 +150,24 @@ class HashEmbeddingBag(HashTables):
     append_weight : bool, default=True
         Whether the k importance weights are appended to the vector. Ignored by ``"standard"``.
     hash_rows : bool, default=True
-        Whether h hashes an id; False makes it its own row of the first table, as a dictionary's numbers are.
+        Whether h hashes an id. With False an id is a row number of the first table, as the ids of a dictionary are.
     normalize : {None, "l1", "l2"}, default=None
-        By which norm of its weighted features a document is divided.
+        The norm by which the vector of a document is divided.
     seed : int, default=0
-        Of the hash functions.
+        Seed of the hash functions.
     pool_std : float, default=0.1
-        Standard deviation of a fresh pool; 0 makes a pool of zeros, which costs no time and no memory.
+        Standard deviation of the initial pool. 0 is a pool of zeros, which takes no time and no memory until trained.
     importance_init : float, default=1.0
-        Every importance weight of a fresh table; 0 costs nothing either.
+        Initial value of all importance weights. 0 takes no time and no memory either.
     sparse : bool, default=False
-        Whether gradients of the tables are sparse tensors, as in :class:`torch.nn.EmbeddingBag`. On the CPU, and but
-        for ``"median"``, compiled kernels then do the work of the module: with :class:`RowwiseAdagrad` or
-        :class:`RowwiseAdam` a step costs what its values cost, whatever the size of the tables. ``sparse=False`` is
-        plain torch with dense gradients.
+        Whether gradients of the tables are sparse tensors, as in :class:`torch.nn.EmbeddingBag`. On the CPU compiled
+        kernels then compute the module, except for ``"median"``. With :class:`sklearn_hashnlp.optim.RowwiseAdagrad` or
+        :class:`sklearn_hashnlp.optim.RowwiseAdam` the cost of a training step depends on the number of values in the
+        batch, not on the size of the tables. ``sparse=False`` is plain torch with dense gradients.
     device : torch.device or str, default=None
-        Where the tables are made.
+        Device of the tables.
     dtype : torch.dtype, default=None
-        Of the tables.
+        Dtype of the tables.
 
     Attributes
     ----------
@@ -176,11 +176,11 @@ class HashEmbeddingBag(HashTables):
     importance : Parameter of shape (num_embeddings, num_hashes) or None
         P in the paper; None for ``"standard"``.
     output_dim : int
-        Columns of the result: d (k d for ``"concat"``), plus k when weights are appended.
+        Columns of the output: d (k d for ``"concat"``), plus k when weights are appended.
 
     See Also
     --------
-    HashEmbedding : The vectors themselves.
+    HashEmbedding : The vectors of single ids.
 
     References
     ----------
@@ -243,26 +243,26 @@ class HashEmbeddingBag(HashTables):
         Parameters
         ----------
         ids : Tensor of shape (n_values,), any integer dtype
-            Feature ids of all documents, end to end; only the low 32 bits count.
+            Feature ids of all documents, concatenated; only their low 32 bits are used.
         offsets : Tensor of shape (n_documents + 1,), dtype int64 or int32
-            Where each document begins, and after the last where it ends: ``include_last_offset=True`` of
+            Start of each document in ``ids``, and the end of the last: ``include_last_offset=True`` of
             :class:`torch.nn.EmbeddingBag`, scipy's ``indptr``.
         per_sample_weights : Tensor of shape (n_values,), default=None
-            Weight of each feature, of the tables' dtype; None is all ones.
+            Weight of each feature, of the dtype of the tables; None is all ones.
 
         Returns
         -------
         Tensor of shape (n_documents, output_dim)
-            A vector a document.
+            The vector of each document.
 
         Raises
         ------
         ValueError
             If ids, offsets or weights have a wrong shape, or the offsets do not rise from 0 to ``n_values``. On a CUDA
-            device and in compiled programs wrong values of offsets fail an assertion instead, which comes later. If
-            without ``hash_rows`` an id is no row of the first table.
+            device and in compiled programs wrong values of offsets fail an assertion instead, which may be reported
+            later. If ``hash_rows=False`` and an id is not a row of the first table.
         TypeError
-            If ids or offsets are no integers.
+            If ids or offsets are not integers.
         """
         check_bags(ids, offsets, per_sample_weights)
         offsets = offsets.to(torch.int64)
@@ -295,7 +295,7 @@ class HashEmbeddingBag(HashTables):
 
     @property
     def layout(self) -> BagLayout:
-        """What the compiled kernels do with the tables."""
+        """The options that the compiled kernels read."""
         return BagLayout(
             variant=VARIANTS.index(self.variant),
             side_by_side=self.aggregation == "concat",
@@ -306,11 +306,11 @@ class HashEmbeddingBag(HashTables):
     def _embed_compiled(self, ids: Tensor, offsets: Tensor, counts: Tensor) -> Tensor:
         constants = np.array(self._constants, dtype=np.uint64)
         arguments = (self.pool, self.importance, ids.to(torch.int64), offsets, counts, constants, self.layout)
-        documents: Tensor = CompiledBag.apply(*arguments, torch.is_grad_enabled())  # type: ignore[no-untyped-call]  # torch's, without types
+        documents: Tensor = CompiledBag.apply(*arguments, torch.is_grad_enabled())  # type: ignore[no-untyped-call]  # torch has no types for it
         return documents
 
     def _gather(self, slots: Tensor, offsets: Tensor, weights: Tensor) -> Tensor:
-        # One fused pass: the (values, d) components are never written out.
+        # One fused pass: the (values, d) components are never written to memory.
         return functional.embedding_bag(
             slots.contiguous(),
             self.pool,
@@ -324,9 +324,9 @@ class HashEmbeddingBag(HashTables):
     def _norms(self, weights: Tensor, offsets: Tensor) -> Tensor:
         size = weights.abs() if self.normalize == "l1" else weights.square()
         total = segment_sum(size.mean(dim=1), offsets)
-        total = torch.where(total > 0, total, torch.ones_like(total))  # before the root: its slope at 0 is infinite
+        total = torch.where(total > 0, total, torch.ones_like(total))  # before the root: its gradient at 0 is infinite
         return total if self.normalize == "l1" else total.sqrt()
 
     def extra_repr(self) -> str:
-        """Describe the module in one line."""
+        """Describe the module in ``repr``."""
         return f"{super().extra_repr()}, normalize={self.normalize!r}"

@@ -1,4 +1,4 @@
-"""The parameters of a hash embedding and the way from a feature id to them."""
+"""The tables of a hash embedding, their rows for a feature id, and the aggregations."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def sum_parts(
 def concat_parts(
     parts: Tensor,  # (..., k, d)
 ) -> Tensor:  # (..., k * d)
-    """Put the components side by side."""
+    """Concatenate the components."""
     return parts.flatten(start_dim=-2)
 
 
 def median_parts(
     parts: Tensor,  # (..., k, d)
 ) -> Tensor:  # (..., d)
-    """Take the median of the components, column by column."""
+    """Return the median of the components, column by column; of an even number the mean of the two middle values."""
     ordered = parts.sort(dim=-2).values
     k = parts.shape[-2]
     middle = ordered[..., (k - 1) // 2, :]
@@ -48,18 +48,18 @@ def segment_sum(
     values: Tensor,  # (n_values, ...)
     offsets: Tensor,  # (n_segments + 1,)
 ) -> Tensor:  # (n_segments, ...)
-    """Add up rows of values, segment by segment, in their order."""
+    """Sum the values of each segment, in their order."""
     return torch.segment_reduce(values, "sum", offsets=offsets, axis=0, unsafe=True, initial=0)
 
 
-VARIANTS = ("improved", "paper", "standard")  # their order is part of saved states: append only
-_LARGEST = 2**31 - 1
-_ITSELF = (0, 0)  # what the kernels know as no hash function
-_UNHASHED = 2**8  # added to the number of the variant in saved states
+VARIANTS = ("improved", "paper", "standard")  # a saved state holds the index: append only
+_MAX_SIZE = 2**31 - 1
+_IDENTITY = (0, 0)  # the constants by which kernels recognize ids that are not hashed
+_UNHASHED = 2**8  # added to the variant's index in saved states
 
 
 class HashTables(nn.Module):
-    """What :class:`HashEmbedding` and :class:`HashEmbeddingBag` share: tables, hash functions, widths."""
+    """The base of :class:`HashEmbedding` and :class:`HashEmbeddingBag`: tables and hash functions."""
 
     importance: nn.Parameter | None  # (num_embeddings, num_hashes): p in the paper; None for ``"standard"``
 
@@ -84,8 +84,8 @@ class HashTables(nn.Module):
         super().__init__()
         sizes = {"num_embeddings": num_embeddings, "num_buckets": num_buckets, "embedding_dim": embedding_dim}
         for name, size in (sizes | {"num_hashes": num_hashes}).items():
-            if not 1 <= size <= _LARGEST:
-                raise ValueError(f"{name} must be between 1 and {_LARGEST}, got {size}.")
+            if not 1 <= size <= _MAX_SIZE:
+                raise ValueError(f"{name} must be between 1 and {_MAX_SIZE}, got {size}.")
         if variant not in VARIANTS:
             raise ValueError(f"variant must be one of {VARIANTS}, got {variant!r}.")
         if aggregation not in AGGREGATIONS:
@@ -104,7 +104,7 @@ class HashTables(nn.Module):
         self.sparse = sparse
         self._constants = hash_constants(seed, num_hashes + 1)
         if not hash_rows:
-            self._constants = (_ITSELF, *self._constants[1:])
+            self._constants = (_IDENTITY, *self._constants[1:])
         standard = variant == "standard"
         rows = num_embeddings if standard else num_buckets
         self.pool = nn.Parameter(lazy_zeros((rows, embedding_dim), dtype=dtype, device=device))
@@ -115,14 +115,14 @@ class HashTables(nn.Module):
         self._fill()
 
     def _fill(self) -> None:
-        # Fresh tables are zero already, and writing zeros would commit their memory.
+        # Fresh tables are zeros, and writing zeros would commit their memory.
         if self.pool_std:
             nn.init.normal_(self.pool, std=self.pool_std)
         if self.importance is not None and self.importance_init:
             nn.init.constant_(self.importance, self.importance_init)
 
     def reset_parameters(self) -> None:
-        """Draw both tables anew."""
+        """Initialize both tables again."""
         nn.init.zeros_(self.pool)
         if self.importance is not None:
             nn.init.zeros_(self.importance)
@@ -130,14 +130,14 @@ class HashTables(nn.Module):
 
     @property
     def output_dim(self) -> int:
-        """Columns of the result: d (k d for "concat"), plus k when weights are appended."""
+        """Columns of the output: d (k d for "concat"), plus k when weights are appended."""
         if self.importance is None:
             return self.embedding_dim
         width = self.embedding_dim * (self.num_hashes if self.aggregation == "concat" else 1)
         return width + (self.num_hashes if self.append_weight else 0)
 
     def locate(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Find the rows of both tables that a feature id uses.
+        """Hash feature ids to rows of both tables.
 
         Parameters
         ----------
@@ -147,9 +147,16 @@ class HashTables(nn.Module):
         Returns
         -------
         rows : Tensor of int64, shape (...)
-            Rows of ``importance``: h(w); D1(w) for ``"paper"``; w itself without ``hash_rows``.
+            Rows of ``importance``: h(w); D1(w) for ``"paper"``; w itself with ``hash_rows=False``.
         slots : Tensor of int64, shape (..., num_hashes)
-            Rows of ``pool``: u_1(w) .. u_k(w); of D1(w) for ``"paper"``. For ``"standard"`` ``rows``, one column.
+            Rows of ``pool``: u_1(w) .. u_k(w), of D1(w) for ``"paper"``. For ``"standard"`` one column, ``rows``.
+
+        Raises
+        ------
+        TypeError
+            If the ids are not integers.
+        ValueError
+            If ``hash_rows=False`` and an id is not a row of the first table.
         """
         mixed = mix_tensor(ids)
         if self.hash_rows:
@@ -165,7 +172,7 @@ class HashTables(nn.Module):
         return rows, torch.stack(slots, dim=-1)
 
     def check_rows(self, ids: Tensor) -> None:
-        """Make sure that ids may be rows, where they are not hashed.
+        """Check that ids are rows of the first table, where ``hash_rows=False``.
 
         Parameters
         ----------
@@ -175,15 +182,15 @@ class HashTables(nn.Module):
         Raises
         ------
         ValueError
-            If one is no row of the first table. Not looked for on a CUDA device, where lookups fail an assertion.
+            If an id is not a row. Not checked on a CUDA device, where the lookup fails an assertion.
         """
         if self.hash_rows or ids.device.type != "cpu" or not ids.numel():
             return
-        least, most = (int(end) for end in torch.aminmax(ids))
-        if least < 0 or most >= self.num_embeddings:
+        smallest, largest = (int(end) for end in torch.aminmax(ids))
+        if smallest < 0 or largest >= self.num_embeddings:
             raise ValueError(
-                f"Without hash_rows ids must be from 0 to {self.num_embeddings - 1}, got {least} to {most}. "
-                "Raise num_embeddings, or hash."
+                f"{type(self).__name__}: with hash_rows=False ids must be from 0 to {self.num_embeddings - 1}, got "
+                f"{smallest} to {largest}. Increase num_embeddings, or set hash_rows=True."
             )
 
     def weights_of(self, rows: Tensor) -> Tensor:
@@ -192,42 +199,42 @@ class HashTables(nn.Module):
         Parameters
         ----------
         rows : Tensor of int64, shape (...)
-            As :meth:`locate` gives them.
+            Rows of ``importance``, as :meth:`locate` returns them.
 
         Returns
         -------
         Tensor of shape (..., num_hashes)
-            p in the paper; ones of shape (..., 1) for ``"standard"``.
+            p_w in the paper; ones of shape (..., 1) for ``"standard"``.
         """
         if self.importance is None:
             return torch.ones((*rows.shape, 1), dtype=self.pool.dtype, device=self.pool.device)
         return functional.embedding(rows, self.importance, sparse=self.sparse)
 
     def get_extra_state(self) -> Tensor:
-        """Give what decides which rows an id finds, for ``state_dict``.
+        """Return what identifies the hash functions, for ``state_dict``.
 
         Returns
         -------
         Tensor of int64, shape (3,)
-            The hash specification, the seed modulo ``2**64`` in two's complement, and the number of the variant, plus
-            256 without ``hash_rows``. A tensor, so that whatever stores tensors can store the state.
+            The hash specification, the seed modulo ``2**64`` in two's complement, and the index of the variant, plus
+            256 if ``hash_rows=False``. It is a tensor, so that formats which store only tensors can store it.
         """
         seed = (self.seed + 2**63) % 2**64 - 2**63
         variant = VARIANTS.index(self.variant) + (0 if self.hash_rows else _UNHASHED)
         return torch.tensor([HASH_SPECIFICATION, seed, variant], dtype=torch.int64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Check that tables from elsewhere belong to the hash functions of this module.
+        """Check that a state was saved with the hash functions of this module.
 
         Parameters
         ----------
         state : Tensor of int64, shape (3,)
-            What :meth:`get_extra_state` gave.
+            What :meth:`get_extra_state` returned.
 
         Raises
         ------
         ValueError
-            If they belong to others: every id would find the rows of some other id.
+            If the hash functions differ: each id would read the rows of another.
         """
         kinds = ("hash specification", "seed modulo 2**64", "variant number")
         for kind, own, other in zip(kinds, self.get_extra_state().tolist(), state.tolist(), strict=True):
@@ -235,13 +242,13 @@ class HashTables(nn.Module):
                 raise ValueError(f"These tables were trained with {kind} {other}, this module has {own}.")
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
-        # Torch looks at the extra state last, when the tables are overwritten already.
+        # torch sets the extra state last, when the tables are already overwritten.
         if (state := state_dict.get(f"{prefix}_extra_state")) is not None:
             self.set_extra_state(state)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
     def extra_repr(self) -> str:
-        """Describe the module in one line."""
+        """Describe the module in ``repr``."""
         text = f"{self.num_embeddings}, {self.num_buckets}, {self.embedding_dim}, variant={self.variant!r}"
         text += "" if self.hash_rows else ", hash_rows=False"
         if self.importance is None:

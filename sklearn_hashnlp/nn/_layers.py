@@ -1,4 +1,4 @@
-"""Layers whose results do not depend on the number of threads or on torch's generator."""
+"""Layers with reproducible results: a linear layer that depends on no other row, and dropout with its own generator."""
 
 from __future__ import annotations
 
@@ -9,35 +9,39 @@ from torch.nn import functional
 
 
 class SteadyLinear(nn.Linear):
-    """A linear layer that, on the CPU and not in training, gives a row the same bytes whatever rows come with it."""
+    """A linear layer that, in evaluation on the CPU, computes the same bytes for a row whatever the batch."""
 
     def __init__(self, layer: nn.Linear) -> None:
         super().__init__(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
         self.weight, self.bias = layer.weight, layer.bias
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name for it
-        """Multiply and add."""
+    def forward(
+        self,
+        input: Tensor,  # noqa: A002 - torch's name; (rows, in_features)
+    ) -> Tensor:  # (rows, out_features)
+        """Compute the product in float64, and round it to the dtype of the input."""
+        # The last bits of a matrix product depend on its number of rows; in float64 the rounding removes them.
         if self.training or input.device.type != "cpu":
             return super().forward(input)
         bias = None if self.bias is None else self.bias.double()
         return functional.linear(input.double(), self.weight.double(), bias).to(input.dtype)
 
 
-_STEPS = 2**16
+_RESOLUTION = 2**16  # numpy draws 16 bits for each element
 
 
 class SeededDropout(nn.Dropout):
     """:class:`torch.nn.Dropout` that draws from ``generator`` where it has one."""
 
-    generator: np.random.Generator | torch.Generator | None = None  # where it draws from; None is torch's own
+    generator: np.random.Generator | torch.Generator | None = None  # None: torch's global generator
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name for it
-        """Drop elements while training."""
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name
+        """Drop elements during training."""
         if self.generator is None or not self.training or self.p == 0.0:
             return super().forward(input)
         if isinstance(self.generator, torch.Generator):
-            kept = torch.empty_like(input, requires_grad=False).bernoulli_(1 - self.p, generator=self.generator)
+            mask = torch.empty_like(input, requires_grad=False).bernoulli_(1 - self.p, generator=self.generator)
         else:
-            draws = self.generator.integers(_STEPS, size=tuple(input.shape), dtype=np.uint16)
-            kept = torch.from_numpy(draws >= round(self.p * _STEPS)).to(input)
-        return input * kept.div_(1 - self.p) if self.p < 1 else input * kept
+            draws = self.generator.integers(_RESOLUTION, size=tuple(input.shape), dtype=np.uint16)
+            mask = torch.from_numpy(draws >= round(self.p * _RESOLUTION)).to(input)
+        return input * mask.div_(1 - self.p) if self.p < 1 else input * mask

@@ -94,7 +94,7 @@ def test_ids_that_are_their_own_rows(variant):
     ids, offsets, counts = INPUTS
     assert_the_same(compiled, plain, ids % 1000, offsets, counts)
     for bag in (compiled, plain):
-        with pytest.raises(ValueError, match="Without hash_rows ids must be from 0 to 999"):
+        with pytest.raises(ValueError, match="HashEmbeddingBag: with hash_rows=False ids must be from 0 to 999"):
             bag(torch.full_like(ids, 1000), offsets, counts)
 
 

@@ -72,7 +72,7 @@ def test_without_a_hash_an_id_is_its_own_row(variant):
     expected = torch.tensor([plain_vector(key, module) for key in ids], dtype=torch.float64)
     torch.testing.assert_close(module(torch.tensor(ids)), expected)
     for outside in (-1, 40):
-        with pytest.raises(ValueError, match=rf"ids must be from 0 to 39, got .*{outside}.*Raise num_embeddings"):
+        with pytest.raises(ValueError, match=rf"ids must be from 0 to 39, got .*{outside}.*Increase num_embeddings"):
             module(torch.tensor([3, outside]))
     assert "hash_rows=False" in repr(module)
     assert "hash_rows" not in repr(make(variant=variant))
