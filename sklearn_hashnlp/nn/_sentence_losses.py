@@ -1,4 +1,4 @@
-"""Losses over a batch of sentences in blocks."""
+"""Losses that draw together the vectors of one block, such as the sentences of a paragraph."""
 
 from __future__ import annotations
 
@@ -9,18 +9,8 @@ import torch
 from torch import Tensor, nn
 
 
-def word_blocks(
-    words: Tensor,  # (n_sentences, longest)
-) -> tuple[Tensor, Tensor]:
-    """List the different words of each sentence."""
-    there = words >= 0
-    sentences = torch.arange(len(words), device=words.device).unsqueeze(1).expand_as(words)
-    blocks, different = torch.unique(torch.stack([sentences[there], words[there]]), dim=1)
-    return different, blocks
-
-
 class BlockLoss(nn.Module, ABC):
-    """A loss that is low where unit vectors are near those of their own block and far from the others."""
+    """A loss that is low if unit vectors are near those of their own block and far from those of other blocks."""
 
     def forward(self, vectors: Tensor, blocks: Tensor) -> Tensor:
         """Compute the loss.
@@ -28,19 +18,19 @@ class BlockLoss(nn.Module, ABC):
         Parameters
         ----------
         vectors : Tensor of shape (n, d)
-            Unit rows; they are not scaled here.
+            Unit vectors; they are not normalized here.
         blocks : Tensor of shape (n,), dtype int64
-            The block of each, such as a sentence's paragraph: any numbers, in any order.
+            The block of each vector, such as the paragraph of a sentence: any numbers, in any order.
 
         Returns
         -------
         Tensor of shape ()
-            The loss.
+            The loss, in float32 also under autocast; in float64 for such vectors.
 
         Raises
         ------
         ValueError
-            If there are no vectors, or not as many as blocks.
+            If there are no vectors, or if the numbers of vectors and blocks differ.
         """
         if vectors.dim() != 2 or not len(vectors) or blocks.shape != vectors.shape[:1]:
             raise ValueError(
@@ -48,24 +38,24 @@ class BlockLoss(nn.Module, ABC):
                 f"got {tuple(vectors.shape)} and {tuple(blocks.shape)}."
             )
         if vectors.dtype != torch.float64:
-            vectors = vectors.float()
+            vectors = vectors.float()  # half precision is too coarse for cosines
         with torch.autocast(vectors.device.type, enabled=False):
             return self._loss(vectors, blocks.unsqueeze(1) == blocks)
 
     @abstractmethod
     def _loss(self, vectors: Tensor, same: Tensor) -> Tensor:
-        """Compute the loss, given for each pair of vectors whether their block is the same."""
+        """Compute the loss from the vectors and the (n, n) mask of pairs of one block."""
 
 
-def mean_where(values: Tensor, chosen: Tensor) -> Tensor:
-    """Take the mean of some elements."""
-    return values.masked_fill(~chosen, 0.0).sum() / chosen.sum().clamp(min=1)
+def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
+    """Return the mean of the elements in the mask; zero if there are none."""
+    return values.masked_fill(~mask, 0.0).sum() / mask.sum().clamp(min=1)
 
 
 def other_pairs(
     same: Tensor,  # (n, n)
 ) -> Tensor:  # (n, n)
-    """Leave out of the pairs of one block those of a vector with itself."""
+    """Remove the pairs of a vector with itself from a mask of pairs."""
     return same ^ torch.eye(len(same), dtype=torch.bool, device=same.device)
 
 
@@ -73,17 +63,17 @@ _EPSILON = 1e-7
 
 
 class SimilarityBXENT(BlockLoss):
-    """Binary cross-entropy between the cosines of a batch and the matrix that is one for pairs of one block.
+    """Binary cross-entropy between the cosine similarities of a batch and its block-diagonal matrix.
 
-    The probability that two unit vectors are of one block is taken to be p = (1 + cosine) / 2, clamped to
-    [1e-7, 1 - 1e-7]. The loss is the mean of - log p over pairs of one block and - log(1 - p) over the others, over all
-    n * n entries of the matrix, the diagonal included [1]_.
+    The predicted probability that two unit vectors belong to one block is p = (1 + cosine) / 2, clamped to
+    [1e-7, 1 - 1e-7]. The target is 1 for pairs of one block and 0 for all others. The loss is the mean of - log p over
+    pairs of one block and - log(1 - p) over the others: over all n * n entries, the diagonal included [1]_.
 
     Parameters
     ----------
     balance : bool, default=False
-        Whether the entries of one block and the others have the same say, whatever their numbers: half the mean over
-        the ones plus half the mean over the others.
+        Whether positive and negative pairs have the same total weight: the loss is then half the mean over pairs of one
+        block plus half the mean over the others.
 
     See Also
     --------
@@ -110,11 +100,11 @@ class SimilarityBXENT(BlockLoss):
 
     def _loss(self, vectors: Tensor, same: Tensor) -> Tensor:
         cosines = vectors @ vectors.T
-        # 1 - p by the other cosine's sign, so that it is exact where p is near one.
+        # 1 - p is computed with the sign of the cosine flipped, so that it is exact where p is near one.
         probabilities = (1 + torch.where(same, cosines, -cosines)) / 2
         entropies = -probabilities.clamp(_EPSILON, 1 - _EPSILON).log()
         if self.balance:
-            return (mean_where(entropies, same) + mean_where(entropies, ~same)) / 2
+            return (masked_mean(entropies, same) + masked_mean(entropies, ~same)) / 2
         return entropies.mean()
 
     def extra_repr(self) -> str:
@@ -123,16 +113,16 @@ class SimilarityBXENT(BlockLoss):
         Returns
         -------
         str
-            Its parameter.
+            The parameters.
         """
         return f"balance={self.balance}"
 
 
 class CosineProximityLoss(BlockLoss):
-    """Draw pairs of one block together, and push others apart to a right angle but no further.
+    """Cosine embedding loss over all pairs: attract the vectors of one block, and repel others up to a right angle.
 
-    The loss is the mean of 1 - cosine over the pairs of different vectors of one block, plus the mean of the cosine's
-    positive part, max(0, cosine), over the pairs of two blocks. A part that has no pairs is zero.
+    The loss is the mean of 1 - cosine over the pairs of different vectors of one block, plus the mean of
+    max(0, cosine) over the pairs from two blocks. A mean over no pairs is zero.
 
     See Also
     --------
@@ -140,9 +130,9 @@ class CosineProximityLoss(BlockLoss):
 
     Notes
     -----
-    It is Keras's "cosine proximity", which the report on SimilarityBXENT [1]_ names as an alternative, with a second
-    part: without one, all vectors would become the same. The second part is that of
-    :class:`torch.nn.CosineEmbeddingLoss`, with margin 0.
+    The first term is Keras's "cosine proximity", which the report on SimilarityBXENT [1]_ names as an alternative.
+    Alone it would let all vectors become the same. The second term is that of :class:`torch.nn.CosineEmbeddingLoss`
+    with margin 0.
 
     References
     ----------
@@ -160,24 +150,24 @@ class CosineProximityLoss(BlockLoss):
 
     def _loss(self, vectors: Tensor, same: Tensor) -> Tensor:
         cosines = vectors @ vectors.T
-        return mean_where(1 - cosines, other_pairs(same)) + mean_where(cosines.clamp(min=0), ~same)
+        return masked_mean(1 - cosines, other_pairs(same)) + masked_mean(cosines.clamp(min=0), ~same)
 
 
 class InfoNCELoss(BlockLoss):
-    """Tell the other members of a vector's block among all other vectors of the batch.
+    """Supervised contrastive loss: classify the members of a vector's block among all other vectors of the batch.
 
     With t the temperature and P(i) the other members of the block of v_i, the loss of v_i is that of supervised
     contrastive learning, equation 2 of [1]_:
 
         mean over p in P(i) of - log(exp(v_i . v_p / t) / sum over a != i of exp(v_i . v_a / t))
 
-    which for blocks of two is InfoNCE [2]_. The result is the mean over all v_i that are not alone in their block;
-    those that are alone only stand among the others. It is zero if all are alone.
+    which for blocks of two is InfoNCE [2]_. The result is the mean over all v_i whose block has other members; vectors
+    that are alone in their block are negative examples only. It is zero if all are alone.
 
     Parameters
     ----------
     temperature : float, default=0.05
-        Positive; the lower it is, the more the nearest of the others count.
+        Positive; the lower it is, the more the nearest negative examples weigh.
 
     Raises
     ------
@@ -215,7 +205,7 @@ class InfoNCELoss(BlockLoss):
         log_probs = scores.masked_fill(same ^ others, -torch.inf).log_softmax(dim=1)
         n_others = others.sum(dim=1)
         by_vector = -log_probs.masked_fill(~others, 0.0).sum(dim=1) / n_others.clamp(min=1)
-        return mean_where(by_vector, n_others > 0)
+        return masked_mean(by_vector, n_others > 0)
 
     def extra_repr(self) -> str:
         """Describe the loss in ``repr``.
@@ -223,17 +213,17 @@ class InfoNCELoss(BlockLoss):
         Returns
         -------
         str
-            Its parameter.
+            The parameters.
         """
         return f"temperature={self.temperature}"
 
 
 class VonMisesFisherLoss(BlockLoss):
-    """Predict each vector from the others of its block, by the von Mises-Fisher density.
+    """Negative log-likelihood of each vector under a von Mises-Fisher density that the rest of its block predicts.
 
     The other members of a block predict a vector v of d columns by e = concentration * their mean. As in [1]_, section
-    3, the prediction's direction is the density's mean direction, and its length is how concentrated it is, so that
-    members that agree predict more firmly than members that do not:
+    3, the direction of e is the mean direction of the density and its length is the concentration, so members that
+    agree predict a more concentrated density than members that do not:
 
         log f(v; e) = log C_d(|e|) + e . v,    C_d(k) = k**(d/2 - 1) / ((2 pi)**(d/2) I_(d/2 - 1)(k))
 
@@ -241,23 +231,23 @@ class VonMisesFisherLoss(BlockLoss):
 
         - log f(v; e) + contrast * log(sum of f(v; e_b) over all blocks b)
 
-    where e_b of another block is concentration * the mean of its members, and that of v's own block is e. With
-    ``contrast=1`` it is the negative log-probability of v's block, were all blocks equally probable before; with
-    ``contrast=0`` the density alone, as in [1]_. The result is the mean over all v that are not alone in their block,
+    where e_b of another block is concentration * the mean of its members, and that of the block of v is e. With
+    ``contrast=1`` this is the negative log-probability of the block of v under a uniform prior over blocks; with
+    ``contrast=0`` it is the density alone, as in [1]_. The result is the mean over all v whose block has other members,
     and zero if there are none.
 
     Parameters
     ----------
     concentration : float, default=20.0
-        Of a prediction by members that are all the same; positive.
+        Concentration of the density that equal members predict; positive.
     contrast : float, default=1.0
-        Weight of the other blocks, not negative. In [1]_ the vectors to be predicted are given, and it needs none; here
-        they are learned, and with 0 nothing keeps them all from becoming the same.
+        Weight of the second term; not negative. In [1]_ the target vectors are fixed, so the density is enough. Here
+        they are learned, and with 0 nothing keeps them from all becoming the same.
 
     Raises
     ------
     ValueError
-        If a parameter is not as described.
+        If a parameter is out of range.
 
     See Also
     --------
@@ -289,26 +279,26 @@ class VonMisesFisherLoss(BlockLoss):
     def _loss(self, vectors: Tensor, same: Tensor) -> Tensor:
         others = other_pairs(same)
         own = self._predict(vectors, others)
-        loss = -(own * vectors).sum(dim=1) - self._log_normaliser(own)
+        loss = -(own * vectors).sum(dim=1) - self._log_normalizer(own)
         if self.contrast:
             of_blocks = self._predict(vectors, same)
-            log_densities = vectors @ of_blocks.T + self._log_normaliser(of_blocks)
-            # Each member stands for its block, and so for as small a part of it.
+            log_densities = vectors @ of_blocks.T + self._log_normalizer(of_blocks)
+            # Each column is a member of a block, and counts as one part of it.
             log_densities = log_densities - same.sum(dim=1, dtype=vectors.dtype).log()
             log_densities = log_densities.masked_fill(same, -torch.inf)
             loss = loss + self.contrast * torch.cat([-loss.unsqueeze(1), log_densities], dim=1).logsumexp(dim=1)
-        return mean_where(loss, others.any(dim=1))
+        return masked_mean(loss, others.any(dim=1))
 
     def _predict(self, vectors: Tensor, members: Tensor) -> Tensor:
-        """Return the predictions by the members in each row; zeros where there are none."""
+        """Return the prediction by the members in each row of a mask; zeros where there are none."""
         counts = members.sum(dim=1, keepdim=True).clamp(min=1)
         return self.concentration * (members.to(vectors.dtype) @ vectors) / counts
 
-    def _log_normaliser(self, predictions: Tensor) -> Tensor:
-        """Compute log C_d of the length of each prediction."""
+    def _log_normalizer(self, predictions: Tensor) -> Tensor:
+        """Compute log C_d of the length of each prediction, by the power series of the Bessel function."""
         half = predictions.shape[1] / 2
         quarters = predictions.double().square().sum(dim=1, keepdim=True) / 4
-        # Beyond term k each is less than a quarter of the one before; k is at most the concentration.
+        # After the k-th, with k at most the concentration, each term is less than a quarter of the one before.
         j = torch.arange(math.ceil(self.concentration) + 64, dtype=torch.float64, device=predictions.device)
         log_powers = j * quarters.clamp(min=torch.finfo(torch.float64).tiny).log()
         log_sums = (log_powers - torch.lgamma(j + 1) - torch.lgamma(j + half)).logsumexp(dim=1)
@@ -320,6 +310,16 @@ class VonMisesFisherLoss(BlockLoss):
         Returns
         -------
         str
-            Its parameters.
+            The parameters.
         """
         return f"concentration={self.concentration}, contrast={self.contrast}"
+
+
+def word_blocks(
+    words: Tensor,  # (n_sentences, longest)
+) -> tuple[Tensor, Tensor]:
+    """Return the distinct words of each sentence, and the sentence of each, as blocks of a word-level loss."""
+    mask = words >= 0
+    sentences = torch.arange(len(words), device=words.device).unsqueeze(1).expand_as(words)
+    blocks, distinct = torch.unique(torch.stack([sentences[mask], words[mask]]), dim=1)
+    return distinct, blocks

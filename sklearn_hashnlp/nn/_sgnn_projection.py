@@ -1,4 +1,4 @@
-"""Rows to the sides of random hyperplanes in torch, on whatever device."""
+"""Sign random projections of sparse rows in torch, on any device."""
 
 from __future__ import annotations
 
@@ -8,57 +8,56 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn import functional
 
 from sklearn_hashnlp.kernels._hyperplanes import GOOGLE, GROUP, KINDS, NORMAL, PRIME, QUANTILES, Hyperplanes
 from sklearn_hashnlp.nn._compiled_bag import check_bags
-from sklearn_hashnlp.nn._hashing import INTEGERS, mix_tensor
+from sklearn_hashnlp.nn._hashing import INTEGERS, LOW_32_BITS, mix_tensor
 
 _OUTPUTS = ("binary", "sign", "packed", "float")
-_HALF = 2**32 - 1
-# Rows are taken in blocks, and of these so many coefficients at a time: what is held beside the result stays within
-# some hundred megabytes.
-_MOST_ROWS, _MOST_COEFFICIENTS = 4096, 2**22
+# Rows are projected in blocks, with so many coefficients at a time: temporary tensors stay below some hundred MB.
+_MAX_ROWS, _MAX_COEFFICIENTS = 4096, 2**22
 
 
 class SGNNProjection(nn.Module):
-    """Project rows of any width to a few bits that keep their angles: the torch twin of ``text.SGNNProjector``.
+    """Project sparse rows of any width to a few bits by random hyperplanes: ``text.SGNNProjector`` as a torch module.
 
-    The results are those of :class:`sklearn_hashnlp.text.SGNNProjector`, bit for bit, on each device: sums run in
-    float64 over the values of a row in the order given. Nothing is learned: there are no parameters, and no gradient
-    flows to the weights.
+    The Hamming distance of two projections estimates the angle between the rows. The results are those of
+    :class:`sklearn_hashnlp.text.SGNNProjector`, bit for bit, on every device: sums are in float64, over the values of a
+    row in the order given. There are no parameters to train, and no gradient flows to the weights.
 
     Parameters
     ----------
     num_projections : int, default=80
         T in the paper.
     num_bits : int, default=14
-        Bits of a projection; d in the paper.
+        Bits of each projection; d in the paper.
     output : {"binary", "sign", "packed", "float"}, default="binary"
-        0 and 1 as uint8, -1 and 1 as int8, eight bits in a uint8 (in the order of ``numpy.packbits``), or the sums as
-        float32, scaled so that dot products of results are unbiased estimates of those of the rows.
+        0 and 1 as uint8; -1 and 1 as int8; eight bits in a uint8 (in the order of ``numpy.packbits``); or the sums as
+        float32, scaled so that dot products of projections are unbiased estimates of those of the rows.
     density : float, default=1.0
-        The share of the coefficients that are not made zero.
+        Fraction of the coefficients that are not zero.
     hyperplanes : {"normal", "sign", "google"}, default="normal"
-        What the coefficients are, see :class:`sklearn_hashnlp.text.SGNNProjector`.
+        Distribution of the coefficients, see :class:`sklearn_hashnlp.text.SGNNProjector`.
     seed : int, default=0
-        Of the hyperplanes, taken modulo 2**64.
+        Seed of the hyperplanes, taken modulo 2**64.
     device : torch.device or str, default=None
-        Where to compute; ``to`` moves the module as usual.
+        Device of the computation; ``to`` moves the module as usual.
 
     Attributes
     ----------
     output_dim : int
-        Columns of the result: T d or, for ``"packed"``, an eighth of that, rounded up.
+        Columns of the output: T d, or for ``"packed"`` an eighth of that, rounded up.
 
     Raises
     ------
     ValueError
-        If a parameter has a value that it cannot have.
+        If a parameter is out of range.
 
     References
     ----------
-    S. Ravi and Z. Kozareva, "Self-governing neural networks for on-device short text classification", EMNLP 2018,
-    section 2.
+    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP,
+           section 2.
 
     Examples
     --------
@@ -105,7 +104,7 @@ class SGNNProjection(nn.Module):
 
     @property
     def output_dim(self) -> int:
-        """Columns of the result."""
+        """Columns of the output."""
         return -(-self._n // 8) if self.output == "packed" else self._n
 
     def forward(self, ids: Tensor, offsets: Tensor, per_sample_weights: Tensor | None = None) -> Tensor:
@@ -114,24 +113,24 @@ class SGNNProjection(nn.Module):
         Parameters
         ----------
         ids : Tensor of shape (n_values,), any integer dtype
-            The columns of all rows, end to end. For the results of ``text.SGNNProjector`` they ascend within a row and
-            none comes twice.
+            Column indices of all rows, concatenated. To reproduce ``text.SGNNProjector``, they must be sorted within
+            each row and without duplicates.
         offsets : Tensor of shape (n_rows + 1,), dtype int64 or int32
-            Where each row begins, and after the last where it ends: scipy's ``indptr``.
+            Start of each row in ``ids``, and the end of the last: scipy's ``indptr``.
         per_sample_weights : Tensor of shape (n_values,), default=None
-            The values, finite; None is all ones.
+            The values, which must be finite; None is all ones.
 
         Returns
         -------
         Tensor of shape (n_rows, output_dim), dtype uint8, int8 or float32
-            The projections. A row without values, or of zeros alone, has all bits 0 (-1 for ``"sign"``).
+            The projections. All bits of a row that is empty or all zero are 0 (-1 for ``"sign"``).
 
         Raises
         ------
         ValueError
             If ids, offsets or weights have a wrong shape, or the offsets do not rise from 0 to ``n_values``.
         TypeError
-            If ids or offsets are no integers.
+            If ids or offsets are not integers.
         """
         check_bags(ids, offsets, per_sample_weights)
         if ids.dtype not in INTEGERS:
@@ -143,7 +142,7 @@ class SGNNProjection(nn.Module):
         begins = offsets[:-1].to(torch.int64)
         if not len(begins):
             return self._finish(weights.new_empty(0, self._n), weights.new_empty(0))
-        blocks = zip(torch.split(begins, _MOST_ROWS), torch.split(offsets.diff().cpu(), _MOST_ROWS), strict=True)
+        blocks = zip(torch.split(begins, _MAX_ROWS), torch.split(offsets.diff().cpu(), _MAX_ROWS), strict=True)
         return torch.cat([self._project(streams, weights, *block) for block in blocks])
 
     def project_dense(self, rows: Tensor) -> Tensor:
@@ -157,7 +156,7 @@ class SGNNProjection(nn.Module):
         Returns
         -------
         Tensor of shape (n_rows, output_dim), dtype uint8, int8 or float32
-            The projections, as those of the rows' nonzero values.
+            The projections of their nonzero values.
 
         Raises
         ------
@@ -182,12 +181,16 @@ class SGNNProjection(nn.Module):
     def project_arrays(
         self, indptr: NDArray[np.int64], indices: NDArray[np.int64], data: NDArray[np.float64]
     ) -> NDArray[Any]:
-        """Project the rows of a CSR matrix that is in the host's memory.
+        """Project the rows of a CSR matrix of numpy arrays.
 
         Parameters
         ----------
-        indptr, indices, data : ndarray
-            As scipy has them.
+        indptr : ndarray of shape (n_rows + 1,), dtype int64
+            Start of each row, and the end of the last.
+        indices : ndarray of shape (n_values,), dtype int64
+            Column indices.
+        data : ndarray of shape (n_values,), dtype float64
+            The values.
 
         Returns
         -------
@@ -206,16 +209,16 @@ class SGNNProjection(nn.Module):
         return projections
 
     def _streams(self, ids: Tensor) -> list[Tensor]:
-        """Return what the words of each column are made from: state and step, for coefficients and for the density."""
+        """Return the random streams of each column: state and step, of the coefficients and of the density."""
         if self._kind == GOOGLE:
             return [ids.remainder(PRIME)]
-        low, high = ids & _HALF, (ids >> 32) & _HALF
+        low, high = ids & LOW_32_BITS, (ids >> 32) & LOW_32_BITS
         starts = [mix_tensor(mix_tensor(low ^ key) ^ high) for key in self._keys]
         return [starts[0], starts[1] | 1, starts[2], starts[3] | 1]
 
     def _project(self, streams: list[Tensor], weights: Tensor, begins: Tensor, lengths: Tensor) -> Tensor:
-        """Project neighbouring rows, given where each begins."""
-        # The longest rows come first, so that those with a value at a position are always the first ones.
+        """Project a block of rows."""
+        # In descending order of length, the rows with a value at a given position are the first ones.
         lengths, order = lengths.sort(descending=True, stable=True)
         order = order.to(weights.device)
         begins = begins[order]
@@ -224,36 +227,34 @@ class SGNNProjection(nn.Module):
         sizes = weights.new_zeros(len(order))
         for position, n_rows in enumerate(n_with):
             sizes[:n_rows] += weights[begins[:n_rows] + position].abs()
-        step = max(_MOST_COEFFICIENTS // len(order) // GROUP, 1) * GROUP
+        step = max(_MAX_COEFFICIENTS // len(order) // GROUP, 1) * GROUP
         for first in range(0, sums.shape[1], step):
             last = min(first + step, sums.shape[1])
             for position, n_rows in enumerate(n_with):
-                at = begins[:n_rows] + position
-                # A product and then a sum, each rounded by itself.
-                sums[:n_rows, first:last] += self._coefficients(streams, at, first, last) * weights[at, None]
+                indices = begins[:n_rows] + position
+                # The product is rounded before it is added, as in the compiled kernel.
+                sums[:n_rows, first:last] += self._coefficients(streams, indices, first, last) * weights[indices, None]
         projected = self._finish(sums[:, : self._n], sizes)
         out = torch.empty_like(projected)
         out[order] = projected
         return out
 
-    def _coefficients(self, streams: list[Tensor], at: Tensor, first: int, last: int) -> Tensor:
-        """Return the coefficients of some columns in hyperplanes ``first`` to ``last``, multiples of GROUP."""
+    def _coefficients(self, streams: list[Tensor], indices: Tensor, first: int, last: int) -> Tensor:
+        """Return the coefficients of some values in the hyperplanes from ``first`` to ``last``, multiples of GROUP."""
         if self._kind == GOOGLE:
-            seeds = torch.nn.functional.pad(self.seeds, (0, len(self.ties) - self._n))
-            values = (streams[0][at, None] * seeds[first:last]).remainder(PRIME)
-            return torch.where(values > PRIME // 2, values - PRIME, values).to(torch.float64)
-        if self._kind == NORMAL:
-            parts = _parts(_words(streams[0][at], streams[1][at], first // 4, last // 4), 4)
-            coefficients = self.quantiles[parts].to(torch.float64)
-        else:
-            parts = _parts(_words(streams[0][at], streams[1][at], first // GROUP, last // GROUP), GROUP)
-            coefficients = (2 * parts - 1).to(torch.float64)
-        if self._threshold <= _HALF:
-            coefficients *= _words(streams[2][at], streams[3][at], first, last) < self._threshold
+            seeds = functional.pad(self.seeds, (0, len(self.ties) - self._n))
+            residues = (streams[0][indices, None] * seeds[first:last]).remainder(PRIME)
+            return torch.where(residues > PRIME // 2, residues - PRIME, residues).to(torch.float64)
+        per_word = 4 if self._kind == NORMAL else GROUP
+        words = _random_words(streams[0][indices], streams[1][indices], first // per_word, last // per_word)
+        parts = _split_bits(words, per_word)
+        coefficients = (self.quantiles[parts] if self._kind == NORMAL else 2 * parts - 1).to(torch.float64)
+        if self._threshold <= LOW_32_BITS:
+            coefficients *= _random_words(streams[2][indices], streams[3][indices], first, last) < self._threshold
         return coefficients
 
     def _finish(self, sums: Tensor, sizes: Tensor) -> Tensor:
-        """Make of sums what is wanted; ``sizes`` are the sums of absolute values."""
+        """Return the output of sums; ``sizes`` are the sums of the absolute values of the rows."""
         if self.output == "float":
             if self._kind != GOOGLE:
                 return (sums * self._scale).to(torch.float32)
@@ -263,28 +264,26 @@ class SGNNProjection(nn.Module):
             return bits.to(torch.uint8)
         if self.output == "sign":
             return bits.to(torch.int8) * 2 - 1
-        eights = torch.nn.functional.pad(bits.to(torch.uint8), (0, -self._n % 8)).reshape(
-            len(bits), -(-self._n // 8), 8
-        )
-        worth = 2 ** torch.arange(7, -1, -1, device=bits.device, dtype=torch.uint8)
-        packed: Tensor = (eights * worth).sum(dim=2, dtype=torch.uint8)
+        octets = functional.pad(bits.to(torch.uint8), (0, -self._n % 8)).reshape(len(bits), -(-self._n // 8), 8)
+        powers = 2 ** torch.arange(7, -1, -1, device=bits.device, dtype=torch.uint8)
+        packed: Tensor = (octets * powers).sum(dim=2, dtype=torch.uint8)
         return packed
 
     def extra_repr(self) -> str:
-        """Describe the module in one line."""
+        """Describe the module in ``repr``."""
         return (
             f"{self.num_projections}, {self.num_bits}, output={self.output!r}, density={self.density}, "
             f"hyperplanes={self.hyperplanes!r}, seed={self.seed}"
         )
 
 
-def _words(states: Tensor, steps: Tensor, first: int, last: int) -> Tensor:
-    """Return words ``first`` to ``last`` of each column."""
+def _random_words(states: Tensor, steps: Tensor, first: int, last: int) -> Tensor:
+    """Return the random 32-bit words ``first`` to ``last`` of each column."""
     return mix_tensor(states[:, None] + steps[:, None] * torch.arange(first, last, device=states.device))
 
 
-def _parts(words: Tensor, n_parts: int) -> Tensor:
-    """Cut 32-bit words into equal parts, the lowest first."""
+def _split_bits(words: Tensor, n_parts: int) -> Tensor:
+    """Split 32-bit words into equal parts, the lowest bits first."""
     n_bits = 32 // n_parts
     shifts = torch.arange(0, 32, n_bits, device=words.device)
     parts: Tensor = (words.unsqueeze(-1) >> shifts) & (2**n_bits - 1)

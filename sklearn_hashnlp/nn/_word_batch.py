@@ -1,4 +1,4 @@
-"""Words of a batch of sentences, and pooling over them."""
+"""A batch of sentences as the distinct words that they share, and pooling over the words of a sentence."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from torch.nn import functional
 
 
 class WordBatch(NamedTuple):
-    """A batch of sentences that holds each different word once.
+    """A batch of sentences, with the projection of each distinct word once.
 
     Attributes
     ----------
-    projections : Tensor of shape (n_different, n_features), dtype float32 or uint8
-        A row for each different word of the batch: a projection of its characters, or its bits, 0 and 1.
+    projections : Tensor of shape (n_distinct, n_features), dtype float32 or uint8
+        A row for each distinct word of the batch: the projection of its characters, or its bits, 0 and 1.
     words : Tensor of shape (n_sentences, longest), dtype int64
-        The words of each sentence as row numbers in ``projections``; -1 is padding.
+        The words of each sentence, as indices of rows of ``projections``; -1 is padding.
     weights : Tensor of shape (n_sentences, longest), dtype float32
-        How much each word counts when a sentence is pooled, not negative; 0 at padding.
+        The weight of each word when the words of a sentence are pooled; not negative, and 0 at padding.
 
     Examples
     --------
@@ -36,19 +36,19 @@ class WordBatch(NamedTuple):
     weights: Tensor
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> WordBatch:
-        """Move all three tensors.
+        """Move the batch to a device.
 
         Parameters
         ----------
         device : torch.device or str
-            Where to.
+            The device.
         non_blocking : bool, default=False
-            Whether not to wait for the copy, where the tensors are in pinned memory.
+            Whether to copy asynchronously, if the tensors are in pinned memory.
 
         Returns
         -------
         WordBatch
-            The batch there.
+            The batch on that device.
         """
         return WordBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in self))
 
@@ -57,7 +57,7 @@ _POOLINGS = ("max", "mean", "attention", "weighted")
 
 
 class WordPooling(nn.Module):
-    """Make one unit vector of the vectors of a sentence's words."""
+    """Pool the vectors of the words of a sentence into one unit vector."""
 
     def __init__(self, width: int, pooling: str) -> None:
         super().__init__()
@@ -72,33 +72,35 @@ class WordPooling(nn.Module):
     def forward(
         self,
         vectors: Tensor,  # (n_sentences, longest, width)
-        there: Tensor,  # (n_sentences, longest)
+        mask: Tensor,  # (n_sentences, longest)
         weights: Tensor,  # (n_sentences, longest)
     ) -> Tensor:  # (n_sentences, width)
-        """Pool."""
+        """Pool the words in the mask; a sentence without words is zero."""
         if not vectors.shape[1]:
             pooled = vectors.sum(dim=1)
         elif self.pooling == "max":
-            pooled = vectors.masked_fill(~there.unsqueeze(2), -torch.inf).amax(dim=1)
+            pooled = vectors.masked_fill(~mask.unsqueeze(2), -torch.inf).amax(dim=1)
         else:
-            pooled = torch.bmm(self._shares(vectors, there, weights).unsqueeze(1), vectors).squeeze(1)
-        pooled = pooled.masked_fill(~there.any(dim=1, keepdim=True), 0.0)
+            pooled = torch.bmm(self._word_weights(vectors, mask, weights).unsqueeze(1), vectors).squeeze(1)
+        pooled = pooled.masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
         if pooled.dtype != torch.float64:
-            pooled = pooled.float()  # autocast leaves half precision here
+            pooled = pooled.float()  # under autocast it has half precision
         return functional.normalize(pooled, dim=1)
 
-    def _shares(self, vectors: Tensor, there: Tensor, weights: Tensor) -> Tensor:
-        """Return what part of a sentence each word is."""
-        shares = there.to(vectors.dtype)
+    def _word_weights(self, vectors: Tensor, mask: Tensor, weights: Tensor) -> Tensor:
+        """Return the weight of each word, which sum to one in each sentence."""
+        word_weights = mask.to(vectors.dtype)
         if self.pooling != "mean":
-            weights = weights.to(vectors.dtype) * shares
-            shares = torch.where(weights.sum(dim=1, keepdim=True) > 0, weights, shares)
+            weights = weights.to(vectors.dtype) * word_weights
+            word_weights = torch.where(weights.sum(dim=1, keepdim=True) > 0, weights, word_weights)
         if self.score is not None:
             scores = self.score(vectors).squeeze(2)
-            # The lowest number and not minus infinity: a sentence without words has no other score.
+            # The lowest finite number: with minus infinity the softmax of a sentence without words would be NaN.
             lowest = torch.finfo(scores.dtype).min
-            shares = shares * scores.masked_fill(shares == 0, lowest).softmax(dim=1)
-        return (shares / shares.sum(dim=1, keepdim=True).clamp(min=torch.finfo(shares.dtype).tiny)).to(vectors.dtype)
+            word_weights = word_weights * scores.masked_fill(word_weights == 0, lowest).softmax(dim=1)
+        return (
+            word_weights / word_weights.sum(dim=1, keepdim=True).clamp(min=torch.finfo(word_weights.dtype).tiny)
+        ).to(vectors.dtype)
 
     def extra_repr(self) -> str:
         """Describe the module in ``repr``."""

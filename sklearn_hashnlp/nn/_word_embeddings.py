@@ -1,4 +1,4 @@
-"""Word embeddings: a table, a projected table, and locality-sensitive hashing."""
+"""Word embeddings: a table, a linear layer over projections, and tables by locality-sensitive hashing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn_hashnlp.kernels._rows import sum_rows
 
 
 class WordTable(nn.Embedding):
-    """:class:`torch.nn.Embedding`, but for its sparse gradient on the CPU."""
+    """:class:`torch.nn.Embedding` whose sparse gradient on the CPU has each row once."""
 
     def __init__(
         self,
@@ -27,8 +27,8 @@ class WordTable(nn.Embedding):
     ) -> None:
         super().__init__(num_embeddings, embedding_dim, sparse=sparse, device=device, dtype=dtype)
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name for it
-        """Look up vectors."""
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name
+        """Return the vectors of words."""
         if (
             self.sparse
             and not torch.compiler.is_compiling()
@@ -36,7 +36,7 @@ class WordTable(nn.Embedding):
             and self.weight.device.type == "cpu"
             and self.weight.dtype in (torch.float32, torch.float64)
         ):
-            vectors: Tensor = _Lookup.apply(self.weight, input)  # type: ignore[no-untyped-call]  # torch's, without types
+            vectors: Tensor = _Lookup.apply(self.weight, input)  # type: ignore[no-untyped-call]  # torch has no types for it
             return vectors
         return functional.embedding(input, self.weight, sparse=self.sparse)
 
@@ -44,14 +44,14 @@ class WordTable(nn.Embedding):
 class _Lookup(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, table: Tensor, ids: Tensor) -> Tensor:
-        ctx.save_for_backward(ids)  # torch notices when they are changed before the way back
+        ctx.save_for_backward(ids)  # so torch detects ids that change before the backward pass
         ctx.shape = table.shape
         return functional.embedding(ids, table)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         ids, values = ctx.saved_tensors[0].reshape(-1), gradient.reshape(-1, ctx.shape[1])
-        if torch.is_grad_enabled():  # the gradient is to be differentiated itself
+        if torch.is_grad_enabled():  # create_graph=True: the gradient must be differentiable
             return gradient.new_zeros(ctx.shape).index_add(0, ids, values), None
         rows, sums = sum_rows(ids.numpy().astype(np.int32), values.detach().contiguous().numpy(), ctx.shape[0])
         indices = torch.from_numpy(rows).unsqueeze(0)
@@ -60,11 +60,11 @@ class _Lookup(torch.autograd.Function):
         ), None
 
 
-_STD = 0.1  # of a fresh vector's elements, as of a table's
+_STD = 0.1  # initial standard deviation of the elements of a vector, as in a table
 
 
 class ProjectedEmbedding(nn.Module):
-    """Return a word the vector that a learned linear layer makes of its bits, taken as signs."""
+    """A learned linear layer over the bits of a word's projection, taken as signs."""
 
     signs_of_byte: Tensor
 
@@ -82,9 +82,9 @@ class ProjectedEmbedding(nn.Module):
 
     def forward(
         self,
-        words: Tensor,  # (..., 1 + ceil(n_bits / 64)
+        words: Tensor,  # (..., 1 + ceil(n_bits / 64)): an id, and the bits in numbers of 64 bits each
     ) -> Tensor:  # (..., embedding_dim)
-        """Make vectors; on the CPU, of each word once."""
+        """Compute the vectors of words; on the CPU, of each distinct word once."""
         width = 1 + -(-self.n_bits // 64)
         if words.shape[-1] != width:
             raise ValueError(
@@ -92,52 +92,52 @@ class ProjectedEmbedding(nn.Module):
                 f"got {words.shape[-1]}."
             )
         rows = words.reshape(-1, width)
-        different, places = (rows, None) if rows.device.type != "cpu" else _distinct(rows)
-        packed = different[:, 1:].contiguous().view(torch.uint8)
+        distinct, indices = (rows, None) if rows.device.type != "cpu" else _distinct(rows)
+        packed = distinct[:, 1:].contiguous().view(torch.uint8)
         signs = functional.embedding(packed.int(), self.signs_of_byte).flatten(1)[:, : self.n_bits]
         vectors: Tensor = self.linear(signs)
-        if places is not None:
-            vectors = functional.embedding(places, vectors)
+        if indices is not None:
+            vectors = functional.embedding(indices, vectors)
         return vectors.view(*words.shape[:-1], -1)
 
 
 def _distinct(rows: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Return rows with different ids, and where each row is among them; all, if two words share an id."""
+    """Return a row for each distinct id, and the index of each row in them; all rows if words share an id."""
     array = rows.numpy()
-    _, firsts, places = np.unique(array[:, 0], return_index=True, return_inverse=True)
-    different = array[firsts]
-    if not np.array_equal(different[places], array):
+    _, first_rows, indices = np.unique(array[:, 0], return_index=True, return_inverse=True)
+    distinct = array[first_rows]
+    if not np.array_equal(distinct[indices], array):
         return rows, None
-    return torch.from_numpy(different), torch.from_numpy(places)
+    return torch.from_numpy(distinct), torch.from_numpy(indices)
 
 
 class LSHEmbedding(nn.Module):
-    """Give a word the sum of the rows that the bits of its projection point to.
+    """Embed words by locality-sensitive hashing: the bits of a projection select one row of each of several tables.
 
     The first ``n_tables * table_bits`` bits of a projection are read as ``n_tables`` numbers. Each is a bucket of
-    locality-sensitive hashing [1]_, and a row of one table. Two words of angle a share a bucket with probability
-    (1 - a / pi)^table_bits: words that are spelled nearly alike share most rows, and words that are not share none, so
-    that each can have a vector of its own although there is no list of words. A linear layer over the same bits has too
-    few numbers for that.
+    locality-sensitive hashing [1]_: a row of one table. The vector of a word is the sum of its rows. Two words whose
+    n-gram counts have the angle a share a bucket with probability (1 - a / pi)^table_bits: words of similar spelling
+    share most rows and other words share none, so each word can learn a vector of its own without a vocabulary. A
+    linear layer over the same bits has too few parameters for that.
 
     Parameters
     ----------
     n_tables : int
-        Rows of a word.
+        Number of tables, and so of the rows of a word.
     table_bits : int
-        Bits that point to a row; a table has ``2 ** table_bits`` rows.
+        Bits of a bucket; a table has ``2 ** table_bits`` rows.
     embedding_dim : int
-        Length of a vector.
+        Columns of a vector.
 
     Attributes
     ----------
     tables : torch.nn.EmbeddingBag
-        All tables, one below the other, with sparse gradients. They start as zeros.
+        All tables, concatenated, with sparse gradients. They are initialized with zeros.
 
     Raises
     ------
     ValueError
-        If a number is not positive, or a table would have more than 2^31 rows.
+        If a size is not positive, or ``table_bits`` is more than 31.
 
     References
     ----------
@@ -163,17 +163,17 @@ class LSHEmbedding(nn.Module):
         nn.init.zeros_(self.tables.weight)
 
     def forward(self, projections: Tensor) -> Tensor:
-        """Sum up rows.
+        """Embed words.
 
         Parameters
         ----------
         projections : Tensor of shape (n_words, n_features), dtype uint8 or floating
-            Bits, 0 and 1, or sums, whose bit is whether they are positive.
+            Bits, 0 and 1; or real-valued projections, whose bit is 1 where they are positive.
 
         Returns
         -------
         Tensor of shape (n_words, embedding_dim)
-            The vectors.
+            The vector of each word.
 
         Raises
         ------
@@ -184,33 +184,33 @@ class LSHEmbedding(nn.Module):
         return vectors
 
     def buckets(self, projections: Tensor) -> Tensor:
-        """Tell which rows a word has.
+        """Return the rows of each word.
 
         Parameters
         ----------
-        projections : Tensor of shape (n_words, n_features)
-            As :meth:`forward` takes them.
+        projections : Tensor of shape (n_words, n_features), dtype uint8 or floating
+            Bits or real-valued projections, as for :meth:`forward`.
 
         Returns
         -------
         Tensor of shape (n_words, n_tables), dtype int64
-            Row numbers. The first bit of a table counts most.
+            Row indices of :attr:`tables`. The first bit of a bucket is the most significant.
 
         Raises
         ------
         ValueError
-            As there.
+            If there are fewer than ``n_tables * table_bits`` columns.
         """
         n_bits = self.n_tables * self.table_bits
         if projections.shape[1] < n_bits:
             raise ValueError(
                 f"LSHEmbedding: {self.n_tables} tables of {self.table_bits} bits need projections of {n_bits} columns "
-                f"or more, got {projections.shape[1]}. Take fewer or smaller tables."
+                f"or more, got {projections.shape[1]}. Lower n_tables or table_bits."
             )
         bits = (projections[:, :n_bits] > 0).reshape(-1, self.n_tables, self.table_bits)
-        places = torch.arange(self.table_bits - 1, -1, -1, device=bits.device)
-        first = torch.arange(self.n_tables, device=bits.device) << self.table_bits
-        return (bits << places).sum(dim=2) + first
+        shifts = torch.arange(self.table_bits - 1, -1, -1, device=bits.device)
+        first_rows = torch.arange(self.n_tables, device=bits.device) << self.table_bits
+        return (bits << shifts).sum(dim=2) + first_rows
 
     def extra_repr(self) -> str:
         """Describe the module in ``repr``.
@@ -218,6 +218,6 @@ class LSHEmbedding(nn.Module):
         Returns
         -------
         str
-            Its numbers.
+            The parameters.
         """
         return f"n_tables={self.n_tables}, table_bits={self.table_bits}"

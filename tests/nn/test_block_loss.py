@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from sklearn_hashnlp.nn import CosineProximityLoss, InfoNCELoss, SimilarityBXENT, VonMisesFisherLoss
-from sklearn_hashnlp.nn._sentence_losses import mean_where, other_pairs
+from sklearn_hashnlp.nn._sentence_losses import masked_mean, other_pairs
 
 from .block_structures import BLOCKS_OF_VECTORS, unit_rows
 
@@ -104,8 +104,8 @@ def test_shapes_that_do_not_fit_are_named(loss, rows, blocks):
 
 def test_means_and_pairs():
     values = torch.tensor([1.0, torch.inf, 3.0, torch.nan])
-    assert mean_where(values, torch.tensor([True, False, True, False])).item() == 2
-    assert mean_where(values, torch.zeros(4, dtype=torch.bool)).item() == 0
+    assert masked_mean(values, torch.tensor([True, False, True, False])).item() == 2
+    assert masked_mean(values, torch.zeros(4, dtype=torch.bool)).item() == 0
     same = torch.tensor([[True, True, False], [True, True, False], [False, False, True]])
     assert other_pairs(same).nonzero().tolist() == [[0, 1], [1, 0]]
 

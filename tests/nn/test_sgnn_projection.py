@@ -77,8 +77,8 @@ def test_blocks_do_not_show(monkeypatch, kind):
     expected = compiled(rows, "float", kind=kind, n=1120)
     projection = SGNNProjection(output="float", hyperplanes=kind)
     assert_same(projection(*map(torch.from_numpy, rows)), expected)
-    monkeypatch.setattr(_sgnn_projection, "_MOST_ROWS", 7)
-    monkeypatch.setattr(_sgnn_projection, "_MOST_COEFFICIENTS", 7 * 96)
+    monkeypatch.setattr(_sgnn_projection, "_MAX_ROWS", 7)
+    monkeypatch.setattr(_sgnn_projection, "_MAX_COEFFICIENTS", 7 * 96)
     assert_same(projection(*map(torch.from_numpy, rows)), expected)
 
 

@@ -70,7 +70,7 @@ def test_the_normalisers_slope_is_the_ratio_of_bessel_functions(d, concentration
     loss = VonMisesFisherLoss(concentration, contrast=0.0)
     length = torch.tensor(0.9 * concentration, dtype=torch.float64, requires_grad=True)
     prediction = torch.nn.functional.pad(length.reshape(1, 1), (0, d - 1))
-    loss._log_normaliser(prediction).sum().backward()
+    loss._log_normalizer(prediction).sum().backward()
     ratio = 0.0
     for order in range(4000, -1, -1):
         ratio = 1 / (2 * (d / 2 + order) / length.item() + ratio)
