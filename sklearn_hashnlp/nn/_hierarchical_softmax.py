@@ -16,13 +16,13 @@ from sklearn_hashnlp.kernels._tree_forward import TreeWalk
 from sklearn_hashnlp.kernels._tree_search import TreeScorer, descend, search_best
 from sklearn_hashnlp.nn._compiled_tree import CompiledPaths, runs_compiled
 from sklearn_hashnlp.nn._hashing import INTEGERS, hash_constants
+from sklearn_hashnlp.nn._softmax_layers import at_least_float32, check_target
 from sklearn_hashnlp.nn._tree_torch import (
     Climb,
     Scorer,
     TreeTensors,
     all_log_probs,
     all_scores,
-    in_full,
     path_log_probs,
 )
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -133,7 +133,7 @@ class HierarchicalSoftmax(nn.Module):
         if in_features < 1:
             raise ValueError(f"HierarchicalSoftmax: in_features must be 1 or more, got {in_features}.")
         if not 0 <= n_direct <= _MAX_DIRECT:
-            raise ValueError(f"HierarchicalSoftmax: n_direct must lie between 0 and {_MAX_DIRECT}, got {n_direct}.")
+            raise ValueError(f"HierarchicalSoftmax: n_direct must be between 0 and {_MAX_DIRECT}, got {n_direct}.")
         self.tree = tree
         self.n_classes = tree.n_classes
         self.in_features = in_features
@@ -202,9 +202,9 @@ class HierarchicalSoftmax(nn.Module):
             If the input's dtype is not the weight's, or targets or features are no integers.
         """
         inputs, features = self._check(input, features)
-        target = self._check_target(target, len(inputs))
+        target = check_target("HierarchicalSoftmax", target, len(inputs), self.n_classes)
         if not len(self.node_up):
-            log_probs = in_full(inputs[:, :0]).sum(dim=1)
+            log_probs = at_least_float32(inputs[:, :0]).sum(dim=1)
         elif runs_compiled(inputs, self.weight):
             arguments = (inputs, self.weight, self.bias, self.direct, target, features)
             of_classes, of_nodes, first = (buffer.numpy() for buffer in (self.class_up, self.node_up, self.first_rows))
@@ -236,12 +236,14 @@ class HierarchicalSoftmax(nn.Module):
         """
         inputs, features = self._check(input, features)
         if not len(self.node_up):
-            return in_full(inputs[:, :0]).sum(dim=1, keepdim=True)
+            return at_least_float32(inputs[:, :0]).sum(dim=1, keepdim=True)
         scorer, tensors = self._scorer(), self._tensors_on(inputs.device)
         step = max(_BLOCK // self.n_classes, 1)
         if torch.is_grad_enabled() or len(inputs) <= step:
             return all_log_probs(scorer, tensors, inputs, features)
-        result = torch.empty((len(inputs), self.n_classes), dtype=in_full(inputs[:0]).dtype, device=inputs.device)
+        result = torch.empty(
+            (len(inputs), self.n_classes), dtype=at_least_float32(inputs[:0]).dtype, device=inputs.device
+        )
         for begin in range(0, len(inputs), step):
             block = slice(begin, begin + step)
             result[block] = all_log_probs(scorer, tensors, inputs[block], None if features is None else features[block])
@@ -345,7 +347,7 @@ class HierarchicalSoftmax(nn.Module):
             As for :meth:`forward`.
         """
         if not 1 <= k <= self.n_classes:
-            raise ValueError(f"HierarchicalSoftmax: k must lie between 1 and the {self.n_classes} classes, got {k}.")
+            raise ValueError(f"HierarchicalSoftmax: k must be between 1 and n_classes={self.n_classes}, got {k}.")
         inputs, features = self._check(input, features)
         if not len(self.node_up) or not runs_compiled(inputs, self.weight):
             found = [self.log_prob(*block).topk(k, dim=1) for block in self._blocks(inputs, features)]
@@ -428,23 +430,6 @@ class HierarchicalSoftmax(nn.Module):
         step = max(_BLOCK // self.n_classes, 1)
         parts = torch.split(rows, step)
         return list(zip(parts, [None] * len(parts) if features is None else torch.split(features, step), strict=True))
-
-    def _check_target(self, target: Tensor, n_rows: int) -> Tensor:
-        who = "HierarchicalSoftmax:"
-        if target.shape != (n_rows,):
-            raise ValueError(
-                f"{who} target must have shape ({n_rows},), one class for each row of input, got {tuple(target.shape)}."
-            )
-        if target.dtype not in INTEGERS:
-            raise TypeError(f"{who} target must hold integers, got {target.dtype}.")
-        target = target.to(torch.int64)
-        if target.device.type == "cpu" and not torch.compiler.is_compiling() and n_rows:
-            low, high = (int(end) for end in target.aminmax())
-            if low < 0 or high >= self.n_classes:
-                raise ValueError(
-                    f"{who} target must lie between 0 and {self.n_classes - 1}, got {low if low < 0 else high}."
-                )
-        return target
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]  # torch's, without types

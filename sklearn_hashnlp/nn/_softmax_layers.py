@@ -1,4 +1,4 @@
-"""Softmax layers over all classes, full and adaptive."""
+"""Output layers that score all classes: the full softmax and the adaptive one."""
 
 from __future__ import annotations
 
@@ -10,86 +10,118 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp.nn._tree_torch import in_full
+from sklearn_hashnlp.nn._hashing import INTEGERS
 
 
-class AllScores(nn.Module):
-    """The half of an output layer that only needs :meth:`log_prob`."""
+def at_least_float32(scores: Tensor) -> Tensor:
+    """Return scores in float32, or in float64 if they are: half precision, as under autocast, has too few digits."""
+    return scores if scores.dtype == torch.float64 else scores.float()
 
-    n_classes: int  # number of classes
+
+def check_target(layer: str, target: Tensor, n_rows: int, n_classes: int) -> Tensor:
+    """Return the targets of a layer as int64, or raise an error."""
+    if target.shape != (n_rows,):
+        raise ValueError(
+            f"{layer}: target must have shape ({n_rows},), one class for each row of input, got {tuple(target.shape)}."
+        )
+    if target.dtype not in INTEGERS:
+        raise TypeError(f"{layer}: target must have an integer dtype, got {target.dtype}.")
+    target = target.to(torch.int64)
+    if target.device.type == "cpu" and not torch.compiler.is_compiling() and n_rows:
+        low, high = (int(end) for end in target.aminmax())
+        if low < 0 or high >= n_classes:
+            raise ValueError(f"{layer}: target must be between 0 and {n_classes - 1}, got {low if low < 0 else high}.")
+    return target
+
+
+class SoftmaxLayer(nn.Module):
+    """An output layer that computes the log-probabilities of all classes, and predicts from them."""
+
+    n_classes: int
 
     @abstractmethod
-    def log_prob(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name for it
-        """Compute the log-probabilities of all classes, of shape (rows, n_classes)."""
-
-    def predict(self, input: Tensor) -> Tensor:  # noqa: A002
-        """Find the most probable class.
+    def log_prob(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name
+        """Compute the log-probabilities of all classes.
 
         Parameters
         ----------
         input : Tensor of shape (rows, in_features)
-            What the layer below says.
+            Output of the layer below.
+
+        Returns
+        -------
+        Tensor of shape (rows, n_classes)
+            float32, or float64 for float64 input.
+        """
+
+    def predict(self, input: Tensor) -> Tensor:  # noqa: A002
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        input : Tensor of shape (rows, in_features)
+            Output of the layer below.
 
         Returns
         -------
         Tensor of shape (rows,), dtype int64
-            A class for each row.
+            The predicted class of each row.
         """
         with torch.no_grad():
             return self.log_prob(input).argmax(dim=1)
 
     def topk(self, input: Tensor, k: int) -> tuple[Tensor, Tensor]:  # noqa: A002
-        """Find the k most probable classes.
+        """Predict the k most probable classes.
 
         Parameters
         ----------
         input : Tensor of shape (rows, in_features)
-            What the layer below says.
+            Output of the layer below.
         k : int
-            How many; 1 to ``n_classes``.
+            Number of classes to return; 1 to ``n_classes``.
 
         Returns
         -------
         log_probs : Tensor of shape (rows, k)
-            Descending; float32, or float64 for such an input.
+            Log-probabilities in descending order; float32, or float64 for float64 input.
         classes : Tensor of shape (rows, k), dtype int64
-            Which class each is.
+            The classes in that order.
 
         Raises
         ------
         ValueError
-            If there are not so many classes.
+            If ``k`` is out of range.
         """
         if not 1 <= k <= self.n_classes:
-            raise ValueError(f"{type(self).__name__}: k must lie between 1 and the {self.n_classes} classes, got {k}.")
+            raise ValueError(f"{type(self).__name__}: k must be between 1 and n_classes={self.n_classes}, got {k}.")
         with torch.no_grad():
             log_probs, classes = self.log_prob(input).topk(k, dim=1)
         return log_probs, classes
 
     def sample(self, input: Tensor, *, generator: torch.Generator | None = None) -> Tensor:  # noqa: A002
-        """Draw a class for each row by its probability.
+        """Sample a class for each row from the predicted distribution.
 
         Parameters
         ----------
         input : Tensor of shape (rows, in_features)
-            What the layer below says.
+            Output of the layer below.
         generator : torch.Generator, default=None
-            Source of the draw; None is torch's own.
+            Random generator; None is torch's global one.
 
         Returns
         -------
         Tensor of shape (rows,), dtype int64
-            A class for each row.
+            The sampled class of each row.
         """
         with torch.no_grad():
             return torch.multinomial(self.log_prob(input).exp(), 1, generator=generator).squeeze(1)
 
 
-class FullSoftmax(AllScores):
-    """Predict a class by one score for each of them: what a hierarchical softmax is measured against.
+class FullSoftmax(SoftmaxLayer):
+    """Predict a class by a linear layer and a softmax over all classes.
 
-    It has the methods of :class:`HierarchicalSoftmax`, so that a network takes either as its output layer. A row costs
-    ``n_classes * in_features`` multiplications, in training as in prediction.
+    It has the methods of :class:`HierarchicalSoftmax`, so that a network can have either as its output layer. A row
+    costs ``n_classes * in_features`` multiplications, in training and in prediction.
 
     Parameters
     ----------
@@ -98,25 +130,25 @@ class FullSoftmax(AllScores):
     n_classes : int
         Number of classes; V in the papers.
     device : torch.device or str, default=None
-        Where the parameters are made.
+        Device of the parameters.
     dtype : torch.dtype, default=None
-        Of the parameters.
+        Dtype of the parameters.
 
     Attributes
     ----------
     weight : Parameter of shape (n_classes, in_features)
-        One row a class. Starts uniform in +-1/sqrt(in_features), as in :class:`torch.nn.Linear`.
+        One row for each class, initialized uniformly in +-1/sqrt(in_features), as in :class:`torch.nn.Linear`.
     bias : Parameter of shape (n_classes,)
-        One value a class. Starts as the weight does.
+        One value for each class, initialized as the weight.
 
     Raises
     ------
     ValueError
-        If there is no class or no column.
+        If a size is less than 1.
 
     See Also
     --------
-    HierarchicalSoftmax : Costs the length of a path in a tree instead of ``n_classes``.
+    HierarchicalSoftmax : An output layer whose cost is the length of a path in a tree.
 
     References
     ----------
@@ -151,44 +183,36 @@ class FullSoftmax(AllScores):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew from torch's own random generator."""
+        """Initialize all parameters again."""
         bound = 1 / math.sqrt(self.in_features)
         nn.init.uniform_(self.weight, -bound, bound)
         nn.init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:  # noqa: A002 - torch's name for it
-        """Compute the log-probabilities of given classes.
+    def forward(self, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:  # noqa: A002 - torch's name
+        """Compute the log-probabilities of the target classes, and the loss.
 
         Parameters
         ----------
         input : Tensor of shape (rows, in_features)
-            What the layer below says.
-        target : Tensor of shape (rows,), dtype int64
+            Output of the layer below.
+        target : Tensor of shape (rows,), any integer dtype
             The class of each row.
 
         Returns
         -------
         log_probs : Tensor of shape (rows,)
-            log P(target | input); float32, or float64 for such an input.
+            log P(target | input); float32, or float64 for float64 input.
         loss : Tensor of shape ()
-            Their mean with the sign turned; NaN if there are no rows.
+            Mean negative log-likelihood; NaN if there are no rows.
 
         Raises
         ------
         ValueError
-            If the target is not one class a row, or on the CPU, where looking costs no wait, out of range.
+            If the target is not one class for each row, or, checked on the CPU only, out of range.
+        TypeError
+            If the target does not have an integer dtype.
         """
-        if target.shape != input.shape[:1]:
-            raise ValueError(
-                f"FullSoftmax: target must have shape ({input.shape[0]},), one class for each row of input, "
-                f"got {tuple(target.shape)}."
-            )
-        if target.device.type == "cpu" and not torch.compiler.is_compiling() and target.numel():
-            low, high = (int(end) for end in target.aminmax())
-            if low < 0 or high >= self.n_classes:
-                raise ValueError(
-                    f"FullSoftmax: target must lie between 0 and {self.n_classes - 1}, got {low if low < 0 else high}."
-                )
+        target = check_target("FullSoftmax", target, len(input), self.n_classes)
         log_probs = self.log_prob(input).gather(1, target.unsqueeze(1)).squeeze(1)
         return log_probs, -log_probs.mean()
 
@@ -198,18 +222,14 @@ class FullSoftmax(AllScores):
         Parameters
         ----------
         input : Tensor of shape (rows, in_features)
-            What the layer below says.
+            Output of the layer below.
 
         Returns
         -------
         Tensor of shape (rows, n_classes)
-            float32, or float64 for such an input.
+            float32, or float64 for float64 input.
         """
-        return functional.log_softmax(self._scores(input), dim=1)
-
-    def _scores(self, rows: Tensor) -> Tensor:
-        scores = functional.linear(rows, self.weight, self.bias)
-        return scores if scores.dtype == torch.float64 else scores.float()  # autocast leaves half precision here
+        return functional.log_softmax(at_least_float32(functional.linear(input, self.weight, self.bias)), dim=1)
 
     def extra_repr(self) -> str:
         """Describe the layer in ``repr``.
@@ -217,13 +237,17 @@ class FullSoftmax(AllScores):
         Returns
         -------
         str
-            Its sizes.
+            The sizes.
         """
         return f"{self.in_features}, {self.n_classes}"
 
 
-class AdaptiveSoftmax(AllScores):
-    """Predict a class by a small softmax over the frequent classes and over clusters of the rare ones."""
+class AdaptiveSoftmax(SoftmaxLayer):
+    """Predict a class by a softmax over the frequent classes and over clusters of the rare ones.
+
+    :class:`torch.nn.AdaptiveLogSoftmaxWithLoss`, with the methods of :class:`FullSoftmax`. The classes must be sorted
+    by descending frequency. By default clusters begin at a fifth and at half of the classes.
+    """
 
     def __init__(
         self,
@@ -241,7 +265,7 @@ class AdaptiveSoftmax(AllScores):
             cutoffs = sorted({max(1, n_classes // 5), max(1, n_classes // 2)})
         self.in_features = in_features
         self.n_classes = n_classes
-        # Vectors of a cluster have a quarter of the columns of those of the one before, or more: the last need one.
+        # Each cluster has at least a quarter of the columns of the one before, and the last has at least one.
         div_value = min(4.0, in_features ** (1 / len(cutoffs)) * (1 - 1e-9))
         self.layer = nn.AdaptiveLogSoftmaxWithLoss(
             in_features,
@@ -253,20 +277,20 @@ class AdaptiveSoftmax(AllScores):
             dtype=dtype,
         )
 
-    def forward(self, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:  # noqa: A002 - torch's name for it
-        """Compute the log-probabilities of given classes."""
+    def forward(self, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:  # noqa: A002 - torch's name
+        """Compute the log-probabilities of the target classes, and the loss."""
         if len(input) == 0:
-            log_probs = in_full(input).sum(dim=1)
+            log_probs = at_least_float32(input).sum(dim=1)
         else:
-            log_probs = in_full(self._without_autocast(lambda rows: self.layer(rows, target).output, input))
+            log_probs = at_least_float32(self._without_autocast(lambda rows: self.layer(rows, target).output, input))
         return log_probs, -log_probs.mean()
 
     def log_prob(self, input: Tensor) -> Tensor:  # noqa: A002
         """Compute the log-probabilities of all classes."""
-        return in_full(self._without_autocast(self.layer.log_prob, input))
+        return at_least_float32(self._without_autocast(self.layer.log_prob, input))
 
     def _without_autocast(self, work: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
-        """Let torch's layer, which mixes up precisions under autocast, work in that of its weight."""
+        """Run torch's layer, which mixes dtypes under autocast, in the dtype of its weight."""
         if not torch.is_autocast_enabled(rows.device.type):
             return work(rows)
         with torch.autocast(rows.device.type, enabled=False):

@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from sklearn_hashnlp.kernels._tree_features import NODE_STEP
-from sklearn_hashnlp.nn._hashing import hash_tensor, mix_tensor
+from sklearn_hashnlp.nn._hashing import LOW_32_BITS, hash_tensor, mix_tensor
+from sklearn_hashnlp.nn._softmax_layers import at_least_float32
 from sklearn_hashnlp.trees import SoftmaxTree
 
 
@@ -119,9 +120,6 @@ class TreeTensors:
         return levels, order
 
 
-_HALF = 2**32 - 1
-
-
 class Climb(NamedTuple):
     """A tree from the leaves up."""
 
@@ -164,7 +162,7 @@ class Scorer(NamedTuple):
     ) -> Tensor:  # (n,)
         """Compute one score for each pair of a row of the batch and a row of the weight."""
         weights = functional.embedding(scores, self.weight, sparse=self.sparse)
-        return in_full((weights * inputs[rows]).sum(dim=1) + _pick(self.bias, scores, self.sparse))
+        return at_least_float32((weights * inputs[rows]).sum(dim=1) + _pick(self.bias, scores, self.sparse))
 
     def range(
         self,
@@ -179,7 +177,7 @@ class Scorer(NamedTuple):
             weight, bias = functional.embedding(scores, weight, sparse=True), _pick(bias, scores, True)
         else:
             weight, bias = weight[first:last], bias[first:last]
-        return in_full(functional.linear(inputs, weight, bias))
+        return at_least_float32(functional.linear(inputs, weight, bias))
 
     def feature_scores(
         self,
@@ -193,18 +191,13 @@ class Scorer(NamedTuple):
             raise ValueError("There are no direct connections.")
         entry, feature = (features[rows] >= 0).nonzero(as_tuple=True)
         slots = locate(mix_tensor(features)[rows[entry], feature], nodes[entry], self.constants, len(self.direct))
-        values = in_full(_pick(self.direct, (slots + branches[entry]) % len(self.direct), self.sparse))
+        values = at_least_float32(_pick(self.direct, (slots + branches[entry]) % len(self.direct), self.sparse))
         return torch.zeros(len(rows), dtype=values.dtype, device=values.device).index_add(0, entry, values)
 
 
 def locate(mixed: Tensor, nodes: Tensor, constants: tuple[int, int], n_slots: int) -> Tensor:
     """Return the slots that :func:`sklearn_hashnlp.kernels._tree_features.locate_features` gives."""
-    return hash_tensor((mixed + nodes * NODE_STEP) & _HALF, constants, n_slots)
-
-
-def in_full(scores: Tensor) -> Tensor:
-    """Return scores in float32, or in float64 if they are: what autocast left in half precision has too few digits."""
-    return scores if scores.dtype == torch.float64 else scores.float()
+    return hash_tensor((mixed + nodes * NODE_STEP) & LOW_32_BITS, constants, n_slots)
 
 
 def path_log_probs(
@@ -216,7 +209,7 @@ def path_log_probs(
 ) -> Tensor:  # (rows,)
     """Return the log-probability of each row's class."""
     path_nodes, path_branches = climb.paths(target)
-    steps = torch.zeros(path_nodes.shape, dtype=in_full(inputs[:0]).dtype, device=inputs.device)
+    steps = torch.zeros(path_nodes.shape, dtype=at_least_float32(inputs[:0]).dtype, device=inputs.device)
     wide_root = climb.root_width > 1
     if wide_root:  # every row visits it: one matrix product, and no weight is gathered
         scores = scorer.range(inputs, 0, climb.root_width)
@@ -277,14 +270,14 @@ def all_log_probs(
 
 def all_scores(scorer: Scorer, tensors: TreeTensors, inputs: Tensor, features: Tensor | None) -> Tensor:
     """Compute all scores of all rows."""
-    scores = in_full(functional.linear(inputs, scorer.weight, scorer.bias))
+    scores = at_least_float32(functional.linear(inputs, scorer.weight, scorer.bias))
     if features is None or scorer.direct is None:
         return scores
     nodes = tensors.score_nodes
     branches = torch.arange(len(nodes), device=nodes.device) - tensors.first_rows[nodes]
     for column in features.unbind(dim=1):
         slots = locate(mix_tensor(column).unsqueeze(1), nodes, scorer.constants, len(scorer.direct))
-        values = in_full(scorer.direct[(slots + branches) % len(scorer.direct)])
+        values = at_least_float32(scorer.direct[(slots + branches) % len(scorer.direct)])
         scores = scores + torch.where((column >= 0).unsqueeze(1), values, 0)
     return scores
 

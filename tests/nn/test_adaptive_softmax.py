@@ -66,5 +66,5 @@ def test_cutoffs():
 def test_refusals():
     with pytest.raises(ValueError, match="n_classes must be 2 or more, got 1"):
         AdaptiveSoftmax(8, 1)
-    with pytest.raises(ValueError, match="k must lie between 1 and the 5 classes, got 6"):
+    with pytest.raises(ValueError, match="k must be between 1 and n_classes=5, got 6"):
         AdaptiveSoftmax(8, 5).topk(torch.randn(1, 8), 6)

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from sklearn_hashnlp.nn._softmax_layers import AllScores
+from sklearn_hashnlp.nn._softmax_layers import SoftmaxLayer
 
 
-class Table(AllScores):
+class Table(SoftmaxLayer):
     """Its input is the probabilities themselves."""
 
     n_classes = 3
@@ -27,7 +27,7 @@ def test_the_most_probable_classes():
 
 @pytest.mark.parametrize("k", [0, 4])
 def test_a_wrong_number_of_classes_is_told(k):
-    with pytest.raises(ValueError, match=f"Table: k must lie between 1 and the 3 classes, got {k}"):
+    with pytest.raises(ValueError, match=f"Table: k must be between 1 and n_classes=3, got {k}"):
         Table().topk(PROBABILITIES, k)
 
 

@@ -90,14 +90,14 @@ def test_no_rows_are_legal() -> None:
 @pytest.mark.parametrize("target", [[-100, 0], [7, 0], [0, -1]])
 def test_a_class_that_is_not_there_is_refused(target: list[int]) -> None:
     wrong = next(c for c in target if not 0 <= c < 7)
-    with pytest.raises(ValueError, match=f"target must lie between 0 and 6, got {wrong}"):
+    with pytest.raises(ValueError, match=f"target must be between 0 and 6, got {wrong}"):
         make()(torch.zeros(2, 3, dtype=torch.float64), torch.tensor(target))
 
 
 def test_wrong_shapes_and_sizes_are_named() -> None:
     with pytest.raises(ValueError, match=r"target must have shape \(2,\).*got \(2, 1\)"):
         make()(torch.zeros(2, 3, dtype=torch.float64), torch.zeros(2, 1, dtype=torch.int64))
-    with pytest.raises(ValueError, match="k must lie between 1 and the 7 classes, got 8"):
+    with pytest.raises(ValueError, match="k must be between 1 and n_classes=7, got 8"):
         make().topk(torch.zeros(2, 3, dtype=torch.float64), 8)
     with pytest.raises(ValueError, match="n_classes must be 1 or more, got 0"):
         FullSoftmax(3, 0)

@@ -313,11 +313,11 @@ def test_what_does_not_fit_is_named():
     layer, direct = make(complete_tree(7)), make(MIXED, n_direct=9)
     inputs, target, features = batch_for(direct, 6)
     for wrong, found in ((7, "7"), (-1, "-1")):
-        with pytest.raises(ValueError, match=f"target must lie between 0 and 6, got {found}"):
+        with pytest.raises(ValueError, match=f"target must be between 0 and 6, got {found}"):
             layer(inputs, target.clamp(max=6).index_fill(0, torch.tensor([3]), wrong))
     with pytest.raises(ValueError, match=r"target must have shape \(6,\).*got \(5,\)"):
         layer(inputs, target[:5])
-    with pytest.raises(TypeError, match=r"target must hold integers, got torch.float32"):
+    with pytest.raises(TypeError, match=r"target must have an integer dtype, got torch.float32"):
         layer(inputs, target.float())
     for rows in (inputs[:, :2], inputs[0], inputs[None]):
         with pytest.raises(ValueError, match=r"input must have shape \(rows, 3\), got"):
@@ -333,7 +333,7 @@ def test_what_does_not_fit_is_named():
     with pytest.raises(TypeError, match=r"features must be integers, got torch.float64"):
         direct.sample(inputs, features.double())
     for k in (0, 8):
-        with pytest.raises(ValueError, match=f"k must lie between 1 and the 7 classes, got {k}"):
+        with pytest.raises(ValueError, match=f"k must be between 1 and n_classes=7, got {k}"):
             layer.topk(inputs, k)
     with pytest.raises(ValueError, match="search must be 'exact' or 'greedy', got 'beam'"):
         layer.predict(inputs, search="beam")
@@ -344,7 +344,7 @@ def test_what_does_not_fit_is_named():
     with pytest.raises(ValueError, match="in_features must be 1 or more, got 0"):
         HierarchicalSoftmax(MIXED, 0)
     for n_direct in (-1, 2**31):
-        with pytest.raises(ValueError, match=f"n_direct must lie between 0 and 2147483647, got {n_direct}"):
+        with pytest.raises(ValueError, match=f"n_direct must be between 0 and 2147483647, got {n_direct}"):
             HierarchicalSoftmax(MIXED, 3, n_direct=n_direct)
 
 

@@ -29,13 +29,13 @@ def make(*, shaken: bool = True, **options: Any) -> SGNNTransformer:
     return network.double()
 
 
-def batch_of(sentences: list[list[int]], *, n_different: int = 6, columns: int = 0, seed: int = 1) -> WordBatch:
-    """Pad sentences of words 0 to ``n_different - 1``, which have random projections; a word's weight is its own."""
+def batch_of(sentences: list[list[int]], *, n_distinct: int = 6, columns: int = 0, seed: int = 1) -> WordBatch:
+    """Pad sentences of words 0 to ``n_distinct - 1``, which have random projections; a word's weight is its own."""
     rng = np.random.default_rng(seed)
     longest = max([columns, *map(len, sentences)])
     words = np.array([[*row, *[-1] * (longest - len(row))] for row in sentences], dtype=np.int64)
     words = words.reshape(len(sentences), longest)
-    projections, weights = rng.normal(size=(n_different, N_FEATURES)), rng.random(n_different + 1)
+    projections, weights = rng.normal(size=(n_distinct, N_FEATURES)), rng.random(n_distinct + 1)
     weights[-1] = 0
     return WordBatch(*map(torch.from_numpy, (projections, words, weights[words])))
 
@@ -189,7 +189,7 @@ def test_no_sentence_attends_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None
 def test_nothing_at_all_is_defined(pooling: str, n_layers: int) -> None:
     network = make(pooling=pooling, n_layers=n_layers)
     for empty, columns in ([], 0), ([], 3), ([[], []], 0), ([[], []], 2):
-        batch = batch_of(empty, n_different=0, columns=columns)
+        batch = batch_of(empty, n_distinct=0, columns=columns)
         vectors = network(batch)
         assert vectors.tolist() == [[0.0] * WIDTH] * len(empty)
         assert network.encode_words(batch).shape == (len(empty), columns, WIDTH)
@@ -245,7 +245,7 @@ def test_each_word_is_multiplied_once(monkeypatch: pytest.MonkeyPatch) -> None:
     network = make()
     rows: list[int] = []
     monkeypatch.setattr(network.linear, "forward", lambda x: rows.append(len(x)) or x[:, :WIDTH])
-    network(batch_of([[0, 1, 1, 0], [1, 1, 0]], n_different=2))
+    network(batch_of([[0, 1, 1, 0], [1, 1, 0]], n_distinct=2))
     assert rows == [2]
 
 
@@ -321,8 +321,8 @@ def test_without_layers_there_are_no_heads_to_share_the_width() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"projections": torch.zeros(6, 11)}, r"projections must have shape \(n_different, 12\), got \(6, 11\)"),
-        ({"projections": torch.zeros(5, 12)}, "words must be rows of the 5 projections, or -1 for padding, got 5"),
+        ({"projections": torch.zeros(6, 11)}, r"projections must have shape \(n_distinct, 12\), got \(6, 11\)"),
+        ({"projections": torch.zeros(5, 12)}, "words must be indices of the 5 projections, or -1 for padding, got 5"),
         ({"words": torch.zeros(3, dtype=torch.int64)}, r"words and weights must have .* got \(3,\) and \(3, 6\)"),
         ({"weights": torch.zeros(3, 5)}, r"words and weights must have .* got \(3, 6\) and \(3, 5\)"),
     ],
