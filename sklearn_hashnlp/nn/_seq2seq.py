@@ -1,4 +1,4 @@
-"""One string to another: a recurrent encoder, additive attention, a recurrent decoder."""
+"""Sequence to sequence: an LSTM encoder, additive attention, and an LSTM decoder."""
 
 from __future__ import annotations
 
@@ -8,71 +8,69 @@ from torch.nn import functional
 
 from sklearn_hashnlp.nn._softmax_layers import FullSoftmax
 
-# With torch's 1.0 the symbols drown what the encoder says of places: the network learns strings by heart before, and on
-# some seeds instead of, learning where to look.
+# With torch's 1.0 the network memorizes strings before, and with some seeds instead of, learning where to attend.
 _EMBEDDING_STD = 0.1
 
 
 class AttentionSeq2Seq(nn.Module):
-    """Turn strings of symbols into strings of symbols, with any output layer.
+    """Sequence-to-sequence network with additive attention and any output layer.
 
     With e_i the vector of symbol i of a source string that ends in the symbol ``end``:
 
-    1. h_1 .. h_n = LSTM(e_1 .. e_n), the encoder's states;
-    2. before each step t, the decoder looks back with its state s_(t-1) by additive attention [1]_:
+    1. h_1 .. h_n = LSTM(e_1 .. e_n), the encoder states;
+    2. at each step t, the decoder state s_(t-1) attends to the encoder states by additive attention [1]_:
        a_ti = softmax_i(v . tanh(W1 h_i + W2 s_(t-1))), c_t = sum_i a_ti h_i;
-    3. s_t = LSTM(c_t, s_(t-1)), where s_0 is what the decoder makes of a vector of zeros;
-    4. the output layer reads s_t, and the string ends where it says ``end``.
+    3. s_t = LSTM(c_t, s_(t-1)), where s_0 is the decoder state after an input of zeros;
+    4. the output layer predicts symbol t from s_t; the string ends at ``end``.
 
-    As in the network that this follows [2]_, the decoder is fed the attended encoding and nothing else: it is not told
-    the symbol it gave before, so training and generation see the same states, and all symbols of a string can be
-    generated from one batch of states. Unlike there, many strings are trained at a time, padded and masked, and the
-    LSTM is torch's, without the connections from cell to gates that the original's had.
+    As in the reference implementation [2]_, the only input of the decoder is c_t. It does not read the symbol that it
+    predicted before, so training and generation see the same states. Unlike the reference implementation, this one
+    trains padded and masked batches of strings, and uses torch's LSTM, which has no peephole connections.
 
     Parameters
     ----------
     num_symbols : int
         Number of symbols, ``end`` included.
     embedding_dim : int, default=200
-        Columns of a symbol's vector.
+        Columns of the vector of a symbol.
     encoder_size : int, default=210
-        Columns of the encoder's state.
+        Columns of the encoder state.
     decoder_size : int, default=210
-        Columns of the decoder's state, which the output layer reads.
+        Columns of the decoder state, the input of the output layer.
     output : Module, default=None
         The output layer over ``num_symbols`` classes, such as a :class:`HierarchicalSoftmax` of ``decoder_size``
-        columns; None makes a :class:`FullSoftmax`.
+        columns; None is a new :class:`FullSoftmax`.
     end : int, default=None
         The symbol that ends a string; None is the last, ``num_symbols - 1``.
     device : torch.device or str, default=None
-        Where the parameters are made; an ``output`` that is given stays where it is.
+        Device of the parameters; a given ``output`` is not moved.
     dtype : torch.dtype, default=None
-        Of the parameters.
+        Dtype of the parameters.
 
     Attributes
     ----------
     embedding : torch.nn.Embedding
-        The vectors of the source's symbols, (num_symbols, embedding_dim). They start normal with standard deviation
-        0.1, a tenth of torch's own.
+        The vectors of the source symbols, of shape (num_symbols, embedding_dim), initialized with standard deviation
+        0.1, a tenth of torch's default.
     encoder : torch.nn.LSTM
-        From vectors to states, left to right.
+        The encoder, left to right.
     attend_encoder, attend_decoder, attend_score : torch.nn.Linear
         W1, W2 and v of the attention, without bias.
     decoder : torch.nn.LSTMCell
-        From an attended encoding to the next state.
+        The decoder.
     output : Module
         The output layer.
 
     Raises
     ------
     ValueError
-        If a size is less than 1, ``end`` is no symbol, or the output layer reads another number of columns or has
-        another number of classes.
+        If a size is less than 1, ``end`` is not a symbol, or the output layer has other numbers of input columns or
+        classes.
 
     See Also
     --------
-    HierarchicalSoftmax : An output layer whose cost follows the logarithm of the number of symbols.
-    FullSoftmax : The ordinary one.
+    HierarchicalSoftmax : An output layer whose cost grows with the logarithm of the number of symbols.
+    FullSoftmax : The output layer over all symbols.
 
     References
     ----------
@@ -123,14 +121,14 @@ class AttentionSeq2Seq(nn.Module):
         in_features = getattr(output, "in_features", decoder_size)
         if in_features != decoder_size:
             raise ValueError(
-                f"AttentionSeq2Seq: output must read the decoder's state of {decoder_size} columns, "
-                f"this {type(output).__name__} reads {in_features}."
+                f"AttentionSeq2Seq: output must have in_features=decoder_size={decoder_size}, this "
+                f"{type(output).__name__} has {in_features}."
             )
         n_classes = getattr(output, "n_classes", num_symbols)
         if n_classes != num_symbols:
             raise ValueError(
-                f"AttentionSeq2Seq: output must have a class for each of {num_symbols} symbols, "
-                f"this {type(output).__name__} has {n_classes}."
+                f"AttentionSeq2Seq: output must have n_classes=num_symbols={num_symbols}, this "
+                f"{type(output).__name__} has {n_classes}."
             )
         self.num_symbols = num_symbols
         self.end = end
@@ -144,48 +142,47 @@ class AttentionSeq2Seq(nn.Module):
         self.output = FullSoftmax(decoder_size, num_symbols, device=device, dtype=dtype) if output is None else output
 
     def forward(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Compute the log-probabilities of given strings.
+        """Compute the log-probabilities of target strings, and the loss.
 
         Parameters
         ----------
         source : Tensor of shape (rows, source_length), dtype int64
-            A string a row without its end, padded on the right with negative numbers.
+            One string in each row, without ``end``, padded on the right with negative numbers.
         target : Tensor of shape (rows, target_length), dtype int64
-            What each is turned into, likewise.
+            The target string of each row, likewise.
 
         Returns
         -------
         log_probs : Tensor of shape (rows,)
-            log P(target, its end included | source).
+            log P(target and its end | source).
         loss : Tensor of shape ()
             Mean negative log-likelihood of a symbol, ends included.
 
         Raises
         ------
         ValueError
-            If the two are no matrices of as many rows, a symbol stands behind padding, or on the CPU, where looking
-            costs no wait, there is no such symbol.
+            If the two are not matrices with equally many rows, padding precedes a symbol, or, checked on the CPU only,
+            a symbol is out of range.
         """
         if target.shape[:1] != source.shape[:1]:
             raise ValueError(
-                "AttentionSeq2Seq: target must have a row for each of source's, "
+                "AttentionSeq2Seq: target must have as many rows as source, "
                 f"got shapes {tuple(target.shape)} and {tuple(source.shape)}."
             )
-        target = self._with_end(target, "target")
-        there = target >= 0
+        target = self._append_end(target, "target")
+        mask = target >= 0
         states = self.hidden(source, target.shape[1])
-        symbols, loss = self.output(states[there], target[there])
-        # Adding up what is zero behind the end is the sum over each string.
-        log_probs = symbols.new_zeros(target.shape).masked_scatter(there, symbols).sum(dim=1)
+        symbol_log_probs, loss = self.output(states[mask], target[mask])
+        log_probs = symbol_log_probs.new_zeros(target.shape).masked_scatter(mask, symbol_log_probs).sum(dim=1)
         return log_probs, loss
 
     def hidden(self, source: Tensor, steps: int) -> Tensor:
-        """Compute what the output layer reads.
+        """Compute the decoder states, the input of the output layer.
 
         Parameters
         ----------
         source : Tensor of shape (rows, source_length), dtype int64
-            A string a row without its end, padded on the right with negative numbers.
+            One string in each row, without ``end``, padded on the right with negative numbers.
         steps : int
             Number of symbols to decode, ends included; 1 or more.
 
@@ -197,52 +194,52 @@ class AttentionSeq2Seq(nn.Module):
         Raises
         ------
         ValueError
-            If source is as it should not be for :meth:`forward`, or there are no steps.
+            If the source is invalid, as for :meth:`forward`, or ``steps`` is less than 1.
         """
         if steps < 1:
             raise ValueError(f"AttentionSeq2Seq: steps must be 1 or more, got {steps}.")
-        encoded, keys, absent = self._encode(source)
+        encoded, keys, padding = self._encode(source)
         state = self._first_state(encoded)
         states = []
         for _ in range(steps):
-            state = self._step(encoded, keys, absent, state)
+            state = self._step(encoded, keys, padding, state)
             states.append(state[0])
         return torch.stack(states, dim=1)
 
     def generate(self, source: Tensor, *, max_length: int | None = None) -> Tensor:
-        """Generate the most probable symbol at each step, until the end.
+        """Generate the most probable string.
 
-        No symbol depends on those before it, so this is the most probable string, too. The output layer's ``predict``
-        finds the symbols; that of :class:`HierarchicalSoftmax` by exact search in its tree.
+        Symbols are predicted one at a time, by the ``predict`` of the output layer. No symbol depends on the predicted
+        symbols before it, so greedy decoding finds the most probable string.
 
         Parameters
         ----------
         source : Tensor of shape (rows, source_length), dtype int64
-            A string a row without its end, padded on the right with negative numbers.
+            One string in each row, without ``end``, padded on the right with negative numbers.
         max_length : int, default=None
-            Where to stop if no end comes; None is twice the longest source with its end, plus one.
+            Maximum length; None is twice the length of the longest source with its end, plus one.
 
         Returns
         -------
         Tensor of shape (rows, length), dtype int64
-            Strings without their ends, padded with -1; ``length`` is that of the longest, at most ``max_length``.
+            Strings without ``end``, padded with -1; ``length`` is that of the longest, at most ``max_length``.
 
         Raises
         ------
         ValueError
-            If source is as it should not be for :meth:`forward`, or ``max_length`` is negative.
+            If the source is invalid, as for :meth:`forward`, or ``max_length`` is negative.
         """
         if max_length is not None and max_length < 0:
             raise ValueError(f"AttentionSeq2Seq: max_length must be 0 or more, got {max_length}.")
         with torch.no_grad():
-            encoded, keys, absent = self._encode(source)
+            encoded, keys, padding = self._encode(source)
             limit = 2 * encoded.shape[1] + 1 if max_length is None else max_length
             state = self._first_state(encoded)
             ended = torch.zeros(len(source), dtype=torch.bool, device=source.device)
             columns: list[Tensor] = []
             while len(columns) < limit:
-                state = self._step(encoded, keys, absent, state)
-                symbols = self.output.predict(state[0])  # type: ignore[operator]  # the layer's method, which mypy takes for a tensor
+                state = self._step(encoded, keys, padding, state)
+                symbols = self.output.predict(state[0])  # type: ignore[operator]  # mypy takes the method for a tensor
                 ended = ended | (symbols == self.end)
                 if bool(ended.all()):
                     break
@@ -250,42 +247,43 @@ class AttentionSeq2Seq(nn.Module):
         return torch.stack(columns, dim=1) if columns else source.new_empty((len(source), 0))
 
     def _encode(self, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Encode strings; states behind the end mean nothing and are marked as absent."""
-        source = self._with_end(source, "source")
-        absent = source < 0
+        """Return encoder states, attention keys and the padding mask."""
+        source = self._append_end(source, "source")
+        padding = source < 0
         encoded, _ = self.encoder(self.embedding(source.clamp(min=0)))
-        return encoded, self.attend_encoder(encoded), absent
+        return encoded, self.attend_encoder(encoded), padding
 
     def _first_state(self, encoded: Tensor) -> tuple[Tensor, Tensor]:
         state: tuple[Tensor, Tensor] = self.decoder(encoded.new_zeros((len(encoded), encoded.shape[2])))
         return state
 
     def _step(
-        self, encoded: Tensor, keys: Tensor, absent: Tensor, state: tuple[Tensor, Tensor]
+        self, encoded: Tensor, keys: Tensor, padding: Tensor, state: tuple[Tensor, Tensor]
     ) -> tuple[Tensor, Tensor]:
         query = self.attend_decoder(state[0]).unsqueeze(1)
         scores = self.attend_score(torch.tanh(keys + query)).squeeze(2)  # (rows, source_length + 1)
-        attention = scores.masked_fill(absent, -torch.inf).softmax(dim=1)
+        attention = scores.masked_fill(padding, -torch.inf).softmax(dim=1)
         attended = torch.bmm(attention.unsqueeze(1).to(encoded.dtype), encoded).squeeze(1)
         new_state: tuple[Tensor, Tensor] = self.decoder(attended, state)
         return new_state
 
-    def _with_end(self, strings: Tensor, name: str) -> Tensor:
-        """Write the end behind each string, in a matrix with a column more."""
+    def _append_end(self, strings: Tensor, name: str) -> Tensor:
+        """Check strings and append the end to each, in a matrix with one more column."""
         if strings.ndim != 2:
             raise ValueError(
-                f"AttentionSeq2Seq: {name} must be a matrix with a string a row, got shape {tuple(strings.shape)}."
+                f"AttentionSeq2Seq: {name} must be a matrix with one string in each row, got shape "
+                f"{tuple(strings.shape)}."
             )
-        there = strings >= 0
-        if bool((there[:, 1:] & ~there[:, :-1]).any()):
-            raise ValueError(f"AttentionSeq2Seq: {name} must be padded on the right only, a symbol stands behind it.")
+        mask = strings >= 0
+        if bool((mask[:, 1:] & ~mask[:, :-1]).any()):
+            raise ValueError(f"AttentionSeq2Seq: {name} must be padded on the right only, got padding before a symbol.")
         if strings.device.type == "cpu" and strings.numel() and int(strings.max()) >= self.num_symbols:
             raise ValueError(
-                f"AttentionSeq2Seq: {name} must hold symbols 0 to {self.num_symbols - 1} and negative padding, "
+                f"AttentionSeq2Seq: {name} must contain symbols 0 to {self.num_symbols - 1} and negative padding, "
                 f"got {int(strings.max())}."
             )
-        lengths = there.sum(dim=1, keepdim=True)
-        padded = functional.pad(strings.masked_fill(~there, -1), (0, 1), value=-1)
+        lengths = mask.sum(dim=1, keepdim=True)
+        padded = functional.pad(strings.masked_fill(~mask, -1), (0, 1), value=-1)
         return padded.scatter(1, lengths, self.end)
 
     def extra_repr(self) -> str:
@@ -294,6 +292,6 @@ class AttentionSeq2Seq(nn.Module):
         Returns
         -------
         str
-            The number of symbols and which of them ends a string.
+            The number of symbols, and the symbol that ends a string.
         """
         return f"{self.num_symbols}, end={self.end}"
