@@ -241,9 +241,8 @@ class HierarchicalSoftmax(nn.Module):
         step = max(_BLOCK // self.n_classes, 1)
         if torch.is_grad_enabled() or len(inputs) <= step:
             return all_log_probs(scorer, tensors, inputs, features)
-        result = torch.empty(
-            (len(inputs), self.n_classes), dtype=at_least_float32(inputs[:0]).dtype, device=inputs.device
-        )
+        dtype = torch.promote_types(inputs.dtype, torch.float32)
+        result = torch.empty((len(inputs), self.n_classes), dtype=dtype, device=inputs.device)
         for begin in range(0, len(inputs), step):
             block = slice(begin, begin + step)
             result[block] = all_log_probs(scorer, tensors, inputs[block], None if features is None else features[block])

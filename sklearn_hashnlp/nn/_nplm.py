@@ -22,77 +22,78 @@ _INITS = ("default", "uniform", "reference")
 
 
 class NPLM(nn.Module):
-    """Predict a word from the ``order - 1`` words before it.
+    """Neural probabilistic language model: predict a word from the ``order - 1`` words before it.
 
-    The vectors of the context's words, side by side, are x; a hidden layer reads x, and an output layer reads the
-    hidden layer and, over the direct connections W, also x [1]_:
+    The concatenated vectors of the context words are x. The input of the output layer is a hidden layer over x and,
+    with direct connections W, also x itself [1]_:
 
         y = b + W x + U tanh(d + H x)
 
-    P(word | context) is the softmax of y, or what a tree of small classifiers, which has rows of U, W and b for its
-    nodes, makes of it.
+    P(word | context) is the softmax of y. With ``output="hsigmoid"`` it is the hierarchical softmax of a tree, whose
+    nodes have the rows of U, W and b.
 
     Parameters
     ----------
     num_words : int
-        Words that may stand in a context: ids ``0 .. num_words - 1``.
+        Number of words in contexts: ids ``0 .. num_words - 1``.
     order : int, default=5
-        Words of an n-gram: the context and the word that is predicted; n in the paper. At least 2.
+        Order of the n-gram: the context words and the predicted word; n in the paper. At least 2.
     embedding_dim : int, default=64
-        Length of a word's vector; m in the paper.
+        Columns of the vector of a word; m in the paper.
     hidden_size : int, default=256
         Width of the hidden layer; h in the paper.
     num_classes : int, default=None
-        Words that can be predicted: ids ``0 .. num_classes - 1``; V in the paper. None: ``num_words``. So a mark that
-        only fills up contexts takes the last id and no probability.
+        Number of words that can be predicted: ids ``0 .. num_classes - 1``; V in the paper. None is ``num_words``. A
+        padding word that is never predicted can have the last id, ``num_classes``.
     output : {"hsigmoid", "softmax", "adaptive"}, default="hsigmoid"
-        A :class:`HierarchicalSoftmax`, a :class:`FullSoftmax` or torch's adaptive softmax, which wants words numbered
-        by falling frequency.
+        A :class:`HierarchicalSoftmax`, a :class:`FullSoftmax` or torch's adaptive softmax, for which word ids must be
+        sorted by descending frequency.
     tree : SoftmaxTree, default=None
-        Of ``num_classes`` classes. Needed by ``output="hsigmoid"``, not taken by the others.
+        A tree of ``num_classes`` classes; required for ``output="hsigmoid"``, and must be None for the others.
     direct_connections : bool or "hashed", default=False
-        Whether the output layer reads x as well. ``"hashed"``: instead of W x it adds the weights of the context's last
-        word, last two words, and so on, which are looked up by their hashes in a table of ``n_direct`` weights, as in
-        maximum-entropy models [2]_; only with ``output="hsigmoid"``.
+        Whether x is an input of the output layer. ``"hashed"`` adds, instead of W x, the weights of the last word, the
+        last two words, and so on, looked up by their hashes in a table of ``n_direct`` weights, as in maximum-entropy
+        models with hashed n-gram features [2]_; only with ``output="hsigmoid"``.
     n_direct : int, default=2**22
-        Size of that table.
+        Size of the table of hashed direct connections.
     direct_seed : int, default=0
-        Of that table's hash function.
+        Seed of the hash function of that table.
     activation : {"tanh", "sigmoid"}, default="tanh"
-        Of the hidden layer.
+        Activation function of the hidden layer.
     dropout : float, default=0.0
-        Share of the hidden layer that is dropped in training.
+        Dropout probability of the hidden layer.
     embedding_dropout : float, default=0.0
-        Share of x that is dropped in training.
+        Dropout probability of x.
     init : {"default", "uniform", "reference"}, default="default"
-        How word vectors and hidden layer start. ``"default"``: normal vectors of standard deviation 0.1 and torch's
-        linear layer. ``"uniform"``: vectors and H uniform between -1 and 1, d between 0 and 1. ``"reference"``: normal
-        vectors of standard deviation 0.001, H of 1 / sqrt(8 embedding_dim), and d zero.
+        Initialization of word vectors and hidden layer. ``"default"``: vectors from a normal distribution of standard
+        deviation 0.1, and torch's initialization of the linear layer. ``"uniform"``: vectors and H uniform between -1
+        and 1, d between 0 and 1. ``"reference"``: vectors normal with standard deviation 0.001, H normal with
+        1 / sqrt(8 embedding_dim), and d zero.
     sparse : bool, default=False
-        Whether the gradients of word vectors and tree are sparse tensors, for :class:`RowwiseAdagrad` and
-        :class:`RowwiseAdam`.
+        Whether the gradients of word vectors and tree are sparse tensors, for
+        :class:`sklearn_hashnlp.optim.RowwiseAdagrad` and :class:`sklearn_hashnlp.optim.RowwiseAdam`.
     embedding : Module, default=None
-        From ids of shape (...) to vectors of shape (..., embedding_dim), such as a :class:`HashEmbedding`. It takes the
-        place of the table, whatever ids the contexts then have, and keeps its own initial values. Contexts may have a
-        last axis for it, of several numbers a word, of which the first is then the word's id.
+        A module to use instead of the table of word vectors, such as a :class:`HashEmbedding`: from ids of shape (...)
+        to vectors of shape (..., embedding_dim). It defines which ids are valid, and keeps its own initialization. Its
+        input may have several numbers for each word, in a last axis of the contexts; the first is then the word id.
     padding_id : int, default=None
-        The word that contexts are filled up with at their beginning; hashed direct connections then tell it only once.
+        The word that pads contexts at their beginning; hashed direct connections then use its first occurrence alone.
     cutoffs : sequence of int, default=None
-        Of ``output="adaptive"``; see :class:`torch.nn.AdaptiveLogSoftmaxWithLoss`.
+        Cutoffs of ``output="adaptive"``; see :class:`torch.nn.AdaptiveLogSoftmaxWithLoss`.
 
     Attributes
     ----------
     embedding : Module
-        The word vectors: a table with ``weight`` of shape (num_words, embedding_dim), or the module that was given.
+        The word vectors: a table with ``weight`` of shape (num_words, embedding_dim), or the given module.
     hidden_layer : torch.nn.Linear
         H and d.
     output_layer : Module
-        b, U and, side by side with U, W.
+        b, and U concatenated with W.
 
     Raises
     ------
     ValueError
-        If a size or a name is not as described, or if options do not fit together.
+        If a parameter is out of range, or parameters contradict each other.
 
     References
     ----------
@@ -136,7 +137,7 @@ class NPLM(nn.Module):
     ) -> None:
         super().__init__()
         num_classes = num_words if num_classes is None else num_classes
-        for name, value, least in (
+        for name, value, minimum in (
             ("num_words", num_words, 1),
             ("num_classes", num_classes, 1),
             ("order", order, 2),
@@ -144,8 +145,8 @@ class NPLM(nn.Module):
             ("hidden_size", hidden_size, 1),
             ("n_direct", n_direct, 1),
         ):
-            if value < least:
-                raise ValueError(f"NPLM: {name} must be {least} or more, got {value}.")
+            if value < minimum:
+                raise ValueError(f"NPLM: {name} must be {minimum} or more, got {value}.")
         _check_name("output", output, _OUTPUTS)
         _check_name("activation", activation, tuple(_ACTIVATIONS))
         _check_name("init", init, _INITS)
@@ -173,29 +174,29 @@ class NPLM(nn.Module):
             sparse=sparse,
             cutoffs=cutoffs,
         )
-        self._start(init, embedding_dim)
+        self._initialize(init, embedding_dim)
 
     def forward(self, context: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Compute the log-probabilities of given words.
+        """Compute the log-probabilities of the target words, and the loss.
 
         Parameters
         ----------
         context : Tensor of shape (rows, order - 1), dtype int64
-            Words, the oldest first; the last column is the word just before the target.
+            Word ids in text order: the last column is the word just before the target.
         target : Tensor of shape (rows,), dtype int64
-            The word of each row.
+            The next word of each row.
 
         Returns
         -------
         log_probs : Tensor of shape (rows,)
             log P(target | context).
         loss : Tensor of shape ()
-            Their mean with the sign turned.
+            Mean negative log-likelihood.
 
         Raises
         ------
         ValueError
-            If the contexts are not of that shape.
+            If the contexts do not have that shape, or, checked on the CPU only, a target is out of range.
         """
         log_probs: Tensor
         loss: Tensor
@@ -203,27 +204,27 @@ class NPLM(nn.Module):
         return log_probs, loss
 
     def hidden(self, context: Tensor) -> Tensor:
-        """Compute what the output layer reads.
+        """Compute the input of the output layer.
 
         Parameters
         ----------
         context : Tensor of shape (rows, order - 1), dtype int64
-            Words, the oldest first.
+            Word ids in text order.
 
         Returns
         -------
         Tensor of shape (rows, hidden_size), or with direct connections (rows, hidden_size + (order - 1) embedding_dim)
-            The hidden layer, and x beside it.
+            The hidden layer, and x concatenated to it.
 
         Raises
         ------
         ValueError
-            If the contexts are not of that shape.
+            If the contexts do not have that shape.
         """
         n_axes = (2,) if isinstance(self.embedding, WordTable) else (2, 3)
         if context.dim() not in n_axes or context.shape[1] != self.order - 1:
             raise ValueError(
-                f"NPLM: context must have shape (rows, {self.order - 1}), the words before the one to be predicted, "
+                f"NPLM: context must have shape (rows, {self.order - 1}), the words before the predicted one, "
                 f"got {tuple(context.shape)}."
             )
         x = self.embedding_dropout(self.embedding(context).flatten(1))
@@ -236,7 +237,7 @@ class NPLM(nn.Module):
         Parameters
         ----------
         context : Tensor of shape (rows, order - 1), dtype int64
-            Words, the oldest first.
+            Word ids in text order.
 
         Returns
         -------
@@ -247,25 +248,24 @@ class NPLM(nn.Module):
         return log_probs
 
     def predict(self, context: Tensor, search: str = "exact") -> Tensor:
-        """Find the most probable word.
+        """Predict the most probable word.
 
         Parameters
         ----------
         context : Tensor of shape (rows, order - 1), dtype int64
-            Words, the oldest first.
+            Word ids in text order.
         search : {"exact", "greedy"}, default="exact"
-            ``"greedy"``: the word to which the most probable branch of each node leads; only with
-            ``output="hsigmoid"``.
+            ``"greedy"`` follows the most probable child of each node of the tree; only with ``output="hsigmoid"``.
 
         Returns
         -------
         Tensor of shape (rows,), dtype int64
-            A word for each row.
+            The predicted word of each row.
 
         Raises
         ------
         ValueError
-            If there is no such search.
+            If ``search`` is invalid, or "greedy" without a tree.
         """
         hidden, features = self.hidden(context), self._features(context)
         words: Tensor
@@ -278,21 +278,21 @@ class NPLM(nn.Module):
         return words
 
     def topk(self, context: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """Find the k most probable words.
+        """Predict the k most probable words.
 
         Parameters
         ----------
         context : Tensor of shape (rows, order - 1), dtype int64
-            Words, the oldest first.
+            Word ids in text order.
         k : int
-            How many.
+            Number of words to return; 1 to ``num_classes``.
 
         Returns
         -------
         log_probs : Tensor of shape (rows, k)
-            Descending.
+            Log-probabilities in descending order.
         words : Tensor of shape (rows, k), dtype int64
-            Which word each is.
+            The words in that order.
         """
         log_probs: Tensor
         words: Tensor
@@ -300,37 +300,37 @@ class NPLM(nn.Module):
         return log_probs, words
 
     def sample(self, context: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
-        """Draw a word for each context by its probability.
+        """Sample the next word of each context from the predicted distribution.
 
         Parameters
         ----------
         context : Tensor of shape (rows, order - 1), dtype int64
-            Words, the oldest first.
+            Word ids in text order.
         generator : torch.Generator, default=None
-            Source of the draw; None is torch's own.
+            Random generator; None is torch's global one.
 
         Returns
         -------
         Tensor of shape (rows,), dtype int64
-            A word for each row.
+            The sampled word of each row.
         """
         words: Tensor = self.output_layer.sample(self.hidden(context), *self._features(context), generator=generator)
         return words
 
     def _features(self, context: Tensor) -> tuple[Tensor, ...]:
-        """Return the output layer's last argument, where it takes one."""
+        """Return the features of hashed direct connections, the last argument of the output layer, if it has any."""
         if self.direct_connections != "hashed":
             return ()
         return (history_hashes(context if context.dim() == 2 else context[..., 0], self.padding_id),)
 
     @torch.no_grad()
-    def _start(self, init: str, embedding_dim: int) -> None:
+    def _initialize(self, init: str, embedding_dim: int) -> None:
         table = self.embedding.weight if isinstance(self.embedding, WordTable) else torch.empty(0)
         if init == "default":
             table.normal_(0, 0.1)
         elif init == "uniform":
-            for parameter, least in ((table, -1), (self.hidden_layer.weight, -1), (self.hidden_layer.bias, 0)):
-                parameter.uniform_(least, 1)
+            for parameter, minimum in ((table, -1), (self.hidden_layer.weight, -1), (self.hidden_layer.bias, 0)):
+                parameter.uniform_(minimum, 1)
         else:
             table.normal_(0, 0.001)
             self.hidden_layer.weight.normal_(0, 1 / math.sqrt(8 * embedding_dim))
@@ -342,7 +342,7 @@ class NPLM(nn.Module):
         Returns
         -------
         str
-            What its parts do not say.
+            The parameters that its submodules do not show.
         """
         return f"order={self.order}, direct_connections={self.direct_connections!r}, activation={self.activation!r}"
 
@@ -361,18 +361,18 @@ def _output_layer(
     if output != "hsigmoid":
         if n_direct:
             raise ValueError(
-                f"NPLM: direct_connections='hashed' needs output='hsigmoid', got output={output!r}. Take "
+                f"NPLM: direct_connections='hashed' needs output='hsigmoid', got output={output!r}. Set "
                 "direct_connections=True."
             )
         if tree is not None:
-            raise ValueError(f"NPLM: output={output!r} has no tree. Leave tree out, or take output='hsigmoid'.")
+            raise ValueError(f"NPLM: output={output!r} has no tree. Set tree=None, or output='hsigmoid'.")
         if output == "adaptive":
             return AdaptiveSoftmax(in_features, num_classes, cutoffs=cutoffs)
         return FullSoftmax(in_features, num_classes)
     if tree is None:
-        raise ValueError("NPLM: output='hsigmoid' needs a tree, such as huffman_tree(counts).")
+        raise ValueError("NPLM: output='hsigmoid' needs a tree, such as trees.huffman_tree(counts).")
     if tree.n_classes != num_classes:
-        raise ValueError(f"NPLM: the tree must have {num_classes} classes, as num_classes says, got {tree.n_classes}.")
+        raise ValueError(f"NPLM: the tree must have num_classes={num_classes} classes, got {tree.n_classes}.")
     return HierarchicalSoftmax(tree, in_features, n_direct=n_direct, direct_seed=direct_seed, sparse=sparse)
 
 

@@ -209,7 +209,7 @@ def path_log_probs(
 ) -> Tensor:  # (rows,)
     """Return the log-probability of each row's class."""
     path_nodes, path_branches = climb.paths(target)
-    steps = torch.zeros(path_nodes.shape, dtype=at_least_float32(inputs[:0]).dtype, device=inputs.device)
+    steps = torch.zeros(path_nodes.shape, dtype=torch.promote_types(inputs.dtype, torch.float32), device=inputs.device)
     wide_root = climb.root_width > 1
     if wide_root:  # every row visits it: one matrix product, and no weight is gathered
         scores = scorer.range(inputs, 0, climb.root_width)

@@ -42,7 +42,7 @@ def unit(vector):
 
 def slow(network, batch):
     """Do as the docstring says, sentence by sentence, in double precision; the Transformer's part is its own."""
-    share, rows = network.context_share, []
+    share, rows = network.context_weight, []
     common = network.common.double().numpy()
     projections = batch.projections.double().numpy()
     if batch.projections.dtype == torch.uint8:
@@ -133,19 +133,19 @@ def test_one_part_alone():
     assert (spelling.dim, use.dim, made(0.5).dim) == (6, 8, 14)
     torch.testing.assert_close(use(batch), use.transformer(batch))
     torch.testing.assert_close(spelling(batch), spelling.spell(batch))
-    with pytest.raises(RuntimeError, match="with context_share=1 there is no such part"):
+    with pytest.raises(RuntimeError, match="with context_weight=1 the network has no spelling part"):
         use.spell(batch)
 
 
 def test_shares_and_widths_that_are_none():
     transformer = SGNNTransformer(N_FEATURES, 8, 0, 2, 16)
     for share in (-0.1, 1.1, math.nan):
-        with pytest.raises(ValueError, match=f"context_share must be between 0 and 1, got {share}"):
+        with pytest.raises(ValueError, match=f"context_weight must be between 0 and 1, got {share}"):
             SentenceNetwork(transformer, 6, share)
-    with pytest.raises(ValueError, match="spelling_width must be 1 or more, got 0"):
+    with pytest.raises(ValueError, match="projection_dim must be 1 or more, got 0"):
         SentenceNetwork(transformer, 0, 0.5)
     assert SentenceNetwork(transformer, 0, 1.0).dim == 8
 
 
 def test_it_says_what_it_is():
-    assert "context_share=0.3, n_common=2, dim=14" in repr(made(0.3, 2))
+    assert "context_weight=0.3, n_components_removed=2, dim=14" in repr(made(0.3, 2))
