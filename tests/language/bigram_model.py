@@ -1,0 +1,59 @@
+"""The smallest language model on the base: bigrams counted with add-one smoothing. It needs no torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sklearn_hashnlp.language._base import BaseLanguageModel
+from sklearn_hashnlp.language._reader import build_tokenizer, read_training_corpus
+
+
+class BigramModel(BaseLanguageModel):
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        vocabulary: dict[str, int] | None = None,
+        max_vocabulary: int | None = None,
+        min_count: int = 1,
+    ) -> None:
+        self.alpha = alpha
+        self.vocabulary = vocabulary
+        self.max_vocabulary = max_vocabulary
+        self.min_count = min_count
+
+    def fit(self, X: Any, y: Any = None) -> BigramModel:
+        name = type(self).__name__
+        corpus = read_training_corpus(X, order=2, caller=name)
+        tokenizer = build_tokenizer(
+            corpus,
+            order=2,
+            vocabulary=self.vocabulary,
+            max_vocabulary=self.max_vocabulary,
+            min_count=self.min_count,
+            caller=name,
+        )
+        windows = tokenizer.windows(corpus)
+        contexts, words = windows.take(np.arange(len(windows)))
+        counts = np.full((len(tokenizer.vocabulary), tokenizer.vocabulary.n_classes), self.alpha)
+        np.add.at(counts, (contexts[:, 0], words), 1)
+        self.table_ = np.log(counts / counts.sum(axis=1, keepdims=True))
+        self._set_tokenizer(tokenizer)
+        return self
+
+    def _log_probs(self, contexts):
+        return self.table_[contexts[:, 0]]
+
+    def _log_prob(self, windows):
+        contexts, words = windows.take(np.arange(len(windows)))
+        return self.table_[contexts[:, 0], words]
+
+    def _get_model_state(self):
+        values, arrays = super()._get_model_state()
+        return values, arrays | {"table": self.table_}
+
+    def _set_model_state(self, values, arrays):
+        super()._set_model_state(values, arrays)
+        self.table_ = arrays["table"]

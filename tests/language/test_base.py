@@ -1,0 +1,170 @@
+"""What the base makes of two answers, by a model that counts bigrams."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from sklearn_hashnlp.language._base import BATCH_SIZE
+from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.persistence._model_document import ALLOWED_CLASSES
+from tests.language.bigram_model import BigramModel
+
+RNG = np.random.default_rng(0)
+SENTENCES = [" ".join(RNG.choice(list("abcdef"), size=RNG.integers(7)).tolist()) for _ in range(80)]
+UNSEEN = ["a z b", "", "f e d c b a", "z z"]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return BigramModel().fit(SENTENCES)
+
+
+def probability_by_hand(word, before):
+    """Count with the words of the sentences alone: a to f, the end and unknown words, 8 classes."""
+    pairs = Counter()
+    for sentence in SENTENCES:
+        words = ["<s>", *sentence.split(), "</s>"]
+        pairs.update(pairwise(words))
+    n_before = sum(count for (first, _), count in pairs.items() if first == before)
+    return (pairs[before, word] + 1) / (n_before + 8)
+
+
+def test_scores_are_sums_of_log_probabilities(model):
+    expected, n_words = [], 0
+    for sentence in UNSEEN:
+        words = ["<s>", *(word.replace("z", "<unk>") for word in sentence.split()), "</s>"]
+        pairs = pairwise(words)
+        expected.append(sum(math.log(probability_by_hand(word, before)) for before, word in pairs))
+        n_words += len(words) - 1
+    np.testing.assert_allclose(model.score_samples(UNSEEN), expected)
+    assert model.score(UNSEEN) == pytest.approx(sum(expected) / n_words)
+    assert model.perplexity(UNSEEN) == pytest.approx(math.exp(-sum(expected) / n_words))
+
+
+def test_predictions_are_the_largest_probabilities(model):
+    contexts = ["", "a", ["b", "c"], "z", "x y d"]
+    before = ["<s>", "a", "c", "<unk>", "d"]
+    words = list(model.vocabulary_)[:-1]
+    probabilities = model.predict_proba(contexts)
+    expected = [[probability_by_hand(word, last) for word in words] for last in before]
+    np.testing.assert_allclose(probabilities, expected)
+    assert model.predict(contexts).tolist() == [words[index] for index in probabilities.argmax(axis=1)]
+    for pairs, row in zip(model.predict_topk(contexts, k=3), probabilities, strict=True):
+        best = np.argsort(-row, kind="stable")[:3]
+        assert [word for word, _ in pairs] == [words[index] for index in best]
+        np.testing.assert_allclose([probability for _, probability in pairs], row[best])
+    assert [len(pairs) for pairs in model.predict_topk(contexts, k=100)] == [8] * 5
+    with pytest.raises(ValueError, match=r"BigramModel\.predict_topk needs an integer k of at least 1, got 0"):
+        model.predict_topk(contexts, k=0)
+
+
+def test_many_contexts_are_as_few(model):
+    contexts = [sentence.split()[:2] for sentence in SENTENCES] * (2 * BATCH_SIZE // len(SENTENCES) + 1)
+    assert len(contexts) > 2 * BATCH_SIZE
+    few = model.predict_proba(contexts[: len(SENTENCES)])
+    assert model.predict_proba(contexts).tobytes() == np.resize(few, (len(contexts), 8)).tobytes()
+    assert len(model.predict(contexts)) == len(model.predict_topk(contexts)) == len(contexts)
+
+
+def test_nothing_to_score_or_predict(model):
+    with pytest.raises(ValueError, match="BigramModel found no sentence to learn from: X is empty"):
+        BigramModel().fit([])
+    with pytest.raises(ValueError, match="BigramModel found no word to score"):
+        model.score([])
+    assert model.score_samples([]).shape == (0,)
+    assert model.predict([]).shape == (0,)
+    assert model.predict_proba([]).shape == (0, 8)
+    assert model.predict_topk([]) == []
+
+
+def test_samples_follow_the_probabilities(model):
+    sentences = model.sample(3000, random_state=0)
+    assert sentences == model.sample(3000, random_state=0)
+    assert sentences != model.sample(3000, random_state=1)
+    [row] = model.predict_proba([[]])
+    firsts = Counter(words[0] if words else "</s>" for words in sentences)
+    for word, probability in zip(model.vocabulary_, row, strict=False):
+        assert firsts[word] / 3000 == pytest.approx(probability, abs=0.03)
+    after = Counter(second for words in sentences for first, second in pairwise(words) if first == "a")
+    [row] = model.predict_proba(["a"])
+    goes_on = 1 - row[model.vocabulary_["</s>"]]
+    for word in "abcdef":
+        assert after[word] / after.total() == pytest.approx(row[model.vocabulary_[word]] / goes_on, abs=0.05)
+
+
+def test_samples_begin_and_end_as_asked(model):
+    assert all(words[:2] == ["b", "a"] for words in model.sample(9, 0, start="b a"))
+    assert max(map(len, model.sample(50, 0, max_length=3))) == 3
+    assert model.sample(2, 0, start="a b", max_length=1) == [["a", "b"]] * 2
+    assert model.sample(0) == []
+    with pytest.raises(ValueError, match="needs n and max_length of at least 0, got -1 and 100"):
+        model.sample(-1)
+
+
+def test_words_that_never_follow_are_never_sampled():
+    model = BigramModel(alpha=1e-300).fit(["a b", "a b"])
+    model.table_ = np.where(model.table_ < -100, -np.inf, model.table_)
+    assert model.sample(BATCH_SIZE + 5, 0) == [["a", "b"]] * (BATCH_SIZE + 5)
+
+
+def test_the_vocabulary_is_learned_or_set():
+    assert list(BigramModel(max_vocabulary=2).fit(SENTENCES).vocabulary_)[-1] == "<s>"
+    assert len(BigramModel(max_vocabulary=2).fit(SENTENCES).vocabulary_) == 5
+    assert len(BigramModel(min_count=10**6).fit(SENTENCES).vocabulary_) == 3
+    words = {"f": 0, "<s>": 1, "a": 2}
+    model = BigramModel(vocabulary=words).fit(SENTENCES)
+    assert list(model.vocabulary_) == ["f", "a", "</s>", "<unk>", "<s>"]
+    ids = BigramModel(vocabulary=words).fit(lambda: iter([(1, 0), (0, 2)]))
+    assert ids.score(lambda: iter([(1, 0)])) == pytest.approx(math.log(2 / 5))
+
+
+def test_scikit_learn_searches(model):
+    assert clone(model).get_params() == model.get_params()
+    assert not hasattr(clone(model), "table_")
+    assert "alpha=0.5" in repr(BigramModel(alpha=0.5))
+    assert model.__sklearn_tags__().input_tags.string
+    search = GridSearchCV(BigramModel(), {"alpha": [1e-3, 1.0, 1e3]}, cv=3, error_score="raise").fit(SENTENCES)
+    assert search.best_params_ == {"alpha": 1.0}
+    assert search.score(SENTENCES) == search.best_estimator_.score(SENTENCES)
+    assert (cross_val_score(BigramModel(), [sentence.split() for sentence in SENTENCES], cv=3) < 0).all()
+
+
+@pytest.mark.parametrize("vocabulary", [None, {"f": 0, "<s>": 1, "a": 2}])
+def test_copies_answer_alike(tmp_path, monkeypatch, vocabulary):
+    monkeypatch.setitem(ALLOWED_CLASSES, "BigramModel", "tests.language.bigram_model")
+    model = BigramModel(vocabulary=vocabulary).fit(SENTENCES)
+    save_model(model.set_params(alpha=7.0), tmp_path / "folder")
+    for copy in (load_model(tmp_path / "folder"), pickle.loads(pickle.dumps(model))):
+        assert copy.vocabulary_ == model.vocabulary_
+        assert copy.alpha == 7.0
+        assert copy.score_samples(UNSEEN).tobytes() == model.score_samples(UNSEEN).tobytes()
+        if vocabulary:
+            assert copy.score(lambda: iter([(1, 0)])) == model.score(lambda: iter([(1, 0)]))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda model: model.score(["a"]),
+        lambda model: model.score_samples(["a"]),
+        lambda model: model.perplexity(["a"]),
+        lambda model: model.predict(["a"]),
+        lambda model: model.predict_proba(["a"]),
+        lambda model: model.predict_topk(["a"]),
+        lambda model: model.sample(),
+        lambda model: model._get_model_state(),
+    ],
+    ids=["score", "score_samples", "perplexity", "predict", "predict_proba", "predict_topk", "sample", "save"],
+)
+def test_not_fitted(ask):
+    with pytest.raises(NotFittedError):
+        ask(BigramModel())
