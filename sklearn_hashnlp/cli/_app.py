@@ -1,4 +1,4 @@
-"""The ``hashnlp`` command: what it is, and which commands it has."""
+"""The ``hashnlp`` command and its subcommands."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from sklearn_hashnlp.cli.experiments import _app as _experiments
 from sklearn_hashnlp.cli.lm import _app as _lm
 
 _HELP = """\
-Learn from text, without a dictionary and without a GPU.
+Train text classifiers and language models; no vocabulary and no GPU are needed.
 
 \b
-  hashnlp demo                            see it work, on text you have
-  hashnlp train mails.csv --model spam    learn from texts and labels
-  echo "Win!" | hashnlp predict -m spam   label new texts, one a line
-  hashnlp test more.csv --model spam      measure how good a model is
-  hashnlp export -m intents intents.py    a small model as one file
-  hashnlp lm train text.txt --model lm    learn a language: next words, odd sentences
-  hashnlp experiments list                published experiments, to run yourself
+  hashnlp demo                            train and test a classifier, on text you have
+  hashnlp train mails.csv --model spam    train a text classifier
+  echo "Win!" | hashnlp predict -m spam   predict labels of new texts, one per line
+  hashnlp test more.csv --model spam      test a model on labeled texts
+  hashnlp export -m intents intents.py    export a small model as one file
+  hashnlp lm train text.txt --model lm    train a language model
+  hashnlp experiments list                list published experiments to run yourself
 
-Each command has more to say: hashnlp train --help
+Options of a command: hashnlp train --help
 """
 
 _EPILOG = """\
-Exit codes: 0 done, 1 something is wrong with a file, a model or the data, 2 wrong usage, \
-130 interrupted by Ctrl-C, 141 the reader of a pipe has gone. \
-Errors are one line on stderr; --debug after a command, or HASHNLP_DEBUG=1, shows where they arose.
+Exit codes: 0 success, 1 error in a file, a model or the data, 2 wrong usage, \
+130 interrupted by Ctrl-C, 141 closed pipe. \
+Errors are one line on stderr; --debug after a command, or HASHNLP_DEBUG=1, prints a traceback.
 """
 
 app = typer.Typer(
@@ -51,8 +51,8 @@ app.add_typer(_lm.app, name="lm", help=_lm.HELP)
 app.add_typer(_experiments.app, name="experiments", help=_experiments.HELP)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"hashnlp {__version__}")
         raise typer.Exit
 
@@ -63,11 +63,11 @@ def _top(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Hold the options of the command itself; its help stands above."""
+    """Declare the options of ``hashnlp`` itself."""
 
 
 def main() -> None:
-    """Run the command line; the entry point of the ``hashnlp`` script.
+    """Run the command line: the entry point of the ``hashnlp`` script.
 
     Examples
     --------

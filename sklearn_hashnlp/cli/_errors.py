@@ -1,4 +1,4 @@
-"""Errors as one line and an exit code that scripts can use."""
+"""Errors as one line on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 
 _Debug = Annotated[
-    bool, typer.Option("--debug", envvar="HASHNLP_DEBUG", help="Show where an error arose.", show_envvar=False)
+    bool, typer.Option("--debug", envvar="HASHNLP_DEBUG", help="Print the traceback of an error.", show_envvar=False)
 ]
 
-# What is raised with a message for the user: wrong files and values, a missing extra, a device that is not there.
+# Raised with a message for the user: wrong files and values, a missing extra or device.
 _EXPECTED = (OSError, ValueError, ImportError, MemoryError, RuntimeError)
 
 
 def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command report errors as one line on stderr, and give it the option ``--debug``."""
+    """Decorate a command to print errors as one line on stderr, and add the option ``--debug``."""
 
     @functools.wraps(command)
-    def reported(*, debug: bool, **arguments: Any) -> None:
+    def reporting(*, debug: bool, **arguments: Any) -> None:
         try:
             command(**arguments)
-            sys.stdout.flush()  # so that a closed pipe shows here and not at the very end
+            sys.stdout.flush()  # raises BrokenPipeError here rather than at exit
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except KeyboardInterrupt:
             typer.echo("\nhashnlp: interrupted.", err=True)
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
-            # The interpreter flushes once more when it ends; that must not fail as well.
+            # The interpreter flushes stdout again at exit, which must not fail.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(PIPE_CLOSED) from None
         except Exception as error:
@@ -53,41 +53,41 @@ def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(command, eval_str=True)
     debug = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_Debug)
     parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in signature.parameters.values()]
-    reported.__signature__ = signature.replace(parameters=[*parameters, debug])  # type: ignore[attr-defined]  # where typer looks for it
-    reported.__annotations__ = {parameter.name: parameter.annotation for parameter in [*parameters, debug]}
-    return reported
+    reporting.__signature__ = signature.replace(parameters=[*parameters, debug])  # type: ignore[attr-defined]  # typer reads it
+    reporting.__annotations__ = {parameter.name: parameter.annotation for parameter in [*parameters, debug]}
+    return reporting
 
 
 @contextmanager
-def noticing_interrupts() -> Iterator[None]:
-    """Raise ``KeyboardInterrupt`` at the end if Ctrl-C came and the code inside took it for a normal end."""
+def reraising_interrupts() -> Iterator[None]:
+    """Raise ``KeyboardInterrupt`` at the end if the code inside has caught one, as skorch's training loop does."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread gets signals
+        yield  # signals reach the main thread alone
         return
-    noticed = False
+    interrupted = False
 
-    def notice(_number: int, _frame: FrameType | None) -> None:
-        nonlocal noticed
-        noticed = True
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
         raise KeyboardInterrupt
 
-    previous = signal.signal(signal.SIGINT, notice)
+    previous = signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, previous)
-    if noticed:
+    if interrupted:
         raise KeyboardInterrupt
 
 
 def one_line(error: Exception) -> str:
-    """Write an error as one line for the user."""
+    """Format an error as one line for the user."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         message = f"{error.filename}: {error.strerror}"
     elif isinstance(error, MemoryError):
-        message = "there is not enough memory."
+        message = "out of memory."
     else:
         message = " ".join(str(error).split())
     if not isinstance(error, _EXPECTED):
-        message = f"unexpected {type(error).__name__}: {message} (--debug shows where)"
+        message = f"unexpected {type(error).__name__}: {message} (--debug prints the traceback)"
     return message

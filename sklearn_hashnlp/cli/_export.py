@@ -1,4 +1,4 @@
-"""``hashnlp export``: a model folder to a predictor in one file."""
+"""``hashnlp export``: export a model as one Python file."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._lines import check_lines, line_batches
+from sklearn_hashnlp.cli._lines import check_text_file, line_batches
 from sklearn_hashnlp.cli._options import Json, ModelFolder, Quiet
 from sklearn_hashnlp.cli._screen import Screen
 
 HELP = """\
-Write a self-governing neural network as one Python file that needs numpy alone.
+Export a self-governing neural network (SGNN) as one Python file that needs only numpy.
 
 \b
   hashnlp export --model intents intents.py
@@ -22,33 +22,35 @@ Write a self-governing neural network as one Python file that needs numpy alone.
   python intents.py "is there a train to Rome"
   python intents.py --proba < texts.txt
 
-DIR holds a pipeline of CharNgramFeaturizer, SGNNProjector and SGNNClassifier, or of SGNNWordProjector and \
-SGNNClassifier, that was fitted in Python and saved by save_model. Its weights are rounded to eight bits. With two \
-hidden layers of 128 the file has about 160 kB, with two of 256 about 340 kB.
+DIR is a pipeline of CharNgramFeaturizer, SGNNProjector and SGNNClassifier, or of SGNNWordProjector and \
+SGNNClassifier, fitted in Python and saved with save_model. Its weights are quantized to 8 bits. With two hidden \
+layers of 128 units the file has about 160 kB, with two of 256 about 340 kB.
 
-As a module it has predict(texts), predict_proba(texts) and CLASSES.
+The file can be imported as a module; it has predict(texts), predict_proba(texts) and CLASSES.
 
-Printed is the size of each part of the network before and after rounding, and that of FILE. --compare tells as well \
-for how many texts of a file, one a line, the label is still the same.
+The size of each part of the network before and after quantization is printed, and the size of FILE; with --compare \
+also the number of texts, one per line, whose predicted label does not change.
 """
 
 
 @reporting_errors
 def export(
     model: ModelFolder,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write, such as model.py.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as model.py.", show_default=False)],
     compare: Annotated[
         Path | None,
         typer.Option(
-            metavar="TEXTS", help="Texts, one a line, to compare labels on with those before.", show_default=False
+            metavar="TEXTS",
+            help="Texts, one per line, to compare predicted labels on before and after quantization.",
+            show_default=False,
         ),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Export a model; the parameters are the command's options."""
+    """Export a model; the parameters are the options of the command."""
     screen = Screen(as_json=as_json, quiet=quiet)
-    check_lines(compare)  # told before torch is loaded
+    check_text_file(compare)  # before torch is loaded
     from sklearn_hashnlp.classifiers import export_predictor, quantize
     from sklearn_hashnlp.cli._pipelines import load_classifier
 
@@ -56,30 +58,30 @@ def export(
     try:
         size = export_predictor(pipeline, file)
     except TypeError as error:
-        raise ValueError(f"{model} holds a model that cannot be exported: {error}") from error
+        raise ValueError(f"{model} cannot be exported: {error}") from error
     quantized = quantize(pipeline)
     same, total = _compare(screen, pipeline, quantized, compare) if compare is not None else (None, None)
 
     parts = quantized[-1].size_report()
     if as_json:
         report: dict[str, Any] = {"file": str(file), "bytes": size, "parts": [part._asdict() for part in parts]}
-        screen.put_json(report | {"same_labels": same, "n_texts": total})
+        screen.show_json(report | {"same_labels": same, "n_texts": total})
         return
     width = max(len(part.part) for part in parts)
     screen.show(f"{'bytes':{width}} {'before':>10} {'after':>10}")
     for part in parts:
         screen.show(f"{part.part:{width}} {part.before:>10,} {part.after:>10,}")
     if same is not None:
-        screen.show(f"The label is the same for {same:,} of {total:,} texts")
+        screen.show(f"Same predicted label for {same:,} of {total:,} texts")
     screen.show(f"Wrote {file}: {size:,} bytes")
-    screen.note("\nNext, where Python and numpy are:")
+    screen.note("\nNext, wherever Python and numpy are installed:")
     screen.note(f'  python {shlex.quote(str(file))} "some text"', style="bold")
 
 
 def _compare(screen: Screen, pipeline: Any, quantized: Any, texts: Path) -> tuple[int, int]:
-    """Count the texts whose labels are the same, and all."""
+    """Return the number of texts with the same predicted label, and the number of texts."""
     same = total = 0
-    with line_batches(screen, texts, doing="Comparing", what="text") as batches:
+    with line_batches(screen, texts, action="Comparing", unit="text") as batches:
         for batch in batches:
             equal = pipeline.predict(batch) == quantized.predict(batch)
             same += int(equal.reshape(len(batch), -1).all(axis=1).sum())

@@ -1,4 +1,4 @@
-"""The lines of a file or of the standard input, in batches."""
+"""Lines of a file or of stdin, in batches."""
 
 from __future__ import annotations
 
@@ -11,82 +11,82 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from sklearn_hashnlp.cli._screen import Screen, bar
+from sklearn_hashnlp.cli._screen import Screen, add_bar
 
-BATCH = 2000
-_READ = 2**20
+BATCH_SIZE = 2000
+_CHUNK_BYTES = 2**20
 
 
-def check_lines(file: Path | None) -> None:
-    """Refuse a file that cannot be read."""
+def check_text_file(file: Path | None) -> None:
+    """Raise an error if a file cannot be read; ``None`` and ``-`` are stdin."""
     if file is None or _is_stdin(file):
         return
-    if os.path.isdir(file):  # noqa: PTH112 - pathlib's refuses a text that is too long for a name
+    if os.path.isdir(file):  # noqa: PTH112 - Path.is_dir raises for a text that is too long for a file name
         raise FileNotFoundError(f"{file} is a folder; expected a text file.")
-    if not os.path.exists(file):  # noqa: PTH110 - so does this
-        if " " in str(file):  # more likely a text than the name of a file
-            raise FileNotFoundError(f"No file is called {str(file)!r:.60}. To hand in text, pipe it: echo TEXT | ...")
+    if not os.path.exists(file):  # noqa: PTH110 - as does Path.exists
+        if " " in str(file):  # probably a text, not a file name
+            raise FileNotFoundError(f"There is no file {str(file)!r:.60}. To pass a text, pipe it: echo TEXT | ...")
         raise FileNotFoundError(f"{file} does not exist.")
 
 
 @contextmanager
 def line_batches(
-    screen: Screen, file: Path | None, *, doing: str, what: str, size: int = BATCH
+    screen: Screen, file: Path | None, *, action: str, unit: str, size: int = BATCH_SIZE
 ) -> Iterator[Iterator[list[str]]]:
-    """Read lines in batches: those of a file behind a progress bar, those of a pipe as soon as they have come."""
-    # Beside answers on the same screen a bar would be in the way.
+    """Yield batches of lines: those of a file with a progress bar, those of stdin as soon as they arrive."""
+    # No bar where results appear on the same terminal.
     with nullcontext() if _is_stdin(file) or sys.stdout.isatty() else screen.progress() as progress:
         if file is None or _is_stdin(file):
             if sys.stdin.isatty():
-                screen.note(f"Type one {what} a line; Ctrl-D ends.", style="dim")
-            yield batches_of_stream(sys.stdin.buffer, size)
+                screen.note(f"Type one {unit} per line; end with Ctrl-D.", style="dim")
+            yield stream_batches(sys.stdin.buffer, size)
         else:
             from sklearn_hashnlp.datasets._lines import read_lines
 
-            move = None if progress is None else bar(progress, f"{doing} {file.name}")
-            yield _batches_of_lines(read_lines(file, move), size)
+            update = None if progress is None else add_bar(progress, f"{action} {file.name}")
+            yield _batches(read_lines(file, update), size)
 
 
 def _is_stdin(file: Path | None) -> bool:
     return file is None or str(file) == "-"
 
 
-def batches_of_stream(stream: BinaryIO, size: int = BATCH) -> Iterator[list[str]]:
-    """Yield the lines that have come, as soon as they have: a pipe that is slow is answered line by line."""
-    rest: list[bytes] = []  # what has come of a line, joined once: adding each chunk to the last copies them all again
+def stream_batches(stream: BinaryIO, size: int = BATCH_SIZE) -> Iterator[list[str]]:
+    """Yield batches of lines as soon as they arrive: one line at a time from a slow pipe."""
+    rest: list[bytes] = []  # chunks of an unfinished line, joined once: adding each to the last copies them all again
     number = 0
     read = stream.read1 if isinstance(stream, io.BufferedReader) else stream.read
-    while chunk := read(_READ):
-        # Only the new part is searched, so that one huge line in many chunks is not searched again and again.
-        cut = chunk.rfind(b"\n") + 1
-        if not cut:
+    while chunk := read(_CHUNK_BYTES):
+        # Search only the new chunk: a huge line of many chunks is searched once.
+        end = chunk.rfind(b"\n") + 1
+        if not end:
             rest.append(chunk)
             continue
-        whole = b"".join([*rest, chunk[:cut]])
-        rest = [chunk[cut:]] if cut < len(chunk) else []
-        lines = whole[:-1].split(b"\n")
-        yield from _batches_of_lines((_decode(line, number + at) for at, line in enumerate(lines, start=1)), size)
+        complete = b"".join([*rest, chunk[:end]])
+        rest = [chunk[end:]] if end < len(chunk) else []
+        lines = complete[:-1].split(b"\n")
+        yield from _batches((_decode(line, number + i) for i, line in enumerate(lines, start=1)), size)
         number += len(lines)
     if rest:
-        yield [_without_end(_decode(b"".join(rest), number + 1))]
+        yield [_strip_line_end(_decode(b"".join(rest), number + 1))]
 
 
-def _batches_of_lines(lines: Iterable[str], size: int) -> Iterator[list[str]]:
-    """Yield the lines in batches; where one cannot be read, those before it come first and then its error."""
+def _batches(lines: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Yield the lines in batches; if a line cannot be read, first those before it, then raise its error."""
     lines = iter(lines)
-    failure: Exception | None = None
-    while failure is None:
+    first_error: Exception | None = None
+    while first_error is None:
         batch: list[str] = []
         try:
             for line in islice(lines, size):
-                batch.append(_without_end(line))  # noqa: PERF401 (a comprehension would lose the lines before an error)
+                batch.append(_strip_line_end(line))  # noqa: PERF401 - a comprehension would lose the lines before an error
         except (OSError, ValueError) as error:
-            failure = error
+            first_error = error
         if batch:
             yield batch
-        elif failure is None:
+        elif first_error is None:
             return
-    raise failure
+    raise first_error
 
 
 def _decode(line: bytes, number: int) -> str:
@@ -94,9 +94,9 @@ def _decode(line: bytes, number: int) -> str:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"stdin, line {number}: expected UTF-8, but byte {error.start + 1} of the line is none."
+            f"stdin, line {number}: expected UTF-8, got byte 0x{line[error.start]:02x} at position {error.start + 1}."
         ) from error
 
 
-def _without_end(line: str) -> str:
+def _strip_line_end(line: str) -> str:
     return line.removesuffix("\n").removesuffix("\r")

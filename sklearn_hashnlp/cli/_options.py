@@ -1,4 +1,4 @@
-"""The options that several commands share, each written once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 
 class Device(StrEnum):
-    """Where to compute."""
+    """Where to train: the CPU, a CUDA GPU, or a GPU if there is one."""
 
     cpu = "cpu"
     cuda = "cuda"
@@ -18,7 +18,7 @@ class Device(StrEnum):
 
 
 class FileFormat(StrEnum):
-    """The formats of labelled files."""
+    """Formats of labeled files."""
 
     csv = "csv"
     tsv = "tsv"
@@ -27,7 +27,7 @@ class FileFormat(StrEnum):
 
 
 class Features(StrEnum):
-    """Which n-grams a text is taken apart into."""
+    """N-grams that represent a text."""
 
     words = "words"
     words_and_characters = "words+characters"
@@ -35,7 +35,7 @@ class Features(StrEnum):
 
 
 class Precision(StrEnum):
-    """How exactly a saved model holds its tables."""
+    """Precision of the tables of a saved model."""
 
     float32 = "float32"
     float16 = "float16"
@@ -46,16 +46,16 @@ LabelledFile = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="Texts with labels: .csv, .tsv (the first line names the columns), .jsonl or fastText's .txt; also .gz, "
-        ".bz2, .xz, .zip.",
+        help="Labeled texts: .csv or .tsv with a header, .jsonl or fastText's .txt; also compressed as .gz, .bz2, .xz, "
+        ".zip.",
         show_default=False,
     ),
 ]
 
 
-def _refuse_no_threads(n_jobs: int | None) -> int | None:
+def _check_n_jobs(n_jobs: int | None) -> int | None:
     if n_jobs == 0:
-        raise typer.BadParameter("0 threads do no work; give 1 or more, or -1 for all.")
+        raise typer.BadParameter("expected 1 or more threads, or -1 for all cores; got 0.")
     return n_jobs
 
 
@@ -64,27 +64,25 @@ ModelFolder = Annotated[
 ]
 Format = Annotated[
     FileFormat | None,
-    typer.Option("--format", help="Format of DATA, where its name does not tell.", show_default=False),
+    typer.Option("--format", help="Format of DATA. Default: from its extension.", show_default=False),
 ]
 TextColumn = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Column with the texts. Else: text, sentence, ...", show_default=False),
+    typer.Option(metavar="NAME", help="Column of the texts. Default: text, sentence, ...", show_default=False),
 ]
 LabelColumn = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Column with the labels. Else: label, class, ...", show_default=False),
+    typer.Option(metavar="NAME", help="Column of the labels. Default: label, class, ...", show_default=False),
 ]
-Quoted = Annotated[
-    bool, typer.Option("--quotes/--no-quotes", help="Whether quotes in CSV and TSV enclose fields, or are characters.")
-]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Same seed and data, same model.")]
-ComputeDevice = Annotated[Device, typer.Option(help="Where to train; auto takes a GPU where there is one.")]
+Quoted = Annotated[bool, typer.Option("--quotes/--no-quotes", help="Whether quotes enclose fields of CSV and TSV.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed: same seed and data, same model.")]
+ComputeDevice = Annotated[Device, typer.Option(help="Where to train; auto uses a GPU if there is one.")]
 TextFeatures = Annotated[
     Features,
     typer.Option(
         "--features",
-        help="What to look at: words and pairs of words, n-grams of characters within words (for misspelt or inflected "
-        "words, or to tell languages apart), or both, which takes longer.",
+        help="Words and pairs of words, character n-grams within words (for misspelled or inflected words, or for "
+        "language identification), or both, which takes longer.",
     ),
 ]
 Jobs = Annotated[
@@ -92,18 +90,18 @@ Jobs = Annotated[
     typer.Option(
         "--n-jobs",
         "-j",
-        help="Threads that turn texts into n-grams; without it: all processors.",
+        help="Threads for vectorizing. Default: all cores.",
         show_default=False,
-        callback=_refuse_no_threads,
+        callback=_check_n_jobs,
     ),
 ]
 SavedPrecision = Annotated[
     Precision,
     typer.Option(
         "--precision",
-        help="How exactly to save the tables of the model: float16 takes half the space of float32 and int8 a quarter, "
-        "with nearly the same answers.",
+        help="Precision of the saved tables: float16 takes half the space of float32 and int8 a quarter, with nearly "
+        "the same predictions.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else there.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no hints.")]
+Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no hints.")]

@@ -1,4 +1,4 @@
-"""Where a command prints what: results, notes for people, and JSON for machines."""
+"""Output of commands: results and JSON on stdout, notes and progress bars on stderr."""
 
 from __future__ import annotations
 
@@ -14,55 +14,55 @@ from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColum
 
 
 class Screen:
-    """Prints results on stdout and everything else on stderr."""
+    """Print results on stdout and everything else on stderr."""
 
     def __init__(self, *, as_json: bool, quiet: bool) -> None:
         self.as_json = as_json
         self.quiet = quiet
-        # Labels and paths are printed as they are: no [bold] and no :smile: is ever looked for in them.
+        # Labels and paths are printed as they are: [bold] and :smile: in them are no markup.
         plain: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False, "soft_wrap": True}
         self._notes = Console(stderr=True, quiet=quiet, **plain)
         self._results = Console(quiet=quiet or as_json, **plain)
 
     def note(self, text: str, *, style: str | None = None) -> None:
-        """Print a line about what is going on, on stderr."""
+        """Print a note on stderr."""
         self._notes.print(text, style=style)
 
     def show(self, *parts: RenderableType, style: str | None = None) -> None:
-        """Print a result for people on stdout."""
+        """Print a result on stdout, unless the output is JSON."""
         self._results.print(*parts, style=style)
 
-    def put_json(self, value: Any) -> None:
-        """Print a result for machines: one line on stdout."""
+    def show_json(self, value: Any) -> None:
+        """Print a value as one line of JSON on stdout."""
         sys.stdout.write(f"{json.dumps(value)}\n")
 
-    def progress(self, time_left: ProgressColumn | None = None) -> Progress:
-        """Make a progress display on stderr; without a terminal there or when quiet it shows nothing."""
+    def progress(self, remaining_time: ProgressColumn | None = None) -> Progress:
+        """Return a progress display on stderr; it is hidden when quiet and where stderr is no terminal."""
         columns = (
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             TaskProgressColumn(),
-            TimeRemainingColumn() if time_left is None else time_left,
+            TimeRemainingColumn() if remaining_time is None else remaining_time,
         )
         hidden = self.quiet or not self._notes.is_terminal
-        # Left alone, rich would send what is printed on stdout to the console of the bar, which is stderr.
+        # By default, rich redirects stdout to the console of the bar, which is stderr.
         return Progress(*columns, console=self._notes, transient=True, disable=hidden, redirect_stdout=False)
 
 
-def bar(progress: Progress, description: str) -> Callable[[int, int], None]:
-    """Add a bar and return the function that moves it."""
+def add_bar(progress: Progress, description: str) -> Callable[[int, int], None]:
+    """Add a progress bar; return the function that updates it."""
     task = progress.add_task(description, total=None)
 
-    def move(done: int, total: int) -> None:
+    def update(done: int, total: int) -> None:
         progress.update(task, completed=done, total=total)
 
-    return move
+    return update
 
 
 def command_name() -> str:
-    """Return how the user called this command, for hints that can be pasted."""
-    called = sys.argv[0]
-    if Path(called).stem != "hashnlp":
+    """Return the command as the user called it, for hints that can be pasted."""
+    command = sys.argv[0]
+    if Path(command).stem != "hashnlp":
         return "hashnlp"
-    found = shutil.which("hashnlp")
-    return "hashnlp" if found is not None and Path(found).resolve() == Path(called).resolve() else called
+    on_path = shutil.which("hashnlp")
+    return "hashnlp" if on_path is not None and Path(on_path).resolve() == Path(command).resolve() else command

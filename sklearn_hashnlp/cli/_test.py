@@ -1,4 +1,4 @@
-"""``hashnlp test``: how good a model is on a labelled file."""
+"""``hashnlp test``: test a classifier on a labeled file."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from sklearn_hashnlp.cli._options import Format, Json, LabelColumn, LabelledFile
 from sklearn_hashnlp.cli._screen import Screen
 
 HELP = """\
-Measure a model on texts whose labels are known.
+Test a model on labeled texts.
 
 \b
   hashnlp test test.csv --model spam
   hashnlp test test.csv --model spam --json > report.json
   hashnlp test test.csv --model spam --quiet          only the accuracy
 
-It prints the accuracy; for each label precision (how many of the texts given this label have it), \
-recall (how many of the texts with this label were given it), F1 (both in one number) and the number of texts; \
-and the confusion matrix, or for many labels the most frequent confusions.
+It prints the accuracy; for each label the precision (fraction of the texts with this predicted label that are \
+correct), the recall (fraction of the texts with this true label that are predicted), F1 (their harmonic mean) and the \
+number of texts; and the confusion matrix, or for many labels the most frequent confusions.
 """
 
-_WIDEST_MATRIX = 12
-_MOST_CONFUSIONS = 10
+_MAX_MATRIX_LABELS = 12
+_MAX_CONFUSIONS = 10
 
 
 @reporting_errors
@@ -38,7 +38,7 @@ def evaluate(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compute a model; the parameters are the command's options."""
+    """Test a classifier; the parameters are the options of the command."""
     screen = Screen(as_json=as_json, quiet=quiet)
     from sklearn_hashnlp.cli._pipelines import load_classifier, predict_proba, read_labelled
 
@@ -46,55 +46,55 @@ def evaluate(
     texts, labels = read_labelled(
         screen, data, file_format=file_format, text_column=text_column, label_column=label_column, quoted=quoted
     )
-    found = classifier.classes_[predict_proba(screen, classifier, texts).argmax(axis=1)].astype(str)
-    report = measure(labels, found)
+    predicted = classifier.classes_[predict_proba(screen, classifier, texts).argmax(axis=1)].astype(str)
+    report = compute_metrics(labels, predicted)
     unknown = sorted(set(labels.tolist()) - set(classifier.classes_.astype(str).tolist()))
     if unknown:
-        some = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
-        screen.note(f"The model does not know, and never finds, these labels of {data}: {some}")
+        names = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+        screen.note(f"Labels of {data} that the model was not trained on and never predicts: {names}")
     if as_json:
-        screen.put_json(report)
+        screen.show_json(report)
     elif quiet:
         print(f"{report['accuracy']:.4f}")
     else:
         show_report(screen, report)
 
 
-def measure(true: Any, found: Any) -> dict[str, Any]:
-    """Compute everything that ``hashnlp test`` reports."""
+def compute_metrics(true: Any, predicted: Any) -> dict[str, Any]:
+    """Compute the metrics and the confusion matrix of predicted labels."""
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
-    names = sorted(set(true.tolist()) | set(found.tolist()))
-    scores = precision_recall_fscore_support(true, found, labels=names, zero_division=0.0)
-    # scikit-learn's counts turn into floats where a label has no true texts.
+    names = sorted(set(true.tolist()) | set(predicted.tolist()))
+    scores = precision_recall_fscore_support(true, predicted, labels=names, zero_division=0.0)
+    # scikit-learn's counts are floats if every true label is unknown.
     columns = [*(column.tolist() for column in scores[:3]), scores[3].astype(int).tolist()]
     return {
-        "accuracy": float((true == found).mean()),
+        "accuracy": float((true == predicted).mean()),
         "n_texts": len(true),
         "macro_f1": float(scores[2].mean()),
         "labels": {
             name: dict(zip(("precision", "recall", "f1", "support"), values, strict=True))
             for name, *values in zip(names, *columns, strict=True)
         },
-        "confusion_matrix": {"labels": names, "counts": confusion_matrix(true, found, labels=names).tolist()},
+        "confusion_matrix": {"labels": names, "counts": confusion_matrix(true, predicted, labels=names).tolist()},
     }
 
 
 def show_report(screen: Screen, report: dict[str, Any]) -> None:
-    """Print a report as tables."""
+    """Print the metrics as tables."""
     screen.show(f"Accuracy {report['accuracy']:.4f} on {report['n_texts']:,} texts\n", style="bold")
     table = Table("label", box=None, pad_edge=False)
     for heading in ("precision", "recall", "F1", "texts"):
         table.add_column(heading, justify="right")
     for name, scores in report["labels"].items():
-        shares = [f"{scores[key]:.4f}" for key in ("precision", "recall", "f1")]
-        table.add_row(name, *shares, f"{scores['support']:,}")
+        metrics = [f"{scores[key]:.4f}" for key in ("precision", "recall", "f1")]
+        table.add_row(name, *metrics, f"{scores['support']:,}")
     table.add_section()
-    table.add_row("mean F1 of the labels", "", "", f"{report['macro_f1']:.4f}", "")
+    table.add_row("macro F1", "", "", f"{report['macro_f1']:.4f}", "")
     screen.show(table)
     names, counts = report["confusion_matrix"]["labels"], report["confusion_matrix"]["counts"]
-    if len(names) <= _WIDEST_MATRIX:
-        matrix = Table("true \\ found", box=None, pad_edge=False, title="\nConfusion matrix", title_justify="left")
+    if len(names) <= _MAX_MATRIX_LABELS:
+        matrix = Table("true \\ predicted", box=None, pad_edge=False, title="\nConfusion matrix", title_justify="left")
         for name in names:
             matrix.add_column(name, justify="right")
         for name, row in zip(names, counts, strict=True):
@@ -102,15 +102,15 @@ def show_report(screen: Screen, report: dict[str, Any]) -> None:
         screen.show(matrix)
         return
     wrong = [
-        (count, true, found)
+        (count, true, predicted)
         for true, row in zip(names, counts, strict=True)
-        for found, count in zip(names, row, strict=True)
-        if count and true != found
+        for predicted, count in zip(names, row, strict=True)
+        if count and true != predicted
     ]
     confusions = Table(
-        "true", "found", box=None, pad_edge=False, title="\nMost frequent confusions", title_justify="left"
+        "true", "predicted", box=None, pad_edge=False, title="\nMost frequent confusions", title_justify="left"
     )
     confusions.add_column("texts", justify="right")
-    for count, true, found in sorted(wrong, key=lambda entry: -entry[0])[:_MOST_CONFUSIONS]:
-        confusions.add_row(true, found, str(count))
+    for count, true, predicted in sorted(wrong, key=lambda entry: -entry[0])[:_MAX_CONFUSIONS]:
+        confusions.add_row(true, predicted, str(count))
     screen.show(confusions)

@@ -1,4 +1,4 @@
-"""``hashnlp train``: from a labelled file to a model folder."""
+"""``hashnlp train``: train a text classifier on a labeled file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HELP = """\
-Learn to label texts from a file of texts and labels, and save the model.
+Train a text classifier on labeled texts, and save the model.
 
 \b
   hashnlp train mails.csv --model spam
@@ -46,9 +46,8 @@ Learn to label texts from a file of texts and labels, and save the model.
   hashnlp train mails.csv --model small --precision int8
   hashnlp train chats.csv --model m --features words+characters --distortion 0.05
 
-With --valid or --holdout it also tells the accuracy on texts that the model did not learn from, and with \
---quiet that alone. A model that is in \
-DIR is replaced when the new one is complete, and stays if training is interrupted.
+With --valid or --holdout the accuracy on validation texts is printed, and with --quiet nothing else. An existing \
+model in DIR is replaced when training has finished; it is kept if training is interrupted.
 """
 
 
@@ -58,20 +57,18 @@ def train(
     model: ModelFolder,
     valid: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Labelled file to measure the accuracy on.", show_default=False),
+        typer.Option(metavar="FILE", help="Labeled file of validation texts.", show_default=False),
     ] = None,
-    holdout: Annotated[
-        float, typer.Option(min=0.0, max=0.9, help="Share of DATA to measure the accuracy on instead of learning.")
-    ] = 0.0,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data.", show_default=False)] = None,
+    holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="Fraction of DATA used as validation texts.")] = 0.0,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Number of epochs.", show_default=False)] = None,
     features: TextFeatures = Features.words,
     distortion: Annotated[
         float,
         typer.Option(
             min=0.0,
             max=1.0,
-            help="Learn from a copy of each text with typing errors as well, to bear misspelt texts better: so many "
-            "edits a character (0.05: one in twenty).",
+            help="Train also on a copy of each text with typos, for robustness to misspellings: edits per character "
+            "(0.05: one in twenty).",
         ),
     ] = 0.0,
     seed: Seed = 0,
@@ -85,10 +82,10 @@ def train(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a text classifier; the parameters are the command's options."""
+    """Train a text classifier; the parameters are the options of the command."""
     screen = Screen(as_json=as_json, quiet=quiet)
     if valid is not None and holdout:
-        raise typer.BadParameter("give --valid or --holdout, not both.")
+        raise typer.BadParameter("--valid and --holdout exclude each other.")
     from sklearn_hashnlp.cli._pipelines import (
         check_device,
         check_labels,
@@ -110,21 +107,21 @@ def train(
     }
     texts, labels = read_labelled(screen, data, **options)
     check_labels(labels, str(data))
-    measured = read_labelled(screen, valid, **options) if valid is not None else None
+    validation = read_labelled(screen, valid, **options) if valid is not None else None
     if holdout:
-        (texts, labels), measured = _split(texts, labels, holdout, seed)
-        check_labels(labels, f"{data} without the texts held out")
-        screen.note(f"Held out {len(measured[0]):,} texts; learning from {len(texts):,}")
+        (texts, labels), validation = _split(texts, labels, holdout, seed)
+        check_labels(labels, f"{data} without the validation texts")
+        screen.note(f"Split into {len(texts):,} training and {len(validation[0]):,} validation texts")
 
     pipeline = make_pipeline(seed=seed, device=device.value, n_jobs=n_jobs, epochs=epochs, features=features.value)
     started = time.perf_counter()
-    train_pipeline(screen, pipeline, *_with_errors(texts, labels, distortion, seed))
+    train_pipeline(screen, pipeline, *_with_typos(texts, labels, distortion, seed))
     seconds = time.perf_counter() - started
 
     accuracy = None
-    if measured is not None:
-        found = pipeline.classes_[predict_proba(screen, pipeline, measured[0]).argmax(axis=1)]
-        accuracy = float((found == measured[1]).mean())
+    if validation is not None:
+        predicted = pipeline.classes_[predict_proba(screen, pipeline, validation[0]).argmax(axis=1)]
+        accuracy = float((predicted == validation[1]).mean())
     save_model(pipeline, model, precision=precision.value)
 
     if as_json:
@@ -133,40 +130,40 @@ def train(
             "n_texts": len(texts),
             "labels": pipeline.classes_.tolist(),
             "seconds": round(seconds, 3),
-            "held_out_texts": None if measured is None else len(measured[0]),
-            "held_out_accuracy": accuracy,
+            "n_validation_texts": None if validation is None else len(validation[0]),
+            "validation_accuracy": accuracy,
         }
-        screen.put_json(report)
+        screen.show_json(report)
         return
     if quiet:
-        if accuracy is not None:  # what --valid or --holdout asked for
+        if accuracy is not None:  # requested by --valid or --holdout
             print(f"{accuracy:.4f}")
         return
     screen.show(f"Trained on {len(texts):,} texts in {seconds:.1f} s")
-    if accuracy is not None and measured is not None:
-        screen.show(f"Held-out accuracy {accuracy:.4f} on {len(measured[0]):,} texts", style="bold")
+    if accuracy is not None and validation is not None:
+        screen.show(f"Validation accuracy {accuracy:.4f} on {len(validation[0]):,} texts", style="bold")
     screen.show(f"Saved in {model}")
-    screen.note("\nNext, label new texts, one a line:")
+    screen.note("\nNext, predict the labels of new texts, one per line:")
     screen.note(f"  {command_name()} predict --model {shlex.quote(str(model))} --proba", style="bold")
 
 
 def _split(
-    texts: list[str], labels: NDArray[np.str_], share: float, seed: int
+    texts: list[str], labels: NDArray[np.str_], fraction: float, seed: int
 ) -> tuple[tuple[list[str], NDArray[np.str_]], tuple[list[str], NDArray[np.str_]]]:
-    """Hold out a share of the texts, of each label alike where every label has enough of them."""
+    """Split into training and validation texts, stratified by label if every label has enough texts."""
     from sklearn.model_selection import train_test_split
 
     try:
-        parts = train_test_split(texts, labels, test_size=share, random_state=seed, stratify=labels)
-    except ValueError:  # a label with a single text, or fewer texts than labels on one side
-        parts = train_test_split(texts, labels, test_size=share, random_state=seed)
+        parts = train_test_split(texts, labels, test_size=fraction, random_state=seed, stratify=labels)
+    except ValueError:  # a label with a single text, or fewer texts than labels in one part
+        parts = train_test_split(texts, labels, test_size=fraction, random_state=seed)
     return (parts[0], parts[2]), (parts[1], parts[3])
 
 
-def _with_errors(
+def _with_typos(
     texts: list[str], labels: NDArray[np.str_], distortion: float, seed: int
 ) -> tuple[list[str], NDArray[np.str_]]:
-    """Add a distorted copy of each text, if one is asked for."""
+    """Add a copy of each text with typos, if ``distortion`` is not 0."""
     if not distortion:
         return texts, labels
     import numpy as np

@@ -1,4 +1,4 @@
-"""A small model, trained once, and a runner of commands."""
+"""Small models, trained once, and a runner of commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROWS = [*(("good", text) for text in GOOD), *(("bad", text) for text in BAD)] * 
 
 
 def small_pipeline(**parameters: Any) -> Pipeline:
-    """Make what ``hashnlp train`` makes, but small enough for a test."""
+    """Return a pipeline as that of ``hashnlp train``, but small enough for a test."""
     classifier = HashEmbeddingClassifier(n_buckets=100, n_embeddings=1000, embedding_dim=4, random_state=0)
     vectorizer = HashingVectorizer(n_features=2**20, alternate_sign=False, norm=None)
     return Pipeline([("vectorizer", vectorizer), ("classifier", classifier)]).set_params(**parameters)
@@ -31,13 +31,13 @@ def small_pipeline(**parameters: Any) -> Pipeline:
 
 @pytest.fixture
 def rows() -> list[tuple[str, str]]:
-    """Labels and texts of the file ``data``."""
+    """Pairs of label and text of the file ``data``."""
     return ROWS
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Let ``hashnlp train`` train a small model; returns the function that makes one."""
+    """Make ``hashnlp train`` train a small model; return the function that makes one."""
 
     def make_pipeline(
         *, seed: int, device: str, n_jobs: int | None, epochs: int | None, features: str = "words"
@@ -59,7 +59,7 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a small model that has learned ``ROWS``. Read only."""
+    """Folder of a small model trained on ``ROWS``. Read only."""
     folder = tmp_path_factory.mktemp("cli") / "model"
     pipeline = small_pipeline().fit([text for _, text in ROWS], [label for label, _ in ROWS])
     save_model(pipeline, folder)
@@ -85,7 +85,7 @@ def sentences(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a small language model that has learned ``SENTENCES``. Read only."""
+    """Folder of a small language model trained on ``SENTENCES``. Read only."""
     folder = tmp_path_factory.mktemp("cli") / "lm"
     model = HsigmoidLanguageModel(
         order=3, embedding_dim=8, hidden_size=16, batch_size=32, max_epochs=40, random_state=0
@@ -95,12 +95,12 @@ def lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Result:
-    """What a command did."""
+    """Exit code and output of a command."""
 
-    def __init__(self, outcome: Any) -> None:
-        self.code: int = outcome.exit_code
-        self.out: str = outcome.stdout
-        self.err: str = outcome.stderr
+    def __init__(self, result: Any) -> None:
+        self.code: int = result.exit_code
+        self.out: str = result.stdout
+        self.err: str = result.stderr
 
     @property
     def json(self) -> Any:
@@ -119,7 +119,7 @@ def hashnlp() -> Any:
 
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch) -> Recipe:
-    """A recipe of milliseconds, among the others for the time of a test."""
+    """A recipe of milliseconds, registered for the time of a test."""
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "experiments")
     import counting_recipe
 

@@ -1,4 +1,4 @@
-"""The command as a whole: help, version, exit codes, and how fast it answers."""
+"""``hashnlp`` itself: help, version, exit codes, lazy imports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_version_and_help(hashnlp: Any) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_teaches_by_examples(hashnlp: Any, command: str) -> None:
+def test_the_help_of_each_command_has_examples(hashnlp: Any, command: str) -> None:
     result = hashnlp(command, "--help")
     assert result.code == 0
     assert result.out.count(f"hashnlp {command}") >= 2
@@ -38,7 +38,7 @@ def test_wrong_usage_is_exit_code_2(hashnlp: Any, arguments: list[str]) -> None:
     assert "Usage" in result.err
 
 
-def test_help_loads_nothing_heavy() -> None:
+def test_help_imports_no_heavy_modules() -> None:
     program = (
         "import sys; from sklearn_hashnlp.cli import app\n"
         "print(sorted({'torch', 'sklearn', 'numpy', 'scipy', 'numba', 'matplotlib'} & set(sys.modules)))"

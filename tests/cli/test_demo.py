@@ -1,4 +1,4 @@
-"""``hashnlp demo``: the promise of the README, measured."""
+"""``hashnlp demo``: the accuracy that the README promises, output and plot."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from matplotlib import pyplot
 from matplotlib.image import imread
 
 from sklearn_hashnlp.cli import _demo
-from sklearn_hashnlp.cli._demo import draw_picture
+from sklearn_hashnlp.cli._demo import draw_plot
 from sklearn_hashnlp.persistence import load_model
 
 
 def test_the_demo_keeps_its_promise(hashnlp: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_demo, "_SHARES", (0.5,))  # the other points of the curve only cost time here
+    monkeypatch.setattr(_demo, "_TRAIN_SIZES", (0.5,))  # the other points of the curve only cost time here
     result = hashnlp("demo", "--json")
     assert result.code == 0, result.err
     report = result.json
@@ -43,17 +43,17 @@ def test_the_demo_keeps_its_promise(hashnlp: Any, tmp_path: Path, monkeypatch: p
     assert result.code == 0, result.err
     assert f"{report['hash_embedding']['accuracy']:.4f}" in result.out
     assert f"{report['tfidf_characters_linear_svc']['accuracy']:.4f}" in result.out
-    assert ("TF-IDF, words + characters + LinearSVC is ahead here." in result.out) is ahead
+    assert ("Best here: TF-IDF, words + characters + LinearSVC." in result.out) is ahead
     assert "hashnlp predict --model hashnlp-demo/model --top 3 --proba" in result.out
-    assert "No picture" in result.err
-    assert "Picture" not in result.out
+    assert "No plot" in result.err
+    assert "Plot" not in result.out
 
 
 def test_a_picture(tmp_path: Path) -> None:
     curves = {"one": [(10, 0.5), (20, 0.75)], "other": [(10, 0.25), (20, 1.0)]}
-    true, found = np.array(["a", "b", "b"]), np.array(["a", "a", "b"])
+    true, predicted = np.array(["a", "b", "b"]), np.array(["a", "a", "b"])
     path = tmp_path / "picture.png"
-    draw_picture(path, true=true, found=found, labels=["a", "b", "never"], curves=curves, title="Title")
+    draw_plot(path, true=true, predicted=predicted, labels=["a", "b", "never"], curves=curves, title="Title")
     pixels = imread(path)
     assert pixels.shape[:2] == (950, 1700)
     assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 50

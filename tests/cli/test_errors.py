@@ -1,4 +1,4 @@
-"""Errors: one line, an exit code, a traceback only on request; and Ctrl-C."""
+"""Errors: one line on stderr, an exit code, a traceback with --debug; Ctrl-C."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from sklearn_hashnlp.cli._errors import noticing_interrupts, reporting_errors
+from sklearn_hashnlp.cli._errors import reporting_errors, reraising_interrupts
 
 
 def run(error: BaseException | None, *arguments: str, env: dict[str, str] | None = None) -> Any:
@@ -28,7 +28,7 @@ def run(error: BaseException | None, *arguments: str, env: dict[str, str] | None
     return CliRunner().invoke(app, ["--number", "1", *arguments], env=env)
 
 
-def test_parameters_pass_through() -> None:
+def test_parameters_reach_the_command() -> None:
     result = run(None, "--name", "y")
     assert (result.exit_code, result.stdout) == (0, "2 y\n")
 
@@ -39,8 +39,8 @@ def test_parameters_pass_through() -> None:
         (ValueError("line one\n  line two"), "hashnlp: line one line two\n"),
         (FileNotFoundError("x does not exist."), "hashnlp: x does not exist.\n"),
         (PermissionError(13, "Permission denied", "a.csv"), "hashnlp: a.csv: Permission denied\n"),
-        (MemoryError(), "hashnlp: there is not enough memory.\n"),
-        (KeyError("k"), "hashnlp: unexpected KeyError: 'k' (--debug shows where)\n"),
+        (MemoryError(), "hashnlp: out of memory.\n"),
+        (KeyError("k"), "hashnlp: unexpected KeyError: 'k' (--debug prints the traceback)\n"),
     ],
 )
 def test_an_error_is_one_line_and_exit_code_1(error: Exception, message: str) -> None:
@@ -48,28 +48,28 @@ def test_an_error_is_one_line_and_exit_code_1(error: Exception, message: str) ->
     assert (result.exit_code, result.stdout, result.stderr) == (1, "", message)
 
 
-def test_debug_gives_the_error_itself() -> None:
+def test_debug_raises_the_error_itself() -> None:
     error = ValueError("wrong")
     assert run(error, "--debug").exception is error
     assert run(error, env={"HASHNLP_DEBUG": "1"}).exception is error
 
 
-def test_wrong_usage_stays_wrong_usage() -> None:
+def test_wrong_usage_is_exit_code_2() -> None:
     result = run(typer.BadParameter("not both"))
     assert result.exit_code == 2
     assert "not both" in result.stderr
 
 
-def test_interrupts_end_with_130() -> None:
+def test_an_interrupt_is_exit_code_130() -> None:
     result = run(KeyboardInterrupt())
     assert (result.exit_code, result.stderr) == (130, "\nhashnlp: interrupted.\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
-def test_a_swallowed_interrupt_is_raised_again() -> None:
+def test_a_caught_interrupt_is_raised_again() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), noticing_interrupts(), suppress(KeyboardInterrupt):  # as skorch does
+    with pytest.raises(KeyboardInterrupt), reraising_interrupts(), suppress(KeyboardInterrupt):  # as skorch does
         os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
-    with noticing_interrupts():
+    with reraising_interrupts():
         pass

@@ -1,4 +1,4 @@
-"""``hashnlp export``: a model folder to one file."""
+"""``hashnlp export``: a model as one file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _folder(tmp_path: Path, rows: list[tuple[str, str]]) -> Path:
     return tmp_path / "model"
 
 
-def test_the_file_labels_as_the_quantised_model(hashnlp: Any, folder: Path, tmp_path: Path) -> None:
+def test_the_file_predicts_as_the_quantized_model(hashnlp: Any, folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "small.py"
     result = hashnlp("export", "--model", folder, path)
     assert result.code == 0, result.err
@@ -34,24 +34,24 @@ def test_the_file_labels_as_the_quantised_model(hashnlp: Any, folder: Path, tmp_
     assert labels == quantize(load_model(folder)).predict(texts).tolist()
 
 
-def test_labels_are_compared_with_those_before(hashnlp: Any, folder: Path, tmp_path: Path) -> None:
+def test_predicted_labels_are_compared_with_those_before(hashnlp: Any, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "texts.txt").write_text("a fine film\n\nlong and dull\n", encoding="utf-8")
     texts = ["a fine film", "", "long and dull"]
     model = load_model(folder)
     same = int((model.predict(texts) == quantize(model).predict(texts)).sum())
     arguments = ["export", "--model", folder, tmp_path / "small.py", "--compare", tmp_path / "texts.txt"]
-    assert f"The label is the same for {same} of 3 texts" in hashnlp(*arguments).out
-    answer = hashnlp(*arguments, "--json").json
-    assert (answer["same_labels"], answer["n_texts"]) == (same, 3)
-    assert answer["bytes"] == (tmp_path / "small.py").stat().st_size
-    assert answer["parts"][-1]["part"] == "total"
+    assert f"Same predicted label for {same} of 3 texts" in hashnlp(*arguments).out
+    report = hashnlp(*arguments, "--json").json
+    assert (report["same_labels"], report["n_texts"]) == (same, 3)
+    assert report["bytes"] == (tmp_path / "small.py").stat().st_size
+    assert report["parts"][-1]["part"] == "total"
     assert hashnlp(*arguments, "--quiet").out == ""
 
 
 def test_errors(hashnlp: Any, folder: Path, model: Path, tmp_path: Path) -> None:
     result = hashnlp("export", "--model", model, tmp_path / "small.py")
     assert result.code == 1
-    assert "holds a model that cannot be exported" in result.err
+    assert "cannot be exported" in result.err
     assert "got HashingVectorizer, HashEmbeddingClassifier" in result.err
     result = hashnlp("export", "--model", folder, tmp_path / "small.py", "--compare", tmp_path / "nothing")
     assert result.code == 1
@@ -60,7 +60,7 @@ def test_errors(hashnlp: Any, folder: Path, model: Path, tmp_path: Path) -> None
     assert hashnlp("export", "--model", folder, tmp_path / "nowhere" / "small.py").code == 1
 
 
-def test_help_teaches(hashnlp: Any) -> None:
+def test_help_has_examples(hashnlp: Any) -> None:
     out = hashnlp("export", "--help").out
     for word in ("SGNNClassifier", "save_model", "numpy", "python intents.py", "--compare"):
         assert word in out

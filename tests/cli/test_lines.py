@@ -1,4 +1,4 @@
-"""Lines of a stream, whatever chunks they come in."""
+"""Lines of a stream in chunks of any size."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sklearn_hashnlp.cli._lines import batches_of_stream, check_lines
+from sklearn_hashnlp.cli._lines import check_text_file, stream_batches
 
 
 class CountedJoins(bytes):
-    """A chunk whose addition to others is an error: it copies all that came before."""
+    """Bytes that cannot be added to others: an addition copies all bytes before."""
 
     def __radd__(self, other: bytes) -> bytes:
         raise AssertionError("copied")
@@ -19,14 +19,14 @@ class CountedJoins(bytes):
     __add__ = __radd__
 
 
-def test_a_long_line_in_many_chunks_is_put_together_once() -> None:
+def test_a_long_line_in_many_chunks_is_joined_once() -> None:
     class Stream:
         parts = [CountedJoins(b"x" * 10)] * 50 + [CountedJoins(b"y\n")]
 
         def read(self, _: int) -> bytes:
             return self.parts.pop(0) if self.parts else b""
 
-    assert list(batches_of_stream(Stream())) == [["x" * 500 + "y"]]  # type: ignore[arg-type]
+    assert list(stream_batches(Stream())) == [["x" * 500 + "y"]]  # type: ignore[arg-type]
 
 
 def test_chunks_of_any_size_give_the_same_lines() -> None:
@@ -41,25 +41,25 @@ def test_chunks_of_any_size_give_the_same_lines() -> None:
             def read(self, _: int) -> bytes:
                 return self.parts.pop(0) if self.parts else b""
 
-        lines = [line for batch in batches_of_stream(Stream(chunks)) for line in batch]  # type: ignore[arg-type]
+        lines = [line for batch in stream_batches(Stream(chunks)) for line in batch]  # type: ignore[arg-type]
         assert lines == ["erste", "", "zweite 🎈 Zeile", "\ufeffdritte"]
 
 
 @pytest.mark.parametrize("text", ["the company said", "the company said " * 50])
-def test_text_in_the_place_of_a_file(text: str) -> None:
-    with pytest.raises(FileNotFoundError, match=r"No file is called 'the company said.*pipe it: echo TEXT"):
-        check_lines(Path(text))
+def test_a_text_instead_of_a_file_name_is_an_error(text: str) -> None:
+    with pytest.raises(FileNotFoundError, match=r"There is no file 'the company said.*pipe it: echo TEXT"):
+        check_text_file(Path(text))
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_folder_are_errors(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"^nothing\.txt does not exist\.$"):
-        check_lines(Path("nothing.txt"))
+        check_text_file(Path("nothing.txt"))
     with pytest.raises(FileNotFoundError, match="is a folder; expected a text file"):
-        check_lines(tmp_path)
-    check_lines(Path(__file__))
-    check_lines(Path("-"))
-    check_lines(None)
+        check_text_file(tmp_path)
+    check_text_file(Path(__file__))
+    check_text_file(Path("-"))
+    check_text_file(None)
 
 
-def test_no_batch_is_larger_than_asked_for() -> None:
-    assert list(batches_of_stream(io.BytesIO(b"a\nb\nc\nd"), 2)) == [["a", "b"], ["c"], ["d"]]
+def test_no_batch_is_larger_than_its_size() -> None:
+    assert list(stream_batches(io.BytesIO(b"a\nb\nc\nd"), 2)) == [["a", "b"], ["c"], ["d"]]

@@ -1,4 +1,4 @@
-"""The shared parts of the commands, with the classifier that ``hashnlp train`` really makes."""
+"""Training, prediction and loading of pipelines, with the classifier of ``hashnlp train``."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ def screen() -> Screen:
     return Screen(as_json=False, quiet=True)
 
 
-def test_the_default_pipeline_takes_the_options_and_survives_a_folder(
-    screen: Screen, rows: Any, tmp_path: Path
-) -> None:
+def test_the_default_pipeline_has_the_options_and_can_be_saved(screen: Screen, rows: Any, tmp_path: Path) -> None:
     pipeline = _pipelines.make_pipeline(seed=3, device="cpu", n_jobs=2, epochs=1)
     assert pipeline.get_params()["classifier__random_state"] == 3
     assert pipeline.get_params()["classifier__max_epochs"] == 1
@@ -36,12 +34,12 @@ def test_the_default_pipeline_takes_the_options_and_survives_a_folder(
     np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(texts), pipeline.predict_proba(texts))
 
 
-def test_vectorising_in_parts_changes_nothing(
+def test_batches_do_not_change_the_model(
     screen: Screen, small: Any, rows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_pipelines, "_SMALLEST_PART", 5)
-    monkeypatch.setattr(_pipelines, "_PARTS", 4)
-    monkeypatch.setattr(_pipelines, "_ROWS_OF_A_PREDICTION", 7)
+    monkeypatch.setattr(_pipelines, "_MIN_BATCH_SIZE", 5)
+    monkeypatch.setattr(_pipelines, "_N_BATCHES", 4)
+    monkeypatch.setattr(_pipelines, "_PREDICTION_BATCH_SIZE", 7)
     texts, labels = [text for _, text in rows], np.array([label for label, _ in rows])
     model, expected = small(), small().fit(texts, labels)
     _pipelines.train_pipeline(screen, model, texts, labels)
@@ -51,7 +49,7 @@ def test_vectorising_in_parts_changes_nothing(
     )
 
 
-def test_callbacks_of_the_user_are_called_and_put_back(screen: Screen, small: Any, rows: Any) -> None:
+def test_callbacks_of_the_user_are_restored(screen: Screen, small: Any, rows: Any) -> None:
     from skorch.callbacks import Callback
 
     mine: list[Any] = [Callback()]
@@ -61,19 +59,19 @@ def test_callbacks_of_the_user_are_called_and_put_back(screen: Screen, small: An
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_a_model_that_opens_files_is_refused(small: Any, rows: Any, tmp_path: Path, hidden: bool) -> None:
+def test_a_model_that_reads_files_is_refused(small: Any, rows: Any, tmp_path: Path, hidden: bool) -> None:
     model = small().fit([text for _, text in rows], [label for label, _ in rows])
     model["vectorizer"].set_params(input="filename")
     if hidden:  # behind a second step of the same name
         model.steps.insert(1, ("vectorizer", Normalizer()))
     save_model(model, tmp_path)
-    with pytest.raises(ValueError, match=r"holds a HashingVectorizer with input='filename'.* open it"):
+    with pytest.raises(ValueError, match=r"contains a HashingVectorizer with input='filename'.* open each text"):
         _pipelines.load_classifier(tmp_path)
 
 
-def test_a_folder_with_something_that_does_not_classify(tmp_path: Path) -> None:
+def test_a_model_that_is_no_classifier_is_refused(tmp_path: Path) -> None:
     from sklearn.feature_extraction.text import HashingVectorizer
 
     save_model(HashingVectorizer(), tmp_path)
-    with pytest.raises(ValueError, match="holds a HashingVectorizer that does not classify texts"):
+    with pytest.raises(ValueError, match="is a HashingVectorizer, not a text classifier"):
         _pipelines.load_classifier(tmp_path)

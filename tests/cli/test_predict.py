@@ -1,4 +1,4 @@
-"""``hashnlp predict``: one line out for each line in."""
+"""``hashnlp predict``: one line of output for each line of input."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_top_and_proba(hashnlp: Any, model: Path) -> None:
     assert [entry["label"] for entry in answer["top"]] == ["good", "bad"]
 
 
-def test_a_threshold_leaves_out_labels_and_keeps_lines(hashnlp: Any, model: Path) -> None:
+def test_a_threshold_omits_labels_but_no_lines(hashnlp: Any, model: Path) -> None:
     texts = ["a fine film", "nothing known here", "so warm, so dull"]
     probabilities = load_model(model).predict_proba(texts)
     for threshold in (0.0, float(probabilities[0].max()), 0.3, 1.0):
@@ -56,23 +56,23 @@ def test_a_threshold_leaves_out_labels_and_keeps_lines(hashnlp: Any, model: Path
             out = hashnlp("predict", "--model", model, *options, stdin="\n".join(texts)).out
             assert out == "".join("\t".join(label for label, _ in line) + "\n" for line in expected)
             out = hashnlp("predict", "--model", model, *options, "--json", stdin="\n".join(texts)).out
-            for line, found in zip(map(json.loads, out.splitlines()), expected, strict=True):
-                assert (line["label"], line["probability"]) == (found[0] if found else (None, None))
-                assert line["top"] == [{"label": label, "probability": share} for label, share in found]
+            for line, predicted in zip(map(json.loads, out.splitlines()), expected, strict=True):
+                assert (line["label"], line["probability"]) == (predicted[0] if predicted else (None, None))
+                assert line["top"] == [{"label": label, "probability": share} for label, share in predicted]
 
 
 def test_a_threshold_is_a_probability(hashnlp: Any, model: Path) -> None:
     assert hashnlp("predict", "--model", model, "--threshold", 1.5, stdin="a").code == 2
 
 
-def test_no_text_no_line(hashnlp: Any, model: Path) -> None:
+def test_empty_input_gives_empty_output(hashnlp: Any, model: Path) -> None:
     result = hashnlp("predict", "--model", model, stdin="")
     assert (result.code, result.out) == (0, "")
 
 
-def test_a_labelled_file_gets_a_hint(hashnlp: Any, model: Path, data: Path) -> None:
+def test_a_labeled_file_gives_a_hint(hashnlp: Any, model: Path, data: Path) -> None:
     result = hashnlp("predict", "--model", model, data)
-    assert "there is hashnlp test" in result.err
+    assert "use hashnlp test" in result.err
     assert hashnlp("predict", "--model", model, data, "--quiet").err == ""
 
 
@@ -82,7 +82,7 @@ def test_a_labelled_file_gets_a_hint(hashnlp: Any, model: Path, data: Path) -> N
         (["--model", "nowhere"], b"", "No model in 'nowhere': the folder does not exist."),
         (["--model", "MODEL", "nothing.txt"], b"", "nothing.txt does not exist."),
         (["--model", "MODEL", "."], b"", ". is a folder; expected a text file."),
-        (["--model", "MODEL"], b"good\nb\xe9d\n", "stdin, line 2: expected UTF-8, but byte 2 of the line is none."),
+        (["--model", "MODEL"], b"good\nb\xe9d\n", "stdin, line 2: expected UTF-8, got byte 0xe9 at position 2."),
     ],
 )
 def test_errors_are_one_line(
@@ -101,7 +101,7 @@ def test_errors_are_one_line(
 
 
 @pytest.mark.parametrize("where", ["stdin", "file"])
-def test_lines_before_a_wrong_one_are_answered(hashnlp: Any, model: Path, tmp_path: Path, where: str) -> None:
+def test_lines_before_an_invalid_one_are_predicted(hashnlp: Any, model: Path, tmp_path: Path, where: str) -> None:
     content = b"a fine film\ndull and long\nb\xe9d\nfunny\n"
     path = tmp_path / "texts.txt"
     path.write_bytes(content)

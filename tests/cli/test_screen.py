@@ -1,4 +1,4 @@
-"""What goes where: results to stdout, notes to stderr, JSON alone."""
+"""Results on stdout, notes on stderr, JSON alone on stdout."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sklearn_hashnlp.cli._screen import Screen, bar, command_name
+from sklearn_hashnlp.cli._screen import Screen, add_bar, command_name
 
 
 @pytest.mark.parametrize(
@@ -24,13 +24,13 @@ def test_streams(capsys: pytest.CaptureFixture[str], as_json: bool, quiet: bool,
     screen.note("note")
     screen.show("result")
     if as_json:
-        screen.put_json({"a": "é"})
+        screen.show_json({"a": "é"})
     with screen.progress() as progress:
-        bar(progress, "Working")(1, 2)
+        add_bar(progress, "Working")(1, 2)
     assert capsys.readouterr() == (out, err)
 
 
-def test_nothing_is_taken_for_markup(capsys: pytest.CaptureFixture[str]) -> None:
+def test_markup_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     Screen(as_json=False, quiet=False).show("[bold]a[/bold] :smile: " + "x" * 200)
     assert capsys.readouterr().out == "[bold]a[/bold] :smile: " + "x" * 200 + "\n"
 
@@ -47,12 +47,12 @@ def test_the_name_of_the_command_can_be_pasted(tmp_path: Path, monkeypatch: pyte
     assert command_name() == "hashnlp"
 
 
-def test_beside_a_bar_results_still_go_to_stdout(
+def test_results_go_to_stdout_while_a_bar_is_shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes stderr for a terminal
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich then treats stderr as a terminal
     with Screen(as_json=False, quiet=False).progress() as progress:
-        bar(progress, "Working")(1, 2)
+        add_bar(progress, "Working")(1, 2)
         print("result")
     captured = capsys.readouterr()
     assert captured.out == "result\n"

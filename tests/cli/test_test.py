@@ -1,4 +1,4 @@
-"""``hashnlp test``: the figures and their tables."""
+"""``hashnlp test``: metrics and tables."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 from sklearn.metrics import classification_report
 
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli._test import measure, show_report
+from sklearn_hashnlp.cli._test import compute_metrics, show_report
 
 
-def test_figures_equal_those_of_scikit_learn() -> None:
+def test_metrics_equal_those_of_scikit_learn() -> None:
     rng = np.random.default_rng(0)
-    true, found = rng.choice(["a", "b", "c"], 50), rng.choice(["a", "b", "d"], 50)
-    report = measure(true, found)
-    expected = classification_report(true, found, output_dict=True, zero_division=0.0)
+    true, predicted = rng.choice(["a", "b", "c"], 50), rng.choice(["a", "b", "d"], 50)
+    report = compute_metrics(true, predicted)
+    expected = classification_report(true, predicted, output_dict=True, zero_division=0.0)
     assert report["accuracy"] == expected["accuracy"]
     assert report["macro_f1"] == pytest.approx(expected["macro avg"]["f1-score"])
     for label in "abcd":
@@ -28,7 +28,7 @@ def test_figures_equal_those_of_scikit_learn() -> None:
         assert scores["support"] == expected[label]["support"]
     counts = np.array(report["confusion_matrix"]["counts"])
     assert counts.sum() == 50
-    assert counts[2, 3] == ((true == "c") & (found == "d")).sum()
+    assert counts[2, 3] == ((true == "c") & (predicted == "d")).sum()
 
 
 def test_tables_and_json(hashnlp: Any, model: Path, data: Path) -> None:
@@ -42,40 +42,40 @@ def test_tables_and_json(hashnlp: Any, model: Path, data: Path) -> None:
     assert hashnlp("test", data, "--model", model, "--quiet").out == "1.0000\n"
 
 
-def test_an_unknown_label_is_told_and_counts_as_wrong(hashnlp: Any, model: Path, data: Path) -> None:
+def test_an_unknown_label_is_reported_and_counts_as_wrong(hashnlp: Any, model: Path, data: Path) -> None:
     with data.open("a", encoding="utf-8") as file:
         file.write("[bold]odd :smile:,a fine film\n")
     result = hashnlp("test", data, "--model", model)
     assert "Accuracy 0.9600 on 25 texts" in result.out
     assert "[bold]odd :smile:" in result.out
-    assert "never finds, these labels" in result.err
+    assert "was not trained on and never predicts" in result.err
 
 
-def test_numbers_of_texts_are_whole_also_where_every_label_is_unknown() -> None:
-    report = measure(np.array(["odd", "odd"]), np.array(["good", "bad"]))
+def test_supports_are_integers_even_if_every_label_is_unknown() -> None:
+    report = compute_metrics(np.array(["odd", "odd"]), np.array(["good", "bad"]))
     supports = [scores["support"] for scores in report["labels"].values()]
     assert supports == [0, 0, 2]
     assert {type(support) for support in supports} == {int}
 
 
-def test_an_unknown_label_alone_has_a_whole_number_of_texts(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+def test_the_table_has_integer_supports_if_every_label_is_unknown(hashnlp: Any, model: Path, tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_text("label,text\nodd,a fine film\n", encoding="utf-8")
     out = hashnlp("test", path, "--model", model).out
     assert [line.split()[-1] for line in out.splitlines() if line.startswith(("good ", "odd "))][:2] == ["0", "1"]
 
 
-def test_many_labels_are_told_by_their_confusions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_labels_show_the_most_frequent_confusions(capsys: pytest.CaptureFixture[str]) -> None:
     true = np.array([f"label{number}" for number in range(20)] * 3)
-    found = true.copy()
-    found[[0, 20]] = "label7"
-    show_report(Screen(as_json=False, quiet=False), measure(true, found))
+    predicted = true.copy()
+    predicted[[0, 20]] = "label7"
+    show_report(Screen(as_json=False, quiet=False), compute_metrics(true, predicted))
     out = capsys.readouterr().out
     assert "Confusion matrix" not in out
     assert [line.split() for line in out.splitlines()][-1] == ["label0", "label7", "2"]
 
 
-def test_a_model_that_is_none(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_an_error(hashnlp: Any, data: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     result = hashnlp("test", data, "--model", tmp_path / "empty")
     assert result.code == 1

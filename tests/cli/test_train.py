@@ -1,4 +1,4 @@
-"""``hashnlp train``: what it saves, what it tells, and what it refuses."""
+"""``hashnlp train``: saved models, output and errors."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_the_saved_model_is_that_of_fit(hashnlp: Any, small: Any, data: Path, ro
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("option", ["--valid", "--holdout"])
-def test_held_out_accuracy_and_json(hashnlp: Any, data: Path, tmp_path: Path, option: str) -> None:
+def test_validation_accuracy_and_json(hashnlp: Any, data: Path, tmp_path: Path, option: str) -> None:
     value = {"--valid": data, "--holdout": 0.25}[option]
     result = hashnlp("train", data, "--model", tmp_path / "m", option, value, "--json", "--epochs", 5)
     assert result.code == 0, result.err
     report = result.json
-    assert report["held_out_accuracy"] == 1.0
-    assert (report["held_out_texts"], report["n_texts"]) == {"--valid": (24, 24), "--holdout": (6, 18)}[option]
+    assert report["validation_accuracy"] == 1.0
+    assert (report["n_validation_texts"], report["n_texts"]) == {"--valid": (24, 24), "--holdout": (6, 18)}[option]
     assert report["labels"] == ["bad", "good"]
     assert report["model"] == str(tmp_path / "m")
 
@@ -77,14 +77,14 @@ def test_quiet_prints_nothing(hashnlp: Any, data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_quiet_prints_the_accuracy_that_was_asked_for(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+def test_quiet_prints_only_the_validation_accuracy(hashnlp: Any, data: Path, tmp_path: Path) -> None:
     result = hashnlp("train", data, "-m", tmp_path / "m", "--quiet", "--holdout", 0.25, "--epochs", 5)
     assert (result.code, result.out, result.err) == (0, "1.0000\n", "")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["--seed", 2**32], "4294967295"), (["--n-jobs", 0], "0 threads"), (["--device", "cuda"], "no CUDA device")],
+    [(["--seed", 2**32], "4294967295"), (["--n-jobs", 0], "got 0"), (["--device", "cuda"], "no CUDA device")],
 )
 def test_values_out_of_range_are_usage_errors_before_reading(
     hashnlp: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: Any, message: str
@@ -96,7 +96,7 @@ def test_values_out_of_range_are_usage_errors_before_reading(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a folder that even root cannot write into")
-def test_a_folder_that_cannot_be_written_is_told_before_reading(hashnlp: Any, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_writable_is_an_error_before_reading(hashnlp: Any, tmp_path: Path) -> None:
     result = hashnlp("train", tmp_path / "never read.csv", "-m", "/proc/m")
     assert result.code == 1
     assert "/proc/m: no model can be saved there" in result.err
@@ -104,7 +104,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_reading(hashnlp: Any, tm
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX pipe")
 @pytest.mark.usefixtures("small")
-def test_the_data_may_come_from_a_pipe(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+def test_the_data_can_be_a_pipe(hashnlp: Any, data: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=[data.read_bytes()])
@@ -128,13 +128,15 @@ def test_format_and_columns(hashnlp: Any, tmp_path: Path) -> None:
     ("content", "options", "message"),
     [
         ("", [], "expected labeled texts, got a file without rows"),
-        ("label,text\na,b\na,c\n", [], "expected at least two different labels to tell apart, found only 'a'"),
+        ("label,text\na,b\na,c\n", [], "expected at least two different labels, got only 'a'"),
         ("label,text\na,b\n", ["--text-column", "body"], "line 1: no column 'body' for the text"),
         ("label,text\na,b\nc\n", [], "line 3: expected 2 fields"),
         (None, [], "films.csv does not exist"),
     ],
 )
-def test_wrong_data_is_one_line(hashnlp: Any, tmp_path: Path, content: str | None, options: Any, message: str) -> None:
+def test_errors_in_the_data_are_one_line(
+    hashnlp: Any, tmp_path: Path, content: str | None, options: Any, message: str
+) -> None:
     path = tmp_path / "films.csv"
     if content is not None:
         path.write_text(content, encoding="utf-8")
@@ -146,13 +148,13 @@ def test_wrong_data_is_one_line(hashnlp: Any, tmp_path: Path, content: str | Non
     assert not (tmp_path / "m").exists()
 
 
-def test_a_folder_that_is_no_model_is_refused_before_training(hashnlp: Any, data: Path) -> None:
+def test_a_folder_of_other_files_is_an_error_before_training(hashnlp: Any, data: Path) -> None:
     result = hashnlp("train", data, "--model", data.parent)
     assert result.code == 1
     assert "holds 'films.csv' and no model" in result.err
 
 
-def test_distortion_adds_a_copy_with_typing_errors(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
+def test_distortion_adds_a_copy_with_typos(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
     arguments = ["--distortion", 0.2, "--seed", 3, "--epochs", 3, "--json"]
     result = hashnlp("train", data, "-m", tmp_path / "m", *arguments)
     assert result.code == 0, result.err

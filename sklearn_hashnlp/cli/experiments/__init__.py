@@ -1,1 +1,1 @@
-"""The commands of `hashnlp experiments`."""
+"""Commands of ``hashnlp experiments``."""

@@ -1,4 +1,4 @@
-"""``hashnlp experiments``: published experiments, repeated by one command."""
+"""``hashnlp experiments`` and its subcommands: reproductions of published experiments."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import typer
 from sklearn_hashnlp.cli.experiments import _list, _report, _run
 
 HELP = """\
-Repeat published experiments with this package, and get their tables with your machine's numbers.
+Reproduce published experiments, and compare your results with the published ones.
 
 \b
-  hashnlp experiments list                          which there are
-  hashnlp experiments list reversal                 what one does, and what can be changed
-  hashnlp experiments run reversal -o found.jsonl   run it; run it again to go on where it stopped
-  hashnlp experiments report found.jsonl            its table, measured beside published
+  hashnlp experiments list                            list all experiments
+  hashnlp experiments list reversal                   describe one, with its settings
+  hashnlp experiments run reversal -o results.jsonl   run it, or resume an interrupted run
+  hashnlp experiments report results.jsonl            print tables with the published results
 """
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")

@@ -1,4 +1,4 @@
-"""``hashnlp experiments list``: which experiments there are."""
+"""``hashnlp experiments list``: list the experiments, or describe one."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen, command_name
 
 HELP = """\
-List the experiments, or tell all about one.
+List the experiments, or describe one.
 
 \b
   hashnlp experiments list
   hashnlp experiments list reversal
   hashnlp experiments list --json
 
-For one experiment it prints what it does, after whom, how long it takes, and its settings with their values.
+The description of an experiment has its source, its running time, and its settings with their values.
 """
 
 
 @reporting_errors
 def list_experiments(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them.", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Name of an experiment.", show_default=False)
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """List the recipes; the parameters are the command's options."""
+    """List the recipes; the parameters are the options of the command."""
     from sklearn_hashnlp.experiments import RECIPES, get_recipe
 
-    screen = Screen(as_json=as_json, quiet=False)  # what was asked for is no hint
+    screen = Screen(as_json=as_json, quiet=False)  # the list is no hint
     recipes = list(RECIPES.values()) if name is None else [get_recipe(name)]
     if as_json:
-        screen.put_json([_describe(recipe) for recipe in recipes])
+        screen.show_json([_describe(recipe) for recipe in recipes])
         return
     if name is not None:
         _show_recipe(screen, recipes[0])
@@ -44,7 +46,7 @@ def list_experiments(
     for recipe in recipes:
         screen.show(f"{recipe.name:<{width}}  {recipe.summary}")
     if not quiet:
-        screen.note(f"\nMore about one: {command_name()} experiments list {recipes[0].name}", style="dim")
+        screen.note(f"\nDescribe one: {command_name()} experiments list {recipes[0].name}", style="dim")
 
 
 def _describe(recipe: Any) -> dict[str, Any]:
@@ -59,16 +61,16 @@ def _describe(recipe: Any) -> dict[str, Any]:
 
 
 def _show_recipe(screen: Screen, recipe: Any) -> None:
-    """Print what a recipe does, and its settings."""
+    """Print the description and the settings of a recipe."""
     from dataclasses import fields
 
     from sklearn_hashnlp.experiments._settings import setting_as_text
 
     screen.show(f"{recipe.name}: {recipe.summary}\n", style="bold")
     screen.show(f"{recipe.description}\n")
-    table = Table("setting", "value", "what it is", box=None, pad_edge=False, header_style="dim")
+    table = Table("setting", "value", "description", box=None, pad_edge=False, header_style="dim")
     for field in fields(recipe.settings):
         value = setting_as_text(getattr(recipe.settings, field.name))
         table.add_row(field.name, value, field.metadata.get("help", ""))
     screen.show(table)
-    screen.note(f"\nRun it: {command_name()} experiments run {recipe.name}", style="dim")
+    screen.note(f"\nRun it with: {command_name()} experiments run {recipe.name}", style="dim")

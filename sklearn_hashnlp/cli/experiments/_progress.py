@@ -1,4 +1,4 @@
-"""How far the runs of experiments are: a bar for each that runs, one over all, and a line for each that ends."""
+"""Progress of experiments: a bar for each run, a bar for all of them, and a line for each finished run."""
 
 from __future__ import annotations
 
@@ -17,112 +17,113 @@ from sklearn_hashnlp.experiments._run import PlannedRun
 from sklearn_hashnlp.experiments._run_all import Listener
 
 
-class TimeLeft(ProgressColumn):
-    """The time left, by all the time that a task has taken: a step of an experiment may take an hour."""
+class RemainingTime(ProgressColumn):
+    """Remaining time, estimated from the whole elapsed time: a step of an experiment may take an hour."""
 
     def render(self, task: Task) -> Text:
-        """Write hours, minutes and seconds."""
-        moved_at = task.fields["at"]
-        left = seconds_left(moved_at, task.fields["before"], task.completed, task.total or 0.0)
-        if left is None:
+        """Return the remaining time as hours, minutes and seconds."""
+        updated_at = task.fields["updated_at"]
+        seconds = remaining_seconds(updated_at, task.fields["resumed"], task.completed, task.total or 0.0)
+        if seconds is None:
             return Text("-:--:--", style="progress.remaining")
-        return Text(duration(max(left - ((task.elapsed or 0.0) - moved_at), 0.0)), style="progress.remaining")
+        since_update = (task.elapsed or 0.0) - updated_at
+        return Text(format_seconds(max(seconds - since_update, 0.0)), style="progress.remaining")
 
 
-class RunsOnScreen(Listener):
-    """Show runs as they are carried out."""
+class RunProgress(Listener):
+    """Show the progress of runs on the screen."""
 
     def __init__(self, screen: Screen, progress: Progress, n_runs: int) -> None:
         self._screen = screen
         self._progress = progress
         self._n_runs = n_runs
-        self._shares: dict[str, float] = {}  # of each run that is not finished from before
-        self._before = 0.0  # sum of the shares that are there from before
+        self._fractions: dict[str, float] = {}  # completed, of each run that was not finished before
+        self._resumed = 0.0  # sum of the fractions that were completed before
         self._n_finished = 0
-        self._n_known: dict[str, int] = {}
+        self._n_results: dict[str, int] = {}
         self._bars: dict[str, TaskID] = {}
-        self._all: TaskID | None = None
+        self._total_bar: TaskID | None = None
         self._started = time.monotonic()
         self.n_added = 0
 
     def planned(self, run: PlannedRun, known: Sequence[Result]) -> None:
-        """Say what is there already."""
+        """Print the results of earlier runs."""
         for result in known:
             if self._screen.as_json:
-                self._screen.put_json(result)
+                self._screen.show_json(result)
         if len(known) >= run.n_results:
             self._n_finished += 1
             self._screen.note(f"{run.name}: finished before", style="dim")
             return
         if known:
-            self._screen.note(f"{run.name}: goes on after {len(known)} of {run.n_results} results", style="dim")
-        self._n_known[run.identity] = len(known)
-        self._shares[run.identity] = len(known) / run.n_results
-        self._before += len(known) / run.n_results
+            self._screen.note(f"{run.name}: resumed after {len(known)} of {run.n_results} results", style="dim")
+        self._n_results[run.identity] = len(known)
+        self._fractions[run.identity] = len(known) / run.n_results
+        self._resumed += len(known) / run.n_results
 
     def began(self, run: PlannedRun) -> None:
-        """Show the run's bar."""
-        if self._all is None and self._n_runs > 1:
-            self._all = self._add("all runs", len(self._shares), self._before)
-        self._bars[run.identity] = self._add(run.name, 1, self._shares[run.identity])
+        """Add the bar of a run."""
+        if self._total_bar is None and self._n_runs > 1:
+            self._total_bar = self._add_bar("all runs", len(self._fractions), self._resumed)
+        self._bars[run.identity] = self._add_bar(run.name, 1, self._fractions[run.identity])
 
     def told(self, run: PlannedRun, line: str) -> None:
-        """Print the line, after the run's name if there are several."""
+        """Print a line of output, after the name of the run if there are several."""
         self._screen.note(f"{run.name}: {line}" if self._n_runs > 1 else line)
 
     def moved(self, run: PlannedRun, done: int, total: int) -> None:
-        """Move the bars."""
-        self._move(run, done / total if total else 0.0)
+        """Update the bars."""
+        self._update(run, done / total if total else 0.0)
 
     def found(self, run: PlannedRun, result: Result) -> None:
-        """Print JSON, and move the bars of a recipe that does not."""
+        """Print a result as JSON; update the bars, for recipes that do not."""
         self.n_added += 1
         if self._screen.as_json:
-            self._screen.put_json(result)
-        self._n_known[run.identity] += 1
-        self._move(run, self._n_known[run.identity] / run.n_results)
+            self._screen.show_json(result)
+        self._n_results[run.identity] += 1
+        self._update(run, self._n_results[run.identity] / run.n_results)
 
     def finished(self, run: PlannedRun) -> None:
-        """Take the run's bar away, and say how far all of it is."""
+        """Remove the bar of the run, and print how many are finished."""
         self._n_finished += 1
         self._end(run, "finished")
 
     def failed(self, run: PlannedRun, error: Exception) -> None:
-        """Take the run's bar away; a single run's error is told by the command."""
+        """Remove the bar of the run; the command prints the error of a single run."""
         self._end(run, f"failed: {one_line(error)}")
 
-    def _add(self, name: str, total: float, before: float) -> TaskID:
-        fields: dict[str, Any] = {"before": before, "at": 0.0}
-        return self._progress.add_task(name, total=total, completed=before, **fields)  # type: ignore[arg-type]  # rich takes parts, and says int
+    def _add_bar(self, name: str, total: float, resumed: float) -> TaskID:
+        fields: dict[str, Any] = {"resumed": resumed, "updated_at": 0.0}
+        return self._progress.add_task(name, total=total, completed=resumed, **fields)  # type: ignore[arg-type]  # rich takes floats, too
 
-    def _move(self, run: PlannedRun, share: float) -> None:
-        # A run that goes on may begin anew inside; its bar waits where it was.
-        self._shares[run.identity] = share = max(share, self._shares[run.identity])
-        self._set(self._bars[run.identity], share)
-        if self._all is not None:
-            self._set(self._all, sum(self._shares.values()))
+    def _update(self, run: PlannedRun, fraction: float) -> None:
+        # A resumed run may repeat a step; its bar does not move back.
+        self._fractions[run.identity] = fraction = max(fraction, self._fractions[run.identity])
+        self._set_completed(self._bars[run.identity], fraction)
+        if self._total_bar is not None:
+            self._set_completed(self._total_bar, sum(self._fractions.values()))
 
-    def _set(self, bar: TaskID, share: float) -> None:
+    def _set_completed(self, bar: TaskID, completed: float) -> None:
         task = next(task for task in self._progress.tasks if task.id == bar)
-        at = task.elapsed if share > task.completed else task.fields["at"]
-        self._progress.update(bar, completed=share, at=at)
+        updated_at = task.elapsed if completed > task.completed else task.fields["updated_at"]
+        self._progress.update(bar, completed=completed, updated_at=updated_at)
 
-    def _end(self, run: PlannedRun, how: str) -> None:
-        self._move(run, 1.0)
+    def _end(self, run: PlannedRun, outcome: str) -> None:
+        self._update(run, 1.0)
         self._progress.remove_task(self._bars.pop(run.identity))
         if self._n_runs == 1:
             return
         elapsed = time.monotonic() - self._started
-        left = seconds_left(elapsed, self._before, sum(self._shares.values()), len(self._shares))
-        time_left = f", about {duration(left)} left" if left else ""
-        self._screen.note(f"{run.name}: {how} ({self._n_finished} of {self._n_runs} runs{time_left})")
+        seconds = remaining_seconds(elapsed, self._resumed, sum(self._fractions.values()), len(self._fractions))
+        remaining = f", about {format_seconds(seconds)} remaining" if seconds else ""
+        self._screen.note(f"{run.name}: {outcome} ({self._n_finished} of {self._n_runs} runs{remaining})")
 
 
-def seconds_left(elapsed: float, before: float, done: float, total: float) -> float | None:
-    """Estimate how long the rest takes."""
-    return elapsed * (total - done) / (done - before) if done > before else None
+def remaining_seconds(elapsed: float, resumed: float, completed: float, total: float) -> float | None:
+    """Estimate the remaining time; ``None`` if nothing was completed since the run was resumed."""
+    return elapsed * (total - completed) / (completed - resumed) if completed > resumed else None
 
 
-def duration(seconds: float) -> str:
-    """Write a time as hours, minutes and seconds."""
+def format_seconds(seconds: float) -> str:
+    """Return a time as hours, minutes and seconds."""
     return str(timedelta(seconds=round(seconds)))

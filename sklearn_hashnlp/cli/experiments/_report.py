@@ -1,4 +1,4 @@
-"""``hashnlp experiments report``: results of experiments as tables and plots."""
+"""``hashnlp experiments report``: tables and plots of results."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
 
 HELP = """\
-Print tables of results, measured beside published.
+Print tables of results, with the published ones.
 
 \b
-  hashnlp experiments report found.jsonl
+  hashnlp experiments report results.jsonl
   hashnlp experiments report mine.jsonl yours.jsonl --markdown table.md
-  hashnlp experiments report found.jsonl --plot pictures
-  hashnlp experiments report found.jsonl --json
+  hashnlp experiments report results.jsonl --plot plots
+  hashnlp experiments report results.jsonl --json
 
-FILE is what `hashnlp experiments run --output FILE` has written, finished or not. Experiments that belong together \
-are in one table; results of --quick and of other settings are there, too, and stand apart. Of results of the same \
-settings and seed, as two people may have them, those of the last FILE count.
+FILE is the output of `hashnlp experiments run --output FILE`, finished or not. Related experiments are in one table; \
+results of --quick and of other settings are in rows of their own. If several files have results of the same settings \
+and seed, those of the last FILE count.
 
---plot draws what there is to draw, as NAME.png in a folder; it needs matplotlib. --json prints each table as an object.
+--plot saves plots as NAME.png in a folder; it needs matplotlib. --json prints each table as an object.
 """
 
 
@@ -37,46 +37,44 @@ def report_experiments(
         typer.Option(metavar="FILE", help="Write the tables to this file, as Markdown.", show_default=False),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Draw plots into this folder.", show_default=False)
+        Path | None, typer.Option(metavar="FOLDER", help="Save plots in this folder.", show_default=False)
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Report results; the parameters are the command's options."""
+    """Report results; the parameters are the options of the command."""
     from sklearn_hashnlp.experiments import RECIPES
     from sklearn_hashnlp.experiments._report import arrange_results, make_tables
     from sklearn_hashnlp.experiments._results_file import read_results
     from sklearn_hashnlp.experiments._table import as_markdown
 
-    screen = Screen(as_json=as_json, quiet=False)  # what was asked for is no hint
+    screen = Screen(as_json=as_json, quiet=False)  # the tables are no hint
     notes = Screen(as_json=as_json, quiet=quiet)
     results = [result for file in files for result in read_results(file)]
     unknown = sorted({result["recipe"] for result in results} - set(RECIPES))
     if unknown:
-        notes.note(f"Left out are results of experiments that are not known: {', '.join(unknown)}")
-    n_again = sum(result["recipe"] in RECIPES for result in results) - len(arrange_results(results))
-    if n_again:
-        notes.note(f"Left out are {n_again} results whose settings, seed and step come again; the last of each counts")
+        notes.note(f"Skipped results of unknown experiments: {', '.join(unknown)}")
+    n_duplicates = sum(result["recipe"] in RECIPES for result in results) - len(arrange_results(results))
+    if n_duplicates:
+        notes.note(f"Skipped {n_duplicates} results with the settings, seed and step of a later one")
     tables = make_tables(results)
     if not tables:
-        raise ValueError(f"There are no results of experiments in {', '.join(map(str, files))}.")
+        raise ValueError(f"No results of experiments in {', '.join(map(str, files))}.")
     if as_json:
         for table in tables:
-            screen.put_json(table._asdict())
+            screen.show_json(table._asdict())
     show_tables(screen, results)
     if markdown is not None:
         lines = "\n\n".join("\n".join(as_markdown(table)) for table in tables)
         markdown.write_text(f"{lines}\n", encoding="utf-8")
-        notes.note(f"\nTables are in {markdown}", style="dim")
+        notes.note(f"\nTables saved in {markdown}", style="dim")
     if plot is not None:
-        drawn = _draw(plot, results)
-        notes.note(
-            f"\nPlots are in {', '.join(map(str, drawn))}" if drawn else "\nThere is nothing to draw", style="dim"
-        )
+        paths = _save_plots(plot, results)
+        notes.note(f"\nPlots saved in {', '.join(map(str, paths))}" if paths else "\nNo plots", style="dim")
 
 
 def show_tables(screen: Screen, results: Sequence[dict[str, Any]]) -> None:
-    """Print the tables of results, for people."""
+    """Print the tables of results."""
     from sklearn_hashnlp.experiments._report import make_tables
     from sklearn_hashnlp.experiments._table import as_text
 
@@ -86,8 +84,8 @@ def show_tables(screen: Screen, results: Sequence[dict[str, Any]]) -> None:
             screen.show(line)
 
 
-def _draw(folder: Path, results: Sequence[dict[str, Any]]) -> list[Path]:
-    """Draw all plots, and give their files."""
+def _save_plots(folder: Path, results: Sequence[dict[str, Any]]) -> list[Path]:
+    """Draw all plots; return their paths."""
     # First: where matplotlib is missing, the error of this import says how to install it.
     import sklearn_hashnlp.plotting  # noqa: F401
 

@@ -1,4 +1,4 @@
-"""``hashnlp experiments run``: experiments, with their data sets and seeds, to the end."""
+"""``hashnlp experiments run``: run experiments on data sets with seeds, or resume them."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen, command_name
 
 HELP = """\
-Run experiments, and print their table.
+Run experiments, and print their tables.
 
 \b
   hashnlp experiments run reversal --quick
-  hashnlp experiments run reversal --output found.jsonl
-  hashnlp experiments run reversal -o found.jsonl --seeds 5 --processes 2
+  hashnlp experiments run reversal --output results.jsonl
+  hashnlp experiments run reversal -o results.jsonl --seeds 5 --processes 2
   hashnlp experiments run reversal --seed 1 --set batch_size=1
   hashnlp experiments run hash-embed-nodict std-embed-nodict -d ag -d imdb
 
-The first is a trial of seconds that proves nothing. The second adds each result to a file, too. The third runs five \
+The first is a quick trial run of some seconds. The second also writes each result to a file. The third runs five \
 seeds, two at a time. The fourth has another seed and setting. The fifth runs each of two experiments on each of two \
 data sets.
 
-Results are JSON lines: each says the experiment, settings, seed, day, machine and versions it comes from, and is \
-written as soon as it is there. Whatever stops a run (Ctrl-C, a kill, a power cut), the same command goes on where it \
-stopped: what is finished in the file is not run again, and the results are the same as without the interruption, \
-times apart. What an unfinished run needs for that lies beside the file, in FILE.parts.
+Results are JSON lines with the experiment, settings, seed, date, machine and versions, written as soon as they are \
+computed. After an interruption (Ctrl-C, kill, power failure) the same command resumes: finished results in the file \
+are not computed again, and all results are the same as without the interruption, except for times. Checkpoints of \
+unfinished runs are in the folder FILE.parts.
 
-A file can hold results of anything; the same seed and settings are the same run. If one of several runs fails, the \
-others go on.
+One file can have results of many experiments; a run is identified by its settings and seed. If one of several runs \
+fails, the others continue.
 """
 
-LARGEST_SEED = 2**32 - 1
+_MAX_SEED = 2**32 - 1
 
 
 @reporting_errors
@@ -46,23 +46,23 @@ def run_experiments(
             "--dataset",
             "-d",
             metavar="DATASET",
-            help="Data set, for experiments that can run on several; may be given several times.",
+            help="Data set, for experiments with a choice of data sets; can be repeated.",
             show_default=False,
         ),
     ] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="Change a setting; may be given several times.", show_default=False
-        ),
+        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; can be repeated.", show_default=False),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes: to see that it works.")] = False,
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Same seed, same results, times apart.")] = 0,
+    quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes, for a trial run.")] = False,
+    seed: Annotated[
+        int, typer.Option(min=0, max=_MAX_SEED, help="Random seed: same seed, same results, except for times.")
+    ] = 0,
     n_seeds: Annotated[
-        int, typer.Option("--seeds", min=1, metavar="N", help="Run with N seeds, from --seed upwards.")
+        int, typer.Option("--seeds", min=1, metavar="N", help="Run with N seeds, starting at --seed.")
     ] = 1,
     processes: Annotated[
-        int, typer.Option("--processes", min=1, metavar="N", help="Runs at a time; they share the processor.")
+        int, typer.Option("--processes", min=1, metavar="N", help="Number of parallel runs; they share the CPU cores.")
     ] = 1,
     output: Annotated[
         Path | None,
@@ -70,22 +70,22 @@ def run_experiments(
             "--output",
             "-o",
             metavar="FILE",
-            help="JSON lines are added to this file; what it holds is not run again.",
+            help="Append JSON lines to this file; runs that it contains are not repeated.",
             show_default=False,
         ),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run recipes; the parameters are the command's options."""
-    from sklearn_hashnlp.cli.experiments._progress import RunsOnScreen, TimeLeft
+    """Run recipes; the parameters are the options of the command."""
+    from sklearn_hashnlp.cli.experiments._progress import RemainingTime, RunProgress
     from sklearn_hashnlp.cli.experiments._report import show_tables
     from sklearn_hashnlp.experiments import get_recipe
     from sklearn_hashnlp.experiments._run import plan_runs
     from sklearn_hashnlp.experiments._run_all import run_all
 
-    if seed + n_seeds - 1 > LARGEST_SEED:
-        raise typer.BadParameter(f"{n_seeds} seeds from {seed} on go beyond the largest, {LARGEST_SEED}.")
+    if seed + n_seeds - 1 > _MAX_SEED:
+        raise typer.BadParameter(f"{n_seeds} seeds from {seed} exceed the largest seed, {_MAX_SEED}.")
     screen = Screen(as_json=as_json, quiet=quiet)
     runs = plan_runs(
         [get_recipe(name) for name in names],
@@ -94,18 +94,18 @@ def run_experiments(
         seeds=range(seed, seed + n_seeds),
         quick=quick,
     )
-    with screen.progress(TimeLeft()) as progress:
-        shown = RunsOnScreen(screen, progress, len(runs))
-        results, failures = run_all(runs, output=output, processes=processes, listener=shown)
+    with screen.progress(RemainingTime()) as progress:
+        listener = RunProgress(screen, progress, len(runs))
+        results, failures = run_all(runs, output=output, processes=processes, listener=listener)
     show_tables(screen, results)
     if output is not None and (results or not failures):
-        screen.note(f"\nAdded {shown.n_added} results to {output}", style="dim")
-        screen.note(f"Tables of all it holds: {command_name()} experiments report {output}", style="dim")
+        screen.note(f"\nAdded {listener.n_added} results to {output}", style="dim")
+        screen.note(f"Tables of all its results: {command_name()} experiments report {output}", style="dim")
     if failures:
         run, error = failures[0]
         if len(runs) == 1:
             raise error
-        again = "" if output is None else "; the same command goes on with them"
+        hint = "" if output is None else "; the same command resumes them"
         raise RuntimeError(
-            f"{len(failures)} of {len(runs)} runs failed{again}. The first was {run.name}: {one_line(error)}"
+            f"{len(failures)} of {len(runs)} runs failed{hint}. The first was {run.name}: {one_line(error)}"
         ) from error

@@ -1,1 +1,1 @@
-"""The commands of `hashnlp lm`."""
+"""Commands of ``hashnlp lm``."""

@@ -1,4 +1,4 @@
-"""``hashnlp lm``: language models, from a text file to the next word."""
+"""``hashnlp lm`` and its subcommands: language models."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import typer
 from sklearn_hashnlp.cli.lm import _nearest, _predict, _sample, _score, _train
 
 HELP = """\
-Learn a language from a text file: predict next words, tell natural from odd sentences, find similar words.
+Train a language model on a text file, predict next words, score sentences, find similar words.
 
 \b
-  hashnlp lm train train.txt -m lm              learn from sentences, one a line
-  hashnlp lm score -m lm sentences.txt          which ones sound natural
-  hashnlp lm score -m lm test.txt --perplexity  how good the model is
-  hashnlp lm predict -m lm lines.txt            each line's last word, predicted
-  hashnlp lm sample -m lm --number 5            sentences of its own
-  hashnlp lm nearest -m lm monday               words that are used alike
+  hashnlp lm train train.txt -m lm              train on sentences, one per line
+  hashnlp lm score -m lm sentences.txt          log-probability of each sentence
+  hashnlp lm score -m lm test.txt --perplexity  perplexity of a test file
+  hashnlp lm predict -m lm lines.txt            predict the last word of each line
+  hashnlp lm sample -m lm --number 5            generate sentences
+  hashnlp lm nearest -m lm monday               find similar words
 
-Text is UTF-8, a sentence a line, words apart by blanks; write it as you want it learned (in lower case, punctuation \
-apart).
+Text files are UTF-8, one sentence per line, words separated by spaces. Words are used as they are written: lowercase \
+them and separate punctuation first.
 """
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")

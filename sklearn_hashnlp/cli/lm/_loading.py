@@ -1,4 +1,4 @@
-"""What the commands of ``hashnlp lm`` share: reading sentences and loading models."""
+"""Loading of language models and sentences, and checks before."""
 
 from __future__ import annotations
 
@@ -11,66 +11,65 @@ if TYPE_CHECKING:
 
 
 def check_sentences(path: Path) -> None:
-    """Refuse a file without sentences, before torch is loaded and anything is trained."""
+    """Raise an error for a file without sentences, before torch is loaded."""
     from sklearn_hashnlp.datasets._lines import read_lines
 
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; expected a text file, a sentence a line.")
+        raise IsADirectoryError(f"{path} is a folder; expected a text file with one sentence per line.")
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
     if path.is_file() and not any(not line.isspace() for line in read_lines(path)):
-        raise ValueError(f"{path} holds no sentence; expected one a line, words apart by blanks.")
+        raise ValueError(f"{path} has no sentences; expected one per line, words separated by spaces.")
 
 
-def sentences_of(path: Path) -> Callable[[], Iterator[str]]:
-    """Make a reader of a file's sentences."""
+def sentence_reader(path: Path) -> Callable[[], Iterator[str]]:
+    """Return a function that reads the sentences of a file, for every epoch anew."""
     from sklearn_hashnlp.datasets._lines import read_lines
 
     return lambda: (line for line in read_lines(path) if not line.isspace())
 
 
 def load_language_model(folder: Path) -> HsigmoidLanguageModel:
-    """Load a language model."""
+    """Load a language model; raise an error for another model."""
     from sklearn_hashnlp import HsigmoidLanguageModel
     from sklearn_hashnlp.persistence import load_model
 
     try:
         model: Any = load_model(folder)
     except FileNotFoundError:
-        passes = _passes_in(folder)
-        if not passes:
+        epochs = _epochs_in(folder)
+        if not epochs:
             raise
-        raise FileNotFoundError(
-            f"{folder} holds the passes of a training; give one of them, such as {passes[-1]}."
-        ) from None
+        message = f"{folder} is a checkpoint folder; use one of its epochs, such as {epochs[-1]}."
+        raise FileNotFoundError(message) from None
     if not isinstance(model, HsigmoidLanguageModel):
         raise ValueError(
-            f"{folder} holds a {type(model).__name__} and no language model; give a folder that hashnlp lm train made."
+            f"{folder} is a {type(model).__name__}, not a language model; expected a folder of hashnlp lm train."
         )
     return model
 
 
-def check_without_passes(folder: Path) -> None:
-    """Refuse a checkpoint folder of an earlier training, before the sentences are read."""
-    passes = _passes_in(folder)
-    if passes:
+def check_no_checkpoints(folder: Path) -> None:
+    """Raise an error for a checkpoint folder of an earlier training, before the sentences are read."""
+    epochs = _epochs_in(folder)
+    if epochs:
         raise FileExistsError(
-            f"{folder} holds {passes[0].name} of an earlier training; give --resume to go on with that, or another "
+            f"{folder} contains {epochs[0].name} of an earlier training; use --resume to continue it, or another "
             "--checkpoint-dir."
         )
 
 
-def _passes_in(folder: Path) -> list[Path]:
+def _epochs_in(folder: Path) -> list[Path]:
     from sklearn_hashnlp.training._checkpoints import EpochCheckpoints
 
-    if not folder.is_dir():  # which would be made
+    if not folder.is_dir():  # EpochCheckpoints would create it
         return []
-    passes = EpochCheckpoints(folder)
-    return [passes.path(number) for number in passes.numbers()]
+    checkpoints = EpochCheckpoints(folder)
+    return [checkpoints.path(number) for number in checkpoints.numbers()]
 
 
-def check_known(model: HsigmoidLanguageModel, words: list[str]) -> None:
-    """Refuse words that a model has no vectors of."""
+def check_vocabulary(model: HsigmoidLanguageModel, words: list[str]) -> None:
+    """Raise an error for words without a word vector."""
     from difflib import get_close_matches
 
     if model.embedding != "table":  # every word has a vector
@@ -79,4 +78,4 @@ def check_known(model: HsigmoidLanguageModel, words: list[str]) -> None:
         if word not in model.vocabulary_:
             similar = get_close_matches(word, model.vocabulary_, n=3)
             hint = f" Did you mean {' or '.join(map(repr, similar))}?" if similar else ""
-            raise ValueError(f"The model does not know the word {word!r}: it is none of its words.{hint}")
+            raise ValueError(f"The word {word!r} is not in the vocabulary of the model.{hint}")

@@ -1,4 +1,4 @@
-"""``hashnlp lm nearest``: words that a model has found to be alike."""
+"""``hashnlp lm nearest``: find the most similar words."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder
 
 HELP = """\
-Find the words whose vectors are most similar to a word's: those that are used alike.
+Find the most similar words, by the cosine similarity of word vectors.
 
 \b
   hashnlp lm nearest --model lm monday
   hashnlp lm nearest --model lm monday --number 20 --json
   hashnlp lm nearest --model lm --analogy france paris germany
 
-One word a line, the most similar first: the word, a tab, and the cosine of the two vectors, 1 at most. \
---analogy A B C asks for the words that are to C as B is to A.
+One word per line, the most similar first: the word, a tab, and the cosine similarity, at most 1. --analogy A B C \
+finds the words that are to C as B is to A.
 """
 
 
@@ -28,32 +28,32 @@ One word a line, the most similar first: the word, a tab, and the cosine of the 
 def nearest(
     model: LanguageModelFolder,
     word: Annotated[
-        str | None, typer.Argument(metavar="[WORD]", help="The word, written as in training.", show_default=False)
+        str | None, typer.Argument(metavar="[WORD]", help="A word, written as in training.", show_default=False)
     ] = None,
     analogy: Annotated[
         tuple[str, str, str] | None,
-        typer.Option("--analogy", metavar="A B C", help="Instead of WORD: B is to A as what to C?", show_default=False),
+        typer.Option("--analogy", metavar="A B C", help="Words that are to C as B is to A.", show_default=False),
     ] = None,
-    number: Annotated[int, typer.Option("--number", "-n", min=1, help="How many words.")] = 10,
+    number: Annotated[int, typer.Option("--number", "-n", min=1, help="Number of words.")] = 10,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find similar words; the parameters are the command's options."""
+    """Find similar words; the parameters are the options of the command."""
     screen = Screen(as_json=as_json, quiet=quiet)
     if (word is None) == (analogy is None):
-        raise typer.BadParameter("give WORD, or --analogy A B C, and not both.")
-    from sklearn_hashnlp.cli.lm._loading import check_known, load_language_model
+        raise typer.BadParameter("expected either WORD or --analogy A B C.")
+    from sklearn_hashnlp.cli.lm._loading import check_vocabulary, load_language_model
 
     language_model = load_language_model(model)
     if analogy is not None:
-        check_known(language_model, list(analogy))
-        found = language_model.analogy(*analogy, n=number)
+        check_vocabulary(language_model, list(analogy))
+        similar = language_model.analogy(*analogy, n=number)
     else:
         assert word is not None
-        check_known(language_model, [word])
-        found = language_model.most_similar(word, n=number)
+        check_vocabulary(language_model, [word])
+        similar = language_model.most_similar(word, n=number)
     if as_json:
-        screen.put_json([{"word": similar, "cosine": cosine} for similar, cosine in found])
+        screen.show_json([{"word": word, "similarity": similarity} for word, similarity in similar])
         return
-    for similar, cosine in found:
-        print(f"{similar}\t{cosine:.4f}")
+    for similar_word, similarity in similar:
+        print(f"{similar_word}\t{similarity:.4f}")

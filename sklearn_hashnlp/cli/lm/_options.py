@@ -1,4 +1,4 @@
-"""The options of ``hashnlp lm``: the kinds of networks, and what its commands share."""
+"""Options of the commands of ``hashnlp lm``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 
 class OutputLayer(StrEnum):
-    """How a word is told from all others."""
+    """Output layer of the network."""
 
     hsigmoid = "hsigmoid"
     softmax = "softmax"
@@ -18,7 +18,7 @@ class OutputLayer(StrEnum):
 
 
 class TreeKind(StrEnum):
-    """The trees of a hierarchical softmax."""
+    """Tree of the hierarchical softmax."""
 
     huffman = "huffman"
     cluster = "cluster"
@@ -30,7 +30,7 @@ class TreeKind(StrEnum):
 
 
 class DirectConnections(StrEnum):
-    """What the output layer reads beside the hidden layer."""
+    """Inputs of the output layer besides the hidden layer."""
 
     none = "none"
     dense = "dense"
@@ -38,14 +38,14 @@ class DirectConnections(StrEnum):
 
 
 class Activation(StrEnum):
-    """Of the hidden layer."""
+    """Activation function of the hidden layer."""
 
     tanh = "tanh"
     sigmoid = "sigmoid"
 
 
 class Init(StrEnum):
-    """How word vectors and hidden layer start."""
+    """Initialization of the weights."""
 
     default = "default"
     uniform = "uniform"
@@ -53,7 +53,7 @@ class Init(StrEnum):
 
 
 class Embedding(StrEnum):
-    """Where word vectors come from."""
+    """Word embedding."""
 
     table = "table"
     hash = "hash"
@@ -61,28 +61,28 @@ class Embedding(StrEnum):
 
 
 class Padding(StrEnum):
-    """What contexts at the beginning of a sentence look like."""
+    """Padding of contexts at the beginning of a sentence."""
 
     full = "full"
     reference = "reference"
 
 
 class Optimizer(StrEnum):
-    """Who takes the steps."""
+    """Optimizer."""
 
     adagrad = "adagrad"
     adam = "adam"
 
 
 class Schedule(StrEnum):
-    """What becomes of the step size."""
+    """Learning rate schedule."""
 
     constant = "constant"
     linear = "linear"
 
 
 class Keep(StrEnum):
-    """Which passes stay in the checkpoint folder."""
+    """Epochs that are kept in the checkpoint folder."""
 
     best = "best"
     last = "last"
@@ -90,7 +90,7 @@ class Keep(StrEnum):
 
 
 class Search(StrEnum):
-    """How the next word is found in a tree."""
+    """Search for the most probable word."""
 
     exact = "exact"
     greedy = "greedy"
@@ -102,7 +102,7 @@ LanguageModelFolder = Annotated[
         "--model",
         "-m",
         metavar="DIR",
-        help="Folder of the model; also a pass of a checkpoint folder, such as passes/pass-00003.",
+        help="Folder of the model, or of one epoch of a checkpoint folder, such as checkpoints/pass-00003.",
         show_default=False,
     ),
 ]

@@ -1,4 +1,4 @@
-"""``hashnlp experiments``: what there is."""
+"""``hashnlp experiments list``: all experiments, or one with its settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 @pytest.mark.parametrize("command", [[], ["list"], ["run"], ["report"]])
-def test_help_teaches_by_examples(hashnlp: Any, command: list[str]) -> None:
+def test_help_has_examples(hashnlp: Any, command: list[str]) -> None:
     result = hashnlp("experiments", *command, "--help")
     assert result.code == 0
     assert result.out.count("hashnlp experiments") >= 2
@@ -19,10 +19,10 @@ def test_the_list(hashnlp: Any) -> None:
     result = hashnlp("experiments", "list")
     assert result.code == 0
     assert re.search(r"^reversal +Strings read backwards", result.out, re.MULTILINE)
-    assert "More about one: hashnlp experiments list " in result.err
+    assert "Describe one: hashnlp experiments list " in result.err
     quiet = hashnlp("experiments", "list", "--quiet")
     assert (quiet.out, quiet.err) == (result.out, "")
-    (recipe,) = [found for found in hashnlp("experiments", "list", "--json").json if found["name"] == "reversal"]
+    (recipe,) = [recipe for recipe in hashnlp("experiments", "list", "--json").json if recipe["name"] == "reversal"]
     assert recipe["settings"]["n_symbols"] == 1000
     assert hashnlp("experiments", "list", "reversal", "--json").json == [recipe]
 
@@ -34,7 +34,7 @@ def test_one_experiment_with_its_settings(hashnlp: Any) -> None:
     assert line.rstrip().split(maxsplit=2)[1:] == ["16", "strings of a training step; 1 is the source's"]
 
 
-def test_an_unknown_one_is_one_line(hashnlp: Any) -> None:
+def test_an_unknown_experiment_is_an_error_of_one_line(hashnlp: Any) -> None:
     result = hashnlp("experiments", "list", "nonsense")
     assert result.code == 1
     assert "no experiment 'nonsense'; there are:" in result.err

@@ -1,4 +1,4 @@
-"""``hashnlp experiments report``: results as text, Markdown and pictures."""
+"""``hashnlp experiments report``: tables as text, Markdown and JSON; plots."""
 
 from __future__ import annotations
 
@@ -37,14 +37,18 @@ def test_tables_of_several_files(hashnlp: Any, counting: Recipe, tmp_path: Path)
         "  ag       1     93",
         "  ag       1    865",
     ]
-    assert result.err == "Left out are 2 results whose settings, seed and step come again; the last of each counts\n"
+    assert result.err == "Skipped 2 results with the settings, seed and step of a later one\n"
     again = hashnlp("experiments", "report", other, one, "--quiet")
     assert (again.out, again.err) == (result.out, "")
     assert hashnlp("experiments", "report", other).err == ""
 
 
-def test_markdown_and_pictures(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
-    path, table, folder = write(tmp_path / "found.jsonl", counting), tmp_path / "table.md", tmp_path / "deep" / "folder"
+def test_markdown_and_plots(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
+    path, table, folder = (
+        write(tmp_path / "results.jsonl", counting),
+        tmp_path / "table.md",
+        tmp_path / "deep" / "folder",
+    )
     result = hashnlp("experiments", "report", path, "--markdown", table, "--plot", folder)
     assert result.code == 0
     assert table.read_text().splitlines()[:5] == [
@@ -54,10 +58,10 @@ def test_markdown_and_pictures(hashnlp: Any, counting: Recipe, tmp_path: Path) -
         "|---|---:|---:|",
         "| ag | 0 | 62 |",
     ]
-    assert [found.name for found in folder.iterdir()] == ["counting.png"]
+    assert [path.name for path in folder.iterdir()] == ["counting.png"]
     assert (folder / "counting.png").read_bytes().startswith(b"\x89PNG")
-    assert f"Tables are in {table}\n" in result.err
-    assert f"Plots are in {folder / 'counting.png'}\n" in result.err
+    assert f"Tables saved in {table}\n" in result.err
+    assert f"Plots saved in {folder / 'counting.png'}\n" in result.err
 
 
 def test_without_matplotlib_the_error_says_what_to_install(
@@ -73,7 +77,7 @@ def test_without_matplotlib_the_error_says_what_to_install(
 
 
 def test_json(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
-    path = write(tmp_path / "found.jsonl", counting, quick=True)
+    path = write(tmp_path / "results.jsonl", counting, quick=True)
     result = hashnlp("experiments", "report", path, "--json")
     assert result.json == {
         "title": "Numbers",
@@ -83,25 +87,27 @@ def test_json(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
     }
 
 
-def test_what_is_not_known_is_named(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
-    path = write(tmp_path / "found.jsonl", counting, quick=True)
+def test_unknown_experiments_are_skipped_by_name(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
+    path = write(tmp_path / "results.jsonl", counting, quick=True)
     path.write_text(path.read_text().replace('"counting"', '"guessing"', 1))
     result = hashnlp("experiments", "report", path)
     assert result.out.count("\n  ag ") == 1
-    assert result.err == "Left out are results of experiments that are not known: guessing\n"
+    assert result.err == "Skipped results of unknown experiments: guessing\n"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("a,b\n1,2\n", "line 1 is no JSON. The file must hold JSON lines, as they are written by"),
-        ("", "There are no results of experiments in "),
-        ('{"an": "older line"}\n', "There are no results of experiments in "),
+        ("", "No results of experiments in "),
+        ('{"an": "older line"}\n', "No results of experiments in "),
         (None, "No such file or directory"),
     ],
 )
-def test_what_holds_no_results_is_one_line(hashnlp: Any, tmp_path: Path, text: str | None, message: str) -> None:
-    path = tmp_path / "found.jsonl"
+def test_a_file_without_results_is_an_error_of_one_line(
+    hashnlp: Any, tmp_path: Path, text: str | None, message: str
+) -> None:
+    path = tmp_path / "results.jsonl"
     if text is not None:
         path.write_text(text)
     result = hashnlp("experiments", "report", path)
@@ -110,7 +116,7 @@ def test_what_holds_no_results_is_one_line(hashnlp: Any, tmp_path: Path, text: s
     assert len(result.err.splitlines()) == 1
 
 
-def test_what_was_measured_before_can_be_reported(hashnlp: Any) -> None:
+def test_the_results_of_the_repository_can_be_reported(hashnlp: Any) -> None:
     folder = Path(__file__).parents[3] / "benchmarks" / "results"
     result = hashnlp("experiments", "report", folder / "reversal.jsonl", folder / "hsigmoid-ptb.jsonl")
     assert result.code == 0

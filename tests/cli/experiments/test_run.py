@@ -1,4 +1,4 @@
-"""``hashnlp experiments run``: tiny runs, to the end and on from where they stopped."""
+"""``hashnlp experiments run``: tiny runs, finished and resumed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sklearn_hashnlp.experiments import Recipe
 TINY = ["--quick", "--set", "n_train=20", "--set", "passes=1", "--set", "max_passes=1"]
 
 
-def test_a_run_prints_a_table_and_adds_lines(hashnlp: Any, tmp_path: Path) -> None:
-    path = tmp_path / "found.jsonl"
+def test_a_run_prints_a_table_and_appends_lines(hashnlp: Any, tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
     path.write_text('{"an": "older line"}\n')
     result = hashnlp("experiments", "run", "reversal", *TINY, "--seed", "3", "--output", path)
     assert result.code == 0, result.err
@@ -30,14 +30,14 @@ def test_a_run_prints_a_table_and_adds_lines(hashnlp: Any, tmp_path: Path) -> No
     assert lines[1]["versions"]["torch"]
 
 
-def test_json_is_all_that_stands_on_stdout(hashnlp: Any) -> None:
+def test_json_is_alone_on_stdout(hashnlp: Any) -> None:
     result = hashnlp("experiments", "run", "reversal", *TINY, "--json", "--quiet")
     assert [json.loads(line)["part"] for line in result.out.splitlines()][-1] == "output layer alone"
     assert result.err == ""
 
 
 def test_each_experiment_on_each_data_set_with_each_seed(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
-    path = tmp_path / "found.jsonl"
+    path = tmp_path / "results.jsonl"
     command = ["experiments", "run", counting.name, "-d", "ag", "-d", "imdb", "--seed", "5", "--seeds", "2", "-o", path]
     result = hashnlp(*command)
     assert result.code == 0, result.err
@@ -59,8 +59,8 @@ def test_each_experiment_on_each_data_set_with_each_seed(hashnlp: Any, counting:
     assert len(path.read_text().splitlines()) == 16
 
 
-def test_a_run_that_failed_goes_on(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
-    path = tmp_path / "found.jsonl"
+def test_a_failed_run_is_resumed(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
     command = ["experiments", "run", counting.name, "-o", path, "--json"]
     failed = hashnlp(*command, "--set", "fails=0")
     assert failed.code == 1
@@ -68,21 +68,21 @@ def test_a_run_that_failed_goes_on(hashnlp: Any, counting: Recipe, tmp_path: Pat
     assert [json.loads(line)["step"] for line in failed.out.splitlines()] == [0, 1]
     result = hashnlp(*command)
     assert result.code == 0
-    assert "counting on ag, seed 0: goes on after 2 of 4 results\ncounted to 3\n" in result.err
+    assert "counting on ag, seed 0: resumed after 2 of 4 results\ncounted to 3\n" in result.err
     assert [json.loads(line)["step"] for line in result.out.splitlines()] == [0, 1, 2, 3]
     assert result.out == path.read_text()
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_one_that_fails_stops_no_other(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
-    path = tmp_path / "found.jsonl"
+def test_a_failed_run_stops_no_other(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
     result = hashnlp("experiments", "run", counting.name, "--seeds", 3, "--set", "fails=0", "-o", path)
     assert result.code == 1
     assert len(path.read_text().splitlines()) == 2 + 4 + 4
     assert result.out.count("\n  ag ") == 10
     assert "counting on ag, seed 0: failed: seed 0 is not wanted (0 of 3 runs, about" in result.err
     assert result.err.splitlines()[-1] == (
-        "hashnlp: 1 of 3 runs failed; the same command goes on with them. The first was counting on ag, seed 0: seed 0 "
+        "hashnlp: 1 of 3 runs failed; the same command resumes them. The first was counting on ag, seed 0: seed 0 "
         "is not wanted"
     )
 
@@ -108,14 +108,14 @@ def test_bars_are_shown_on_a_terminal(hashnlp: Any, counting: Recipe, monkeypatc
         (["collisions", "--set", "examples=x"], "Examples must be given as V:n:B:k"),
     ],
 )
-def test_what_will_not_do_is_one_line(hashnlp: Any, arguments: list[str], message: str) -> None:
+def test_errors_are_one_line(hashnlp: Any, arguments: list[str], message: str) -> None:
     result = hashnlp("experiments", "run", *arguments)
     assert result.code == 1
     assert message in result.err
     assert len(result.err.splitlines()) == 1
 
 
-def test_another_file_is_left_alone(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
+def test_a_file_of_other_content_is_not_changed(hashnlp: Any, counting: Recipe, tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("a,b\n")
     result = hashnlp("experiments", "run", counting.name, "-o", path)
@@ -125,12 +125,12 @@ def test_another_file_is_left_alone(hashnlp: Any, counting: Recipe, tmp_path: Pa
     assert hashnlp("experiments", "run", counting.name, "--seeds", "0").code == 2
     beyond = hashnlp("experiments", "run", counting.name, "--seeds", "2", "--seed", 2**32 - 1)
     assert beyond.code == 2
-    assert "beyond the largest" in beyond.err
+    assert "exceed the largest seed" in beyond.err
     assert hashnlp("experiments", "run", counting.name, "--processes", "0").code == 2
 
 
-def test_a_run_that_gave_nothing_adds_nothing(hashnlp: Any, tmp_path: Path) -> None:
-    result = hashnlp("experiments", "run", "hash-embed-nodict", "-d", "nowhere", "-o", tmp_path / "found.jsonl")
+def test_a_run_without_results_appends_nothing(hashnlp: Any, tmp_path: Path) -> None:
+    result = hashnlp("experiments", "run", "hash-embed-nodict", "-d", "nowhere", "-o", tmp_path / "results.jsonl")
     assert result.code == 1
     assert "'nowhere' was not found" in result.err
     assert "Added" not in result.err

@@ -1,4 +1,4 @@
-"""``hashnlp lm predict``: predicted and true words, and the hit rate."""
+"""``hashnlp lm predict``: predicted and true words, hit rate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sklearn_hashnlp.persistence import load_model, save_model
 LINES = ["the cat sat", "cat sat", "a long way to the dog saw", "the cat sat on the mat </s>", "sat on zebra"]
 
 
-def test_the_last_word_is_predicted_from_those_before(hashnlp: Any, lm: Path, tmp_path: Path) -> None:
+def test_the_last_word_is_predicted_from_the_words_before(hashnlp: Any, lm: Path, tmp_path: Path) -> None:
     model = load_model(lm)
     (tmp_path / "lines.txt").write_text("\n".join(LINES))
     for search in ("exact", "greedy"):
@@ -34,7 +34,7 @@ def test_the_last_word_is_predicted_from_those_before(hashnlp: Any, lm: Path, tm
         assert 1 <= n_hits <= 4
 
 
-def test_only_the_words_that_the_order_allows_are_read(hashnlp: Any, lm: Path) -> None:
+def test_only_the_last_words_of_the_context_are_read(hashnlp: Any, lm: Path) -> None:
     long, short = "mat mat dog the cat sat", "the cat sat"
     out = hashnlp("lm", "predict", "-m", lm, stdin=f"{long}\n{short}\n").out.splitlines()
     assert out[0] == out[1]
@@ -43,7 +43,7 @@ def test_only_the_words_that_the_order_allows_are_read(hashnlp: Any, lm: Path) -
     assert out[0] == f"{model.predict([''])[0]}\tthe"
 
 
-def test_every_word_is_every_window_of_training(hashnlp: Any, lm: Path, sentences: Path) -> None:
+def test_every_word_predicts_every_window_of_training(hashnlp: Any, lm: Path, sentences: Path) -> None:
     model = load_model(lm)
     lines = sentences.read_text().splitlines()
     expected = []
@@ -59,7 +59,7 @@ def test_every_word_is_every_window_of_training(hashnlp: Any, lm: Path, sentence
     assert out[-1] == f"Hit rate {n_hits / len(contexts):.4f} ({n_hits} of {len(contexts)} words)"
 
 
-def test_every_word_of_a_reference_model_leaves_out_the_first(hashnlp: Any, tmp_path: Path) -> None:
+def test_every_word_of_a_reference_model_omits_the_first_words(hashnlp: Any, tmp_path: Path) -> None:
     model = HsigmoidLanguageModel(order=5, embedding_dim=2, hidden_size=2, max_epochs=1, padding="reference")
     save_model(model.fit(["I have a dream that one day"]), tmp_path / "m")
     arguments = ["lm", "predict", "-m", tmp_path / "m", "--every-word", "--json"]
@@ -83,7 +83,7 @@ def test_top_and_json(hashnlp: Any, lm: Path) -> None:
     assert json.loads(out.splitlines()[0]) == {"predicted": words[0], "true": words[1], "hit": False}
 
 
-def test_a_word_that_is_not_known_is_a_hit_for_unk(hashnlp: Any, tmp_path: Path) -> None:
+def test_an_unknown_word_is_a_hit_for_unk(hashnlp: Any, tmp_path: Path) -> None:
     model = HsigmoidLanguageModel(order=2, max_vocabulary=1, embedding_dim=4, hidden_size=4, max_epochs=30)
     model.set_params(random_state=0).fit(["a b", "a c", "a d"] * 20)
     assert model.predict(["a"]).tolist() == ["<unk>"]
@@ -92,7 +92,7 @@ def test_a_word_that_is_not_known_is_a_hit_for_unk(hashnlp: Any, tmp_path: Path)
     assert out == "<unk>\tzebra\nHit rate 1.0000 (1 of 1 words)\n"
 
 
-def test_blank_lines_and_none_at_all(hashnlp: Any, lm: Path) -> None:
+def test_blank_lines_and_empty_input(hashnlp: Any, lm: Path) -> None:
     out = hashnlp("lm", "predict", "-m", lm, stdin="\nthe cat sat\n\n").out.splitlines()
     assert [line == "" for line in out] == [True, False, True, False]
     for stdin, expected in (("", ""), ("\n", "\n")):
@@ -101,7 +101,7 @@ def test_blank_lines_and_none_at_all(hashnlp: Any, lm: Path) -> None:
     assert hashnlp("lm", "predict", "-m", lm, "--json", stdin="").json == {"hit_rate": None, "n_hits": 0, "n_words": 0}
 
 
-def test_any_kept_pass_predicts(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+def test_every_saved_epoch_predicts(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
     arguments = ["--order", 3, "--epochs", 2, "--checkpoint-dir", tmp_path / "p", "--keep", "all"]
     assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *arguments).code == 0
     for number in (1, 2):
@@ -110,7 +110,9 @@ def test_any_kept_pass_predicts(hashnlp: Any, sentences: Path, tmp_path: Path) -
         assert hashnlp("lm", "predict", "-m", folder, "-q", stdin="the cat sat").out == f"{expected}\tsat\n"
 
 
-def test_so_many_lines_at_once(hashnlp: Any, lm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_size_is_the_number_of_lines_at_once(
+    hashnlp: Any, lm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sizes = []
 
     def predict(self: Any, contexts: Any, search: str) -> Any:
@@ -123,7 +125,7 @@ def test_so_many_lines_at_once(hashnlp: Any, lm: Path, tmp_path: Path, monkeypat
     assert (sizes, len(out.splitlines())) == ([2, 2, 1], 5)
 
 
-def test_a_greedy_search_without_a_tree_is_one_line(hashnlp: Any, tmp_path: Path) -> None:
+def test_greedy_search_without_a_tree_is_an_error_of_one_line(hashnlp: Any, tmp_path: Path) -> None:
     model = HsigmoidLanguageModel(output="softmax", embedding_dim=2, hidden_size=2, max_epochs=1)
     save_model(model.fit(["a b c"]), tmp_path / "m")
     result = hashnlp("lm", "predict", "-m", tmp_path / "m", "--search", "greedy", stdin="a b\n")

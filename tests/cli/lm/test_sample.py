@@ -1,4 +1,4 @@
-"""``hashnlp lm sample``: sentences that the model makes up."""
+"""``hashnlp lm sample``: generated sentences."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def test_sentences_are_those_of_the_model(hashnlp: Any, lm: Path) -> None:
     assert all(line.startswith("the dog") for line in result.out.splitlines())
 
 
-def test_a_sentence_is_cut_off(hashnlp: Any, lm: Path) -> None:
+def test_sentences_have_at_most_max_length_words(hashnlp: Any, lm: Path) -> None:
     arguments = ["lm", "sample", "-m", lm, "-n", 9, "--seed", 0]
     assert max(len(line.split()) for line in hashnlp(*arguments).out.splitlines()) > 2
     assert max(len(line.split()) for line in hashnlp(*arguments, "--max-length", 2).out.splitlines()) == 2
 
 
-def test_without_a_seed_others_each_time(hashnlp: Any, lm: Path) -> None:
+def test_without_a_seed_the_sentences_differ(hashnlp: Any, lm: Path) -> None:
     one, other = (hashnlp("lm", "sample", "-m", lm, "-n", 30).out for _ in range(2))
     assert len(one.splitlines()) == 30
     assert one != other
 
 
-def test_a_start_that_is_not_known_is_told(hashnlp: Any, lm: Path) -> None:
+def test_an_unknown_word_of_the_start_is_reported(hashnlp: Any, lm: Path) -> None:
     result = hashnlp("lm", "sample", "-m", lm, "--start", "the zebra")
     assert result.code == 0
-    assert result.err == "The model does not know 'zebra' and takes it for <unk>.\n"
+    assert result.err == "Not in the vocabulary of the model, and replaced by <unk>: 'zebra'\n"
     assert result.out.startswith("the zebra")

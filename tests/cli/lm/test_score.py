@@ -1,4 +1,4 @@
-"""``hashnlp lm score``: a line out for each sentence, or one number for all."""
+"""``hashnlp lm score``: log-probabilities and perplexity."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def test_each_sentence_has_its_log_probability(hashnlp: Any, lm: Path, tmp_path:
         assert json.loads(line) == {"log_probability": pytest.approx(score, abs=1e-5), "sentence": text}
 
 
-def test_a_blank_line_gets_a_blank_line(hashnlp: Any, lm: Path) -> None:
+def test_a_blank_line_gives_a_blank_line(hashnlp: Any, lm: Path) -> None:
     out = hashnlp("lm", "score", "-m", lm, stdin="\na cat\n \na dog\n").out.split("\n")
     assert [line.split("\t")[-1] for line in out] == ["", "a cat", "", "a dog", ""]
     out = hashnlp("lm", "score", "-m", lm, "--json", stdin="\n").json
     assert out == {"log_probability": None, "sentence": ""}
 
 
-def test_perplexity_is_that_of_all_lines(hashnlp: Any, lm: Path, sentences: Path) -> None:
+def test_perplexity_of_all_lines(hashnlp: Any, lm: Path, sentences: Path) -> None:
     expected = load_model(lm).perplexity(sentences)
     result = hashnlp("lm", "score", "-m", lm, sentences, "--perplexity", "--quiet")
     assert (result.code, result.out) == (0, f"{expected:.4f}\n")
@@ -55,8 +55,8 @@ def test_a_sentence_too_short_to_be_scored_has_nan(hashnlp: Any, tmp_path: Path)
 
 
 @pytest.mark.parametrize("stdin", ["", "\n\n"])
-def test_no_sentence_has_no_perplexity(hashnlp: Any, lm: Path, stdin: str) -> None:
+def test_perplexity_of_no_sentence_is_an_error(hashnlp: Any, lm: Path, stdin: str) -> None:
     result = hashnlp("lm", "score", "-m", lm, "--perplexity", stdin=stdin)
-    message = "hashnlp: stdin holds no sentence; expected one a line, words apart by blanks.\n"
+    message = "hashnlp: stdin has no sentences; expected one per line, words separated by spaces.\n"
     assert (result.code, result.out, result.err) == (1, "", message)
     assert hashnlp("lm", "score", "-m", lm, stdin=stdin).out == stdin

@@ -1,4 +1,4 @@
-"""``hashnlp lm train``: what it saves, what it tells, and what it refuses."""
+"""``hashnlp lm train``: saved models, output, checkpoints and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIZES = {"order": 3, "embedding_dim": 4, "hidden_size": 8, "batch_size": 32, "ma
 def test_the_saved_model_is_that_of_fit(hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path) -> None:
     result = hashnlp("lm", "train", sentences, "--model", tmp_path / "m", *SMALL, "--seed", 7)
     assert result.code == 0, result.err
-    assert "Trained 2 epochs on 12 different words" in result.out
+    assert "Trained 2 epochs with a vocabulary of 12 words" in result.out
     assert f"Saved in {tmp_path / 'm'}" in result.out
     assert "Epoch 2/2   training perplexity" in result.err
     assert f"hashnlp lm sample --model {tmp_path / 'm'}" in result.err
@@ -36,7 +36,7 @@ def test_the_saved_model_is_that_of_fit(hashnlp: Any, sentences: Path, corpus: l
     np.testing.assert_array_equal(loaded.score_samples(corpus), expected.score_samples(corpus))
 
 
-def test_what_is_not_given_is_the_estimators_default(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+def test_defaults_are_those_of_the_estimator(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
     assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m").code == 0
     assert load_model(tmp_path / "m").get_params() == HsigmoidLanguageModel(random_state=0).get_params()
 
@@ -84,7 +84,7 @@ def test_every_option_reaches_the_model(hashnlp: Any, sentences: Path, tmp_path:
     assert (loaded.output, loaded.direct_connections) == ("adaptive", True)
 
 
-def test_choices_are_those_of_the_estimator() -> None:
+def test_choices_are_those_of_the_parameters() -> None:
     assert set(options.TreeKind) == set(TREES)
     constraints = HsigmoidLanguageModel._parameter_constraints
     for name, kind in {
@@ -116,7 +116,7 @@ def test_validation_log_and_json(hashnlp: Any, sentences: Path, corpus: list[str
     assert report["model"] == str(tmp_path / "m")
 
 
-def test_early_stopping_tells_the_best_epoch(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+def test_early_stopping_reports_the_best_epoch(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("mat the on sat cat the\n" * 3)
     arguments = [
         *SMALL,
@@ -134,16 +134,18 @@ def test_early_stopping_tells_the_best_epoch(hashnlp: Any, sentences: Path, tmp_
     losses = [entry["valid_perplexity"] for entry in report["history"]]
     assert len(losses) == report["epoch"] + 3 < 60
     assert report["valid_perplexity"] == min(losses) == losses[report["epoch"] - 1]
-    found = hashnlp("lm", "score", "-m", tmp_path / "m", tmp_path / "other.txt", "--perplexity").out
-    assert float(found) == pytest.approx(min(losses), abs=1e-3)
+    perplexity = hashnlp("lm", "score", "-m", tmp_path / "m", tmp_path / "other.txt", "--perplexity").out
+    assert float(perplexity) == pytest.approx(min(losses), abs=1e-3)
 
 
-def test_passes_are_kept_and_training_goes_on(hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path) -> None:
+def test_checkpoints_are_saved_and_training_is_resumed(
+    hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path
+) -> None:
     kept = ["--checkpoint-dir", tmp_path / "p", "--keep", "all", "--quiet", "--schedule", "constant"]
     assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept).code == 0
     assert sorted(path.name for path in (tmp_path / "p").iterdir()) == ["pass-00001", "pass-00002"]
     again = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept)
-    message = f"{tmp_path / 'p'} holds pass-00001 of an earlier training; give --resume to go on with that, or another "
+    message = f"{tmp_path / 'p'} contains pass-00001 of an earlier training; use --resume to continue it, or another "
     assert (again.code, again.err) == (1, f"hashnlp: {message}--checkpoint-dir.\n")
     result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept, "--epochs", 4, "--resume")
     assert result.code == 0, result.err
@@ -154,7 +156,7 @@ def test_passes_are_kept_and_training_goes_on(hashnlp: Any, sentences: Path, cor
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
-def test_an_interrupt_leaves_finished_passes_and_no_model(
+def test_an_interrupt_leaves_finished_epochs_and_no_model(
     hashnlp: Any, sentences: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(self: Any, net: Any, **_: Any) -> None:
@@ -168,7 +170,7 @@ def test_an_interrupt_leaves_finished_passes_and_no_model(
     result = hashnlp(*arguments, "--checkpoint-dir", tmp_path / "p", "--keep", "all")
     assert result.code == 130
     assert result.err.endswith(
-        f"Finished passes are in {tmp_path / 'p'}; --resume goes on with them.\n\nhashnlp: interrupted.\n"
+        f"Finished epochs are saved in {tmp_path / 'p'}; --resume continues from there.\n\nhashnlp: interrupted.\n"
     )
     assert not (tmp_path / "m").exists()
     assert [path.name for path in (tmp_path / "p").iterdir()] == ["pass-00001"]
@@ -178,17 +180,17 @@ def test_a_compressed_file_is_read(hashnlp: Any, corpus: list[str], tmp_path: Pa
     path = tmp_path / "text.gz"
     path.write_bytes(gzip.compress("\n".join(corpus).encode()))
     result = hashnlp("lm", "train", path, "-m", tmp_path / "m", *SMALL)
-    assert "on 12 different words" in result.out
+    assert "vocabulary of 12 words" in result.out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX pipe")
-def test_the_sentences_may_come_from_a_pipe(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+def test_the_sentences_can_be_a_pipe(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=[sentences.read_bytes()])
     writer.start()
     result = hashnlp("lm", "train", pipe, "-m", tmp_path / "m", *SMALL)
-    assert "on 12 different words" in result.out, result.err
+    assert "vocabulary of 12 words" in result.out, result.err
     writer.join()
 
 
@@ -196,13 +198,13 @@ def test_the_sentences_may_come_from_a_pipe(hashnlp: Any, sentences: Path, tmp_p
     ("content", "message"),
     [
         (None, "text.txt does not exist."),
-        (b"", "text.txt holds no sentence; expected one a line, words apart by blanks."),
-        (b"\n  \n", "text.txt holds no sentence; expected one a line, words apart by blanks."),
+        (b"", "text.txt has no sentences; expected one per line, words separated by spaces."),
+        (b"\n  \n", "text.txt has no sentences; expected one per line, words separated by spaces."),
         (b"a b\nb\xe9d\n", "text.txt, line 2: expected UTF-8"),
     ],
 )
 @pytest.mark.parametrize("option", ["FILE", "--valid"])
-def test_a_file_that_will_not_do_is_one_line(
+def test_errors_in_files_are_one_line(
     hashnlp: Any,
     sentences: Path,
     tmp_path: Path,
@@ -225,19 +227,19 @@ def test_a_file_that_will_not_do_is_one_line(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--resume"], "--resume goes on with what is in --checkpoint-dir"),
+        (["--resume"], "--resume needs --checkpoint-dir"),
         (
             ["--resume", "--checkpoint-dir", "p", "--early-stopping", "--keep", "last"],
             "with --resume it needs --keep best or all",
         ),
         (["--output", "softmax", "--direct-connections", "hashed"], "--direct-connections hashed needs --output"),
-        (["--learning-rate", 0], "--learning-rate must be above 0"),
-        (["--max-time", 0], "--max-time must be above 0"),
+        (["--learning-rate", 0], "--learning-rate must be greater than 0"),
+        (["--max-time", 0], "--max-time must be greater than 0"),
         (["--order", 1], "--order"),
         (["--tree", "oak"], "--tree"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_is_read(
+def test_wrong_usage_is_an_error_before_anything_is_read(
     hashnlp: Any, tmp_path: Path, arguments: list[Any], message: str
 ) -> None:
     result = hashnlp("lm", "train", "no-such-file", "-m", tmp_path / "m", *arguments)
@@ -245,10 +247,10 @@ def test_wrong_usage_is_told_before_anything_is_read(
     assert message in " ".join(result.err.replace("│", " ").split())
 
 
-def test_a_folder_in_the_way_is_told_before_training(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+def test_a_folder_of_other_files_is_an_error_before_training(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
     result = hashnlp("lm", "train", sentences, "-m", tmp_path, *SMALL)
     assert result.code == 1
     assert "and no model" in result.err
     assert "Epoch" not in result.err
     result = hashnlp("lm", "train", tmp_path, "-m", tmp_path / "m", *SMALL)
-    assert result.err == f"hashnlp: {tmp_path} is a folder; expected a text file, a sentence a line.\n"
+    assert result.err == f"hashnlp: {tmp_path} is a folder; expected a text file with one sentence per line.\n"
