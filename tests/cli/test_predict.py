@@ -121,19 +121,21 @@ def test_the_file_may_be_a_pipe(hashnlp: Any, model: Path, tmp_path: Path) -> No
     writer.join()
 
 
-def test_a_slow_pipe_to_another_process_is_answered_line_by_line(model: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX pipe")
+def test_a_process_predicts_line_by_line_and_ends_silently_when_its_output_is_closed(model: Path) -> None:
     program = "import sys; sys.argv[0] = 'hashnlp'; from sklearn_hashnlp.cli import main; main()"
     command = [sys.executable, "-c", program, "predict", "--model", str(model), "--json"]
-    environment = os.environ | {"PYTHONUTF8": "1"}
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     classifier = load_model(model)
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    with subprocess.Popen(command, env=os.environ | {"PYTHONUTF8": "1"}, **pipes) as process:  # type: ignore[call-overload]
         for text, label in (("a fine film\n", "good"), ("dull and long\n", "bad")):
             process.stdin.write(text.encode())
             process.stdin.flush()
-            answer = json.loads(process.stdout.readline())
-            assert answer["label"] == label
-            assert answer["probability"] == classifier.predict_proba([text.rstrip()]).max()  # bit for bit
+            report = json.loads(process.stdout.readline())
+            assert report["label"] == label
+            assert report["probability"] == classifier.predict_proba([text.rstrip()]).max()  # bit for bit
+        process.stdout.close()
+        process.stdin.write(b"a fine film\n")
         process.stdin.close()
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=60) == 141
+        assert process.stderr.read() == b""

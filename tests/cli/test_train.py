@@ -15,6 +15,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import make_text_classifier
 from sklearn_hashnlp.cli import _pipelines
+from sklearn_hashnlp.cli._pipelines import make_pipeline as make_default
 from sklearn_hashnlp.persistence import load_model
 from sklearn_hashnlp.text import distort_texts
 
@@ -46,17 +47,34 @@ def test_validation_accuracy_and_json(hashnlp: Any, data: Path, tmp_path: Path, 
     assert report["model"] == str(tmp_path / "m")
 
 
-@pytest.mark.parametrize("features", ["words", "words+characters", "characters"])
-def test_features_reach_the_model(hashnlp: Any, data: Path, rows: Any, tmp_path: Path, features: str) -> None:
-    result = hashnlp("train", data, "-m", tmp_path / "m", "--features", features, "--seed", 3, "--epochs", 3)
+def test_the_saved_model_is_that_of_make_text_classifier(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
+    options = ["--features", "words+characters", "--seed", 3, "--epochs", 3]
+    result = hashnlp("train", data, "-m", tmp_path / "m", *options)
     assert result.code == 0, result.err
     texts = [text for _, text in rows]
-    expected = make_text_classifier(features=features, max_epochs=3, random_state=3)
+    expected = make_text_classifier(features="words+characters", max_epochs=3, random_state=3)
     expected.fit(texts, [label for label, _ in rows])
     loaded = load_model(tmp_path / "m")
     assert repr(loaded["vectorizer"]) == repr(expected["vectorizer"])
     np.testing.assert_array_equal(loaded.predict_proba(texts), expected.predict_proba(texts))
     assert hashnlp("predict", "-m", tmp_path / "m", stdin="a fine film").out == "good\n"
+
+
+@pytest.mark.parametrize("features", ["words", "words+characters", "characters"])
+def test_features_reach_the_model(
+    hashnlp: Any, small: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, features: str
+) -> None:
+    make_pipeline, made = _pipelines.make_pipeline, []
+
+    def make_both(**options: Any) -> Any:
+        made.append(make_default(**options))
+        return make_pipeline(**options)
+
+    monkeypatch.setattr(_pipelines, "make_pipeline", make_both)
+    assert hashnlp("train", data, "-m", tmp_path / "m", "--features", features, "--seed", 3, "--epochs", 3).code == 0
+    (pipeline,) = made
+    expected = make_text_classifier(features=features, max_epochs=3, random_state=3)
+    assert repr(pipeline.get_params()) == repr(expected.get_params())
 
 
 @pytest.mark.usefixtures("small")
@@ -154,12 +172,12 @@ def test_a_folder_of_other_files_is_an_error_before_training(hashnlp: Any, data:
     assert "holds 'films.csv' and no model" in result.err
 
 
-def test_distortion_adds_a_copy_with_typos(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
+def test_distortion_adds_a_copy_with_typos(hashnlp: Any, small: Any, data: Path, rows: Any, tmp_path: Path) -> None:
     arguments = ["--distortion", 0.2, "--seed", 3, "--epochs", 3, "--json"]
     result = hashnlp("train", data, "-m", tmp_path / "m", *arguments)
     assert result.code == 0, result.err
     labels, texts = ([row[column] for row in rows] for column in (0, 1))
-    expected = make_text_classifier(max_epochs=3, random_state=3)
+    expected = small(classifier__max_epochs=3, classifier__random_state=3)
     expected.fit(texts + distort_texts(texts, 0.2, random_state=3), labels * 2)
     assert load_model(tmp_path / "m").predict_proba(texts).tobytes() == expected.predict_proba(texts).tobytes()
     assert result.json["n_texts"] == len(texts)

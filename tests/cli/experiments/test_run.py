@@ -30,9 +30,9 @@ def test_a_run_prints_a_table_and_appends_lines(hashnlp: Any, tmp_path: Path) ->
     assert lines[1]["versions"]["torch"]
 
 
-def test_json_is_alone_on_stdout(hashnlp: Any) -> None:
-    result = hashnlp("experiments", "run", "reversal", *TINY, "--json", "--quiet")
-    assert [json.loads(line)["part"] for line in result.out.splitlines()][-1] == "output layer alone"
+def test_json_is_alone_on_stdout(hashnlp: Any, counting: Recipe) -> None:
+    result = hashnlp("experiments", "run", counting.name, "--json", "--quiet")
+    assert [json.loads(line)["step"] for line in result.out.splitlines()] == [0, 1, 2, 3]
     assert result.err == ""
 
 
