@@ -1,4 +1,4 @@
-"""Tests of how the language model's optimiser steps: its sizes, schedules and damping."""
+"""Learning rates, schedules and damping of the optimizer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from skorch.callbacks import Callback
 
-from tests.language.test_hsigmoid_language_model_training import SENTENCES, VALID, losses, make
+from tests.language.hsigmoid.small_models import SENTENCES, VALID, losses, make
 
 
 def rates_of(model, **options):

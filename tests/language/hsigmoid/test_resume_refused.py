@@ -1,4 +1,4 @@
-"""Trainings that must not be taken up, and one that is killed outright."""
+"""Trainings that must not be resumed, and one that is killed outright."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from sklearn_hashnlp import load_model
 from sklearn_hashnlp.language import HsigmoidLanguageModel
 
 RNG = np.random.default_rng(1)
+
+
 SENTENCES = [" ".join(RNG.choice(list("abcd"), size=RNG.integers(1, 7)).tolist()) for _ in range(60)]
+
+
 VALID = [" ".join(RNG.choice(list("abcd"), size=4).tolist()) for _ in range(20)]
 
 
@@ -77,10 +81,10 @@ def test_what_it_was_trained_on_goes_with_the_model(tmp_path):
 
 def test_a_process_that_is_killed_outright(tmp_path):
     code = (
-        "import sys; from tests.language.test_language_resumption import SENTENCES, make\n"
+        "import sys; from tests.language.hsigmoid.test_resume_refused import SENTENCES, make\n"
         "make(sys.argv[1], max_epochs=10_000, learning_rate_schedule='constant').fit(SENTENCES)"
     )
-    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=Path(__file__).parents[2])
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=Path(__file__).parents[3])
     try:
         deadline = time.monotonic() + 120
         while not (tmp_path / "pass-00003").exists() and time.monotonic() < deadline and process.poll() is None:

@@ -1,4 +1,4 @@
-"""Tests of the words' vectors that a trained network gives, and of the tree that they make."""
+"""The tree that a trained network makes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ from sklearn_hashnlp.language import HsigmoidLanguageModel
 from sklearn_hashnlp.language._trees import mean_hidden_states
 
 RNG = np.random.default_rng(0)
+
+
 NAMES, VERBS, THINGS = ["ann", "bob", "eve", "dan"], ["sees", "hears", "wants", "likes"], ["trees", "birds", "songs"]
+
+
 SENTENCES = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(200)]
+
+
 RARE = [*SENTENCES, "dan sees everything"]
+
+
 SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 4, "random_state": 0}
 
 

@@ -1,4 +1,4 @@
-"""What contexts show of any word."""
+"""Codes of words in contexts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.language._network import word_encoder_of
 from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder, encode_with_special_tokens, hash_words
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 
@@ -48,10 +47,3 @@ def test_marks_within_are_unknown():
 def test_lone_surrogates_are_refused():
     with pytest.raises(ValueError, match=r"embedding='sgnn'.*'a\\ud800' holds the lone surrogate '\\ud800'"):
         ProjectionEncoder(2, 5, 0).encode(["b", "a\ud800"])
-
-
-def test_what_an_architecture_says():
-    assert word_encoder_of({"hashed_words": None}) is None
-    assert word_encoder_of({"hashed_words": {"seed": 1}, "projected_words": None}) == HashEncoder()
-    made_of = {"hashed_words": None, "projected_words": {"n_projections": 3, "n_bits": 4, "seed": 5}}
-    assert word_encoder_of(made_of) == ProjectionEncoder(3, 4, 5)

@@ -15,7 +15,11 @@ from sklearn_hashnlp.language import HsigmoidLanguageModel
 from sklearn_hashnlp.persistence import load_model, save_model
 
 RNG = np.random.default_rng(0)
+
+
 STEMS = ["start", "walk", "print", "order", "mention", "report", "visit", "shout", "plant", "lift", "open", "cook"]
+
+
 SMALL = {"order": 3, "embedding_dim": 16, "hidden_size": 32, "batch_size": 32, "dropout": 0.0, "random_state": 0}
 
 

@@ -1,3 +1,5 @@
+"""Trees over words, and the word vectors that they are clustered by."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -8,7 +10,11 @@ from sklearn_hashnlp.language._reader import read_training_data
 from sklearn_hashnlp.language._trees import cooccurrence_vectors
 
 RNG = np.random.default_rng(0)
+
+
 NAMES, VERBS, THINGS = ["ann", "bob", "cid"], ["sees", "hears"], ["tree", "bird", "song", "rain"]
+
+
 SENTENCES = [[RNG.choice(NAMES), RNG.choice(VERBS), RNG.choice(THINGS)] for _ in range(400)]
 
 

@@ -1,4 +1,4 @@
-"""What hangs on how sentences are handed in, and must not change the answers."""
+"""Answers do not depend on the sentences that are asked for together."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from sklearn_hashnlp.language import HsigmoidLanguageModel
 from sklearn_hashnlp.language._base import BATCH_SIZE
 
 RNG = np.random.default_rng(0)
+
+
 SENTENCES = [" ".join(map(str, RNG.integers(50, size=RNG.integers(12)))) for _ in range(300)]
 
 

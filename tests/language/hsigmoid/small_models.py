@@ -1,0 +1,45 @@
+"""Small language models, all alike but for what a test is about."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_hashnlp.language import HsigmoidLanguageModel
+
+RNG = np.random.default_rng(1)
+
+
+SENTENCES = [" ".join(RNG.choice(list("abcdefgh"), size=RNG.integers(1, 7)).tolist()) for _ in range(60)]
+
+
+VALID = [" ".join(RNG.choice(list("abcdefghi"), size=4).tolist()) for _ in range(20)]
+
+
+SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 3, "random_state": 0} | {
+    "learning_rate_schedule": "constant",
+    "dropout": 0.0,
+}
+
+
+VARIED = [
+    {},
+    {"output": "softmax", "dropout": 0.3, "embedding_dropout": 0.3},
+    {"output": "adaptive", "optimizer": "adam", "learning_rate": 0.01},
+    {"optimizer": "adam", "learning_rate": 0.01, "direct_connections": "hashed", "n_direct": 99},
+    {"direct_connections": "hashed", "n_direct": 500, "tree": "cluster"},
+    {"embedding": "hash", "n_embeddings": 200, "n_buckets": 50, "tree": "random"},
+    {"embedding": "sgnn", "n_projections": 20, "tree": "random"},
+    {"learning_rate_schedule": "linear", "init": "reference", "bias_learning_rate": 2.0},
+]
+
+
+def make(**options):
+    return HsigmoidLanguageModel(**SMALL | options)
+
+
+def bytes_of(model):
+    return model.score_samples(VALID).tobytes()
+
+
+def losses(model, name="train_loss"):
+    return [entry[name] for entry in model.history_]

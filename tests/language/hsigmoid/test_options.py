@@ -1,0 +1,64 @@
+"""Parameters that are refused or special."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp.language import HsigmoidLanguageModel
+from sklearn_hashnlp.trees import complete_tree, random_tree
+
+RNG = np.random.default_rng(0)
+
+
+NAMES, VERBS, THINGS = ["ann", "bob"], ["sees", "hears"], ["trees", "birds", "songs"]
+
+
+SENTENCES = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(120)]
+
+
+SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 6, "random_state": 0} | {
+    "learning_rate_schedule": "constant",
+    "dropout": 0.0,
+}
+
+
+def fitted(**options):
+    return HsigmoidLanguageModel(**{**SMALL, **options}).fit(SENTENCES)
+
+
+def test_a_tree_of_ones_own():
+    tree = random_tree(9, random_state=3)
+    model = fitted(tree=tree)
+    assert model.net_.module_.output_layer.tree == tree
+    with pytest.raises(ValueError, match="the tree has 5 classes, and 9 words can be predicted"):
+        fitted(tree=complete_tree(5))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order": 1}, "'order' parameter"),
+        ({"output": "nce"}, "'output' parameter"),
+        ({"tree": "oak"}, "'tree' parameter"),
+        ({"direct_connections": "dense"}, "'direct_connections' parameter"),
+        ({"direct_connections": "hashed", "output": "softmax"}, "needs output='hsigmoid'"),
+        ({"dropout": 1.0}, "'dropout' parameter"),
+        ({"embedding": "tables"}, "'embedding' parameter"),
+        ({"n_projections": 0}, "'n_projections' parameter"),
+        ({"n_bits": 0}, "'n_bits' parameter"),
+        ({"keep": "none"}, "'keep' parameter"),
+        ({"resume": True}, r"resume=True\) needs checkpoint_dir"),
+        ({"lr_plateau": (0, 0.5)}, "'lr_plateau' parameter"),
+        ({"callbacks": [3]}, "'callbacks' parameter"),
+        ({"vocabulary": {"a": 7}}, "vocabulary must give its 1 words the ids"),
+    ],
+)
+def test_parameters_that_will_not_do(options, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(**options)
+
+
+def test_divergence():
+    with pytest.raises(ValueError, match=r"diverged.*smaller learning_rate"):
+        fitted(learning_rate=1e30, optimizer="adam", activation="tanh", output="softmax", direct_connections=True)

@@ -1,0 +1,138 @@
+"""What a trained model predicts and scores."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from sklearn.exceptions import NotFittedError
+
+from sklearn_hashnlp.language import HsigmoidLanguageModel
+
+RNG = np.random.default_rng(0)
+
+
+NAMES, VERBS, THINGS = ["ann", "bob"], ["sees", "hears"], ["trees", "birds", "songs"]
+
+
+SENTENCES = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(120)]
+
+
+SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 6, "random_state": 0} | {
+    "learning_rate_schedule": "constant",
+    "dropout": 0.0,
+}
+
+
+def fitted(**options):
+    return HsigmoidLanguageModel(**{**SMALL, **options}).fit(SENTENCES)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted()
+
+
+OUTPUTS = [
+    {"output": "softmax"},
+    {"output": "adaptive"},
+    *(
+        {"tree": name}
+        for name in ("huffman", "cluster", "binary_cluster", "complete", "balanced", "random", "two_level")
+    ),
+    {"direct_connections": True},
+    {"direct_connections": "hashed", "n_direct": 1000},
+    {"embedding": "hash", "n_embeddings": 500, "n_buckets": 100},
+    {"embedding": "sgnn"},
+    {"embedding": "sgnn", "n_projections": 7, "n_bits": 3, "direct_connections": "hashed", "n_direct": 1000},
+    {"activation": "sigmoid", "dropout": 0.1, "embedding_dropout": 0.1, "max_epochs": 20},
+    {"optimizer": "adam", "learning_rate": 0.01},
+    {"init": "uniform"},
+]
+
+
+@pytest.mark.parametrize("options", OUTPUTS, ids=str)
+def test_it_learns_and_its_answers_agree(options):
+    model = fitted(**options)
+    assert model.history_[-1]["train_loss"] < 0.75 * model.history_[0]["train_loss"]
+    best = math.exp(-(2 * math.log(1 / 2) + math.log(1 / 3)) / 4)  # of four words, </s> is certain
+    assert best < model.perplexity(SENTENCES) < 1.5 * best
+    contexts = ["ann", "ann sees", "bob hears songs", [], "zebra"]
+    probabilities = model.predict_proba(contexts)
+    words = list(model.vocabulary_)
+    assert probabilities.shape == (5, len(words) - 1)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
+    assert model.predict(contexts).tolist() == [words[at] for at in probabilities.argmax(axis=1)]
+    for pairs, row in zip(model.predict_topk(contexts, k=3), probabilities, strict=True):
+        np.testing.assert_allclose([value for _, value in pairs], np.sort(row)[::-1][:3], rtol=1e-5)
+        np.testing.assert_allclose(
+            [row[model.vocabulary_[word]] for word, _ in pairs], np.sort(row)[::-1][:3], rtol=1e-5
+        )
+
+
+def test_scores_are_sums_over_words(model):
+    expected = []
+    for sentence in SENTENCES[:5]:
+        words = [*sentence.split(), "</s>"]
+        rows = model.predict_proba([words[:end] for end in range(len(words))])
+        expected.append(sum(math.log(row[model.vocabulary_[word]]) for row, word in zip(rows, words, strict=True)))
+    np.testing.assert_allclose(model.score_samples(SENTENCES[:5]), expected, rtol=1e-5)
+    assert model.score(SENTENCES[:5]) == pytest.approx(sum(expected) / 20)
+    assert model.perplexity(SENTENCES[:5]) == pytest.approx(math.exp(-sum(expected) / 20))
+
+
+def test_natural_sentences_score_higher(model):
+    natural, shuffled = model.score_samples(["ann hears birds", "hears birds ann"])
+    assert natural > shuffled + 3
+
+
+def test_search(model):
+    contexts = ["ann", "ann sees trees", "bob hears", []]
+    rows = torch.from_numpy(model._tokenizer.contexts(contexts))
+    words = list(model.vocabulary_)
+    greedy = model.net_.module_.predict(rows, search="greedy").tolist()
+    assert model.predict(contexts, search="greedy").tolist() == [words[at] for at in greedy]
+    with pytest.raises(ValueError, match="search"):
+        model.predict(contexts, search="fast")
+
+
+def test_samples(model):
+    sentences = model.sample(200, random_state=0)
+    assert sentences == model.sample(200, random_state=0)
+    assert sentences != model.sample(200, random_state=1)
+    natural = [
+        words
+        for words in sentences
+        if len(words) == 3 and words[0] in NAMES and words[1] in VERBS and words[2] in THINGS
+    ]
+    assert len(natural) > 150
+    assert all(words[:2] == ["bob", "sees"] for words in model.sample(5, 0, start="bob sees"))
+    assert {len(words) for words in model.sample(20, 0, start=["ann"], max_length=2)} <= {1, 2}
+    assert model.sample(0) == []
+    assert model.sample(1, 0, start="ann sees", max_length=0) == [["ann", "sees"]]
+    assert not any(mark in words for words in sentences for mark in ("<s>", "</s>"))
+    with pytest.raises(ValueError, match="n and max_length of at least 0"):
+        model.sample(-1)
+
+
+def test_sampled_words_come_as_often_as_they_should(model):
+    first = [words[0] if words else "</s>" for words in model.sample(4000, random_state=0, max_length=1)]
+    [row] = model.predict_proba([[]])
+    for word, at in model.vocabulary_.items():
+        if word != "<s>":
+            assert first.count(word) / 4000 == pytest.approx(row[at], abs=0.03)
+
+
+@pytest.mark.parametrize("method", ["score", "score_samples", "predict", "predict_proba", "predict_topk"])
+def test_not_fitted(method):
+    with pytest.raises(NotFittedError):
+        getattr(HsigmoidLanguageModel(), method)(["a"])
+
+
+def test_it_computes_on_one_thread_and_leaves_the_users():
+    before, state = torch.get_num_threads(), torch.get_rng_state()
+    fitted(max_epochs=1, dropout=0.5)
+    assert torch.get_num_threads() == before
+    assert torch.equal(torch.get_rng_state(), state)

@@ -1,0 +1,100 @@
+"""A training that was interrupted goes on as if it had not been."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+from skorch.callbacks import Callback
+
+from sklearn_hashnlp.persistence import load_model
+from tests.language.hsigmoid.small_models import SENTENCES, VALID, VARIED, bytes_of, losses, make
+
+
+class KilledError(Exception):
+    pass
+
+
+class KillAt(Callback):
+    def __init__(self, epoch, at_batch=3):
+        self.epoch, self.at_batch = epoch, at_batch
+
+    def on_batch_begin(self, net, training=False, **kwargs):
+        if training and len(net.history) == self.epoch and len(net.history[-1]["batches"]) > self.at_batch:
+            raise KilledError
+
+
+STOPPING = {"early_stopping": True, "learning_rate": 1.0, "n_iter_no_change": 3}
+
+
+@pytest.mark.parametrize(
+    ("options", "epoch"),
+    [
+        *((options, 3) for options in VARIED),
+        *((STOPPING | {"lr_plateau": (1, 0.5)}, epoch) for epoch in (1, 2, 4)),
+        (STOPPING | {"embedding": "hash", "n_buckets": 50, "n_embeddings": 99}, 4),
+        ({"learning_rate_schedule": "linear", "log_every": 4}, 2),
+    ],
+    ids=str,
+)
+def test_a_training_that_was_killed_is_taken_up(tmp_path, options, epoch):
+    options = {**options, "max_epochs": 6}
+    whole = make(**options).fit(SENTENCES, X_valid=VALID)
+    kept = {**options, "checkpoint_dir": tmp_path, "resume": True}
+    with pytest.raises(KilledError):
+        make(**kept, callbacks=[KillAt(epoch)]).fit(SENTENCES, X_valid=VALID)
+    resumed = make(**kept).fit(SENTENCES, X_valid=VALID)
+    assert bytes_of(resumed) == bytes_of(whole)
+    assert losses(resumed) == losses(whole)
+    assert resumed.log_ == whole.log_
+    finished = make(**kept, callbacks=[KillAt(1)]).fit(SENTENCES, X_valid=VALID)
+    assert bytes_of(finished) == bytes_of(whole)
+
+
+def test_more_epochs_than_before(tmp_path):
+    make(checkpoint_dir=tmp_path, max_epochs=2).fit(SENTENCES)
+    model = make(checkpoint_dir=tmp_path, max_epochs=4, resume=True, random_state=77).fit(SENTENCES)
+    assert bytes_of(model) == bytes_of(make(max_epochs=4).fit(SENTENCES))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"hidden_size": 5}, {"tree": "random"}, {"min_count": 25}, {"max_vocabulary": 3}], ids=str
+)
+def test_another_training_is_not_taken_up(tmp_path, wrong):
+    make(checkpoint_dir=tmp_path, max_epochs=2).fit(SENTENCES)
+    with pytest.raises(ValueError, match=r"cannot continue training a net|on other words or with another tree"):
+        make(checkpoint_dir=tmp_path, max_epochs=4, resume=True, **wrong).fit(SENTENCES)
+
+
+def test_held_out_sentences_are_the_same_when_taken_up(tmp_path):
+    options = {
+        "early_stopping": True,
+        "max_epochs": 4,
+        "random_state": None,
+        "checkpoint_dir": tmp_path,
+        "resume": True,
+    }
+    with pytest.raises(KilledError):
+        make(**options, callbacks=[KillAt(3)]).fit(SENTENCES)
+    first = load_model(tmp_path / "pass-00002")
+    model = make(**options).fit(SENTENCES)
+    assert model._seeds == first._seeds
+    assert model.history_[:2] == first.history_
+
+
+class Interrupt(Callback):
+    def on_batch_begin(self, net, training=False, **kwargs):
+        if training and len(net.history) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_an_interrupt(tmp_path):
+    model = make(max_epochs=9, callbacks=[Interrupt()], checkpoint_dir=tmp_path, early_stopping=True)
+    model.set_params(n_iter_no_change=None)
+    with pytest.warns(UserWarning, match="Training interrupted by user"):
+        model.fit(SENTENCES, X_valid=VALID)
+    assert len(model.history_) == 2
+    assert -model.score(VALID) == pytest.approx(min(losses(model, "valid_loss")), rel=1e-6)
+    model.set_params(callbacks=None, resume=True, max_epochs=4).fit(SENTENCES, X_valid=VALID)
+    assert len(model.history_) == 4

@@ -1,0 +1,179 @@
+"""Epochs, validation, the step log, warm starts and streams."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from skorch.callbacks import Callback
+
+from tests.language.hsigmoid.small_models import SENTENCES, VALID, VARIED, bytes_of, losses, make
+
+
+@pytest.mark.parametrize("options", VARIED, ids=str)
+def test_the_same_seed_gives_the_same_bytes(options):
+    before = torch.get_num_threads()
+    try:
+        found = set()
+        for n_threads in (1, 2):
+            torch.set_num_threads(n_threads)
+            # So wide that torch, left alone, would share the matrix products out and round them otherwise.
+            wide = make(**options | {"embedding_dim": 64, "hidden_size": 256, "batch_size": 512, "max_epochs": 1})
+            found.add((bytes_of(make(**options).fit(SENTENCES)), bytes_of(wide.fit(SENTENCES * 10))))
+    finally:
+        torch.set_num_threads(before)
+    assert len(found) == 1
+    assert bytes_of(make(**options, random_state=1).fit(SENTENCES)) != found.pop()[0]
+
+
+def test_validation_sentences():
+    model = make(max_epochs=4).fit(SENTENCES, X_valid=VALID)
+    assert set(model.history_[0]) == {
+        "epoch", "train_loss", "valid_loss", "train_perplexity", "valid_perplexity", "dur"
+    }  # fmt: skip
+    assert losses(model, "valid_loss")[-1] == pytest.approx(-model.score(VALID), rel=1e-5)
+    assert model.history_[0]["valid_perplexity"] == pytest.approx(np.exp(losses(model, "valid_loss")[0]))
+    assert "i" not in model.vocabulary_
+    assert "valid_loss" not in make().fit(SENTENCES).history_[0]
+    with pytest.raises(ValueError, match="no window of 3 words to validate on"):
+        make().fit(SENTENCES, X_valid=[])
+
+
+def test_early_stopping_keeps_the_best_epoch():
+    options = {"early_stopping": True, "max_epochs": 30, "learning_rate": 1.0, "n_iter_no_change": 3}
+    model = make(**options).fit(SENTENCES, X_valid=VALID)
+    measured = losses(model, "valid_loss")
+    assert len(measured) == measured.index(min(measured)) + 4 < 30
+    assert -model.score(VALID) == pytest.approx(min(measured), rel=1e-6)
+    exact = make(**{**options, "max_epochs": measured.index(min(measured)) + 1}).fit(SENTENCES, X_valid=VALID)
+    assert bytes_of(exact) == bytes_of(model)
+
+
+@pytest.mark.parametrize("options", VARIED, ids=str)
+def test_the_best_epoch_of_every_network(options):
+    learning_rate = 10 * options.get("learning_rate", 0.1)
+    options = {**options, "early_stopping": True, "max_epochs": 12, "learning_rate": learning_rate}
+    model = make(**options).fit(SENTENCES, X_valid=VALID)
+    assert -model.score(VALID) == pytest.approx(min(losses(model, "valid_loss")), rel=1e-5)
+
+
+def test_sentences_are_held_out():
+    model = make(early_stopping=True, validation_fraction=0.2).fit([*SENTENCES, "zebra"])
+    assert "valid_loss" in model.history_[0]
+    other = make(early_stopping=True, validation_fraction=0.2, random_state=5).fit([*SENTENCES, "zebra"])
+    assert bytes_of(other) != bytes_of(model)
+    unique = make(early_stopping=True, validation_fraction=0.2).fit([f"word{number}" for number in range(10)])
+    assert len(unique.vocabulary_) == 8 + 3  # words are learned from those that are trained on alone
+    with pytest.raises(ValueError, match="cannot split a validation sentence off a single one"):
+        make(early_stopping=True).fit(["a b"])
+
+
+class Orders(Callback):
+    def on_train_begin(self, net, **kwargs):
+        self.orders: list[list[int]] = []
+
+    def on_epoch_begin(self, net, **kwargs):
+        self.orders.append([])
+
+    def on_batch_begin(self, net, batch=None, training=False, **kwargs):
+        self.orders[-1] += batch[1].tolist() if training else []
+
+
+def test_orders():
+    orders = Orders()
+    make(callbacks=[orders]).fit(SENTENCES)
+    first, second, third = orders.orders
+    assert first != second != third != first
+    assert sorted(first) == sorted(second) == sorted(third)
+    make(callbacks=[orders], shuffle=False).fit(SENTENCES)
+    assert orders.orders[0] == orders.orders[1] != sorted(first)
+    masks = []
+
+    class Masks(Callback):
+        def on_epoch_begin(self, net, **kwargs):
+            masks.append(net.module_.dropout.generator.random())
+
+    make(callbacks=[Masks()], dropout=0.5).fit(SENTENCES)
+    assert len(set(masks)) == 3
+
+
+def test_what_is_noted_every_few_steps(capsys):
+    model = make(log_every=5, verbose=2).fit(SENTENCES, X_valid=VALID)
+    n_batches = -(-sum(len(sentence.split()) + 1 for sentence in SENTENCES) // 16)
+    assert [entry["step"] for entry in model.log_] == list(range(5, n_batches + 1, 5)) * 3
+    assert {entry["epoch"] for entry in model.log_} == {1, 2, 3}
+    out = capsys.readouterr().out
+    last = model.log_[-1]
+    assert f"epoch 3, step {last['step']}: train loss {last['train_loss']:.4f}, perplexity" in out
+    assert f"valid loss {last['valid_loss']:.4f}" in out
+    assert out.count("step") == len(model.log_)
+    for verbose in (0, 1, 3):
+        make(log_every=50, verbose=verbose, max_epochs=1).fit(SENTENCES)
+        out = capsys.readouterr().out
+        assert bool(out) == (verbose > 0)
+        assert ("train_perplexity" in out) == (verbose > 0)
+        assert ("parameters on cpu" in out) == (verbose == 3)
+
+
+def test_the_losses_that_are_noted():
+    n_words = sum(len(sentence.split()) + 1 for sentence in SENTENCES)
+    n_batches = -(-n_words // 16)
+    model = make(log_every=n_batches).fit(SENTENCES, X_valid=VALID)
+    for name in ("train_loss", "valid_loss"):
+        assert [entry[name] for entry in model.log_] == pytest.approx(losses(model, name), rel=1e-6)
+    every_step = make(log_every=1).fit(SENTENCES, X_valid=VALID).log_[:n_batches]
+    every_five = make(log_every=5).fit(SENTENCES, X_valid=VALID).log_[: n_batches // 5]
+    for entry in every_five:
+        since = every_step[entry["step"] - 5 : entry["step"]]
+        assert entry["train_loss"] == pytest.approx(np.mean([step["train_loss"] for step in since]), rel=1e-6)
+        assert entry["valid_loss"] == since[-1]["valid_loss"]
+
+
+def test_warm_start():
+    model = make(warm_start=True).fit(SENTENCES)
+    first, net = bytes_of(model), model.net_
+    model.fit([*SENTENCES, "new words"])
+    assert model.net_ is net
+    assert [entry["epoch"] for entry in model.history_] == [1, 2, 3, 4, 5, 6]
+    assert bytes_of(model) != first
+    assert "new" not in model.vocabulary_
+    for wrong in ({"hidden_size": 5}, {"order": 4}, {"padding": "reference"}, {"embedding": "hash"}):
+        with pytest.raises(ValueError, match=f"made with another '{next(iter(wrong))}'"):
+            copy.deepcopy(model).set_params(**wrong).fit(SENTENCES)
+    assert len(model.set_params(warm_start=False).fit(SENTENCES).history_) == 3
+    assert bytes_of(model) == first
+
+
+def test_partial_fit():
+    model = make()
+    for _ in range(3):
+        model.partial_fit(SENTENCES)
+    assert [entry["epoch"] for entry in model.history_] == [1, 2, 3]
+    assert losses(model)[2] < losses(model)[0]
+    assert not any(entry["batches"] for entry in model.net_.history)
+    model.partial_fit(["words that nobody knows"])
+    assert len(model.vocabulary_) == 11
+    early = make(early_stopping=True, max_epochs=9, max_time=1e-9).partial_fit(SENTENCES)
+    assert len(early.history_) == 1
+    assert bytes_of(early) == bytes_of(make().partial_fit(SENTENCES))
+
+
+def test_max_time():
+    model = make(max_epochs=10_000, max_time=0.2).fit(SENTENCES)
+    assert 0 < len(model.history_) < 10_000
+    model = make(max_time=1e-9).fit(SENTENCES)
+    assert len(model.history_) == 1
+
+
+def test_batches_of_past_epochs_are_dropped():
+    model = make().fit(SENTENCES)
+    assert [bool(entry["batches"]) for entry in model.net_.history] == [False, False, True]
+
+
+def test_cuda_where_there_is_none(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(RuntimeError, match=r"HsigmoidLanguageModel\(device='cuda'\) needs a CUDA device"):
+        make(device="cuda").fit(SENTENCES)
+    assert make(device="auto").fit(SENTENCES).net_.device == "cpu"

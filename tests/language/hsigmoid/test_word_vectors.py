@@ -1,0 +1,83 @@
+"""Word vectors, similar words and analogies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from sklearn_hashnlp.language import HsigmoidLanguageModel
+from sklearn_hashnlp.persistence import load_word_vectors
+
+RNG = np.random.default_rng(0)
+
+
+NAMES, VERBS, THINGS = ["ann", "bob"], ["sees", "hears"], ["trees", "birds", "songs"]
+
+
+SENTENCES = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(120)]
+
+
+SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 6, "random_state": 0} | {
+    "learning_rate_schedule": "constant",
+    "dropout": 0.0,
+}
+
+
+def fitted(**options):
+    return HsigmoidLanguageModel(**{**SMALL, **options}).fit(SENTENCES)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted()
+
+
+def cosine_of(model, a, b):
+    one, two = (model.embeddings_[model.vocabulary_[word]].astype(float) for word in (a, b))
+    return one @ two / np.linalg.norm(one) / np.linalg.norm(two)
+
+
+def test_similar_words():
+    model = fitted(max_epochs=40)
+    assert model.embeddings_.shape == (10, 6)
+    [(word, cosine)] = model.most_similar("sees", n=1)
+    assert word == "hears"
+    assert cosine == pytest.approx(cosine_of(model, "sees", "hears"), abs=1e-6)
+    assert len(model.most_similar("ann", n=100)) == 6
+    units = model.embeddings_ / np.linalg.norm(model.embeddings_, axis=1, keepdims=True)
+    one, two, three = (units[model.vocabulary_[word]] for word in ("ann", "sees", "birds"))
+    goal = two - one + three
+    found = dict(model.analogy("ann", "sees", "birds", n=100))
+    assert set(found) == {*NAMES, *VERBS, *THINGS} - {"ann", "sees", "birds"}
+    for word, cosine in found.items():
+        assert cosine == pytest.approx(units[model.vocabulary_[word]] @ goal / np.linalg.norm(goal), abs=1e-5)
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    with pytest.raises(ValueError, match="has no vector of 'zebra'"):
+        model.most_similar("zebra")
+    with pytest.raises(ValueError, match="most_similar needs n of at least 1, got 0"):
+        model.most_similar("ann", n=0)
+
+
+@pytest.mark.parametrize(
+    "options", [{"embedding": "hash", "n_embeddings": 500, "n_buckets": 100}, {"embedding": "sgnn"}], ids=str
+)
+def test_words_that_were_never_seen_have_vectors(options):
+    model = fitted(**options)
+    assert model.embeddings_.shape == (10, 6)
+    assert len(model.most_similar("zebra", n=3)) == 3
+    assert model.predict_proba(["zebra"])[0] != pytest.approx(model.predict_proba(["giraffe"])[0])
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_vectors_in_a_file(tmp_path, model, binary):
+    model.save_word2vec(tmp_path / "vectors", binary=binary)
+    words, vectors = load_word_vectors(tmp_path / "vectors", binary=binary)
+    assert words == list(model.vocabulary_)
+    assert vectors.tobytes() == model.embeddings_.tobytes()
+
+
+@pytest.mark.parametrize("use", [lambda m: m.sample(), lambda m: m.embeddings_, lambda m: m.most_similar("a")])
+def test_not_fitted_either(use):
+    with pytest.raises(NotFittedError):
+        use(HsigmoidLanguageModel())
