@@ -1,5 +1,5 @@
 # make demo    trains a text classifier on real text and shows how good it is
-# make test    runs the quick tests            make test-slow, make test-gpu   the others
+# make test    runs the quick tests on all cores   make test-slow, make test-gpu   the others
 # make golden  says whether results differ in any bit from those of a commit: make golden BASE=HEAD~1
 # make check   ruff, the format and mypy       make format     lets ruff mend what it can
 # Each of them first makes .venv and installs what it needs. Nothing needs a compiler, a data set or a GPU.
@@ -8,6 +8,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BASE ?= HEAD
 BIN := $(VENV)/bin
+# A worker for each core; files are dealt out whole, see tests/conftest.py.
+PARALLEL := --numprocesses auto --maxprocesses 8 --dist loadgroup --no-loadscope-reorder
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
@@ -27,7 +29,7 @@ demo: $(VENV)/ready
 	@$(BIN)/hashnlp demo
 
 test: $(VENV)/ready
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(PARALLEL)
 
 test-slow: $(VENV)/ready
 	@$(BIN)/python -m pytest -m slow
