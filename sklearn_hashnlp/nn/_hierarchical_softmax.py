@@ -1,4 +1,4 @@
-"""A softmax over many classes whose cost is the length of a path in a tree."""
+"""Hierarchical softmax: an output layer whose cost is the length of a path in a tree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sklearn_hashnlp.nn._compiled_tree import CompiledPaths, runs_compiled
 from sklearn_hashnlp.nn._hashing import INTEGERS, hash_constants
 from sklearn_hashnlp.nn._softmax_layers import at_least_float32, check_target
 from sklearn_hashnlp.nn._tree_torch import (
-    Climb,
+    PathTensors,
     Scorer,
     TreeTensors,
     all_log_probs,
@@ -27,73 +27,74 @@ from sklearn_hashnlp.nn._tree_torch import (
 )
 from sklearn_hashnlp.trees import SoftmaxTree
 
-_BLOCK = 2**24  # scores of all classes that are held at once where only a part of them is wanted
-_MIN_ROWS = 16  # fewer are not worth another thread
+_BLOCK = 2**24  # scores of all classes that are in memory at once, where only some of them are needed
+_MIN_ROWS = 16  # fewer rows are not worth another thread
 _MAX_DIRECT = 2**31 - 1
 
 
 class HierarchicalSoftmax(nn.Module):
-    """Predict a class by the decisions on its path from the root of a tree.
+    """Predict a class by a classifier at each inner node on its path from the root of a tree.
 
-    The probability of a class is the product of the probabilities of the branches that lead to it [1]_. At an inner
-    node with two children the right one, child 1, has the probability sigmoid(w x + b); at any other node child j has
-    softmax(W x + b)_j. So a row of training costs the scores on one path, about log2(V) of them in a binary tree, where
-    the full softmax costs V.
+    The probability of a class is the product of the probabilities of the branches on its path [1]_. At an inner node
+    with two children, the right child (child 1) has the probability sigmoid(w x + b); at any other node, child j has
+    softmax(W x + b)_j. Training on a row needs the scores of one path, about log2(V) in a binary tree, where the full
+    softmax needs V.
 
-    With hashed direct connections the features of a row, such as hashes of its last words, add to each score a number
-    from one table of ``n_direct`` numbers, without a hidden layer between [2]_: at node i, score j adds
+    With hashed direct connections, the features of a row, such as hashes of its last words, add weights from one table
+    of size ``n_direct`` to the scores, without a hidden layer in between [2]_: score j of node i adds
 
         sum_f direct[(slot(f, i) + j) mod n_direct],
 
-    with slot the hash of the key ``fmix32(f) + i * 0x9E3779B1`` (modulo 2**32) as
-    :func:`sklearn_hashnlp.nn._hashing.hash_array` computes it. Different features may share numbers.
+    with slot(f, i) the hash of the key ``fmix32(f) + i * 0x9E3779B1`` (modulo 2**32) by the hash function of
+    ``direct_seed``. Different features may collide.
 
-    On the CPU, in float32 and float64, compiled kernels do the work of :meth:`forward`, of the search and of the draws:
-    the same inputs give the same bytes, whatever the number of threads. Elsewhere, and in compiled programs, plain
-    torch does it.
+    On the CPU, in float32 and float64, compiled kernels compute :meth:`forward`, the search and the sampling: the same
+    input gives the same bytes, whatever the number of threads. On other devices, and in compiled programs, plain torch
+    computes them.
 
     Parameters
     ----------
     tree : SoftmaxTree
-        Of V classes. It cannot be changed later, and :meth:`state_dict` does not hold it: the state belongs
-        into a layer of an equal tree. Weights of another tree of as many nodes would fit, and mean something else.
+        A tree of V classes, which cannot be changed later. :meth:`state_dict` does not contain it: load a state only
+        into a layer of an equal tree. The weights of another tree with equally many nodes would load, but be wrong.
     in_features : int
         Columns of the input.
     n_direct : int, default=0
         Size of the table of direct connections, at most 2**31 - 1; 0 is none.
     direct_seed : int, default=0
-        Of its hash function.
+        Seed of the hash function of that table.
     sparse : bool, default=False
-        Whether the gradients of all parameters are coalesced sparse tensors of the visited nodes alone. With
-        :class:`RowwiseAdagrad` or :class:`RowwiseAdam` a training step then costs what its paths cost, whatever V.
+        Whether the gradients of all parameters are coalesced sparse tensors of the visited nodes. With
+        :class:`sklearn_hashnlp.optim.RowwiseAdagrad` or :class:`sklearn_hashnlp.optim.RowwiseAdam` the cost of a
+        training step then depends on the length of its paths, not on V.
     device : torch.device or str, default=None
-        Where the parameters are made.
+        Device of the parameters.
     dtype : torch.dtype, default=None
-        Of the parameters.
+        Dtype of the parameters.
 
     Attributes
     ----------
     n_classes : int
         V.
     weight : Parameter of shape (tree.n_scores, in_features)
-        The rows of node i are ``tree.score_offsets[i] : tree.score_offsets[i + 1]``. Starts uniform in
-        +-0.1 / sqrt(in_features): every node near a fair decision, so a Huffman tree begins near the class
-        frequencies.
+        The rows of node i are ``tree.score_offsets[i] : tree.score_offsets[i + 1]``. Initialized uniformly in
+        +-0.1 / sqrt(in_features), so that all branches of a node are about equally probable and a Huffman tree begins
+        near the class frequencies.
     bias : Parameter of shape (tree.n_scores,)
-        Starts at zero.
+        Initialized with zeros.
     direct : Parameter of shape (n_direct,) or None
-        Starts at zero; None if ``n_direct`` is 0.
+        Initialized with zeros; None if ``n_direct`` is 0.
 
     Raises
     ------
     TypeError
-        If ``tree`` is no :class:`SoftmaxTree`.
+        If ``tree`` is not a :class:`SoftmaxTree`.
     ValueError
         If a size is out of range.
 
     See Also
     --------
-    FullSoftmax : The same methods at the cost of V scores a row.
+    FullSoftmax : The same methods over all classes, at the cost of V scores a row.
 
     References
     ----------
@@ -146,14 +147,14 @@ class HierarchicalSoftmax(nn.Module):
         self.register_parameter(
             "direct", nn.Parameter(torch.empty(n_direct, device=device, dtype=dtype)) if n_direct else None
         )
-        # The way up from a class, which kernels and plain torch share.
+        # Parents of classes and nodes, which kernels and plain torch share.
         self.class_up: Tensor
         self.node_up: Tensor
         self.first_rows: Tensor
-        for name, array in self._ways_up().items():
+        for name, array in self._upward_arrays().items():
             self.register_buffer(name, torch.from_numpy(array).to(self.weight.device), persistent=False)
         widths = np.diff(tree.score_offsets)
-        self._most_scores, self._root_width = int(widths.max(initial=1)), int(widths[:1].sum())
+        self._max_scores, self._root_width = int(widths.max(initial=1)), int(widths[:1].sum())
         self._is_binary = tree.is_binary
         self._max_depth = tree.max_depth
         self._constants = hash_constants(direct_seed, 1)[0]
@@ -161,7 +162,7 @@ class HierarchicalSoftmax(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weight anew from torch's own random generator, and set all else to zero."""
+        """Initialize all parameters again."""
         bound = 0.1 / math.sqrt(self.in_features)
         nn.init.uniform_(self.weight, -bound, bound)
         nn.init.zeros_(self.bias)
@@ -170,36 +171,36 @@ class HierarchicalSoftmax(nn.Module):
 
     def forward(
         self,
-        input: Tensor,  # noqa: A002 - torch's name for it
+        input: Tensor,  # noqa: A002 - torch's name
         target: Tensor,
         features: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Compute the log-probabilities of given classes.
+        """Compute the log-probabilities of the target classes, and the loss.
 
         Parameters
         ----------
         input : Tensor of shape (rows, in_features)
-            What the layer below says.
+            Output of the layer below.
         target : Tensor of shape (rows,), any integer dtype
             The class of each row.
         features : Tensor of shape (rows, n_features), any integer dtype, default=None
-            What the direct connections read: hashes, of which the low 32 bits count; a negative one is absent. Wanted
-            if and only if ``n_direct`` is not 0.
+            Hashed features of the direct connections, of which the low 32 bits are used; negative numbers are ignored.
+            Required if ``n_direct`` is not 0, otherwise None.
 
         Returns
         -------
         log_probs : Tensor of shape (rows,)
-            log P(target | input); float32, or float64 for such an input.
+            log P(target | input); float32, or float64 for float64 input.
         loss : Tensor of shape ()
-            Their mean with the sign turned; NaN if there are no rows.
+            Mean negative log-likelihood; NaN if there are no rows.
 
         Raises
         ------
         ValueError
-            If a shape is wrong, features are missing or not wanted, or on the CPU, where looking costs no wait, a
-            target is out of range.
+            If a shape is wrong, features are missing or not expected, or, checked on the CPU only, a target is out of
+            range.
         TypeError
-            If the input's dtype is not the weight's, or targets or features are no integers.
+            If the dtype of the input is not that of the weight, or targets or features are not integers.
         """
         inputs, features = self._check(input, features)
         target = check_target("HierarchicalSoftmax", target, len(inputs), self.n_classes)
@@ -207,11 +208,11 @@ class HierarchicalSoftmax(nn.Module):
             log_probs = at_least_float32(inputs[:, :0]).sum(dim=1)
         elif runs_compiled(inputs, self.weight):
             arguments = (inputs, self.weight, self.bias, self.direct, target, features)
-            of_classes, of_nodes, first = (buffer.numpy() for buffer in (self.class_up, self.node_up, self.first_rows))
-            of_tree = TreeWalk(of_classes, of_nodes, first, self.tree.depths), self._climb()
-            log_probs = CompiledPaths.apply(*arguments, *of_tree, self._constants, self.sparse)  # type: ignore[no-untyped-call]  # torch's, without types
+            classes, nodes, rows = (buffer.numpy() for buffer in (self.class_up, self.node_up, self.first_rows))
+            trees = TreeWalk(classes, nodes, rows, self.tree.depths), self._path_tensors()
+            log_probs = CompiledPaths.apply(*arguments, *trees, self._constants, self.sparse)  # type: ignore[no-untyped-call]  # torch has no types for it
         else:
-            log_probs = path_log_probs(self._scorer(), self._climb(), inputs, target, features)
+            log_probs = path_log_probs(self._scorer(), self._path_tensors(), inputs, target, features)
         return log_probs, -log_probs.mean()
 
     def log_prob(self, input: Tensor, features: Tensor | None = None) -> Tensor:  # noqa: A002
@@ -220,14 +221,14 @@ class HierarchicalSoftmax(nn.Module):
         Parameters
         ----------
         input : Tensor of shape (rows, in_features)
-            What the layer below says.
+            Output of the layer below.
         features : Tensor of shape (rows, n_features), default=None
             As for :meth:`forward`.
 
         Returns
         -------
         Tensor of shape (rows, V)
-            float32, or float64 for such an input.
+            float32, or float64 for float64 input.
 
         Raises
         ------
@@ -254,14 +255,14 @@ class HierarchicalSoftmax(nn.Module):
         Parameters
         ----------
         input : Tensor of shape (rows, in_features)
-            What the layer below says.
+            Output of the layer below.
         features : Tensor of shape (rows, n_features), default=None
             As for :meth:`forward`.
 
         Returns
         -------
         Tensor of shape (rows, tree.n_nodes)
-            In the tree's own numbering; float32, or float64 for such an input.
+            One column for each inner node, in the order of the tree; float32, or float64 for float64 input.
 
         Raises
         ------
@@ -274,21 +275,21 @@ class HierarchicalSoftmax(nn.Module):
         if not self.tree.is_binary:
             node = int(np.flatnonzero(self.tree.arities != 2)[0])
             raise ValueError(
-                "HierarchicalSoftmax.node_prob wants a tree whose inner nodes all have two children, "
+                "HierarchicalSoftmax.node_prob needs a tree whose inner nodes all have two children, "
                 f"but node {node} has {self.tree.arities[node]}; log_prob works for any tree."
             )
         return all_scores(self._scorer(), self._tensors_on(inputs.device), inputs, features).sigmoid()
 
     @torch.no_grad()
     def predict(self, input: Tensor, search: str = "exact", features: Tensor | None = None) -> Tensor:  # noqa: A002
-        """Find one class for each row.
+        """Predict a class for each row.
 
         Parameters
         ----------
         input : Tensor of shape (rows, in_features)
-            What the layer below says.
+            Output of the layer below.
         search : {"exact", "greedy"}, default="exact"
-            "exact" is the most probable class; "greedy" is where the most probable child of each node leads, the first
+            "exact" predicts the most probable class. "greedy" follows the most probable child of each node, the first
             at a tie (with two children the right one if its probability is above 0.5).
         features : Tensor of shape (rows, n_features), default=None
             As for :meth:`forward`.
@@ -296,12 +297,12 @@ class HierarchicalSoftmax(nn.Module):
         Returns
         -------
         Tensor of shape (rows,), dtype int64
-            Classes.
+            The predicted class of each row.
 
         Raises
         ------
         ValueError
-            If there is no such search, and as for :meth:`forward`.
+            If ``search`` is invalid, and as for :meth:`forward`.
         TypeError
             As for :meth:`forward`.
         """
@@ -317,31 +318,30 @@ class HierarchicalSoftmax(nn.Module):
 
     @torch.no_grad()
     def topk(self, input: Tensor, k: int, features: Tensor | None = None) -> tuple[Tensor, Tensor]:  # noqa: A002
-        """Find the k most probable classes.
+        """Predict the k most probable classes.
 
-        On the CPU by a best-first search, which scores the nodes that are more probable than the k-th class and no
-        others.
+        On the CPU a best-first search computes the scores only of nodes that are more probable than the k-th class.
 
         Parameters
         ----------
         input : Tensor of shape (rows, in_features)
-            What the layer below says.
+            Output of the layer below.
         k : int
-            How many; 1 to V.
+            Number of classes to return; 1 to V.
         features : Tensor of shape (rows, n_features), default=None
             As for :meth:`forward`.
 
         Returns
         -------
         log_probs : Tensor of shape (rows, k)
-            Descending; float32, or float64 for such an input.
+            Log-probabilities in descending order; float32, or float64 for float64 input.
         classes : Tensor of shape (rows, k), dtype int64
-            Which class each is; of equally probable ones any come first.
+            The classes in that order; the order of equally probable classes is arbitrary.
 
         Raises
         ------
         ValueError
-            If there are not so many classes, and as for :meth:`forward`.
+            If ``k`` is out of range, and as for :meth:`forward`.
         TypeError
             As for :meth:`forward`.
         """
@@ -349,8 +349,8 @@ class HierarchicalSoftmax(nn.Module):
             raise ValueError(f"HierarchicalSoftmax: k must be between 1 and n_classes={self.n_classes}, got {k}.")
         inputs, features = self._check(input, features)
         if not len(self.node_up) or not runs_compiled(inputs, self.weight):
-            found = [self.log_prob(*block).topk(k, dim=1) for block in self._blocks(inputs, features)]
-            return torch.cat([part.values for part in found]), torch.cat([part.indices for part in found])
+            results = [self.log_prob(*block).topk(k, dim=1) for block in self._blocks(inputs, features)]
+            return torch.cat([part.values for part in results]), torch.cat([part.indices for part in results])
         log_probs = torch.empty((len(inputs), k), dtype=inputs.dtype, device=inputs.device)
         classes = torch.empty((len(inputs), k), dtype=torch.int64, device=inputs.device)
         rows, columns, scorer = self._search_arrays(inputs, features)
@@ -371,21 +371,21 @@ class HierarchicalSoftmax(nn.Module):
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Draw a class for each row by its probability.
+        """Sample a class for each row from the predicted distribution.
 
         Parameters
         ----------
         input : Tensor of shape (rows, in_features)
-            What the layer below says.
+            Output of the layer below.
         features : Tensor of shape (rows, n_features), default=None
             As for :meth:`forward`.
         generator : torch.Generator, default=None
-            Source of the draw; None is torch's own.
+            Random generator; None is torch's global one.
 
         Returns
         -------
         Tensor of shape (rows,), dtype int64
-            Classes.
+            The sampled class of each row.
 
         Raises
         ------
@@ -396,8 +396,8 @@ class HierarchicalSoftmax(nn.Module):
         if runs_compiled(inputs, self.weight):
             draws = torch.rand(len(inputs), dtype=torch.float64, device=inputs.device, generator=generator)
             return self._descend(inputs, features, draws.numpy())
-        every = (self.log_prob(*block).exp() for block in self._blocks(inputs, features))
-        return torch.cat([torch.multinomial(shares, 1, generator=generator).squeeze(1) for shares in every])
+        blocks = (self.log_prob(*block).exp() for block in self._blocks(inputs, features))
+        return torch.cat([torch.multinomial(block, 1, generator=generator).squeeze(1) for block in blocks])
 
     def _check(self, rows: Tensor, features: Tensor | None) -> tuple[Tensor, Tensor | None]:
         who = "HierarchicalSoftmax:"
@@ -405,24 +405,24 @@ class HierarchicalSoftmax(nn.Module):
             raise ValueError(f"{who} input must have shape (rows, {self.in_features}), got {tuple(rows.shape)}.")
         if rows.dtype != self.weight.dtype:
             if not (torch.is_autocast_enabled(rows.device.type) and rows.dtype.is_floating_point):
-                raise TypeError(f"{who} input must be of the weight's {self.weight.dtype}, got {rows.dtype}.")
+                raise TypeError(f"{who} input must have the weight's dtype {self.weight.dtype}, got {rows.dtype}.")
             rows = rows.to(self.weight.dtype)
         if features is None:
             if self.n_direct:
                 raise ValueError(
-                    f"{who} a layer with n_direct={self.n_direct} wants features of shape (rows, n_features), got "
-                    "None; rows without any are all negative, or have n_features = 0."
+                    f"{who} features of shape (rows, n_features) are required with n_direct={self.n_direct}, got "
+                    "None. For rows without features pass negative numbers, or n_features = 0."
                 )
             return rows, None
         if not self.n_direct:
-            raise ValueError(f"{who} features came, but there are no direct connections; set n_direct.")
+            raise ValueError(f"{who} features must be None without direct connections. Set n_direct to use them.")
         if features.dim() != 2 or len(features) != len(rows):
             raise ValueError(
-                f"{who} features must have shape ({len(rows)}, n_features), a row for each row of input, "
+                f"{who} features must have shape ({len(rows)}, n_features), as many rows as input, "
                 f"got {tuple(features.shape)}."
             )
         if features.dtype not in INTEGERS:
-            raise TypeError(f"{who} features must be integers, got {features.dtype}.")
+            raise TypeError(f"{who} features must have an integer dtype, got {features.dtype}.")
         return rows, features.to(torch.int64)
 
     def _blocks(self, rows: Tensor, features: Tensor | None) -> list[tuple[Tensor, Tensor | None]]:
@@ -431,12 +431,13 @@ class HierarchicalSoftmax(nn.Module):
         return list(zip(parts, [None] * len(parts) if features is None else torch.split(features, step), strict=True))
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]  # torch's, without types
-        for name, array in self._ways_up().items():  # which to_empty loses; numbers that are no nodes crash kernels
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]  # torch has no types for it
+        # to_empty leaves arbitrary values in buffers, and kernels would read out of bounds.
+        for name, array in self._upward_arrays().items():
             getattr(self, name).copy_(torch.from_numpy(array))
         return self
 
-    def _ways_up(self) -> dict[str, NDArray[Any]]:
+    def _upward_arrays(self) -> dict[str, NDArray[Any]]:
         tree = self.tree
         return {
             "class_up": np.stack([tree.class_parent, tree.class_branch], axis=1).astype(np.int32),
@@ -444,9 +445,9 @@ class HierarchicalSoftmax(nn.Module):
             "first_rows": tree.score_offsets.copy(),
         }
 
-    def _climb(self) -> Climb:
+    def _path_tensors(self) -> PathTensors:
         sizes = self._max_depth, self._root_width, self._is_binary
-        return Climb(self.class_up, self.node_up, self.first_rows, *sizes)
+        return PathTensors(self.class_up, self.node_up, self.first_rows, *sizes)
 
     def _tensors_on(self, device: torch.device) -> TreeTensors:
         if device not in self._tensors:
@@ -463,7 +464,7 @@ class HierarchicalSoftmax(nn.Module):
         weight, bias, table = (tensor.detach().contiguous().numpy() for tensor in (self.weight, self.bias, direct))
         tree, constants = self.tree, np.array(self._constants, dtype=np.uint64)
         scorer = TreeScorer(
-            tree.children, tree.offsets, tree.score_offsets, weight, bias, table, constants, self._most_scores
+            tree.children, tree.offsets, tree.score_offsets, weight, bias, table, constants, self._max_scores
         )
         return rows.detach().contiguous().numpy(), features.contiguous().numpy(), scorer
 
@@ -471,9 +472,9 @@ class HierarchicalSoftmax(nn.Module):
         classes = torch.zeros(len(rows), dtype=torch.int64, device=rows.device)
         if len(self.node_up):
             inputs, columns, scorer = self._search_arrays(rows, features)
-            found = classes.numpy()
+            results = classes.numpy()
             map_blocks(
-                lambda block: descend(inputs[block], columns[block], scorer, draws[block], found[block]),
+                lambda block: descend(inputs[block], columns[block], scorer, draws[block], results[block]),
                 len(rows),
                 torch.get_num_threads(),
                 min_rows=_MIN_ROWS,
@@ -486,10 +487,10 @@ class HierarchicalSoftmax(nn.Module):
         Returns
         -------
         str
-            Its tree and sizes.
+            The tree and the sizes.
         """
         return f"{self.tree!r}, {self.in_features}, n_direct={self.n_direct}, sparse={self.sparse}"
 
     def __getstate__(self) -> dict[str, Any]:
-        # What follows from the tree and the device is made again where it is needed.
+        # Tensors that follow from the tree are computed again when needed.
         return self.__dict__ | {"_tensors": {}}

@@ -1,4 +1,4 @@
-"""A softmax tree as tensors, and its paths in plain torch."""
+"""Hierarchical softmax in plain torch: on devices other than the CPU, in compiled programs, for second derivatives."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from sklearn_hashnlp.trees import SoftmaxTree
 
 
 class Block(NamedTuple):
-    """Inner nodes of one level that have equally many children."""
+    """Inner nodes of one level with equally many children."""
 
-    arity: int  # how many
-    # (n_nodes * n_scores,): rows of the weight, node by node: one a node if there are two children, else one a child
+    arity: int  # number of children
+    # (n_nodes * n_scores,): rows of the weight, node by node: one row for a node with two children, else one for each
+    # child
     scores: Tensor
-    nodes: Tensor  # (n_nodes,): their places among the nodes of the level
+    nodes: Tensor  # (n_nodes,): indices in the level
 
 
 class Level(NamedTuple):
-    """Inner nodes at one distance from the root."""
+    """Inner nodes at one depth."""
 
     blocks: list[Block]  # by ascending arity
-    inner: Tensor  # which of the children are inner nodes: the nodes of the next level
-    leaves: Tensor  # which are classes
+    inner: Tensor  # indices of the children that are inner nodes, the nodes of the next level
+    leaves: Tensor  # indices of the children that are classes
 
 
 class TreeTensors:
-    """What plain torch needs of a tree in order to look at all its classes."""
+    """A tree from the root down as index tensors, for the scores of all classes."""
 
     def __init__(self, tree: SoftmaxTree, device: torch.device) -> None:
         self.tree = tree
@@ -42,39 +43,39 @@ class TreeTensors:
 
     @cached_property
     def children(self) -> Tensor:
-        """The tree's own, int64 of shape (n_edges,)."""
+        """The children of the tree, int64 of shape (n_edges,)."""
         return self._tensor(self.tree.children)
 
     @cached_property
     def offsets(self) -> Tensor:
-        """The tree's own, int64 of shape (n_nodes + 1,)."""
+        """The start of each node's children, int64 of shape (n_nodes + 1,)."""
         return self._tensor(self.tree.offsets)
 
     @cached_property
     def first_rows(self) -> Tensor:
-        """Where each node's rows of the weight begin, int64 of shape (n_nodes + 1,)."""
+        """The start of each node's rows of the weight, int64 of shape (n_nodes + 1,)."""
         return self._tensor(self.tree.score_offsets)
 
     @cached_property
     def score_nodes(self) -> Tensor:
-        """Node of each row of the weight, int64 of shape (n_scores,)."""
+        """The node of each row of the weight, int64 of shape (n_scores,)."""
         return self._tensor(np.repeat(np.arange(self.tree.n_nodes), np.diff(self.tree.score_offsets)))
 
     @cached_property
     def levels(self) -> list[Level]:
-        """All levels, the root's first."""
-        return self._walk()[0]
+        """All levels, from the root down."""
+        return self._levels_and_order[0]
 
     @cached_property
     def class_order(self) -> Tensor:
-        """Place of each class among the leaves of all levels, end to end, int64 of shape (V,)."""
-        return self._tensor(self._walk()[1])
+        """The index of each class among the concatenated leaves of all levels, int64 of shape (V,)."""
+        return self._levels_and_order[1]
 
     def greedy(
         self,
         scores: Tensor,  # (rows, n_scores)
     ) -> Tensor:  # (rows,)
-        """Follow the most probable child of each node, the first at a tie, from the root down."""
+        """Follow the most probable child of each node from the root to a class; the first child at a tie."""
         best = torch.zeros((len(scores), self.tree.n_nodes), dtype=torch.int64, device=scores.device)
         for arity in np.unique(self.tree.arities).tolist():
             nodes = self._tensor(np.flatnonzero(self.tree.arities == arity))
@@ -92,22 +93,23 @@ class TreeTensors:
         return ~node.squeeze(1)
 
     def _tensor(self, array: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Tensor:
-        # Kept for later, when they may be needed on the way back.
+        # These are cached, and a backward pass may need them later: they must not be inference tensors.
         with torch.inference_mode(False):
             return torch.tensor(array, dtype=torch.int64, device=self.device)
 
-    def _walk(self) -> tuple[list[Level], np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
+    @cached_property
+    def _levels_and_order(self) -> tuple[list[Level], Tensor]:
         tree = self.tree
         levels, classes = [], []
         nodes = np.arange(min(tree.n_nodes, 1))
         while len(nodes):
             blocks, children = [], []
             for arity in np.unique(tree.arities[nodes]).tolist():
-                places = np.flatnonzero(tree.arities[nodes] == arity)
-                own = nodes[places]
+                indices = np.flatnonzero(tree.arities[nodes] == arity)
+                own = nodes[indices]
                 n_scores = 1 if arity == 2 else arity
                 scores = tree.score_offsets[own][:, None] + np.arange(n_scores)
-                blocks.append(Block(arity, self._tensor(scores.ravel()), self._tensor(places)))
+                blocks.append(Block(arity, self._tensor(scores.ravel()), self._tensor(indices)))
                 children.append(tree.children[tree.offsets[own][:, None] + np.arange(arity)].ravel())
             below = np.concatenate(children)
             inner, leaves = np.flatnonzero(below >= 0), np.flatnonzero(below < 0)
@@ -117,24 +119,24 @@ class TreeTensors:
         order = np.zeros(tree.n_classes, dtype=np.int64)
         if classes:
             order[np.concatenate(classes)] = np.arange(tree.n_classes)
-        return levels, order
+        return levels, self._tensor(order)
 
 
-class Climb(NamedTuple):
-    """A tree from the leaves up."""
+class PathTensors(NamedTuple):
+    """A tree from the classes up as index tensors, for the paths of some classes."""
 
     class_up: Tensor  # (V, 2): parent and branch of each class
     node_up: Tensor  # (n_nodes, 2): parent and branch of each inner node; -1 for the root
-    first_rows: Tensor  # (n_nodes + 1,): where each node's rows of the weight begin
+    first_rows: Tensor  # (n_nodes + 1,): start of each node's rows of the weight
     max_depth: int  # inner nodes on the longest path
     root_width: int  # scores of the root
     is_binary: bool  # whether all inner nodes have two children
 
-    def paths(
+    def of(
         self,
         target: Tensor,  # (rows,)
     ) -> tuple[Tensor, Tensor]:  # (rows, max_depth)
-        """Climb from classes to the root."""
+        """Return the inner nodes on the path of each class, and the branches that it takes; padded with -1."""
         steps = []
         up = self.class_up[target].long()
         for _ in range(self.max_depth):
@@ -146,101 +148,98 @@ class Climb(NamedTuple):
 
 
 class Scorer(NamedTuple):
-    """The parameters of a layer, and how their gradients are to be."""
+    """The parameters of a layer, from which the scores of nodes are computed."""
 
-    weight: Tensor  # (n_scores, in_features): a row a score
-    bias: Tensor  # (n_scores,): a number a score
+    weight: Tensor  # (n_scores, in_features)
+    bias: Tensor  # (n_scores,)
     direct: Tensor | None  # (n_direct,): hashed direct connections
-    constants: tuple[int, int]  # of the hash function
+    constants: tuple[int, int]  # of their hash function
     sparse: bool  # whether gradients of the parameters are sparse
 
-    def some(
+    def of_pairs(
         self,
         inputs: Tensor,  # (n_rows, in_features)
         rows: Tensor,  # (n,)
         scores: Tensor,  # (n,)
     ) -> Tensor:  # (n,)
-        """Compute one score for each pair of a row of the batch and a row of the weight."""
+        """Compute the scores of pairs of a row of the batch and a row of the weight."""
         weights = functional.embedding(scores, self.weight, sparse=self.sparse)
         return at_least_float32((weights * inputs[rows]).sum(dim=1) + _pick(self.bias, scores, self.sparse))
 
-    def range(
+    def of_root(
         self,
         inputs: Tensor,  # (n_rows, in_features)
-        first: int,
-        last: int,
-    ) -> Tensor:  # (n_rows, last - first)
-        """Compute the scores of neighbouring rows of the weight for all rows of the batch."""
-        weight, bias = self.weight, self.bias
+        width: int,
+    ) -> Tensor:  # (n_rows, width)
+        """Compute the scores of the root, whose rows of the weight are the first ones."""
         if self.sparse:
-            scores = torch.arange(first, last, device=weight.device)
-            weight, bias = functional.embedding(scores, weight, sparse=True), _pick(bias, scores, True)
+            scores = torch.arange(width, device=self.weight.device)
+            weight = functional.embedding(scores, self.weight, sparse=True)
+            bias = _pick(self.bias, scores, sparse=True)
         else:
-            weight, bias = weight[first:last], bias[first:last]
+            weight, bias = self.weight[:width], self.bias[:width]
         return at_least_float32(functional.linear(inputs, weight, bias))
 
-    def feature_scores(
+    def of_features(
         self,
         features: Tensor,  # (n_rows, n_features)
         rows: Tensor,  # (n,)
         nodes: Tensor,  # (n,)
         branches: Tensor,  # (n,)
     ) -> Tensor:  # (n,)
-        """Compute what the direct connections add to one score for each of several rows of the batch."""
+        """Compute what the hashed direct connections add to scores, each of one row, node and branch."""
         if self.direct is None:
             raise ValueError("There are no direct connections.")
         entry, feature = (features[rows] >= 0).nonzero(as_tuple=True)
-        slots = locate(mix_tensor(features)[rows[entry], feature], nodes[entry], self.constants, len(self.direct))
+        keys = mix_tensor(features)[rows[entry], feature]
+        slots = feature_slots(keys, nodes[entry], self.constants, len(self.direct))
         values = at_least_float32(_pick(self.direct, (slots + branches[entry]) % len(self.direct), self.sparse))
         return torch.zeros(len(rows), dtype=values.dtype, device=values.device).index_add(0, entry, values)
 
 
-def locate(mixed: Tensor, nodes: Tensor, constants: tuple[int, int], n_slots: int) -> Tensor:
-    """Return the slots that :func:`sklearn_hashnlp.kernels._tree_features.locate_features` gives."""
+def feature_slots(mixed: Tensor, nodes: Tensor, constants: tuple[int, int], n_slots: int) -> Tensor:
+    """Return the slots of features at nodes, as the compiled kernels compute them."""
     return hash_tensor((mixed + nodes * NODE_STEP) & LOW_32_BITS, constants, n_slots)
 
 
 def path_log_probs(
     scorer: Scorer,
-    climb: Climb,
+    paths: PathTensors,
     inputs: Tensor,  # (rows, in_features)
     target: Tensor,  # (rows,)
     features: Tensor | None,  # (rows, n_features)
 ) -> Tensor:  # (rows,)
-    """Return the log-probability of each row's class."""
-    path_nodes, path_branches = climb.paths(target)
+    """Compute the log-probability of the target of each row."""
+    path_nodes, path_branches = paths.of(target)
     steps = torch.zeros(path_nodes.shape, dtype=torch.promote_types(inputs.dtype, torch.float32), device=inputs.device)
-    wide_root = climb.root_width > 1
-    if wide_root:  # every row visits it: one matrix product, and no weight is gathered
-        scores = scorer.range(inputs, 0, climb.root_width)
+    wide_root = paths.root_width > 1
+    if wide_root:  # all rows visit the root: one matrix product, and no row of the weight is gathered
+        scores = scorer.of_root(inputs, paths.root_width)
         if features is not None:
-            every, branches = torch.meshgrid(
-                *(torch.arange(n, device=inputs.device) for n in scores.shape), indexing="ij"
-            )
-            root = torch.zeros_like(every)
-            pairs = (part.flatten() for part in (every, root, branches))
-            scores = scores + scorer.feature_scores(features, *pairs).view_as(scores)
+            axes = (torch.arange(n, device=inputs.device) for n in scores.shape)
+            rows, branches = (part.flatten() for part in torch.meshgrid(*axes, indexing="ij"))
+            scores = scores + scorer.of_features(features, rows, torch.zeros_like(rows), branches).view_as(scores)
         at_root = path_nodes == 0
         taken = functional.log_softmax(scores, dim=1).gather(1, (path_branches * at_root).sum(1, keepdim=True))
         steps = torch.where(at_root, taken, steps)
     visits = (path_nodes >= int(wide_root)).nonzero(as_tuple=True)
     rows, nodes, branches = visits[0], path_nodes[visits], path_branches[visits]
-    first = climb.first_rows[nodes]
-    widths = climb.first_rows[nodes + 1] - first
+    first = paths.first_rows[nodes]
+    widths = paths.first_rows[nodes + 1] - first
     owners = torch.repeat_interleave(widths)
     starts = widths.cumsum(0) - widths
     branch = torch.arange(len(owners), device=owners.device) - starts[owners]
-    scores = scorer.some(inputs, rows[owners], first[owners] + branch)
+    scores = scorer.of_pairs(inputs, rows[owners], first[owners] + branch)
     if features is not None:
-        scores = scores + scorer.feature_scores(features, rows[owners], nodes[owners], branch)
-    one = widths == 1
-    decided = functional.logsigmoid(torch.where(branches == 1, scores[starts], -scores[starts]))
-    if not climb.is_binary:
+        scores = scores + scorer.of_features(features, rows[owners], nodes[owners], branch)
+    step_log_probs = functional.logsigmoid(torch.where(branches == 1, scores[starts], -scores[starts]))
+    if not paths.is_binary:
+        is_binary = widths == 1
         highest = torch.full_like(scores[starts], -torch.inf).scatter_reduce(0, owners, scores.detach(), "amax")
         sums = torch.zeros_like(highest).index_add(0, owners, (scores - highest[owners]).exp())
-        chosen = scores[starts + torch.where(one, 0, branches)]
-        decided = torch.where(one, decided, chosen - highest - sums.log())
-    return steps.index_put(visits, decided.to(steps.dtype)).sum(dim=1)
+        chosen = scores[starts + torch.where(is_binary, 0, branches)]
+        step_log_probs = torch.where(is_binary, step_log_probs, chosen - highest - sums.log())
+    return steps.index_put(visits, step_log_probs.to(steps.dtype)).sum(dim=1)
 
 
 def all_log_probs(
@@ -249,7 +248,7 @@ def all_log_probs(
     inputs: Tensor,  # (rows, in_features)
     features: Tensor | None,  # (rows, n_features)
 ) -> Tensor:  # (rows, V)
-    """Return the log-probabilities of all classes, level by level."""
+    """Compute the log-probabilities of all classes, level by level."""
     scores = all_scores(scorer, tensors, inputs, features)
     nodes = torch.zeros((len(inputs), 1), dtype=scores.dtype, device=scores.device)
     leaves = []
@@ -276,11 +275,11 @@ def all_scores(scorer: Scorer, tensors: TreeTensors, inputs: Tensor, features: T
     nodes = tensors.score_nodes
     branches = torch.arange(len(nodes), device=nodes.device) - tensors.first_rows[nodes]
     for column in features.unbind(dim=1):
-        slots = locate(mix_tensor(column).unsqueeze(1), nodes, scorer.constants, len(scorer.direct))
+        slots = feature_slots(mix_tensor(column).unsqueeze(1), nodes, scorer.constants, len(scorer.direct))
         values = at_least_float32(scorer.direct[(slots + branches) % len(scorer.direct)])
         scores = scores + torch.where((column >= 0).unsqueeze(1), values, 0)
     return scores
 
 
-def _pick(vector: Tensor, places: Tensor, sparse: bool) -> Tensor:
-    return torch.gather(vector, 0, places, sparse_grad=sparse)
+def _pick(vector: Tensor, indices: Tensor, sparse: bool) -> Tensor:
+    return torch.gather(vector, 0, indices, sparse_grad=sparse)

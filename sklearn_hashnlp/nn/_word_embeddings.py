@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sklearn_hashnlp.kernels._rows import sum_rows
+from sklearn_hashnlp.nn._autograd import kernels_apply, sparse_gradient
 
 
 class WordTable(nn.Embedding):
@@ -29,13 +30,7 @@ class WordTable(nn.Embedding):
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name
         """Return the vectors of words."""
-        if (
-            self.sparse
-            and not torch.compiler.is_compiling()
-            and not torch._C._are_functorch_transforms_active()
-            and self.weight.device.type == "cpu"
-            and self.weight.dtype in (torch.float32, torch.float64)
-        ):
+        if self.sparse and kernels_apply(self.weight):
             vectors: Tensor = _Lookup.apply(self.weight, input)  # type: ignore[no-untyped-call]  # torch has no types for it
             return vectors
         return functional.embedding(input, self.weight, sparse=self.sparse)
@@ -54,10 +49,7 @@ class _Lookup(torch.autograd.Function):
         if torch.is_grad_enabled():  # create_graph=True: the gradient must be differentiable
             return gradient.new_zeros(ctx.shape).index_add(0, ids, values), None
         rows, sums = sum_rows(ids.numpy().astype(np.int32), values.detach().contiguous().numpy(), ctx.shape[0])
-        indices = torch.from_numpy(rows).unsqueeze(0)
-        return torch.sparse_coo_tensor(
-            indices, torch.from_numpy(sums), ctx.shape, device="cpu", is_coalesced=True, check_invariants=False
-        ), None
+        return sparse_gradient(torch.from_numpy(rows), torch.from_numpy(sums), ctx.shape), None
 
 
 _STD = 0.1  # initial standard deviation of the elements of a vector, as in a table

@@ -218,7 +218,7 @@ def test_grad_gives_what_backward_does_and_may_be_asked_twice():
 def test_a_second_derivative_is_refused(power):
     bag = make(sparse=True, normalize="l2")
     loss = bag(*INPUTS).pow(power).sum()
-    with pytest.raises(RuntimeError, match="first derivatives only, but create_graph=True asks for more"):
+    with pytest.raises(RuntimeError, match="first derivatives only, but create_graph=True needs more"):
         torch.autograd.grad(loss, bag.pool, create_graph=True)
 
 

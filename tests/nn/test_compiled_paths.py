@@ -36,7 +36,7 @@ def batch_for(layer, n_rows, n_features=2, seed=0):
 
 
 def plainly(layer, inputs, target, features):
-    return path_log_probs(layer._scorer(), layer._climb(), inputs, target, features)
+    return path_log_probs(layer._scorer(), layer._path_tensors(), inputs, target, features)
 
 
 def is_compiled(log_probs):

@@ -173,7 +173,7 @@ WRONG = {
     "negative": ([1, 2, 3], [0, -7, 3], 3, "; 0 comes before -7"),
     "no offsets": ([1, 2, 3], [], 3, r"offsets must have shape \(n_documents \+ 1,\), got \(0,\)"),
     "nested offsets": ([1, 2, 3], [[0, 3]], 3, r"offsets must have shape .*, got \(1, 2\)"),
-    "nested ids": ([[1, 2, 3]], [0, 1], 3, r"ids must have one axis, .*, got shape \(1, 3\)"),
+    "nested ids": ([[1, 2, 3]], [0, 1], 3, r"ids must have shape \(n_values,\), .*, got \(1, 3\)"),
     "one weight": ([1, 2, 3], [0, 3], 1, r"one weight for each of the 3 ids, got shape \(1,\)"),
     "many weights": ([1, 2, 3], [0, 3], 4, r"one weight for each of the 3 ids, got shape \(4,\)"),
 }
@@ -190,7 +190,7 @@ def test_documents_that_do_not_fit_together_are_refused(fault, aggregation):
 
 
 def test_offsets_that_are_no_integers_are_named():
-    with pytest.raises(TypeError, match=r"offsets must be of int64 or int32, got torch.float32"):
+    with pytest.raises(TypeError, match=r"offsets must have dtype int64 or int32, got torch.float32"):
         make()(torch.tensor([1]), torch.tensor([0.0, 1.0]))
 
 

@@ -1,0 +1,29 @@
+"""Autograd functions over compiled kernels: when they apply, and the sparse gradients that they return."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def kernels_apply(table: Tensor) -> bool:
+    """Return whether compiled kernels can read a table: eager torch, on the CPU, in float32 or float64."""
+    return (
+        table.device.type == "cpu"
+        and table.dtype in (torch.float32, torch.float64)
+        and not torch.compiler.is_compiling()
+        and not torch._C._are_functorch_transforms_active()
+        and not torch._C._is_tracing()
+        and type(table.data) is Tensor  # last, as functorch transforms forbid `data`
+    )
+
+
+def sparse_gradient(
+    rows: Tensor,  # (n,): ascending
+    values: Tensor,  # (n, ...)
+    shape: tuple[int, ...],
+) -> Tensor:
+    """Return the gradient of a table of this shape as a coalesced sparse tensor."""
+    return torch.sparse_coo_tensor(
+        rows.unsqueeze(0), values, shape, device="cpu", is_coalesced=True, check_invariants=False
+    )
