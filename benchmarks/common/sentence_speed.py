@@ -17,7 +17,7 @@ from sklearn_hashnlp.sentences._fitted_encoder import encode_sentences
 
 from .timing import median_ratio, order_of_round, summarize_seconds
 
-ONCE, BY_ITSELF = "each different word once", "each word by itself"
+ONCE, BY_ITSELF = "each distinct word once", "every occurrence of a word"
 METHODS = (ONCE, BY_ITSELF)
 
 

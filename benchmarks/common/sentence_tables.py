@@ -70,7 +70,7 @@ def classification(result: dict[str, Any]) -> str:
 
 def training(result: dict[str, Any]) -> str:
     return table(
-        ("", "minutes", "waiting, %", "parameters", "untrained", "after the words", "at the end"),
+        ("", "minutes", "waiting, %", "parameters", "untrained", "after word pretraining", "at the end"),
         (
             (
                 name,
@@ -96,14 +96,14 @@ def speed(result: dict[str, Any]) -> str:
     (runs,) = result["speed"]["models"].values()
     measured = runs["0"]
     return table(
-        ("words are projected", "sentences/s"),
+        ("projected", "sentences/s"),
         ((method, f"{rate:,.0f}") for method, rate in measured["sentences/s"].items()),
     )
 
 
 def ablation(result: dict[str, Any]) -> str:
     return table(
-        ("", "seeds", *HALVES, "sst2, held out"),
+        ("", "seeds", *HALVES, "sst2, validation"),
         (
             (name, str(len(runs)), *(number(runs, half, 2) for half in HALVES), number(runs, "sst2", 1))
             for name, runs in in_order(result["ablation"]["models"])

@@ -60,7 +60,7 @@ CLASSES = {
 
 
 def rows_of_the_table():
-    section = GUIDE.read_text(encoding="utf-8").split("## The source's command line")[1].split("\n## ")[0]
+    section = GUIDE.read_text(encoding="utf-8").split("## Options of the reference implementation")[1].split("\n## ")[0]
     rows = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| `")]
     return {re.match(r" *`([^`]+)`", option)[1]: here.strip() for option, _, here in rows}
 

@@ -59,7 +59,7 @@ def test_a_dictionary_is_cut_to_its_most_frequent_n_grams():
 
 def test_the_training_is_the_source_s():
     classifier = make_classifier(SETTINGS["hash-embed-nodict"], 7)
-    guide = GUIDE.read_text(encoding="utf-8").split("## The source's command line")[1].split("\n## ")[0]
+    guide = GUIDE.read_text(encoding="utf-8").split("## Options of the reference implementation")[1].split("\n## ")[0]
     for name, value in classifier.get_params().items():
         if f"{name}=" in guide and name not in ("verbose", "restore_best", "checkpoint_dir", "device", "shuffle"):
             texts = {repr(value), str(value), "10**6" if value == 10**6 else "10**7" if value == 10**7 else ""}
