@@ -9,7 +9,7 @@ import pytest
 from rich.progress import Progress
 
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.experiments._progress import RemainingTime, RunProgress
+from sklearn_hashnlp.cli.experiments._progress import RemainingTime, RunProgress, format_seconds, remaining_seconds
 from sklearn_hashnlp.experiments import get_recipe
 from sklearn_hashnlp.experiments._run import plan_runs
 
@@ -66,3 +66,9 @@ def test_the_remaining_time_is_estimated_from_the_whole_elapsed_time(clock: Cloc
         listener.found(runs[2], result)  # a recipe that reports no progress
     assert over_all.completed == pytest.approx(1.8)
     assert listener.n_added == 4
+
+
+def test_the_remaining_time_is_proportional_to_the_rest() -> None:
+    assert remaining_seconds(60, resumed=2, completed=5, total=10) == 100.0
+    assert remaining_seconds(60, resumed=2, completed=2, total=10) is None
+    assert format_seconds(3725.4) == "1:02:05"
