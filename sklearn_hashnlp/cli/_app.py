@@ -12,7 +12,7 @@ from sklearn_hashnlp.cli.experiments import _app as _experiments
 from sklearn_hashnlp.cli.lm import _app as _lm
 
 _HELP = """\
-Train text classifiers and language models; no vocabulary and no GPU are needed.
+Train and use text classifiers and language models. No vocabulary and no GPU is needed.
 
 \b
   hashnlp demo                            train and test a classifier, on text you have

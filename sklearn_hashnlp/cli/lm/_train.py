@@ -51,7 +51,7 @@ An existing model in DIR is replaced when training has finished; Ctrl-C keeps it
 also saved after every epoch, and after an interruption the same command with --resume continues.
 """
 
-_NETWORK, _WORDS, _TRAINING, _CHECKPOINTS = "The network", "The words", "Training", "Checkpoints"
+_NETWORK, _VOCABULARY, _TRAINING, _CHECKPOINTS = "Network", "Vocabulary", "Training", "Checkpoints"
 
 
 @reporting_errors
@@ -122,17 +122,17 @@ def train(
             min=1,
             help="Maximum size of the vocabulary: less frequent words are <unk>.",
             show_default=False,
-            rich_help_panel=_WORDS,
+            rich_help_panel=_VOCABULARY,
         ),
     ] = None,
     min_count: Annotated[
-        int, typer.Option(min=1, help="Words with fewer occurrences are <unk>.", rich_help_panel=_WORDS)
+        int, typer.Option(min=1, help="Words with fewer occurrences are <unk>.", rich_help_panel=_VOCABULARY)
     ] = 1,
     padding: Annotated[
         Padding,
         typer.Option(
             help="full: predict every word. reference: only words with a whole context before them.",
-            rich_help_panel=_WORDS,
+            rich_help_panel=_VOCABULARY,
         ),
     ] = Padding.full,
     epochs: Annotated[int, typer.Option(min=1, help="Number of epochs.", rich_help_panel=_TRAINING)] = 5,
