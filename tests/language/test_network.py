@@ -1,4 +1,4 @@
-"""What an architecture says."""
+"""The network of a language model, from its architecture."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sklearn_hashnlp.language._network import word_encoder_of
 from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder
 
 
-def test_what_an_architecture_says():
+def test_the_word_encoder_of_an_architecture():
     assert word_encoder_of({"hashed_words": None}) is None
     assert word_encoder_of({"hashed_words": {"seed": 1}, "projected_words": None}) == HashEncoder()
     made_of = {"hashed_words": None, "projected_words": {"n_projections": 3, "n_bits": 4, "seed": 5}}

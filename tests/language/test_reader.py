@@ -5,69 +5,64 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.language._reader import Tokenizer
-from sklearn_hashnlp.language._vocabulary import Vocabulary, vocabulary_from_dict
-from sklearn_hashnlp.language._windows import WordWindows
-from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder
-
-WORDS = ["I", "have", "a", "dream", "that", "one", "day", "</s>", "<unk>"]
+from sklearn_hashnlp.language._reader import build_tokenizer
+from sklearn_hashnlp.language._sentences import read_corpus
+from sklearn_hashnlp.language._vocabulary import vocabulary_from_dict
+from tests.language.tokenizers import ENCODERS, contexts_of, make_tokenizer, spelled
 
 
-PROJECTED = ProjectionEncoder(5, 14, seed=3)
+@pytest.mark.parametrize("word_encoder", [None, *ENCODERS])
+def test_special_tokens_within_a_sentence_are_unknown_words(word_encoder):
+    tokenizer = make_tokenizer(order=3, word_encoder=word_encoder)
+    special, plain = tokenizer.read(["I <s> a </s> day"]), tokenizer.read(["I <unk> a <unk> day"])
+    assert contexts_of(special) == contexts_of(plain)
+    assert special.targets.tolist() == plain.targets.tolist()
+    expected = tokenizer.contexts(["I <unk> day", "<unk> I"]).tolist()
+    assert tokenizer.contexts(["I <s> day", "</s> I"]).tolist() == expected
 
 
-OPEN = [HashEncoder(), PROJECTED]
-
-
-def reader(order=5, padding="full", word_encoder=None, id_map=None, vocabulary=None):
-    return Tokenizer(vocabulary or Vocabulary(WORDS), id_map, order, padding, word_encoder, "Model")
-
-
-def contexts_of(windows):
-    return windows.take(np.arange(len(windows)))[0].tolist()
-
-
-def spelled(windows: WordWindows, words=(*WORDS, "<s>")) -> list[str]:
-    context, target = windows.take(np.arange(len(windows)))
-    return [" ".join(words[number] for number in row) for row in np.column_stack([context, target]).tolist()]
-
-
-@pytest.mark.parametrize("word_encoder", [None, *OPEN])
-def test_marks_within_a_sentence_are_unknown_words(word_encoder):
-    mine = reader(order=3, word_encoder=word_encoder)
-    marked, plain = mine.read(["I <s> a </s> day"]), mine.read(["I <unk> a <unk> day"])
-    assert contexts_of(marked) == contexts_of(plain)
-    assert marked.targets.tolist() == plain.targets.tolist()
-    assert mine.contexts(["I <s> day", "</s> I"]).tolist() == mine.contexts(["I <unk> day", "<unk> I"]).tolist()
-
-
-def test_contexts():
-    contexts = reader(order=4).contexts(["I have a dream", "one", [], "zebra day"])
+def test_contexts_are_padded_ids():
+    contexts = make_tokenizer(order=4).contexts(["I have a dream", "one", [], "zebra day"])
     assert contexts.tolist() == [[1, 2, 3], [9, 9, 5], [9, 9, 9], [9, 8, 6]]
-    for word_encoder in OPEN:
-        found = reader(order=3, word_encoder=word_encoder).contexts(["zebra", [], "a zebra zebu"])
-        begin, zebra, zebu = word_encoder.encode(["<s>", "zebra", "zebu"]).tolist()
-        assert found.tolist() == [[begin, zebra], [begin, begin], [zebra, zebu]]
-        assert found.dtype == np.int64
-        assert len(reader(order=3, word_encoder=word_encoder).contexts([])) == 0
     with pytest.raises(TypeError, match="a list of contexts, got a single str"):
-        reader().contexts("I have")
+        make_tokenizer().contexts("I have")
 
 
-def test_windows_of_the_users_numbers():
+@pytest.mark.parametrize("word_encoder", ENCODERS)
+def test_contexts_are_padded_codes(word_encoder):
+    tokenizer = make_tokenizer(order=3, word_encoder=word_encoder)
+    contexts = tokenizer.contexts(["zebra", [], "a zebra zebu"])
+    start, zebra, zebu = word_encoder.encode(["<s>", "zebra", "zebu"]).tolist()
+    assert contexts.tolist() == [[start, zebra], [start, start], [zebra, zebu]]
+    assert contexts.dtype == np.int64
+    assert len(tokenizer.contexts([])) == 0
+
+
+def test_windows_of_the_users_ids():
     vocabulary, id_map = vocabulary_from_dict({"<s>": 0, "a": 1, "b": 2, "<unk>": 3}, caller="Model")
-    mine = reader(3, vocabulary=vocabulary, id_map=id_map)
-    windows = mine.read(lambda: iter([(0, 1, 2), (1, 2, 3)]))
+    tokenizer = make_tokenizer(3, vocabulary=vocabulary, id_map=id_map)
+    windows = tokenizer.read(lambda: iter([(0, 1, 2), (1, 2, 3)]))
     assert spelled(windows, vocabulary.words) == ["<s> a b", "a b <unk>"]
     assert windows.offsets.tolist() == [0, 1, 2]
     for wrong, message in (((1, 2, 4), "the id 4, and vocabulary has 4"), ((-1, 2, 1), "the id -1")):
         with pytest.raises(ValueError, match=message):
-            mine.read(lambda wrong=wrong: iter([wrong]))
+            tokenizer.read(lambda wrong=wrong: iter([wrong]))
     with pytest.raises(ValueError, match="ends with <s>, which is never predicted"):
-        mine.read(lambda: iter([(1, 2, 0)]))
-    for word_encoder in OPEN:
-        shown = reader(3, vocabulary=vocabulary, id_map=id_map, word_encoder=word_encoder)
-        begin, a, b = word_encoder.encode(["<s>", "a", "b"]).tolist()
-        assert contexts_of(shown.read(lambda: iter([(0, 1, 2), (1, 2, 3)]))) == [[begin, a], [a, b]]
+        tokenizer.read(lambda: iter([(1, 2, 0)]))
+    for word_encoder in ENCODERS:
+        encoding = make_tokenizer(3, vocabulary=vocabulary, id_map=id_map, word_encoder=word_encoder)
+        start, a, b = word_encoder.encode(["<s>", "a", "b"]).tolist()
+        assert contexts_of(encoding.read(lambda: iter([(0, 1, 2), (1, 2, 3)]))) == [[start, a], [a, b]]
     with pytest.raises(ValueError, match="does not know the words"):
-        reader(3).read(lambda: iter([(1, 2, 3)]))
+        make_tokenizer(3).read(lambda: iter([(1, 2, 3)]))
+
+
+def test_words_are_learned_from_training_sentences_alone():
+    corpus = read_corpus(["a b", "c", "a"], order=2, caller="Model")
+    validation = np.array([False, True, False])
+    assert build_tokenizer(corpus, order=2, caller="Model").vocabulary.words == ["</s>", "a", "b", "c", "<unk>", "<s>"]
+    words = build_tokenizer(corpus, order=2, validation=validation, caller="Model").vocabulary.words
+    assert words == ["</s>", "a", "b", "<unk>", "<s>"]
+    ids = read_corpus(lambda: iter([(0, 1)]), order=2, caller="Model")
+    with pytest.raises(ValueError, match="Model got word ids from its reader and does not know the words"):
+        build_tokenizer(ids, order=2, caller="Model")

@@ -17,7 +17,7 @@ def read(X, order=3):
 
 def words_of(corpus):
     ends = np.cumsum(corpus.lengths)
-    words = [corpus.words[number] for number in corpus.ids]
+    words = [corpus.words[word_id] for word_id in corpus.ids]
     return [words[end - length : end] for end, length in zip(ends, corpus.lengths, strict=True)]
 
 
@@ -52,7 +52,7 @@ def test_a_file(tmp_path):
         read(Path("no-such-file"))
 
 
-def test_numbers_from_a_reader():
+def test_word_ids_from_a_reader():
     table = np.array([[1, 2, 3], [4, 5, 6]])
     for X in (lambda: iter([(1, 2, 3), [4, 5, np.int64(6)]]), lambda: iter(table), lambda: table.astype(np.uint16)):
         corpus = read(X)
@@ -63,7 +63,7 @@ def test_numbers_from_a_reader():
 
 
 @pytest.mark.parametrize("wrong", ["a b c", ("a", "b", "c"), (1, 2, 2.5), (1, 2, 2**70), 7, None], ids=str)
-def test_a_reader_of_numbers_and_other_things(wrong):
+def test_a_reader_of_word_ids_and_other_things(wrong):
     with pytest.raises(TypeError, match=r"Model: its reader began with tuples of word ids.* as item 1"):
         read(lambda: iter([(1, 2, 3), wrong]))
 

@@ -10,11 +10,7 @@ from sklearn_hashnlp.language._reader import read_training_data
 from sklearn_hashnlp.language._trees import cooccurrence_vectors
 
 RNG = np.random.default_rng(0)
-
-
 NAMES, VERBS, THINGS = ["ann", "bob", "cid"], ["sees", "hears"], ["tree", "bird", "song", "rain"]
-
-
 SENTENCES = [[RNG.choice(NAMES), RNG.choice(VERBS), RNG.choice(THINGS)] for _ in range(400)]
 
 
@@ -23,10 +19,10 @@ def corpus(order=3, **options):
 
 
 def similarities(order=3, **options):
-    found = corpus(order, **options)
-    vectors = cooccurrence_vectors(found.windows, found.tokenizer.vocabulary.n_classes, seed=1)
+    data = corpus(order, **options)
+    vectors = cooccurrence_vectors(data.windows, data.tokenizer.vocabulary.n_classes, seed=1)
     vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-    word_to_id = found.tokenizer.vocabulary.word_to_id
+    word_to_id = data.tokenizer.vocabulary.word_to_id
     return lambda a, b: float(vectors[word_to_id[a]] @ vectors[word_to_id[b]])
 
 
@@ -40,25 +36,25 @@ def test_words_in_the_same_contexts_are_near(order, embedding):
 
 
 def test_the_vectors_are_repeatable_and_bounded(monkeypatch):
-    found = corpus()
-    n_classes = found.tokenizer.vocabulary.n_classes
-    first = cooccurrence_vectors(found.windows, n_classes, n_components=4, seed=0)
+    data = corpus()
+    n_classes = data.tokenizer.vocabulary.n_classes
+    first = cooccurrence_vectors(data.windows, n_classes, n_components=4, seed=0)
     assert first.shape == (n_classes, 4)
     assert first.dtype == np.float32
-    assert first.tobytes() == cooccurrence_vectors(found.windows, n_classes, n_components=4, seed=0).tobytes()
-    assert not first[found.tokenizer.vocabulary.unknown_id].any()  # it does not occur
+    assert first.tobytes() == cooccurrence_vectors(data.windows, n_classes, n_components=4, seed=0).tobytes()
+    assert not first[data.tokenizer.vocabulary.unknown_id].any()  # it does not occur
     monkeypatch.setattr(_trees, "_BLOCK_SIZE", 7)
-    np.testing.assert_allclose(cooccurrence_vectors(found.windows, n_classes, n_components=4, seed=0), first, atol=1e-6)
+    np.testing.assert_allclose(cooccurrence_vectors(data.windows, n_classes, n_components=4, seed=0), first, atol=1e-6)
     monkeypatch.setattr(_trees, "_MAX_CONTEXT_WORDS", 2)
-    assert cooccurrence_vectors(found.windows, n_classes).shape == (n_classes, 4)
+    assert cooccurrence_vectors(data.windows, n_classes).shape == (n_classes, 4)
 
 
 def test_the_inner_products_are_those_of_the_counts():
-    found = corpus(order=2)
-    n_classes = found.tokenizer.vocabulary.n_classes
+    data = corpus(order=2)
+    n_classes = data.tokenizer.vocabulary.n_classes
     counts = np.zeros((n_classes, n_classes + 1))
-    for context, word in zip(*map(np.asarray, found.windows.take(np.arange(len(found.windows)))), strict=True):
+    for context, word in zip(*map(np.asarray, data.windows.take(np.arange(len(data.windows)))), strict=True):
         counts[word, context[0]] += 1
     roots = np.sqrt(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
-    vectors = cooccurrence_vectors(found.windows, n_classes)
+    vectors = cooccurrence_vectors(data.windows, n_classes)
     np.testing.assert_allclose(vectors @ vectors.T, roots @ roots.T, atol=1e-5)

@@ -19,18 +19,18 @@ def test_by_frequency_then_alphabet():
     assert len(vocabulary) == 7
 
 
-def test_what_is_left_out_counts_as_unknown():
+def test_words_left_out_count_as_unknown():
     assert learned(min_count=3).words == ["a", "b", "</s>", "<unk>", "c", "<s>"]  # 2 + 1 unknown, before c by alphabet
     assert learned(max_words=1).words == ["<unk>", "a", "</s>", "<s>"]  # 2 + 5 + 3 + 1
 
 
-def test_marks_within_sentences_are_unknown():
+def test_special_tokens_within_sentences_are_unknown():
     vocabulary = learned(words=["<s>", "</s>", "a"], counts=np.array([3, 4, 1]))
     assert vocabulary.words == ["<unk>", "</s>", "a", "<s>"]
     assert vocabulary.encode(["a", "<s>", "</s>", "q", "<unk>"]).tolist() == [2, 0, 0, 0, 0]
 
 
-def test_nothing_but_ends():
+def test_a_corpus_without_words():
     assert learned(words=[], counts=np.array([], dtype=int)).words == ["</s>", "<unk>", "<s>"]
 
 
@@ -41,16 +41,16 @@ def test_a_dict_fixes_the_order():
 
 
 @pytest.mark.parametrize("wrong", [["a"], {"a": 0.0}, {1: 0}, {"a": True}])
-def test_what_is_no_dict_of_numbers(wrong):
+def test_what_is_no_dict_of_ids(wrong):
     with pytest.raises(TypeError, match="Model: vocabulary must be a dict of words"):
         vocabulary_from_dict(wrong, caller="Model")
 
 
 @pytest.mark.parametrize("wrong", [{}, {"a": 1}, {"a": 0, "b": 0}, {"a": 0, "b": 2}])
-def test_numbers_with_gaps(wrong):
+def test_ids_with_gaps(wrong):
     with pytest.raises(ValueError, match=f"must give its {len(wrong)} words the ids 0, 1, 2"):
         vocabulary_from_dict(wrong, caller="Model")
 
 
-def test_numbers_of_no_words():
+def test_ids_of_no_words():
     assert Vocabulary(["</s>", "<unk>"]).encode([]).shape == (0,)

@@ -29,21 +29,26 @@ def test_a_code_is_the_hash_and_the_packed_bits(words, n_projections, n_bits, se
         assert not bits[:, n:].any()
 
 
-def test_a_code_does_not_hang_on_the_words_beside_it():
+def test_a_code_does_not_depend_on_the_words_beside_it():
     words = [f"word{number}" for number in range(300)]
     together = ProjectionEncoder(80, 14, 0).encode(words)
-    for at in (0, 17, 299):
-        np.testing.assert_array_equal(ProjectionEncoder(80, 14, 0).encode([words[at]]), together[at : at + 1])
+    for index in (0, 17, 299):
+        np.testing.assert_array_equal(ProjectionEncoder(80, 14, 0).encode([words[index]]), together[index : index + 1])
 
 
-def test_marks_within_are_unknown():
+def test_special_tokens_within_are_unknown_words():
     for words in (HashEncoder(), ProjectionEncoder(2, 5, 0)):
-        found = encode_with_special_tokens(words, ["a", "<s>", "</s>"])
+        codes = encode_with_special_tokens(words, ["a", "<s>", "</s>"])
         expected = words.encode(["<s>", "</s>", "a", "<unk>", "<unk>"])
-        np.testing.assert_array_equal(found, expected)
-        assert not np.array_equal(found[0], found[3])
+        np.testing.assert_array_equal(codes, expected)
+        assert not np.array_equal(codes[0], codes[3])
 
 
 def test_lone_surrogates_are_refused():
     with pytest.raises(ValueError, match=r"embedding='sgnn'.*'a\\ud800' holds the lone surrogate '\\ud800'"):
         ProjectionEncoder(2, 5, 0).encode(["b", "a\ud800"])
+
+
+def test_hashes_are_the_same_everywhere():
+    assert hash_words(["hash", "trick"]).tolist() == [1455707387, 553385734]
+    assert HashEncoder().encode(["hash", "trick"]).tolist() == [1455707387, 553385734]

@@ -1,4 +1,4 @@
-"""Small language models, all alike but for what a test is about."""
+"""Small language models, all alike but for the options of a test."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ import numpy as np
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
 
+RNG = np.random.default_rng(0)
+NAMES, VERBS, THINGS = ["ann", "bob"], ["sees", "hears"], ["trees", "birds", "songs"]
+GRAMMAR = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(120)]
+
 RNG = np.random.default_rng(1)
-
-
 SENTENCES = [" ".join(RNG.choice(list("abcdefgh"), size=RNG.integers(1, 7)).tolist()) for _ in range(60)]
-
-
 VALID = [" ".join(RNG.choice(list("abcdefghi"), size=4).tolist()) for _ in range(20)]
-
 
 SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 3, "random_state": 0} | {
     "learning_rate_schedule": "constant",
     "dropout": 0.0,
 }
-
-
+# Every kind of network and optimizer
 VARIED = [
     {},
     {"output": "softmax", "dropout": 0.3, "embedding_dropout": 0.3},
@@ -35,6 +33,11 @@ VARIED = [
 
 def make(**options):
     return HsigmoidLanguageModel(**SMALL | options)
+
+
+def fitted(X=GRAMMAR, **options):
+    """Fit long enough to learn the grammar."""
+    return make(**{"max_epochs": 6, **options}).fit(X)
 
 
 def bytes_of(model):

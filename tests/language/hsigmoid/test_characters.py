@@ -24,7 +24,7 @@ SMALL = {"order": 3, "embedding_dim": 16, "hidden_size": 32, "batch_size": 32, "
 
 
 def sentence(stems):
-    """Say what the ending of a verb asks for."""
+    """Return a sentence whose last word depends on the ending of the verb."""
     stem = RNG.choice(stems)
     return RNG.choice([f"he {stem}s today", f"he {stem}ed yesterday", f"when {stem}ing slowly"])
 
@@ -52,8 +52,8 @@ def test_words_never_seen_are_read_by_their_endings(model):
 def test_a_word_never_seen_is_near_those_that_are_spelled_alike(model):
     nearest = [word for word, _ in model.most_similar("started", n=11)]
     assert all(word.endswith("ed") for word in nearest[:5])
-    found = [word for word, _ in model.analogy("walks", "walked", "starts", n=5)]
-    assert sum(word.endswith("ed") for word in found) >= 3
+    words = [word for word, _ in model.analogy("walks", "walked", "starts", n=5)]
+    assert sum(word.endswith("ed") for word in words) >= 3
 
 
 def test_words_never_seen_are_scored_and_sampled_after(model):
@@ -64,12 +64,12 @@ def test_words_never_seen_are_scored_and_sampled_after(model):
     assert ("he", "started", "yesterday") in drawn
 
 
-def test_a_sentence_has_the_same_score_in_any_company(model):
+def test_a_score_does_not_depend_on_the_other_sentences(model):
     sentences = [sentence(STEMS) for _ in range(400)]
     together = model.score_samples(sentences)
-    for at in range(0, 400, 40):
-        assert model.score_samples(sentences[at : at + 1])[0] == together[at]
-        assert model.score_samples(sentences[at : at + 7])[0] == together[at]
+    for index in range(0, 400, 40):
+        assert model.score_samples(sentences[index : index + 1])[0] == together[index]
+        assert model.score_samples(sentences[index : index + 7])[0] == together[index]
 
 
 def test_later_calls_bring_new_words():
@@ -87,7 +87,7 @@ def test_later_calls_bring_new_words():
     assert model.predict(["zebras quarrelled"]).tolist() == ["today"]
 
 
-def test_no_array_has_a_row_a_word(tmp_path, model):
+def test_no_array_has_a_row_for_each_word(tmp_path, model):
     shapes = {name: tuple(tensor.shape) for name, tensor in model.net_.module_.embedding.state_dict().items()}
     assert shapes == {"linear.weight": (16, 1120)}
     _, arrays = model._get_model_state()
@@ -109,11 +109,11 @@ def test_a_later_training_keeps_the_hyperplanes_of_the_first(tmp_path):
     model.set_params(random_state=9).fit(SENTENCES)
     whole = HsigmoidLanguageModel(**options, max_epochs=1).fit(SENTENCES)
     whole.set_params(random_state=9, max_epochs=2, learning_rate_schedule="constant").fit(SENTENCES)
-    taken_up = HsigmoidLanguageModel(
+    resumed = HsigmoidLanguageModel(
         **options | {"random_state": None}, max_epochs=2, checkpoint_dir=tmp_path, resume=True
     ).fit(SENTENCES)
-    assert taken_up._tokenizer.word_encoder == model._tokenizer.word_encoder == whole._tokenizer.word_encoder
-    assert len(taken_up.history_) == 3
+    assert resumed._tokenizer.word_encoder == model._tokenizer.word_encoder == whole._tokenizer.word_encoder
+    assert len(resumed.history_) == 3
 
 
 @pytest.mark.parametrize("options", [{"n_bits": 7}, {"n_projections": 40}, {"embedding": "hash"}], ids=str)
@@ -129,7 +129,7 @@ def test_the_seed_draws_the_hyperplanes():
     assert one.embeddings_.tobytes() == same.embeddings_.tobytes()
 
 
-def test_step_size_and_damping_go_by_the_number_of_bits():
+def test_learning_rate_and_damping_depend_on_the_number_of_bits():
     for n_bits in (1, 4):
         options = {"n_projections": 25, "n_bits": n_bits, "max_epochs": 1, "learning_rate_schedule": "constant"}
         net = fitted(**options, learning_rate=0.3).net_
@@ -154,10 +154,10 @@ def test_words_of_any_characters(model):
 @pytest.mark.gpu
 def test_cuda():
     on_cpu = fitted(max_epochs=2)
-    there = fitted(max_epochs=2, device="cuda")
-    assert there.score(SENTENCES) == pytest.approx(on_cpu.score(SENTENCES), abs=0.1)
-    assert there.predict(["he started"]).shape == (1,)
-    assert torch.device(there.net_.device).type == "cuda"
+    on_gpu = fitted(max_epochs=2, device="cuda")
+    assert on_gpu.score(SENTENCES) == pytest.approx(on_cpu.score(SENTENCES), abs=0.1)
+    assert on_gpu.predict(["he started"]).shape == (1,)
+    assert torch.device(on_gpu.net_.device).type == "cuda"
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Folders of a training's epochs."""
+"""Checkpoints: a folder for each epoch."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from tests.language.hsigmoid.small_models import SENTENCES, VALID, bytes_of, los
 
 @pytest.mark.parametrize("early_stopping", [False, True])
 @pytest.mark.parametrize(("keep", "kept"), [("all", {1, 2, 3, 4, 5}), ("last", {5}), ("best", {2, 5})])
-def test_passes_are_kept(tmp_path, keep, kept, early_stopping, monkeypatch):
+def test_which_epochs_are_kept(tmp_path, keep, kept, early_stopping):
     options = {"max_epochs": 5, "checkpoint_dir": tmp_path, "learning_rate": 1.0, "n_iter_no_change": None}
     model = make(**options, keep=keep, early_stopping=early_stopping).fit(SENTENCES, X_valid=VALID)
-    measured = losses(model, "valid_loss")
-    best = measured.index(min(measured)) + 1
+    valid_losses = losses(model, "valid_loss")
+    best = valid_losses.index(min(valid_losses)) + 1
     assert {int(path.name[5:]) for path in tmp_path.iterdir()} == {
         best if number == 2 else number for number in kept
     } | ({2} if keep == "all" else set())
     for path in tmp_path.iterdir():
         number = int(path.name[5:])
-        assert -load_model(path).score(VALID) == pytest.approx(measured[number - 1], rel=1e-6)
+        assert -load_model(path).score(VALID) == pytest.approx(valid_losses[number - 1], rel=1e-6)
     if keep != "last":
-        found = load_model(tmp_path / f"pass-{best if early_stopping else 5:05d}")
-        assert bytes_of(found) == bytes_of(model)
+        loaded = load_model(tmp_path / f"pass-{best if early_stopping else 5:05d}")
+        assert bytes_of(loaded) == bytes_of(model)
 
 
-def test_passes_of_an_earlier_training_are_not_overwritten(tmp_path):
+def test_epochs_of_an_earlier_training_are_not_overwritten(tmp_path):
     model = make(checkpoint_dir=tmp_path, callbacks=[Callback()], random_state=np.random.RandomState(0)).fit(SENTENCES)
     with pytest.raises(ValueError, match=r"holds pass-0000. of an earlier training. Set resume=True"):
         model.fit(SENTENCES)

@@ -21,8 +21,8 @@ def test_on_cuda(tmp_path, options):
     assert model.net_.module_.hidden_layer.weight.device.type == "cuda"
     assert len(model.sample(3, 0)) == 3
     assert model.embeddings_.shape == (len(model.vocabulary_), 6)
-    there = load_model(tmp_path / "pass-00003")
-    np.testing.assert_allclose(there.score_samples(VALID), model.score_samples(VALID), rtol=1e-4)
+    loaded = load_model(tmp_path / "pass-00003")
+    np.testing.assert_allclose(loaded.score_samples(VALID), model.score_samples(VALID), rtol=1e-4)
     code = (
         "import sys; from sklearn_hashnlp import load_model\n"
         "model = load_model(sys.argv[1]); print(model.net_.device, model.perplexity(['a b']))"

@@ -8,32 +8,10 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
-
-RNG = np.random.default_rng(0)
-
-
-NAMES, VERBS, THINGS = ["ann", "bob"], ["sees", "hears"], ["trees", "birds", "songs"]
+from tests.language.hsigmoid.small_models import GRAMMAR, NAMES, THINGS, VERBS, fitted
 
 
-SENTENCES = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(120)]
-
-
-SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 6, "random_state": 0} | {
-    "learning_rate_schedule": "constant",
-    "dropout": 0.0,
-}
-
-
-def fitted(**options):
-    return HsigmoidLanguageModel(**{**SMALL, **options}).fit(SENTENCES)
-
-
-@pytest.fixture(scope="module")
-def model():
-    return fitted()
-
-
-def test_words_and_marks(model):
+def test_the_vocabulary_and_its_special_tokens(model):
     assert set(model.vocabulary_) == {*NAMES, *VERBS, *THINGS, "<s>", "</s>", "<unk>"}
     assert list(model.vocabulary_.values()) == list(range(10))
     assert next(iter(model.vocabulary_)) == "</s>"  # the most frequent
@@ -46,12 +24,12 @@ def test_words_and_marks(model):
 def test_sizes_of_vocabularies():
     assert len(fitted(max_vocabulary=2).vocabulary_) == 5
     assert len(fitted(min_count=1000).vocabulary_) == 3
-    fixed = fitted(vocabulary={word: at for at, word in enumerate(["<s>", "birds", "ann"])})
+    fixed = fitted(vocabulary={word: word_id for word_id, word in enumerate(["<s>", "birds", "ann"])})
     assert list(fixed.vocabulary_) == ["birds", "ann", "</s>", "<unk>", "<s>"]
 
 
 def test_a_vocabulary_of_one_word():
-    model = HsigmoidLanguageModel(**SMALL).fit(["a", "a a"])
+    model = fitted(["a", "a a"])
     assert list(model.vocabulary_) == ["a", "</s>", "<unk>", "<s>"]
     assert model.perplexity(["a"]) > 0
 
@@ -69,7 +47,7 @@ def test_an_empty_corpus(model):
 
 
 def test_sentences_without_words():
-    model = HsigmoidLanguageModel(**SMALL).fit(["", []])
+    model = fitted(["", []])
     assert model.predict([""]).tolist() == ["</s>"]
     assert len(model.score_samples(["", ""])) == 2
 
@@ -81,35 +59,35 @@ def test_padding_of_the_reference():
     assert scores[1] < 0
     with pytest.raises(ValueError, match=r"no window of 9 words to learn from.*padding='full'"):
         fitted(order=9, padding="reference")
-    assert fitted(order=9).perplexity(SENTENCES) > 1
+    assert fitted(order=9).perplexity(GRAMMAR) > 1
 
 
 def test_a_file_a_list_and_a_reader_are_the_same(tmp_path, model):
     path = tmp_path / "train.txt"
-    path.write_text("\n".join(SENTENCES), encoding="utf-8")
-    expected = model.score_samples(SENTENCES).tobytes()
-    for X in (path, lambda: iter(SENTENCES), [sentence.split() for sentence in SENTENCES]):
-        other = HsigmoidLanguageModel(**SMALL).fit(X)
+    path.write_text("\n".join(GRAMMAR), encoding="utf-8")
+    expected = model.score_samples(GRAMMAR).tobytes()
+    for X in (path, lambda: iter(GRAMMAR), [sentence.split() for sentence in GRAMMAR]):
+        other = fitted(X)
         assert other.score_samples(X).tobytes() == expected
     with pytest.raises(TypeError, match="single str is ambiguous"):
         model.score_samples(str(path))
 
 
-def test_numbers_from_a_reader():
+def test_word_ids_from_a_reader():
     words = [*NAMES, *VERBS, *THINGS, "<unk>", "<s>", "</s>"]
-    numbers = {word: at for at, word in enumerate(words)}
+    ids = {word: word_id for word_id, word in enumerate(words)}
 
     def windows():
-        for sentence in SENTENCES:
-            row = [numbers[word] for word in ["<s>", "<s>", *sentence.split(), "</s>"]]
+        for sentence in GRAMMAR:
+            row = [ids[word] for word in ["<s>", "<s>", *sentence.split(), "</s>"]]
             yield from (tuple(row[end - 3 : end]) for end in range(3, len(row) + 1))
 
-    model = HsigmoidLanguageModel(**SMALL, vocabulary=numbers).fit(windows)
-    from_words = HsigmoidLanguageModel(**SMALL, vocabulary=numbers).fit(SENTENCES)
-    assert model.perplexity(SENTENCES) == from_words.perplexity(SENTENCES)
-    assert model.perplexity(windows) == pytest.approx(model.perplexity(SENTENCES), rel=1e-6)
+    model = fitted(windows, vocabulary=ids)
+    from_words = fitted(vocabulary=ids)
+    assert model.perplexity(GRAMMAR) == from_words.perplexity(GRAMMAR)
+    assert model.perplexity(windows) == pytest.approx(model.perplexity(GRAMMAR), rel=1e-6)
     with pytest.raises(ValueError, match="does not know the words"):
-        HsigmoidLanguageModel(**SMALL).fit(windows)
+        fitted(windows)
 
 
 @pytest.mark.parametrize("wrong", ["a b", b"a"])

@@ -1,26 +1,18 @@
-"""The tree that a trained network makes."""
+"""The tree that is built from a trained network."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
 from sklearn_hashnlp.language._trees import mean_hidden_states
+from tests.oracles import language as oracle
 
 RNG = np.random.default_rng(0)
-
-
 NAMES, VERBS, THINGS = ["ann", "bob", "eve", "dan"], ["sees", "hears", "wants", "likes"], ["trees", "birds", "songs"]
-
-
 SENTENCES = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(200)]
-
-
 RARE = [*SENTENCES, "dan sees everything"]
-
-
 SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 4, "random_state": 0}
 
 
@@ -29,30 +21,14 @@ def model():
     return HsigmoidLanguageModel(**SMALL, tree="random").fit(RARE)
 
 
-def slow_means(model, sentences):
-    """Go through the sentences word by word."""
-    read = {word: [] for word in model.vocabulary_ if word != "<s>"}
-    everything = []
-    for sentence in sentences:
-        words = ["<s>", "<s>", *sentence.split(), "</s>"]
-        for i in range(2, len(words)):
-            context = torch.tensor([[model.vocabulary_[word] for word in words[i - 2 : i]]])
-            with torch.no_grad():
-                hidden = model.net_.module_.eval().hidden(context)[0].numpy().astype(np.float64)
-            read[words[i]].append(hidden)
-            everything.append(hidden)
-    mean = np.mean(everything, axis=0)
-    return np.array([np.mean(found, axis=0) - mean if found else np.zeros_like(mean) for found in read.values()])
-
-
 def test_vectors_are_means_of_the_hidden_layer(model):
     vectors = mean_hidden_states(model.net_, model._tokenizer.read(RARE), len(model.vocabulary_) - 1)
     assert vectors.dtype == np.float32
-    np.testing.assert_allclose(vectors, slow_means(model, RARE), atol=1e-6)
+    np.testing.assert_allclose(vectors, oracle.mean_hidden_states(model, RARE), atol=1e-6)
     assert not vectors[model.vocabulary_["<unk>"]].any()  # which did not occur
     np.testing.assert_allclose(
         mean_hidden_states(model.net_, model._tokenizer.read(SENTENCES[:3]), len(vectors)),
-        slow_means(model, SENTENCES[:3]),
+        oracle.mean_hidden_states(model, SENTENCES[:3]),
         atol=1e-6,
     )
 

@@ -19,7 +19,7 @@ def rates_of(model, **options):
     return rates
 
 
-def test_step_sizes():
+def test_learning_rates():
     assert rates_of(make(learning_rate=0.1, bias_learning_rate=2.0)) == [[0.1, 0.2]] * 3
     hashed = make(learning_rate=0.1, direct_connections="hashed", n_direct=99, direct_learning_rate=0.5)
     assert rates_of(hashed) == [[0.1, 0.1, 0.05]] * 3
@@ -30,7 +30,7 @@ def test_step_sizes():
     rates = [rate for rate, _ in rates_of(model, lr_plateau=(2, 0.5))]
     expected, rate, best, waited = [], 1.0, np.inf, 0
     for loss in losses(model, "valid_loss"):
-        expected.append(rate)  # the callback is called before the step size changes
+        expected.append(rate)  # the callback is called before the learning rate changes
         waited = 0 if loss < best else waited + 1
         best = min(best, loss)
         if waited == 2:
@@ -39,7 +39,7 @@ def test_step_sizes():
     assert rates[-1] < 1
 
 
-def test_first_steps_are_damped_by_the_words_of_a_step():
+def test_damping_depends_on_the_batch_size():
     def damping_of(**options):
         net = make(max_epochs=1, **options).fit(SENTENCES).net_
         return {group["eps"] for group in net.optimizer_.param_groups}

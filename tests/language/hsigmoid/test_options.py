@@ -1,33 +1,14 @@
-"""Parameters that are refused or special."""
+"""Parameters: trees, values that are refused, divergence."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from sklearn_hashnlp.language import HsigmoidLanguageModel
 from sklearn_hashnlp.trees import complete_tree, random_tree
-
-RNG = np.random.default_rng(0)
-
-
-NAMES, VERBS, THINGS = ["ann", "bob"], ["sees", "hears"], ["trees", "birds", "songs"]
+from tests.language.hsigmoid.small_models import fitted
 
 
-SENTENCES = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(120)]
-
-
-SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 6, "random_state": 0} | {
-    "learning_rate_schedule": "constant",
-    "dropout": 0.0,
-}
-
-
-def fitted(**options):
-    return HsigmoidLanguageModel(**{**SMALL, **options}).fit(SENTENCES)
-
-
-def test_a_tree_of_ones_own():
+def test_a_tree_of_the_user():
     tree = random_tree(9, random_state=3)
     model = fitted(tree=tree)
     assert model.net_.module_.output_layer.tree == tree
@@ -54,7 +35,7 @@ def test_a_tree_of_ones_own():
         ({"vocabulary": {"a": 7}}, "vocabulary must give its 1 words the ids"),
     ],
 )
-def test_parameters_that_will_not_do(options, message):
+def test_parameters_that_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         fitted(**options)
 

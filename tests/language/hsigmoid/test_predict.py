@@ -1,4 +1,4 @@
-"""What a trained model predicts and scores."""
+"""Scores, predictions and samples of a trained model."""
 
 from __future__ import annotations
 
@@ -10,30 +10,7 @@ import torch
 from sklearn.exceptions import NotFittedError
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
-
-RNG = np.random.default_rng(0)
-
-
-NAMES, VERBS, THINGS = ["ann", "bob"], ["sees", "hears"], ["trees", "birds", "songs"]
-
-
-SENTENCES = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(120)]
-
-
-SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 6, "random_state": 0} | {
-    "learning_rate_schedule": "constant",
-    "dropout": 0.0,
-}
-
-
-def fitted(**options):
-    return HsigmoidLanguageModel(**{**SMALL, **options}).fit(SENTENCES)
-
-
-@pytest.fixture(scope="module")
-def model():
-    return fitted()
-
+from tests.language.hsigmoid.small_models import GRAMMAR, NAMES, THINGS, VERBS, fitted
 
 OUTPUTS = [
     {"output": "softmax"},
@@ -58,13 +35,13 @@ def test_it_learns_and_its_answers_agree(options):
     model = fitted(**options)
     assert model.history_[-1]["train_loss"] < 0.75 * model.history_[0]["train_loss"]
     best = math.exp(-(2 * math.log(1 / 2) + math.log(1 / 3)) / 4)  # of four words, </s> is certain
-    assert best < model.perplexity(SENTENCES) < 1.5 * best
+    assert best < model.perplexity(GRAMMAR) < 1.5 * best
     contexts = ["ann", "ann sees", "bob hears songs", [], "zebra"]
     probabilities = model.predict_proba(contexts)
     words = list(model.vocabulary_)
     assert probabilities.shape == (5, len(words) - 1)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
-    assert model.predict(contexts).tolist() == [words[at] for at in probabilities.argmax(axis=1)]
+    assert model.predict(contexts).tolist() == [words[word_id] for word_id in probabilities.argmax(axis=1)]
     for pairs, row in zip(model.predict_topk(contexts, k=3), probabilities, strict=True):
         np.testing.assert_allclose([value for _, value in pairs], np.sort(row)[::-1][:3], rtol=1e-5)
         np.testing.assert_allclose(
@@ -74,13 +51,13 @@ def test_it_learns_and_its_answers_agree(options):
 
 def test_scores_are_sums_over_words(model):
     expected = []
-    for sentence in SENTENCES[:5]:
+    for sentence in GRAMMAR[:5]:
         words = [*sentence.split(), "</s>"]
         rows = model.predict_proba([words[:end] for end in range(len(words))])
         expected.append(sum(math.log(row[model.vocabulary_[word]]) for row, word in zip(rows, words, strict=True)))
-    np.testing.assert_allclose(model.score_samples(SENTENCES[:5]), expected, rtol=1e-5)
-    assert model.score(SENTENCES[:5]) == pytest.approx(sum(expected) / 20)
-    assert model.perplexity(SENTENCES[:5]) == pytest.approx(math.exp(-sum(expected) / 20))
+    np.testing.assert_allclose(model.score_samples(GRAMMAR[:5]), expected, rtol=1e-5)
+    assert model.score(GRAMMAR[:5]) == pytest.approx(sum(expected) / 20)
+    assert model.perplexity(GRAMMAR[:5]) == pytest.approx(math.exp(-sum(expected) / 20))
 
 
 def test_natural_sentences_score_higher(model):
@@ -93,9 +70,21 @@ def test_search(model):
     rows = torch.from_numpy(model._tokenizer.contexts(contexts))
     words = list(model.vocabulary_)
     greedy = model.net_.module_.predict(rows, search="greedy").tolist()
-    assert model.predict(contexts, search="greedy").tolist() == [words[at] for at in greedy]
-    with pytest.raises(ValueError, match="search"):
-        model.predict(contexts, search="fast")
+    assert model.predict(contexts, search="greedy").tolist() == [words[word_id] for word_id in greedy]
+
+
+@pytest.mark.parametrize(
+    ("output", "search", "wanted"),
+    [
+        ("hsigmoid", "fast", "'exact' or 'greedy', got 'fast'"),
+        ("softmax", "fast", "'exact', since the model has no tree, got 'fast'"),
+        ("adaptive", "greedy", "'exact', since the model has no tree, got 'greedy'"),
+    ],
+)
+def test_no_such_search(output, search, wanted):
+    model = fitted(GRAMMAR[:9], output=output, max_epochs=1)
+    with pytest.raises(ValueError, match=rf"HsigmoidLanguageModel\.predict needs search to be {wanted}"):
+        model.predict(["ann"], search=search)
 
 
 def test_samples(model):
@@ -112,7 +101,7 @@ def test_samples(model):
     assert {len(words) for words in model.sample(20, 0, start=["ann"], max_length=2)} <= {1, 2}
     assert model.sample(0) == []
     assert model.sample(1, 0, start="ann sees", max_length=0) == [["ann", "sees"]]
-    assert not any(mark in words for words in sentences for mark in ("<s>", "</s>"))
+    assert not any(token in words for words in sentences for token in ("<s>", "</s>"))
     with pytest.raises(ValueError, match="n and max_length of at least 0"):
         model.sample(-1)
 
@@ -120,9 +109,9 @@ def test_samples(model):
 def test_sampled_words_come_as_often_as_they_should(model):
     first = [words[0] if words else "</s>" for words in model.sample(4000, random_state=0, max_length=1)]
     [row] = model.predict_proba([[]])
-    for word, at in model.vocabulary_.items():
+    for word, word_id in model.vocabulary_.items():
         if word != "<s>":
-            assert first.count(word) / 4000 == pytest.approx(row[at], abs=0.03)
+            assert first.count(word) / 4000 == pytest.approx(row[word_id], abs=0.03)
 
 
 @pytest.mark.parametrize("method", ["score", "score_samples", "predict", "predict_proba", "predict_topk"])

@@ -1,4 +1,4 @@
-"""A training that was interrupted goes on as if it had not been."""
+"""A resumed training ends as if it had never been interrupted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ STOPPING = {"early_stopping": True, "learning_rate": 1.0, "n_iter_no_change": 3}
     ],
     ids=str,
 )
-def test_a_training_that_was_killed_is_taken_up(tmp_path, options, epoch):
+def test_a_training_that_was_killed_is_resumed(tmp_path, options, epoch):
     options = {**options, "max_epochs": 6}
     whole = make(**options).fit(SENTENCES, X_valid=VALID)
     kept = {**options, "checkpoint_dir": tmp_path, "resume": True}
@@ -61,13 +61,13 @@ def test_more_epochs_than_before(tmp_path):
 @pytest.mark.parametrize(
     "wrong", [{"hidden_size": 5}, {"tree": "random"}, {"min_count": 25}, {"max_vocabulary": 3}], ids=str
 )
-def test_another_training_is_not_taken_up(tmp_path, wrong):
+def test_another_training_is_not_resumed(tmp_path, wrong):
     make(checkpoint_dir=tmp_path, max_epochs=2).fit(SENTENCES)
     with pytest.raises(ValueError, match=r"cannot continue training a net|on other words or with another tree"):
         make(checkpoint_dir=tmp_path, max_epochs=4, resume=True, **wrong).fit(SENTENCES)
 
 
-def test_held_out_sentences_are_the_same_when_taken_up(tmp_path):
+def test_validation_sentences_are_the_same_when_resumed(tmp_path):
     options = {
         "early_stopping": True,
         "max_epochs": 4,

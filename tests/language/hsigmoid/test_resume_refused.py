@@ -17,11 +17,7 @@ from sklearn_hashnlp import load_model
 from sklearn_hashnlp.language import HsigmoidLanguageModel
 
 RNG = np.random.default_rng(1)
-
-
 SENTENCES = [" ".join(RNG.choice(list("abcd"), size=RNG.integers(1, 7)).tolist()) for _ in range(60)]
-
-
 VALID = [" ".join(RNG.choice(list("abcd"), size=4).tolist()) for _ in range(20)]
 
 
@@ -46,7 +42,7 @@ def test_folds_are_not_taken_for_each_other(tmp_path):
 
 
 @pytest.mark.parametrize("early_stopping", [False, True])
-def test_validation_sentences_that_came_or_went(tmp_path, early_stopping):
+def test_validation_sentences_that_were_added_or_left_out(tmp_path, early_stopping):
     make(tmp_path / "without").fit(SENTENCES)
     with pytest.raises(ValueError, match=r"training without validation sentences.*go on with them"):
         make(tmp_path / "without", early_stopping=early_stopping).fit(SENTENCES, X_valid=VALID)
@@ -55,7 +51,7 @@ def test_validation_sentences_that_came_or_went(tmp_path, early_stopping):
         make(tmp_path / "with").fit(SENTENCES)
 
 
-def test_the_best_pass_is_gone(tmp_path):
+def test_the_best_epoch_is_gone(tmp_path):
     with pytest.raises(ValueError, match="returns to the best pass, which keep='last' does not keep"):
         make(tmp_path, early_stopping=True, keep="last").fit(SENTENCES)
     options = {
@@ -73,7 +69,7 @@ def test_the_best_pass_is_gone(tmp_path):
         make(tmp_path, **options).fit(SENTENCES, X_valid=VALID)
 
 
-def test_what_it_was_trained_on_goes_with_the_model(tmp_path):
+def test_the_digest_of_the_windows_is_saved(tmp_path):
     model = make(tmp_path, keep="all").fit(SENTENCES)
     assert load_model(tmp_path / "pass-00001")._trained_on == model._trained_on is not None
     assert model.partial_fit(SENTENCES)._trained_on is None

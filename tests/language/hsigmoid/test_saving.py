@@ -31,12 +31,12 @@ def test_copies(tmp_path, options):
         assert other.history_ == model.history_
         assert other.vocabulary_ == model.vocabulary_
         assert other.get_params()["order"] == 3
-        trained_on = bytes_of(other.partial_fit(VALID))
-        assert trained_on != expected
-    assert trained_on == bytes_of(model.partial_fit(VALID))
+        after_more = bytes_of(other.partial_fit(VALID))
+        assert after_more != expected
+    assert after_more == bytes_of(model.partial_fit(VALID))
 
 
-def test_a_tree_of_ones_own_is_saved(tmp_path):
+def test_a_tree_of_the_user_is_saved(tmp_path):
     model = make(tree=random_tree(10, random_state=1)).fit(SENTENCES)
     save_model(model, tmp_path / "folder")
     loaded = load_model(tmp_path / "folder")

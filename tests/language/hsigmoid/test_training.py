@@ -1,4 +1,4 @@
-"""Epochs, validation, the step log, warm starts and streams."""
+"""Epochs, validation, the step log, warm starts and partial_fit."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tests.language.hsigmoid.small_models import SENTENCES, VALID, VARIED, bytes
 def test_the_same_seed_gives_the_same_bytes(options):
     before = torch.get_num_threads()
     try:
-        found = set()
+        results = set()
         for n_threads in (1, 2):
             torch.set_num_threads(n_threads)
-            # So wide that torch, left alone, would share the matrix products out and round them otherwise.
+            # So wide that torch, left alone, would split the matrix products among threads and round differently.
             wide = make(**options | {"embedding_dim": 64, "hidden_size": 256, "batch_size": 512, "max_epochs": 1})
-            found.add((bytes_of(make(**options).fit(SENTENCES)), bytes_of(wide.fit(SENTENCES * 10))))
+            results.add((bytes_of(make(**options).fit(SENTENCES)), bytes_of(wide.fit(SENTENCES * 10))))
     finally:
         torch.set_num_threads(before)
-    assert len(found) == 1
-    assert bytes_of(make(**options, random_state=1).fit(SENTENCES)) != found.pop()[0]
+    assert len(results) == 1
+    assert bytes_of(make(**options, random_state=1).fit(SENTENCES)) != results.pop()[0]
 
 
 def test_validation_sentences():
@@ -44,10 +44,10 @@ def test_validation_sentences():
 def test_early_stopping_keeps_the_best_epoch():
     options = {"early_stopping": True, "max_epochs": 30, "learning_rate": 1.0, "n_iter_no_change": 3}
     model = make(**options).fit(SENTENCES, X_valid=VALID)
-    measured = losses(model, "valid_loss")
-    assert len(measured) == measured.index(min(measured)) + 4 < 30
-    assert -model.score(VALID) == pytest.approx(min(measured), rel=1e-6)
-    exact = make(**{**options, "max_epochs": measured.index(min(measured)) + 1}).fit(SENTENCES, X_valid=VALID)
+    valid_losses = losses(model, "valid_loss")
+    assert len(valid_losses) == valid_losses.index(min(valid_losses)) + 4 < 30
+    assert -model.score(VALID) == pytest.approx(min(valid_losses), rel=1e-6)
+    exact = make(**{**options, "max_epochs": valid_losses.index(min(valid_losses)) + 1}).fit(SENTENCES, X_valid=VALID)
     assert bytes_of(exact) == bytes_of(model)
 
 
@@ -59,7 +59,7 @@ def test_the_best_epoch_of_every_network(options):
     assert -model.score(VALID) == pytest.approx(min(losses(model, "valid_loss")), rel=1e-5)
 
 
-def test_sentences_are_held_out():
+def test_validation_sentences_are_split_off():
     model = make(early_stopping=True, validation_fraction=0.2).fit([*SENTENCES, "zebra"])
     assert "valid_loss" in model.history_[0]
     other = make(early_stopping=True, validation_fraction=0.2, random_state=5).fit([*SENTENCES, "zebra"])
@@ -81,7 +81,7 @@ class Orders(Callback):
         self.orders[-1] += batch[1].tolist() if training else []
 
 
-def test_orders():
+def test_every_epoch_has_an_order_and_dropout_of_its_own():
     orders = Orders()
     make(callbacks=[orders]).fit(SENTENCES)
     first, second, third = orders.orders
@@ -99,7 +99,7 @@ def test_orders():
     assert len(set(masks)) == 3
 
 
-def test_what_is_noted_every_few_steps(capsys):
+def test_the_step_log(capsys):
     model = make(log_every=5, verbose=2).fit(SENTENCES, X_valid=VALID)
     n_batches = -(-sum(len(sentence.split()) + 1 for sentence in SENTENCES) // 16)
     assert [entry["step"] for entry in model.log_] == list(range(5, n_batches + 1, 5)) * 3
@@ -117,7 +117,7 @@ def test_what_is_noted_every_few_steps(capsys):
         assert ("parameters on cpu" in out) == (verbose == 3)
 
 
-def test_the_losses_that_are_noted():
+def test_the_losses_of_the_step_log():
     n_words = sum(len(sentence.split()) + 1 for sentence in SENTENCES)
     n_batches = -(-n_words // 16)
     model = make(log_every=n_batches).fit(SENTENCES, X_valid=VALID)

@@ -8,29 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
 from sklearn_hashnlp.persistence import load_word_vectors
-
-RNG = np.random.default_rng(0)
-
-
-NAMES, VERBS, THINGS = ["ann", "bob"], ["sees", "hears"], ["trees", "birds", "songs"]
-
-
-SENTENCES = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(120)]
-
-
-SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 6, "random_state": 0} | {
-    "learning_rate_schedule": "constant",
-    "dropout": 0.0,
-}
-
-
-def fitted(**options):
-    return HsigmoidLanguageModel(**{**SMALL, **options}).fit(SENTENCES)
-
-
-@pytest.fixture(scope="module")
-def model():
-    return fitted()
+from tests.language.hsigmoid.small_models import NAMES, THINGS, VERBS, fitted
 
 
 def cosine_of(model, a, b):
@@ -41,18 +19,18 @@ def cosine_of(model, a, b):
 def test_similar_words():
     model = fitted(max_epochs=40)
     assert model.embeddings_.shape == (10, 6)
-    [(word, cosine)] = model.most_similar("sees", n=1)
+    [(word, similarity)] = model.most_similar("sees", n=1)
     assert word == "hears"
-    assert cosine == pytest.approx(cosine_of(model, "sees", "hears"), abs=1e-6)
+    assert similarity == pytest.approx(cosine_of(model, "sees", "hears"), abs=1e-6)
     assert len(model.most_similar("ann", n=100)) == 6
     units = model.embeddings_ / np.linalg.norm(model.embeddings_, axis=1, keepdims=True)
     one, two, three = (units[model.vocabulary_[word]] for word in ("ann", "sees", "birds"))
     goal = two - one + three
-    found = dict(model.analogy("ann", "sees", "birds", n=100))
-    assert set(found) == {*NAMES, *VERBS, *THINGS} - {"ann", "sees", "birds"}
-    for word, cosine in found.items():
-        assert cosine == pytest.approx(units[model.vocabulary_[word]] @ goal / np.linalg.norm(goal), abs=1e-5)
-    assert list(found.values()) == sorted(found.values(), reverse=True)
+    result = dict(model.analogy("ann", "sees", "birds", n=100))
+    assert set(result) == {*NAMES, *VERBS, *THINGS} - {"ann", "sees", "birds"}
+    for word, similarity in result.items():
+        assert similarity == pytest.approx(units[model.vocabulary_[word]] @ goal / np.linalg.norm(goal), abs=1e-5)
+    assert list(result.values()) == sorted(result.values(), reverse=True)
     with pytest.raises(ValueError, match="has no vector of 'zebra'"):
         model.most_similar("zebra")
     with pytest.raises(ValueError, match="most_similar needs n of at least 1, got 0"):
@@ -78,6 +56,6 @@ def test_vectors_in_a_file(tmp_path, model, binary):
 
 
 @pytest.mark.parametrize("use", [lambda m: m.sample(), lambda m: m.embeddings_, lambda m: m.most_similar("a")])
-def test_not_fitted_either(use):
+def test_not_fitted(use):
     with pytest.raises(NotFittedError):
         use(HsigmoidLanguageModel())

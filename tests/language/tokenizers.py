@@ -1,0 +1,28 @@
+"""Tokenizers of one small vocabulary, and their windows as words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_hashnlp.language._reader import Tokenizer
+from sklearn_hashnlp.language._vocabulary import Vocabulary
+from sklearn_hashnlp.language._windows import WordWindows
+from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder
+
+WORDS = ["I", "have", "a", "dream", "that", "one", "day", "</s>", "<unk>"]
+SENTENCE = "I have a dream that one day"
+PROJECTION_ENCODER = ProjectionEncoder(5, 14, seed=3)
+ENCODERS = [HashEncoder(), PROJECTION_ENCODER]
+
+
+def make_tokenizer(order=5, padding="full", word_encoder=None, id_map=None, vocabulary=None):
+    return Tokenizer(vocabulary or Vocabulary(WORDS), id_map, order, padding, word_encoder, "Model")
+
+
+def contexts_of(windows: WordWindows):
+    return windows.take(np.arange(len(windows)))[0].tolist()
+
+
+def spelled(windows: WordWindows, words=(*WORDS, "<s>")) -> list[str]:
+    contexts, y = windows.take(np.arange(len(windows)))
+    return [" ".join(words[word_id] for word_id in row) for row in np.column_stack([contexts, y]).tolist()]

@@ -1,0 +1,40 @@
+"""Slow truths about language models: windows sentence by sentence, hidden states word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+
+def reference_windows(sentence: str, order: int) -> Iterator[tuple[str, ...]]:
+    """Yield the windows of the reference implementation's reader, with its ``<e>`` called ``</s>``."""
+    words = ["<s>", *sentence.strip().split(), "</s>"]
+    if len(words) >= order:
+        for end in range(order, len(words) + 1):
+            yield tuple(words[end - order : end])
+
+
+def windows_of(words: list[str], order: int, padding: str) -> list[str]:
+    """Return the windows of one sentence, each joined by blanks."""
+    padded = ["<s>"] * (order - 1 if padding == "full" else 1) + words + ["</s>"]
+    return [" ".join(padded[end - order : end]) for end in range(order, len(padded) + 1)]
+
+
+def mean_hidden_states(model: Any, sentences: list[str]) -> NDArray[np.float64]:
+    """Average the hidden layer of a model of order 3 word by word, and subtract the average over all."""
+    states: dict[str, list[NDArray[np.float64]]] = {word: [] for word in model.vocabulary_ if word != "<s>"}
+    for sentence in sentences:
+        words = ["<s>", "<s>", *sentence.split(), "</s>"]
+        for end in range(2, len(words)):
+            context = torch.tensor([[model.vocabulary_[word] for word in words[end - 2 : end]]])
+            with torch.no_grad():
+                hidden = model.net_.module_.eval().hidden(context)[0].numpy().astype(np.float64)
+            states[words[end]].append(hidden)
+    mean = np.mean([state for of_word in states.values() for state in of_word], axis=0)
+    return np.array(
+        [np.mean(of_word, axis=0) - mean if of_word else np.zeros_like(mean) for of_word in states.values()]
+    )
