@@ -105,3 +105,16 @@ SavedPrecision = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no hints.")]
+
+
+def check_device(device: Device) -> None:
+    """Raise an error for a missing GPU, before a large file is read."""
+    if device is not Device.cuda:
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        raise typer.BadParameter(
+            f"--device cuda: torch {torch.__version__} finds no CUDA device. Use --device auto, which takes a GPU if "
+            "there is one, or cpu."
+        )

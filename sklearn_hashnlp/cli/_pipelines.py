@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from sklearn_hashnlp.cli._errors import reraising_interrupts
 from sklearn_hashnlp.cli._screen import Screen, add_bar
 
@@ -36,19 +34,6 @@ def check_labels(labels: NDArray[np.str_], source: str) -> None:
     classes = set(labels.tolist())
     if len(classes) < 2:
         raise ValueError(f"{source}: expected at least two different labels, got only {classes.pop()!r}.")
-
-
-def check_device(device: str) -> None:
-    """Raise an error for a missing GPU, before a large file is read."""
-    if device != "cuda":
-        return
-    import torch
-
-    if not torch.cuda.is_available():
-        raise typer.BadParameter(
-            f"--device cuda: torch {torch.__version__} finds no CUDA device. Use --device auto, which takes a GPU if "
-            "there is one, or cpu."
-        )
 
 
 def make_pipeline(*, seed: int, device: str, n_jobs: int | None, epochs: int | None, features: str = "words") -> Any:

@@ -27,6 +27,7 @@ from sklearn_hashnlp.cli._options import (
     Seed,
     TextColumn,
     TextFeatures,
+    check_device,
 )
 from sklearn_hashnlp.cli._screen import Screen, command_name
 
@@ -87,7 +88,6 @@ def train(
     if valid is not None and holdout:
         raise typer.BadParameter("--valid and --holdout exclude each other.")
     from sklearn_hashnlp.cli._pipelines import (
-        check_device,
         check_labels,
         make_pipeline,
         predict_proba,
@@ -97,7 +97,7 @@ def train(
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
-    check_device(device.value)
+    check_device(device)
     check_replaceable(model)
     options = {
         "file_format": file_format,

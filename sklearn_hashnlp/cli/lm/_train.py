@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors, reraising_interrupts
-from sklearn_hashnlp.cli._options import ComputeDevice, Device, Json, ModelFolder, Quiet, Seed
+from sklearn_hashnlp.cli._options import ComputeDevice, Device, Json, ModelFolder, Quiet, Seed, check_device
 from sklearn_hashnlp.cli._screen import Screen, command_name
 from sklearn_hashnlp.cli.lm._options import (
     Activation,
@@ -247,13 +247,12 @@ def train(
     ):
         if value == 0:
             raise typer.BadParameter(f"{name} must be greater than 0.")
-    from sklearn_hashnlp.cli._pipelines import check_device
     from sklearn_hashnlp.cli.lm._loading import check_no_checkpoints, check_sentences
 
     check_sentences(data)
     if valid is not None:
         check_sentences(valid)
-    check_device(device.value)
+    check_device(device)
     from sklearn_hashnlp import HsigmoidLanguageModel
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
