@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from sklearn_hashnlp.kernels._hashes import splitmix64
@@ -27,21 +23,6 @@ def hash_constants(seed: int, n_functions: int) -> tuple[tuple[int, int], ...]:
     """Draw the multiplier and the addend of each of several independent hash functions."""
     values = splitmix64(seed, 2 * n_functions)
     return tuple(zip(values[::2], values[1::2], strict=True))
-
-
-def hash_array(keys: NDArray[Any], constants: tuple[int, int], size: int) -> NDArray[np.int64]:
-    """Hash 32-bit keys to ``[0, size)`` with numpy."""
-    if keys.dtype.kind not in "iu":
-        raise TypeError(f"Ids must be integers, got an array of {keys.dtype}.")
-    a, b = (np.uint64(value) for value in constants)
-    mixed = keys.reshape(-1).astype(np.uint32)  # flat, as numpy warns when scalars wrap around but not when arrays do
-    mixed ^= mixed >> np.uint32(16)
-    mixed *= np.uint32(_MULTIPLIER_1)
-    mixed ^= mixed >> np.uint32(13)
-    mixed *= np.uint32(_MULTIPLIER_2)
-    mixed ^= mixed >> np.uint32(16)
-    high = (mixed.astype(np.uint64) * a + b) >> np.uint64(32)
-    return ((high * np.uint64(size)) >> np.uint64(32)).astype(np.int64).reshape(keys.shape)
 
 
 def mix_tensor(keys: Tensor) -> Tensor:

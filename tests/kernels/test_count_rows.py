@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._hash_ids import count_rows
-from sklearn_hashnlp.nn._hashing import hash_array, hash_constants
+from sklearn_hashnlp.nn._hashing import hash_constants
+
+from ..oracles.hashing import hash_slots
 
 CONSTANTS = hash_constants(3, 1)[0]
 
@@ -19,7 +21,7 @@ CONSTANTS = hash_constants(3, 1)[0]
 def test_rows_are_counted_as_a_dictionary_does(dtype, ids, n_rows):
     ids = np.array(ids, dtype=dtype)
     rows, counts = count_rows(ids, CONSTANTS, n_rows)
-    expected = sorted(Counter(hash_array(ids, CONSTANTS, n_rows).tolist()).items())
+    expected = sorted(Counter(hash_slots(ids, CONSTANTS, n_rows).tolist()).items())
     assert list(zip(rows.tolist(), counts.tolist(), strict=True)) == expected
 
 

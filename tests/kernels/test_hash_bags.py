@@ -17,8 +17,9 @@ from sklearn_hashnlp.kernels._bags import (
     group_bags,
 )
 from sklearn_hashnlp.kernels._hash_ids import STANDARD, locate_ids
-from sklearn_hashnlp.nn._hashing import hash_array, hash_constants
+from sklearn_hashnlp.nn._hashing import hash_constants
 
+from ..oracles.hashing import hash_slot
 from .test_hash_ids import VARIANTS, constants_of, plain_places
 
 N_ROWS, N_SLOTS, WIDTH = 40, 11, 3
@@ -33,7 +34,7 @@ def make_tables(variant, n_hashes, dtype=np.float64):
     if variant == STANDARD:
         return rng.normal(size=(N_ROWS, WIDTH)).astype(dtype), None
     importance = rng.normal(size=(N_ROWS, n_hashes)).astype(dtype)
-    importance[hash_array(np.array([999]), hash_constants(0, 1)[0], N_ROWS)] = 0  # an id that no training row had
+    importance[hash_slot(999, hash_constants(0, 1)[0], N_ROWS)] = 0  # an id that no training row had
     return rng.normal(size=(N_SLOTS, WIDTH)).astype(dtype), importance
 
 

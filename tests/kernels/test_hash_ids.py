@@ -1,4 +1,4 @@
-"""Where feature ids are in both tables: golden values, and the numpy twin of the hash functions."""
+"""Where feature ids are in both tables: golden values, and the hash functions with Python's integers."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._hash_ids import IMPROVED, PAPER, STANDARD, locate_ids
-from sklearn_hashnlp.nn._hashing import hash_array, hash_constants
+from sklearn_hashnlp.nn._hashing import hash_constants
+
+from ..oracles.hashing import hash_slots
 
 VARIANTS = IMPROVED, PAPER, STANDARD
 
@@ -41,13 +43,13 @@ def constants_of(n_hashes, seed=0):
 
 
 def plain_places(ids, variant, n_hashes, n_rows, n_slots, seed=0):
-    """Say with the numpy twin of the hash functions which rows of both tables each id finds."""
+    """Return the rows of both tables of each id, by the hash functions with Python's integers."""
     of_rows, *of_slots = hash_constants(seed, n_hashes + 1)
-    rows = hash_array(ids, of_rows, n_rows)
+    rows = hash_slots(ids, of_rows, n_rows)
     if variant == STANDARD:
         return rows, rows[:, None]
     keys = rows if variant == PAPER else ids
-    return rows, np.stack([hash_array(keys, pair, n_slots) for pair in of_slots], axis=1)
+    return rows, np.stack([hash_slots(keys, pair, n_slots) for pair in of_slots], axis=1)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._tree_features import add_direct, direct_gradients, locate_features
 from sklearn_hashnlp.kernels._tree_forward import visit_paths
-from sklearn_hashnlp.nn._hashing import hash_array, hash_constants
+from sklearn_hashnlp.nn._hashing import hash_constants
 from sklearn_hashnlp.trees import balanced_tree
 
-from ..random_trees import TREES, fmix32
+from ..oracles.hashing import feature_slot
+from ..random_trees import TREES
 from .test_tree_paths import walk_of
 
 CONSTANTS = hash_constants(3, 1)[0]
@@ -32,8 +33,7 @@ def test_slots_follow_the_specification(tree, n_slots, n_features, seed):
     assert slots.shape == (len(visits.rows), n_features)
     for at, node in enumerate(np.repeat(visits.nodes, np.diff(visits.starts))):
         for j, feature in enumerate(features[visits.rows[at]].tolist()):
-            key = (fmix32(feature) + int(node) * 0x9E3779B1) % 2**32
-            assert slots[at, j] == (hash_array(np.array([key]), CONSTANTS, n_slots)[0] if feature >= 0 else -1)
+            assert slots[at, j] == (feature_slot(feature, node, CONSTANTS, n_slots) if feature >= 0 else -1)
 
 
 @given(tree=TREES, n_slots=st.sampled_from([1, 2, 5, 1000]), n_features=st.integers(0, 3), seed=st.integers(0, 9))

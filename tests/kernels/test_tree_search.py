@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._tree_search import TreeScorer, descend, search_best
-from sklearn_hashnlp.nn._hashing import hash_array, hash_constants
+from sklearn_hashnlp.nn._hashing import hash_constants
 
-from ..random_trees import chain, fmix32, random_shape
+from ..oracles.hashing import feature_slot
+from ..random_trees import chain, random_shape
 
 CONSTANTS = hash_constants(5, 1)[0]
 TREES = st.builds(random_shape, st.integers(2, 30), st.sampled_from([2, 3, 7, 30]), st.integers(0, 99))
@@ -40,8 +41,7 @@ def branch_log_probs(scorer, row, features, node):
     scores = scorer.weight[first:last] @ row + scorer.bias[first:last]
     for feature in features.tolist():
         if feature >= 0:
-            key = (fmix32(feature) + node * 0x9E3779B1) % 2**32
-            slot = hash_array(np.array([key]), CONSTANTS, len(scorer.direct))[0]
+            slot = feature_slot(feature, node, CONSTANTS, len(scorer.direct))
             scores += scorer.direct[(slot + np.arange(last - first)) % len(scorer.direct)]
     if len(scores) == 1:
         scores = np.array([0.0, scores[0]])

@@ -1,4 +1,4 @@
-"""The hash functions against their definition, written plainly, and against recorded values."""
+"""The hash functions against Python's integers and recorded values, and the hashes of word histories."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.nn._hashing import HASH_SPECIFICATION, hash_array, hash_constants, hash_tensor, mix_tensor
+from sklearn_hashnlp.nn._hashing import HASH_SPECIFICATION, hash_constants, hash_tensor, history_hashes, mix_tensor
+
+from ..oracles import hashing as oracle
 
 KEYS = [0, 1, 2, 12345, 2**31 - 2, 2**31 - 1, 2**32 - 1]
 SIZES = (10**7, 10**6, 2**31 - 1)
@@ -27,24 +29,10 @@ GOLDEN = {
 }
 
 
-def plain_mix(key: int) -> int:
-    """MurmurHash3's fmix32 with Python's integers, which never overflow."""
-    key %= 2**32
-    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
-        key = (key ^ (key >> shift)) * factor % 2**32
-    return key
-
-
-def plain_hash(key: int, constants: tuple[int, int], size: int) -> int:
-    """Mix, multiply, add, shift and reduce."""
-    a, b = constants
-    return ((a * plain_mix(key) + b) % 2**64) // 2**32 * size // 2**32
-
-
 def test_the_first_step_gives_published_values():
     # The hash of an empty input in MurmurHash3_x86_32 is fmix32 of its seed.
     published = {0: 0, 1: 0x514E28B7, 0xFFFFFFFF: 0x81F16F39}
-    assert [plain_mix(key) for key in published] == list(published.values())
+    assert [oracle.fmix32(key) for key in published] == list(published.values())
     assert mix_tensor(torch.tensor(list(published))).tolist() == list(published.values())
 
 
@@ -52,9 +40,8 @@ def test_the_first_step_gives_published_values():
 def test_recorded_slots(seed):
     assert HASH_SPECIFICATION == 1
     for constants, size, expected in zip(hash_constants(seed, 3), SIZES, GOLDEN[seed], strict=True):
-        assert hash_array(np.array(KEYS), constants, size).tolist() == expected
         assert hash_tensor(torch.tensor(KEYS), constants, size).tolist() == expected
-        assert [plain_hash(key, constants, size) for key in KEYS] == expected
+        assert [oracle.hash_slot(key, constants, size) for key in KEYS] == expected
 
 
 @given(
@@ -62,9 +49,8 @@ def test_recorded_slots(seed):
     constants=st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)),
     size=st.integers(1, 2**31 - 1),
 )
-def test_numpy_torch_and_plain_integers_agree(keys, constants, size):
-    expected = [plain_hash(key, constants, size) for key in keys]
-    assert hash_array(np.array(keys, dtype=np.uint32), constants, size).tolist() == expected
+def test_torch_and_plain_integers_agree(keys, constants, size):
+    expected = [oracle.hash_slot(key, constants, size) for key in keys]
     assert hash_tensor(torch.tensor(keys, dtype=torch.int64), constants, size).tolist() == expected
     assert all(0 <= slot < size for slot in expected)
 
@@ -75,8 +61,7 @@ def test_the_dtype_of_the_keys_does_not_matter(name):
     smallest, largest = max(np.iinfo(dtype).min, -5), min(np.iinfo(dtype).max, 2**32 - 1)
     keys = np.array([0, 5, largest, smallest], dtype=dtype)
     for constants in hash_constants(3, 4):
-        expected = [plain_hash(int(key), constants, 2**31 - 1) for key in keys]
-        assert hash_array(keys, constants, 2**31 - 1).tolist() == expected
+        expected = [oracle.hash_slot(int(key), constants, 2**31 - 1) for key in keys]
         slots = hash_tensor(torch.from_numpy(keys), constants, 2**31 - 1)
         assert slots.tolist() == expected
         assert slots.dtype == torch.int64
@@ -85,29 +70,25 @@ def test_the_dtype_of_the_keys_does_not_matter(name):
 @pytest.mark.parametrize("name", ["float32", "float64", "bool", "complex64"])
 def test_keys_that_are_no_integers_are_named(name):
     keys = np.zeros(3, dtype=name)
-    with pytest.raises(TypeError, match=f"Ids must be integers, got an array of {name}"):
-        hash_array(keys, (1, 2), 10)
     with pytest.raises(TypeError, match=f"Ids must be integers, got a tensor of torch.{name}"):
         hash_tensor(torch.from_numpy(keys), (1, 2), 10)
 
 
 def test_pairs_collide_as_often_as_chance_over_the_family():
-    # Strong universality: over random constants, any two keys meet in m slots with probability about 1 / m.
+    # Strong universality: over random constants, any two keys collide in m slots with probability about 1 / m.
     m, n_functions = 10, 4000
-    pairs = [(0, 1), (7, 7 + 2**31), (123456, 654321)]
-    constants = hash_constants(11, n_functions)
-    for first, second in pairs:
-        slots = [hash_array(np.array([first, second]), pair, m) for pair in constants]
-        meetings = sum(int(slot[0] == slot[1]) for slot in slots)
-        assert abs(meetings - n_functions / m) < 4 * np.sqrt(n_functions / m)
+    pairs = torch.tensor([(0, 1), (7, 7 + 2**31), (123456, 654321)])
+    slots = torch.stack([hash_tensor(pairs, constants, m) for constants in hash_constants(11, n_functions)])
+    for n_collisions in (slots[:, :, 0] == slots[:, :, 1]).sum(dim=0).tolist():
+        assert abs(n_collisions - n_functions / m) < 4 * np.sqrt(n_functions / m)
 
 
 @pytest.mark.parametrize("stride", [1, 2, 3, 1000, 4096, 65536, 99991, 2**18])
 def test_structured_ids_share_slots_as_often_as_chance_whatever_the_seed(stride):
     n, slots = 10_000, 10_000
-    keys = np.arange(n, dtype=np.int64) * stride
+    keys = torch.arange(n) * stride
     assert keys[-1] < 2**32
-    lost = [n - len(np.unique(hash_array(keys, hash_constants(seed, 1)[0], slots))) for seed in range(300)]
+    lost = [n - len(hash_tensor(keys, hash_constants(seed, 1)[0], slots).unique()) for seed in range(100)]
     one_empty, two_empty = (1 - 1 / slots) ** n, (1 - 2 / slots) ** n
     chance = n - slots * (1 - one_empty)
     sigma = np.sqrt(slots * one_empty + slots * (slots - 1) * two_empty - (slots * one_empty) ** 2)
@@ -115,13 +96,13 @@ def test_structured_ids_share_slots_as_often_as_chance_whatever_the_seed(stride)
     assert max(abs(count - chance) for count in lost) < 5 * sigma
 
 
-def test_a_single_key_is_an_array_without_axes():
+def test_a_single_key_is_a_tensor_without_axes():
     constants = hash_constants(3, 1)[0]
-    assert hash_array(np.array(7), constants, 1000).tolist() == plain_hash(7, constants, 1000)
+    assert hash_tensor(torch.tensor(7), constants, 1000).tolist() == oracle.hash_slot(7, constants, 1000)
 
 
 def test_slots_are_spread_evenly():
-    counts = np.bincount(hash_array(np.arange(100_000), hash_constants(5, 1)[0], 50), minlength=50)
+    counts = torch.bincount(hash_tensor(torch.arange(100_000), hash_constants(5, 1)[0], 50), minlength=50)
     assert counts.min() > 1500
     assert counts.max() < 2500
 
@@ -132,3 +113,32 @@ def test_cuda_gives_the_same_slots():
     for constants in hash_constants(9, 4):
         on_cpu = hash_tensor(keys, constants, 10**7)
         assert torch.equal(hash_tensor(keys.cuda(), constants, 10**7).cpu(), on_cpu)
+
+
+@given(st.lists(st.lists(st.integers(0, 2**31 - 1), min_size=4, max_size=4), max_size=5), st.sampled_from([None, 0]))
+def test_hashes_of_histories(rows, padding_id):
+    context = torch.tensor(rows, dtype=torch.int64).reshape(-1, 4)
+    assert history_hashes(context, padding_id).tolist() == [oracle.history_hashes(row, padding_id) for row in rows]
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int16, torch.uint8])
+def test_histories_of_any_integer_dtype(dtype):
+    context = torch.tensor([[9, 9, 4, 1], [250, 7, 7, 9]])
+    assert torch.equal(history_hashes(context.to(dtype), padding_id=9), history_hashes(context, padding_id=9))
+
+
+def test_histories_have_padding_once():
+    hashes = history_hashes(torch.tensor([[9, 9, 9, 1], [9, 9, 9, 9]]), padding_id=9)
+    assert (hashes == -1).tolist() == [[False, False, True, True], [False, True, True, True]]
+
+
+def test_few_histories_collide():
+    context = torch.from_numpy(np.random.default_rng(0).integers(0, 10_000, (50_000, 4)))
+    hashes = history_hashes(context)[:, 1:].flatten()
+    assert len(hashes) - len(hashes.unique()) < 20  # 150,000 of 2**32: three by chance
+    assert hashes.min() >= 0
+    assert hashes.max() < 2**32
+
+
+def test_histories_of_one_word():
+    assert history_hashes(torch.tensor([[3], [4]]), padding_id=3).min() >= 0

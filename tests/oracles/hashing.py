@@ -1,0 +1,40 @@
+"""Hash functions with Python's integers, which never overflow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def fmix32(key: int) -> int:
+    """Return the finalizer of MurmurHash3 of the low 32 bits of a key."""
+    key %= 2**32
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        key = (key ^ (key >> shift)) * factor % 2**32
+    return key
+
+
+def hash_slot(key: int, constants: tuple[int, int], size: int) -> int:
+    """Return the slot of a key in a table: mix, multiply, add, shift and reduce."""
+    a, b = constants
+    return ((a * fmix32(key) + b) % 2**64) // 2**32 * size // 2**32
+
+
+def hash_slots(keys, constants: tuple[int, int], size: int):
+    """Return the slots of an array of keys."""
+    return np.array([hash_slot(int(key), constants, size) for key in keys], dtype=np.int64)
+
+
+def feature_slot(feature: int, node: int, constants: tuple[int, int], size: int) -> int:
+    """Return the slot of a feature at a node of a tree in the table of direct connections."""
+    return hash_slot(fmix32(feature) + int(node) * 0x9E3779B1, constants, size)
+
+
+def history_hashes(history: list[int], padding_id: int | None) -> list[int]:
+    """Hash the last word, the last two words, and so on; -1 where the longer history only adds padding."""
+    hashes, running = [], 0
+    for length in range(1, len(history) + 1):
+        running = fmix32(running * 0x9E3779B1 + history[-length] + 1)
+        known = history[-length:]
+        only_adds_padding = padding_id is not None and length > 1 and known[0] == known[1] == padding_id
+        hashes.append(-1 if only_adds_padding else running)
+    return hashes
