@@ -14,7 +14,7 @@ from sklearn_hashnlp.language._windows import WordWindows
 
 
 class WindowDataset(Dataset):  # type: ignore[misc]  # skorch has no types
-    """Windows as skorch's dataset; ``y`` comes with them."""
+    """Windows as a dataset for skorch, which calls it with ``y=None``."""
 
     def __init__(self, X: WordWindows, y: None = None) -> None:
         self.X = X
@@ -29,17 +29,17 @@ class WindowDataset(Dataset):  # type: ignore[misc]  # skorch has no types
 
     @property
     def y(self) -> NDArray[np.int32]:
-        """The words that are to be predicted."""
+        """Ids of the words to predict, of shape (n_windows,)."""
         return self.X.y
 
     def take(self, rows: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        """Gather windows."""
+        """Gather the contexts and targets of some windows as tensors."""
         context, target = self.X.take(rows)
         return torch.from_numpy(context), torch.from_numpy(target)
 
 
 class WindowBatches:
-    """Go through the windows of a corpus once, batch by batch."""
+    """Iterate over the batches of an epoch, on the device that the net is on."""
 
     def __init__(
         self,

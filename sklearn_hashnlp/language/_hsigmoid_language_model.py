@@ -169,7 +169,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     Notes
     -----
     Scores and perplexities count ``</s>`` and, as ``<unk>``, words that are not known; compare only models with the
-    same words. A model that knows few words has a low perplexity.
+    same words. A model that knows few words has a low perplexity. With ``output="hsigmoid"`` on a CPU, the score of a
+    sentence is the same to the last bit whatever other sentences are scored with it.
 
     An interrupt (Ctrl-C) ends ``fit`` early but in good order, with a warning: the model is the one reached so far, or
     the best epoch's with ``early_stopping``.

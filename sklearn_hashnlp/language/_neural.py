@@ -24,7 +24,7 @@ from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 from sklearn_hashnlp.trees import SoftmaxTree
 
-_WORDS_AT_ONCE = 2**12  # projections are widened a thousandfold
+_MAX_WORDS = 2**12  # in one batch: unpacked projections take a thousand times the memory
 
 
 class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel):
@@ -68,23 +68,24 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel):
         return self._words_of(self._predict_ids(part, search) for part in self._batches_of(contexts))
 
     def learned_tree(self, X: Any) -> SoftmaxTree:
-        """Build a tree for another training, by what this one has learned.
+        """Build a tree for another model from the hidden states of this one.
 
-        Words that the network predicts in like contexts come to stand together [1]_: about sqrt(V) clusters beside as
-        many of the most frequent words, as with ``tree="cluster"``, which knows only the words before. One or two
-        epochs of a small network teach enough. The other model has to know the same words::
+        Words that the network predicts from similar hidden states share a cluster [1]_. There are about sqrt(V)
+        clusters and, beside them, as many of the most frequent words, as with ``tree="cluster"``, which compares
+        co-occurrences instead. One or two epochs of a small network suffice. The other model needs the same
+        vocabulary::
 
             HsigmoidLanguageModel(tree=first.learned_tree(X), vocabulary=first.vocabulary_).fit(X)
 
         Parameters
         ----------
         X : iterable of (str or list of str), path-like or callable
-            Sentences, as in ``fit``; those that were learned from.
+            Sentences, as in ``fit``: those that this model was trained on.
 
         Returns
         -------
         SoftmaxTree
-            Over all words of ``vocabulary_`` but ``<s>``.
+            The tree; its classes are all words of ``vocabulary_`` without ``<s>``.
 
         Raises
         ------
@@ -135,7 +136,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel):
         word_encoder, word_to_id = self._tokenizer.word_encoder, self._tokenizer.vocabulary.word_to_id
         codes = np.array([word_to_id[word] for word in words]) if word_encoder is None else word_encoder.encode(words)
         with self._inference() as device:
-            parts = torch.split(torch.from_numpy(codes.astype(np.int64, copy=False)), _WORDS_AT_ONCE)
+            parts = torch.split(torch.from_numpy(codes.astype(np.int64, copy=False)), _MAX_WORDS)
             vectors = torch.cat([self.net_.module_.embedding(part.to(device)).cpu() for part in parts])
             return np.asarray(vectors.numpy())
 
