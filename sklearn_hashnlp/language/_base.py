@@ -1,4 +1,4 @@
-"""What a language model answers once it knows how probable words are: scores, predictions, samples."""
+"""The base of language models: scores, predictions and samples from two answers of a subclass."""
 
 from __future__ import annotations
 

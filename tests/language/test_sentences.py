@@ -35,7 +35,7 @@ def words_of(corpus):
         lambda: (tuple(sentence.split()) for sentence in SENTENCES),
         ["<s> a b a </s>", "<s> </s>", ["<s>", "c", "b", "</s>"]],
     ],
-    ids=["list", "tuple", "tokens", "generator", "str array", "object array", "series", "reader", "tuples", "marks"],
+    ids=["list", "tuple", "tokens", "generator", "str array", "object array", "series", "reader", "tuples", "special"],
 )
 def test_all_kinds_of_sentences(X):
     corpus = read(X)
