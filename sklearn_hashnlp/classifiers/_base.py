@@ -1,37 +1,45 @@
-"""What classifiers have in common."""
+"""What classifiers have in common: labels and probabilities out of scores, and the state of a trained net."""
 
 from __future__ import annotations
 
-import signal
-import warnings
 from abc import abstractmethod
-from dataclasses import asdict, replace
-from itertools import islice
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp.classifiers._labels import Labels, check_targets, find_labels
-from sklearn_hashnlp.classifiers._losses import Probabilities, fit_sharpness
+from sklearn_hashnlp._sklearn import Interval, StrOptions
+from sklearn_hashnlp.classifiers._labels import Labels, pack_labels, unpack_labels
+from sklearn_hashnlp.classifiers._losses import Loss, fit_inverse_temperature
 from sklearn_hashnlp.classifiers._net import ClassifierNet
-from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.text._documents import refuse_texts
-from sklearn_hashnlp.training._batches import Dataset, validation_split
-from sklearn_hashnlp.training._fit import train
-from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds
-from sklearn_hashnlp.training._state import pack_labels, unpack_labels
-from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, torch_seed
+from sklearn_hashnlp.training._batches import Dataset
+from sklearn_hashnlp.training._estimator import FittedNet
+from sklearn_hashnlp.training._parameters import TRAINING
+from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
+
+_CALIBRATION_ROWS = 10_000
+
+CLASSIFIER_TRAINING: Final[dict[str, list[Any]]] = TRAINING | {
+    "hidden_layer_sizes": [tuple, list],
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "average": ["boolean"],
+    "max_epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    "monitor": [StrOptions({"valid_acc", "valid_loss"})],
+    "restore_best": ["boolean"],
+}
+"""Constraints of the training parameters of both classifiers that have a net."""
 
 
 class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """The part of a classifier that makes labels and probabilities of scores."""
 
     classes_: NDArray[Any]
-    _probabilities: Probabilities
+    _loss: Loss
 
     _of_texts: ClassVar[str]
     """What classifies texts, for whoever hands them to the classifier itself."""
@@ -61,8 +69,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             If ``X`` is not as in ``fit``, or a score is infinite or not a number: after a training that diverged.
         """
         scores = self._scores(X)
-        if len(self.classes_) == 2 and not self._probabilities.multilabel:
-            return self._probabilities.log_odds(scores)
+        if len(self.classes_) == 2 and not self._loss.multilabel:
+            return self._loss.log_odds(scores)
         return scores
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -85,7 +93,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             As in ``decision_function``.
         """
         scores = self._scores(X)
-        return self._probabilities(scores)
+        return self._loss.probabilities(scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Tell the most probable label of each row, or all labels that are more probable than not.
@@ -106,7 +114,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             As in ``decision_function``.
         """
         check_is_fitted(self)
-        if self._probabilities.multilabel:
+        if self._loss.multilabel:
             return (self._scores(X) > 0).astype(np.int64)
         return np.asarray(self.classes_[self._most_probable(X)])
 
@@ -174,15 +182,11 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return np.take_along_axis(probabilities, numbers, axis=1), numbers
 
 
-_CALIBRATED_ROWS = 10_000
-
-
-class TrainedClassifier(ScoringClassifier):
-    """The half of a classifier that needs a trained net and none of the parameters."""
+class NetClassifier(ScoringClassifier, FittedNet):
+    """A classifier whose scores are a trained net's."""
 
     net_: ClassifierNet
     n_features_in_: int
-    history_: list[dict[str, Any]]
     _rows_seen: int
     _if_not_diverged: ClassVar[str] = "values in X are too large: scale them down"
 
@@ -190,12 +194,13 @@ class TrainedClassifier(ScoringClassifier):
     def _rows(self, X: Any) -> Dataset:
         """Check rows, and make them what the net reads."""
 
-    @staticmethod
-    @abstractmethod
-    def _net_from_state(
-        values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
-    ) -> ClassifierNet:
-        """Make a trained net again from what its ``to_state`` gave."""
+    @property
+    def _loss(self) -> Loss:  # type: ignore[override]  # of the net, where a quantized classifier has its own
+        return self.net_.criterion_
+
+    @property
+    def _labels(self) -> Labels:
+        return Labels(self.classes_, self._loss.multilabel)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -208,36 +213,24 @@ class TrainedClassifier(ScoringClassifier):
     def _check_finite(self, scores: NDArray[np.float64]) -> None:
         if not np.isfinite(scores).all():
             raise ValueError(
-                f"{type(self).__name__} cannot tell labels: a score is infinite or not a number. After a training that "
-                f"diverged the model is lost: call fit with warm_start=False. Else {self._if_not_diverged}."
+                f"{type(self).__name__} cannot predict labels: a score is infinite or not a number. After a training "
+                "that diverged the model is lost: call fit with warm_start=False. Otherwise "
+                f"{self._if_not_diverged}."
             )
 
-    def _calibrate(self, net: ClassifierNet, rows: Dataset, known_rows: int) -> float:
-        some = rows.select(np.arange(len(rows))[:: -(-len(rows) // _CALIBRATED_ROWS)])
-        return fit_sharpness(
-            net.score_rows(some),
-            some.targets,
-            some.row_weights,
-            known=self._probabilities.sharpness if known_rows else 1.0,
-            known_rows=min(known_rows, _CALIBRATED_ROWS),
-        )
-
-    def _hold(self, net: ClassifierNet, history: list[dict[str, Any]]) -> None:
-        net.module_.eval()
-        self.net_ = net
-        history += map(_plain_entry, islice(net.history, len(history), None))
-        self.history_ = history  # added to and not copied: a stream has many calls
-        self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
+    def _keep(self, net: ClassifierNet, labels: Labels, n_rows: int, *, resumes: bool) -> None:
+        """Set what was learned."""
+        self._rows_seen = n_rows + (self._rows_seen if resumes else 0)
+        self.classes_ = labels.classes
+        self._keep_net(net, self.history_ if resumes else [])
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return everything learned, as JSON values and as arrays."""
         check_is_fitted(self)
         values, arrays = self.net_.to_state()
         values |= {
             "classes": pack_labels(self.classes_),
             "n_features_in": int(self.n_features_in_),
             "history": self.history_,
-            "probabilities": asdict(self._probabilities),
             "rows_seen": self._rows_seen,
         }
         if hasattr(self, "feature_names_in_"):
@@ -245,186 +238,82 @@ class TrainedClassifier(ScoringClassifier):
         return values, arrays
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`_get_model_state` gave, whatever the parameters are by now."""
         self.classes_ = unpack_labels(values["classes"])
         self.n_features_in_ = int(values["n_features_in"])
         if "feature_names_in" in values:
             self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
-        if values["architecture"]["num_classes"] != len(self.classes_):
+        n_classes = values["architecture"]["num_classes"]
+        if n_classes != len(self.classes_):
+            raise ValueError(f"The net has {n_classes} classes, and there are {len(self.classes_)} labels.")
+        self._rows_seen = int(values.get("rows_seen", 0))  # the first models had no count
+        self._keep_net(self._net_from_state(values, arrays, values["history"]), [])
+
+
+def initialized(net: ClassifierNet, seed: int) -> ClassifierNet:
+    """Draw the initial weights of a net."""
+    with plain_torch(net.device), torch_seed(seed, net.device):
+        net.initialize()
+    return net
+
+
+def calibrate(net: ClassifierNet, rows: Dataset, known: float, n_known: int) -> None:
+    """Fit the inverse temperature of a net's loss on some rows; the known one counts as much as its rows do."""
+    some = rows.select(np.arange(len(rows))[:: -(-len(rows) // _CALIBRATION_ROWS)])
+    net.criterion_.inverse_temperature = fit_inverse_temperature(
+        net.score_rows(some),
+        some.targets,
+        some.row_weights,
+        known=known,
+        known_rows=min(n_known, _CALIBRATION_ROWS),
+    )
+
+
+def labels_of_part(known: Labels | None, y: Any, classes: Any, *, caller: str) -> Labels:
+    """Return the labels of a call of ``partial_fit``: those known before, or all that will ever come."""
+    if known is not None and classes is None:
+        return known
+    if classes is None and y.ndim == 1:
+        raise ValueError(
+            "classes must be passed on the first call to partial_fit: all labels that will ever come, since later "
+            "rows may have labels that these do not."
+        )
+    labels = Labels.of(y, classes, caller=caller)
+    if known is not None:
+        known.check_same(labels)
+    return labels
+
+
+def refuse_balanced(class_weight: Any) -> None:
+    """Refuse a class weight that only all labels together could tell."""
+    if class_weight == "balanced":
+        raise ValueError(
+            "class_weight='balanced' is not for partial_fit: one part does not tell how frequent the labels are. "
+            "Compute the weights from a sample of the labels, by sklearn.utils.class_weight.compute_class_weight, "
+            "and set class_weight to a dict of them."
+        )
+
+
+_PARAMETER_OF = {  # those that are called otherwise in a net
+    "num_embeddings": "n_embeddings",
+    "num_buckets": "n_buckets",
+    "num_hashes": "n_hashes",
+    "hidden_sizes": "hidden_layer_sizes",
+    "pool_std": "importance_init",
+}
+
+
+def check_unchanged(estimator: Any, wanted: dict[str, Any], net: dict[str, Any], device: str) -> None:
+    """Check that training can go on with a net that was made with some parameters."""
+    for name, value in wanted.items():
+        if net[name] != value:
+            parameter = _PARAMETER_OF.get(name, name)
             raise ValueError(
-                f"The net tells {values['architecture']['num_classes']} classes apart, and there are "
-                f"{len(self.classes_)} labels."
+                f"{type(estimator).__name__} cannot go on with its trained net, which was made with another "
+                f"{parameter!r} than {getattr(estimator, parameter)!r}. Set it back, or call fit with warm_start=False "
+                "to start anew."
             )
-        # The first models had the softmax, and no count of what they had seen.
-        self._probabilities = Probabilities(**values.get("probabilities", {"loss": "softmax", "multilabel": False}))
-        self._rows_seen = int(values.get("rows_seen", 0))
-        self._hold(self._net_from_state(values, arrays, values["history"]), [])
-
-    def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-        """Return what only further training needs; None if nothing was trained since the model was loaded."""
-        return self.net_.to_training_state() if self.net_.optimizer_.state else None
-
-    def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`_get_training_state` gave, after the model state."""
-        self.net_.load_training_state(values, arrays)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())
-        if "net_" in state:  # by its learned values: a table that is mostly untouched is not written out
-            state["net_"] = self.net_.to_state()
-            state["_training_state"] = self._get_training_state()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        net_state, training_state = state.pop("net_", None), state.pop("_training_state", None)
-        super().__setstate__(state)
-        if net_state is not None:
-            values, arrays = net_state
-            self._hold(self._net_from_state(values, arrays, self.history_), list(self.history_))
-        if training_state is not None:
-            self._set_training_state(*training_state)
-
-
-def _plain_entry(entry: dict[str, Any]) -> dict[str, Any]:
-    measures = ("train_loss", "valid_loss", "valid_acc", "dur")
-    return {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in measures if name in entry}
-
-
-class LearningClassifier(TrainedClassifier):
-    """The half of a classifier that trains its net."""
-
-    loss: str
-    class_weight: dict[Any, float] | str | None
-    early_stopping: bool
-    validation_fraction: float
-    warm_start: bool
-    device: str
-    random_state: int | np.random.RandomState | None
-
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Check what scikit-learn's declared constraints cannot say."""
-
-    @abstractmethod
-    def _read_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-        """Check rows and labels, as ``validate_data`` does."""
-
-    @abstractmethod
-    def _labelled_rows(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> Dataset:
-        """Put checked rows together with what is aimed at."""
-
-    @abstractmethod
-    def _make_net(self, labels: Labels, y: Any | None, seeds: Seeds, device: str) -> ClassifierNet:
-        """Make a net that is not initialised yet; ``y`` holds all labels that there will be, or is None."""
-
-    @abstractmethod
-    def _check_unchanged(self) -> None:
-        """Check that training can go on with the net that is there."""
-
-    @abstractmethod
-    def _plan(self, n_rows: int, seed: int) -> TrainingSettings:
-        """Say how ``fit`` trains."""
-
-    @abstractmethod
-    def _streaming_plan(self, seed: int) -> TrainingSettings:
-        """Say how ``partial_fit`` trains."""
-
-    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> None:
-        self._check_parameters()
-        device = resolve_device(self.device, caller=type(self).__name__)
-        goes_on = bool(self.warm_start) and hasattr(self, "net_")
-        X, y, weights = self._read(X, y, sample_weight, reset=not goes_on)
-        labels = find_labels(y, caller=type(self).__name__)
-        seeds = draw_seeds(self.random_state)
-        net = self._net_to_train(labels, y, seeds, device, goes_on=goes_on)
-        held_out = self.validation_fraction if self.early_stopping else 0.0
-        rows, valid_rows = validation_split(self._number(X, y, weights, labels), held_out, seed=seeds.split)
-        self._train(net, labels, rows, valid_rows, self._plan(len(rows), seeds.of_order(len(net.history))))
-        _tell_of_interrupt(net)
-
-    def _partial_fit(self, X: Any, y: Any, classes: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
-        self._check_parameters()
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' is not for partial_fit: one part does not tell how frequent the labels are. "
-                "Compute the weights from a sample of the labels, by sklearn.utils.class_weight.compute_class_weight, "
-                "and set class_weight to a dict of them."
-            )
-        device = resolve_device(self.device, caller=type(self).__name__)
-        goes_on = hasattr(self, "net_")
-        X, y, weights = self._read(X, y, sample_weight, reset=not goes_on)
-        if goes_on and classes is None:
-            labels = self._labels
-        elif classes is None and y.ndim == 1:
-            raise ValueError(
-                "classes must be passed on the first call to partial_fit: all labels that will ever come, since later "
-                "rows may have labels that these do not."
-            )
-        else:
-            labels = find_labels(y, classes, caller=type(self).__name__)
-        seeds = draw_seeds(self.random_state)
-        net = self._net_to_train(labels, None, seeds, device, goes_on=goes_on)
-        rows = self._number(X, y, weights, labels)
-        known_rows = self._rows_seen if goes_on else 0
-        self._train(net, labels, rows, None, self._streaming_plan(seeds.of_order(len(net.history))), known_rows)
-        for entry in net.history[-1:]:
-            entry["batches"] = []  # a measure of every batch would fill the memory in the end
-        _tell_of_interrupt(net)
-
-    @property
-    def _labels(self) -> Labels:
-        return Labels(self.classes_, self._probabilities.multilabel)
-
-    def _is_fresh(self, net: ClassifierNet) -> bool:
-        return not hasattr(self, "net_") or net is not self.net_
-
-    def _read(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None, *, reset: bool
-    ) -> tuple[Any, Any, NDArray[np.float32] | None]:
-        X, y = self._read_rows(X, y, reset=reset)
-        name = type(self).__name__
-        return drop_zero_weights(X, check_targets(y, loss=self.loss, caller=name), sample_weight, caller=name)
-
-    def _number(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> Dataset:
-        targets = labels.number(y)
-        weights = apply_class_weight(self.class_weight, labels, y, targets, weights, caller=type(self).__name__)
-        return self._labelled_rows(X, targets, weights)
-
-    def _net_to_train(
-        self, labels: Labels, y: Any | None, seeds: Seeds, device: str, *, goes_on: bool
-    ) -> ClassifierNet:
-        if goes_on:
-            self._labels.check_same(labels)
-            self._check_unchanged()
-            return self.net_
-        net = self._make_net(labels, y, seeds, device)
-        with plain_torch(device), torch_seed(seeds.module, device):
-            net.initialize()
-        return net
-
-    def _train(
-        self,
-        net: ClassifierNet,
-        labels: Labels,
-        rows: Dataset,
-        valid_rows: Dataset | None,
-        plan: TrainingSettings,
-        known_rows: int = 0,
-    ) -> None:
-        seen, history = (0, []) if self._is_fresh(net) else (self._rows_seen, self.history_)
-        with plain_torch(torch.device(net.device).type):
-            train(net, rows, valid_rows, plan)
-            probabilities = Probabilities(self.loss, labels.multilabel)
-            if self.loss == "hinge":
-                sharpness = self._calibrate(net, rows if valid_rows is None else valid_rows, known_rows)
-                probabilities = replace(probabilities, sharpness=sharpness)
-        self.classes_ = labels.classes
-        self._probabilities = probabilities
-        self._rows_seen = seen + len(rows)
-        self._hold(net, history)
-
-
-def _tell_of_interrupt(net: ClassifierNet) -> None:
-    # Whoever has put a handler of their own in the place of Python's knows of the interrupt already.
-    if net.interrupted_ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        warnings.warn("Training interrupted by user.", stacklevel=5)  # scikit-learn's words
+    if estimator.device not in ("auto", device):
+        raise ValueError(
+            f"{type(estimator).__name__}(device={estimator.device!r}) cannot go on with its trained net, which is on "
+            f"{device!r}. Set device={device!r}, or call fit with warm_start=False to start anew."
+        )

@@ -36,7 +36,7 @@ class Places(NamedTuple):
 class CompiledTraining:
     """Forward pass, cross-entropy, backward pass and the optimiser's step, in a handful of compiled kernels."""
 
-    def __init__(self, module: BagOfHashEmbeddings, optimizer: RowwiseOptimizer) -> None:
+    def __init__(self, module: BagOfHashEmbeddings, optimizer: Any) -> None:  # a RowwiseOptimizer
         self._bag, self._head, self._optimizer = module.bag, cast(nn.Linear, module.head[0]), optimizer
         self._layout = module.bag.layout
         self._constants = np.array(module.bag._constants, dtype=np.uint64)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
 from typing import Any, ClassVar
@@ -18,8 +16,6 @@ from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._dense_rows import DenseBatch, DenseBatches, DenseDataset
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.nn._dense_network import DenseLayers
-from sklearn_hashnlp.optim import RowwiseAdam
-from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
 
 
@@ -30,17 +26,6 @@ class DenseNet(ClassifierNet):
         "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate, or scale "
         "X down."
     )
-
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what :func:`dense_net_from_state` needs to make this net again."""
-        values = {"architecture": self.get_params_for("module"), "device": torch.device(self.device).type}
-        return values, self.module_.to_arrays()
-
-    @contextmanager
-    def following(self, plan: TrainingSettings) -> Iterator[None]:
-        """Let dropout draw from a plan's seed, for as long as it is followed."""
-        with self.module_.seeded(plan.seed):
-            yield
 
     def see(self, rows: DenseDataset) -> None:
         """Count rows in to those by which all are standardised."""
@@ -69,14 +54,12 @@ class DenseNet(ClassifierNet):
 
 
 def make_dense_net(architecture: dict[str, Any], device: str) -> DenseNet:
-    """Make a net that is not initialised yet."""
-    return DenseNet.untrained(DenseLayers, architecture, batches=DenseBatches, optimizer=RowwiseAdam, device=device)
+    """Build a net that is not initialized yet."""
+    return DenseNet.untrained(DenseLayers, architecture, batches=DenseBatches, device=device)
 
 
 def dense_net_from_state(
     values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
 ) -> DenseNet:
-    """Make a trained net again."""
-    net = make_dense_net(values["architecture"], "cpu")
-    net.restore(arrays, values["device"], history)
-    return net
+    """Build a trained net from the state that its ``to_state`` returned."""
+    return make_dense_net(values["architecture"], "cpu").load_state(values, arrays, history)

@@ -14,12 +14,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.classifiers import _standalone_predictor
+from sklearn_hashnlp.classifiers._labels import pack_labels
 from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize
 from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
 from sklearn_hashnlp.kernels import Hyperplanes
 from sklearn_hashnlp.kernels._hyperplanes import QUANTILES
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector, SGNNWordProjector
-from sklearn_hashnlp.training._state import pack_labels
 
 _COMPRESSION = 9
 # What cannot stand in a string of a source file in Latin-1, or not in all editors; the escape itself among it.
@@ -177,8 +177,9 @@ def _content(
         "n_inputs": classifier.layers_[0].weight.shape[1],
         "layers": [[*layer.weight.shape, layer.shift] for layer in classifier.layers_],
         "labels": pack_labels(classifier.classes_),
-        "loss": classifier._probabilities.loss,
-        "multilabel": classifier._probabilities.multilabel,
+        "multilabel": classifier._loss.multilabel,
+        "link": classifier._loss.link,
+        "inverse_temperature": classifier._loss.inverse_temperature,
     }
     parts = [json.dumps(header).encode("ascii"), b"\n", QUANTILES.tobytes()]
     for layer in classifier.layers_:

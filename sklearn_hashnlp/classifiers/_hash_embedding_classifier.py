@@ -2,91 +2,49 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+import math
+from numbers import Integral
 from os import PathLike
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
+from torch import nn
 
 from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
-from sklearn_hashnlp.classifiers._base import LearningClassifier
+from sklearn_hashnlp.classifiers._base import (
+    CLASSIFIER_TRAINING,
+    NetClassifier,
+    calibrate,
+    check_unchanged,
+    initialized,
+    labels_of_part,
+    refuse_balanced,
+)
 from sklearn_hashnlp.classifiers._idf import start_from_document_frequency
-from sklearn_hashnlp.classifiers._labels import Labels
-from sklearn_hashnlp.classifiers._net import ClassifierNet
+from sklearn_hashnlp.classifiers._labels import Labels, check_targets
+from sklearn_hashnlp.classifiers._losses import LOSSES, TreeLoss, make_loss
+from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.classifiers._sparse_net import SparseNet, make_net, net_from_state
 from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset, canonical_rows
-from sklearn_hashnlp.training._batches import Dataset
-from sklearn_hashnlp.training._parameters import check_parameters
-from sklearn_hashnlp.training._settings import (
-    Seeds,
-    TrainingSettings,
-    architecture,
-    check_unchanged,
-    streaming_plan,
-    training_plan,
-)
-from sklearn_hashnlp.training._torch_scope import plain_torch
+from sklearn_hashnlp.training._batches import validation_split
+from sklearn_hashnlp.training._estimator import warn_of_interrupt
+from sklearn_hashnlp.training._fit import fit_net
+from sklearn_hashnlp.training._parameters import check_hidden_layers, check_schedule_and_callbacks, is_integer
+from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
+from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._named_tree import CLASS_TREES, class_tree
 
-_OF_ALL: Final[dict[str, list[Any]]] = {
-    "hidden_layer_sizes": [tuple, list],
-    "class_weight": [dict, StrOptions({"balanced"}), None],
-    "optimizer": [StrOptions({"adagrad", "adam"})],
-    "learning_rate": [Interval(Real, 0, None, closed="neither")],
-    "learning_rate_schedule": [StrOptions({"constant", "linear"})],
-    "average": ["boolean"],
-    "max_epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-    "max_time": [Interval(Real, 0, None, closed="neither"), None],
-    "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-    "shuffle": ["boolean"],
-    "early_stopping": ["boolean"],
-    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-    "monitor": [StrOptions({"valid_acc", "valid_loss"})],
-    "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
-    "lr_plateau": [tuple, list, None],
-    "restore_best": ["boolean"],
-    "checkpoint_dir": [str, PathLike, None],
-    "warm_start": ["boolean"],
-    "device": [StrOptions({"cpu", "cuda", "auto"})],
-    "callbacks": [list, None],
-    "random_state": ["random_state"],
-    "verbose": [Interval(Integral, 0, 3, closed="both")],
-}
-
-OF_HASH_EMBEDDINGS: Final[dict[str, list[Any]]] = _OF_ALL | {
-    "variant": [StrOptions({"improved", "paper", "standard"})],
-    "n_buckets": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-    "n_hashes": [Interval(Integral, 1, 64, closed="both")],
-    "n_embeddings": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-    "embedding_dim": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-    "aggregation": [StrOptions({"sum", "concat", "median"})],
-    "append_weight": ["boolean"],
-    "hash_rows": ["boolean"],
-    "importance_init": [StrOptions({"idf", "ones", "zeros"})],
-    "train_pool": ["boolean"],
-    "train_importance": ["boolean"],
-    "normalize": [StrOptions({"l1", "l2"}), None],
-    "ngram_dropout": [tuple, list, None],
-    "loss": [StrOptions({"softmax", "ova", "hinge", "hsigmoid"})],
-    "tree": [StrOptions(set(CLASS_TREES)), SoftmaxTree],
-}
-"""Those of HashEmbeddingClassifier. What they must be together, :func:`check_parameters` tells."""
-
-OF_DENSE_LAYERS: Final[dict[str, list[Any]]] = _OF_ALL | {
-    "packed": ["boolean"],
-    "batch_size": [Interval(Integral, 1, None, closed="left")],
-    "dropout": [Interval(Real, 0, 1, closed="left")],
-    "input_dropout": [Interval(Real, 0, 1, closed="left")],
-    "loss": [StrOptions({"softmax", "ova"})],
-}
-"""Those of SGNNClassifier."""
+_DIM_WITH_HIDDEN_LAYERS = 20
+_EPOCHS_WITH_EARLY_STOPPING = 20
+_MANY_ROWS = 20_000  # from there on a second epoch gains nothing
+_POOL_STD = 0.1  # the reference implementation's
 
 
-class HashEmbeddingClassifier(LearningClassifier):
+class HashEmbeddingClassifier(NetClassifier):
     """Classify sparse rows, such as hashed n-gram counts, through hash embeddings.
 
     Every column has a vector, made of ``n_hashes`` vectors of a shared pool weighted by the column's own importance
@@ -269,11 +227,28 @@ class HashEmbeddingClassifier(LearningClassifier):
     """
 
     net_: SparseNet
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = OF_HASH_EMBEDDINGS
     _of_texts: ClassVar[str] = "make_text_classifier()"
     _if_not_diverged: ClassVar[str] = "values in X are too large for normalize=None: scale them down"
     _idf_divisor: float | None
     _tree_name: str | None = None
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_TRAINING | {
+        "variant": [StrOptions({"improved", "paper", "standard"})],
+        "n_buckets": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "n_hashes": [Interval(Integral, 1, 64, closed="both")],
+        "n_embeddings": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "embedding_dim": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "aggregation": [StrOptions({"sum", "concat", "median"})],
+        "append_weight": ["boolean"],
+        "hash_rows": ["boolean"],
+        "importance_init": [StrOptions({"idf", "ones", "zeros"})],
+        "train_pool": ["boolean"],
+        "train_importance": ["boolean"],
+        "normalize": [StrOptions({"l1", "l2"}), None],
+        "ngram_dropout": [tuple, list, None],
+        "loss": [StrOptions(set(LOSSES))],
+        "tree": [StrOptions(set(CLASS_TREES)), SoftmaxTree],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    }
 
     def __init__(
         self,
@@ -383,7 +358,21 @@ class HashEmbeddingClassifier(LearningClassifier):
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
         """
-        self._fit(X, y, sample_weight)
+        self._check_parameters()
+        device = resolve_device(self.device, caller=type(self).__name__)
+        resumes = bool(self.warm_start) and hasattr(self, "net_")
+        X, y, weights = self._read(X, y, sample_weight, reset=not resumes)
+        labels = Labels.of(y, caller=type(self).__name__)
+        seeds = draw_seeds(self.random_state)
+        if resumes:
+            self._labels.check_same(labels)
+            self._check_unchanged()
+        net = self.net_ if resumes else self._new_net(len(labels.classes), y, seeds, device)
+        validation_fraction = self.validation_fraction if self.early_stopping else 0.0
+        rows = self._dataset(X, y, weights, labels)
+        rows, valid_rows = validation_split(rows, validation_fraction, seed=seeds.split)
+        settings = self._settings(len(rows), seeds.of_order(len(net.history)))
+        self._train(net, labels, rows, valid_rows, settings, resumes=resumes)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
@@ -429,17 +418,59 @@ class HashEmbeddingClassifier(LearningClassifier):
         >>> model.predict(np.eye(4)).tolist(), len(model.history_)
         (['a', 'b', 'a', 'b'], 3)
         """
-        self._partial_fit(X, y, classes, sample_weight)
+        self._check_parameters()
+        refuse_balanced(self.class_weight)
+        device = resolve_device(self.device, caller=type(self).__name__)
+        resumes = hasattr(self, "net_")
+        X, y, weights = self._read(X, y, sample_weight, reset=not resumes)
+        labels = labels_of_part(self._labels if resumes else None, y, classes, caller=type(self).__name__)
+        seeds = draw_seeds(self.random_state)
+        if resumes:
+            self._check_unchanged()
+        net = self.net_ if resumes else self._new_net(len(labels.classes), None, seeds, device)
+        rows = self._dataset(X, y, weights, labels)
+        settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
+        n_known = self._rows_seen if resumes else 0
+        self._train(net, labels, rows, None, settings, resumes=resumes, n_known=n_known)
+        for entry in net.history[-1:]:
+            entry["batches"] = []  # a stream has many calls
         return self
 
     def _check_parameters(self) -> None:
-        check_parameters(self)
+        """Check what the declared constraints cannot express."""
+        name = type(self).__name__
+        check_hidden_layers(self)
+        if self.hidden_layer_sizes and self.batch_size == 1:
+            raise ValueError(
+                f"The 'batch_size' parameter of {name} must be at least 2 with 'hidden_layer_sizes', whose batch "
+                f"normalization compares the rows of a batch. Got {self.batch_size!r} instead."
+            )
+        pair = self.ngram_dropout
+        if pair is not None and (len(pair) != 2 or not all(map(is_integer, pair)) or not 1 <= pair[0] <= pair[1]):
+            raise ValueError(
+                f"The 'ngram_dropout' parameter of {name} must be None or (fewest, most), two integers with "
+                f"1 <= fewest <= most. Got {pair!r} instead."
+            )
+        check_schedule_and_callbacks(self)
 
-    def _read_rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
+    def _read(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, *, reset: bool
+    ) -> tuple[Any, Any, NDArray[np.float32] | None]:
+        """Check rows, labels and weights, and drop the rows of weight zero."""
         self._refuse_texts(X)
-        return validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, reset=reset)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, reset=reset)
+        if not self.hash_rows and self.n_features_in_ > self.n_embeddings:
+            raise ValueError(
+                f"{type(self).__name__}(hash_rows=False) has a row for each of n_embeddings={self.n_embeddings} "
+                f"columns, but X has {self.n_features_in_}. Raise n_embeddings, keep fewer columns, or set "
+                "hash_rows=True."
+            )
+        y = check_targets(y, loss=self.loss, caller=type(self).__name__)
+        return drop_zero_weights(X, y, sample_weight, caller=type(self).__name__)
 
-    def _labelled_rows(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> SparseDataset:
+    def _dataset(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> SparseDataset:
+        targets = labels.encode(y)
+        weights = apply_class_weight(self.class_weight, labels, y, targets, weights, caller=type(self).__name__)
         return SparseDataset(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
 
     def _rows(self, X: Any) -> SparseDataset:
@@ -447,80 +478,132 @@ class HashEmbeddingClassifier(LearningClassifier):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
         return SparseDataset(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
 
-    def _make_net(self, labels: Labels, y: Any | None, seeds: Seeds, device: str) -> SparseNet:
+    def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str) -> SparseNet:
+        """Build a net; ``y`` holds all labels that there will be, or is None."""
         tree = None
-        if self.loss == "hsigmoid":
-            counts = len(labels.classes) if y is None else np.unique(y, return_counts=True)[1]
+        if self.loss == TreeLoss.name:
+            counts = n_classes if y is None else np.unique(y, return_counts=True)[1]
             tree = class_tree(self.tree, counts, seed=seeds.module, caller=type(self).__name__)
-        return make_net(architecture(self, len(labels.classes), seeds.hash), device, tree)
+        return initialized(make_net(self._architecture(n_classes, seeds.hash), device, tree), seeds.module)
+
+    def _architecture(self, n_classes: int, hash_seed: int) -> dict[str, Any]:
+        """Return the arguments of the net's module."""
+        return {
+            "num_embeddings": int(self.n_embeddings),
+            "num_buckets": int(self.n_buckets),
+            "embedding_dim": self._embedding_dim(n_classes),
+            "num_hashes": int(self.n_hashes),
+            "variant": self.variant,
+            "aggregation": self.aggregation,
+            "append_weight": bool(self.append_weight),
+            "hash_rows": bool(self.hash_rows),
+            "normalize": self.normalize,
+            "importance_init": 1.0 if self.importance_init == "ones" else 0.0,
+            "pool_std": _POOL_STD if self.importance_init == "zeros" and self.variant != "standard" else 0.0,
+            "hash_seed": hash_seed,
+            "hidden_sizes": [int(size) for size in self.hidden_layer_sizes],
+            "num_classes": n_classes,
+        }
+
+    def _embedding_dim(self, n_classes: int) -> int:
+        if self.embedding_dim != "auto":
+            return int(self.embedding_dim)
+        if self.hidden_layer_sizes:
+            return _DIM_WITH_HIDDEN_LAYERS
+        wanted = min(n_classes, max(32, math.isqrt(n_classes)))
+        return int(np.clip(-(-wanted // 4) * 4, 4, 128))
 
     def _check_unchanged(self) -> None:
-        made_of = self.net_.get_params_for("module") | {"loss": self._probabilities.loss}
-        if self._tree_name is not None:
-            made_of["tree"] = self._tree_name
-        wanted = architecture(self, made_of["num_classes"], made_of["hash_seed"]) | {
-            "loss": self.loss,
-            "tree": self.tree if self.loss == "hsigmoid" else None,
-        }
-        check_unchanged(self, wanted, made_of, self.net_.device)
+        """Check that training can go on with the net that is there."""
+        net = self.net_.architecture()
+        wanted = self._architecture(net["num_classes"], net["hash_seed"]) | {"loss": self.loss}
+        made_with = net | {"loss": self._loss.name}
+        if self.loss == TreeLoss.name:
+            wanted["tree"] = self.tree
+            made_with["tree"] = (
+                self.net_.get_params_for("module")["tree"] if self._tree_name is None else self._tree_name
+            )
+        check_unchanged(self, wanted, made_with, self.net_.device)
 
-    def _plan(self, n_rows: int, seed: int) -> TrainingSettings:
-        return training_plan(self, n_rows, seed)
-
-    def _streaming_plan(self, seed: int) -> TrainingSettings:
-        return streaming_plan(self, seed)
+    def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
+        """Read the training parameters; those that are "auto" depend on the number of rows."""
+        max_epochs, batch_size = self.max_epochs, self.batch_size
+        if max_epochs == "auto":
+            max_epochs = _EPOCHS_WITH_EARLY_STOPPING if self.early_stopping else 2 if n_rows < _MANY_ROWS else 1
+        if batch_size == "auto":
+            batch_size = int(2 ** np.clip(np.round(np.log2(n_rows / 128)), 5, 8))
+        return TrainingSettings.of(
+            self,
+            seed=seed,
+            max_epochs=int(max_epochs),
+            batch_size=int(batch_size),
+            monitor=self.monitor,
+            best_weights_dir=folder_of(self.checkpoint_dir),
+            progress_bar=self.verbose > 1,
+        )
 
     def _train(
         self,
-        net: ClassifierNet,
+        net: SparseNet,
         labels: Labels,
-        rows: Dataset,
-        valid_rows: Dataset | None,
-        plan: TrainingSettings,
-        known_rows: int = 0,
+        rows: SparseDataset,
+        valid_rows: SparseDataset | None,
+        settings: TrainingSettings,
+        *,
+        resumes: bool,
+        n_known: int = 0,
     ) -> None:
-        assert isinstance(rows, SparseDataset)
-        if not self.hash_rows and self.n_features_in_ > self.n_embeddings:
-            raise ValueError(
-                f"{type(self).__name__}(hash_rows=False) has a row for each of n_embeddings={self.n_embeddings} "
-                f"columns, but X has {self.n_features_in_}. Raise n_embeddings, keep fewer columns, or set "
-                "hash_rows=True."
-            )
-        bag, fresh = net.module_.bag, self._is_fresh(net)
-        tree_name, divisor = (None, None) if fresh else (self._tree_name, self._idf_divisor)
-        if fresh and self.loss == "hsigmoid" and isinstance(self.tree, str):
+        """Initialize the importance of new columns, train the net, and keep it."""
+        bag, head = net.module_.bag, net.module_.head
+        tree_name, idf_divisor = (self._tree_name, self._idf_divisor) if resumes else (None, None)
+        if not resumes and self.loss == TreeLoss.name and isinstance(self.tree, str):
             tree_name = self.tree
-        if self.importance_init == "idf" and self.variant != "standard":
-            seen = len(rows) + (0 if fresh else self._rows_seen)
-            with plain_torch(torch.device(net.device).type):
-                divisor = start_from_document_frequency(bag, rows.indices, seen, divisor)
-        bag.pool.requires_grad_(bool(self.train_pool))
-        if bag.importance is not None:
-            bag.importance.requires_grad_(bool(self.train_importance))
-        super()._train(net, labels, rows, valid_rows, plan, known_rows)
-        self._tree_name, self._idf_divisor = tree_name, divisor
+        dropout = self.ngram_dropout
+        known = self._loss.inverse_temperature if n_known else 1.0
+        with plain_torch(torch.device(net.device).type):
+            if self.importance_init == "idf" and self.variant != "standard":
+                n_seen = len(rows) + (self._rows_seen if resumes else 0)
+                idf_divisor = start_from_document_frequency(bag, rows.indices, n_seen, idf_divisor)
+            bag.pool.requires_grad_(bool(self.train_pool))
+            if bag.importance is not None:
+                bag.importance.requires_grad_(bool(self.train_importance))
+            fit_net(
+                net,
+                rows,
+                valid_rows,
+                settings,
+                optimizer=net.make_optimizer(self.optimizer, settings.learning_rate),
+                loss=make_loss(self.loss, head, multilabel=labels.multilabel, inverse_temperature=known),
+                batch_options={
+                    "smallest": 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in head) else 1,
+                    "dropout": None if dropout is None else (int(dropout[0]), int(dropout[1])),
+                },
+            )
+            net.check_scores(rows)
+            if net.criterion_.fits_temperature:
+                calibrate(net, rows if valid_rows is None else valid_rows, known, n_known)
+        self._tree_name, self._idf_divisor = tree_name, idf_divisor
+        self._keep(net, labels, len(rows), resumes=resumes)
+        warn_of_interrupt(net)
 
     def _most_probable(self, X: Any) -> NDArray[np.int64]:
-        return self._best(X, 1)[1][:, 0] if self._probabilities.loss == "hsigmoid" else super()._most_probable(X)
+        return self._best(X, 1)[1][:, 0] if isinstance(self._loss, TreeLoss) else super()._most_probable(X)
 
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        if self._probabilities.loss != "hsigmoid":
+        if not isinstance(self._loss, TreeLoss):
             return super()._topk(X, k)
-        log_probs, numbers = self._best(X, k)
-        return np.exp(log_probs), numbers
+        log_probs, classes = self._best(X, k)
+        return np.exp(log_probs), classes
 
     def _best(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Find the most probable classes in the tree, without a score of every class."""
         rows = self._rows(X)
         with plain_torch(torch.device(self.net_.device).type):
-            log_probs, numbers = self.net_.best_classes(rows, k)
+            log_probs, classes = self.net_.best_classes(rows, k)
         self._check_finite(log_probs)
-        return log_probs, numbers
+        return log_probs, classes
 
-    @staticmethod
-    def _net_from_state(
-        values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
-    ) -> SparseNet:
-        return net_from_state(values, arrays, history)
+    _net_from_state = staticmethod(net_from_state)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         values, arrays = super()._get_model_state()
@@ -534,5 +617,5 @@ class HashEmbeddingClassifier(LearningClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_label = self.loss == "ova"
+        tags.classifier_tags.multi_label = LOSSES[self.loss].takes_several_labels
         return tags

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,28 @@ class Labels:
     classes: NDArray[Any]  # (n_classes,): the labels, ascending
     multilabel: bool  # whether a row may have any number of them; they are the numbers of the columns then
 
-    def number(self, y: Any) -> NDArray[Any]:
+    @classmethod
+    def of(cls, y: Any, classes: ArrayLike | None = None, *, caller: str) -> Self:
+        """Find the labels in y, or check those that are given."""
+        if y.ndim == 2:
+            numbers = np.arange(y.shape[1])
+            if classes is not None and not np.array_equal(classes, numbers):
+                raise ValueError(
+                    f"With an indicator matrix of {len(numbers)} columns classes must be None or their numbers, 0 to "
+                    f"{len(numbers) - 1} in order. Got {classes!r}."
+                )
+            return cls(numbers, multilabel=True)
+        labels = _distinct(y, "y", caller) if classes is None else _distinct(np.asarray(classes), "classes", caller)
+        if len(labels) < 2:
+            where = "rows of at least two classes in y" if classes is None else "at least two labels in classes"
+            came = f"one class only: {labels.tolist()[0]!r}" if len(labels) else "none"
+            raise ValueError(
+                f"{caller} needs {where}, got {came}. Check that y holds the labels and "
+                "that the rows were not sorted and cut."
+            )
+        return cls(labels, multilabel=False)
+
+    def encode(self, y: Any) -> NDArray[Any]:
         """Turn the labels of rows into what a net aims at."""
         if self.multilabel != (y.ndim == 2) or (self.multilabel and y.shape[1] != len(self.classes)):
             wanted = f"an indicator matrix of {len(self.classes)} columns" if self.multilabel else "one label a row"
@@ -81,27 +102,6 @@ def check_targets(y: Any, *, loss: str, caller: str) -> Any:
     return y
 
 
-def find_labels(y: Any, classes: ArrayLike | None = None, *, caller: str) -> Labels:
-    """Find what there is to tell apart."""
-    if y.ndim == 2:
-        numbers = np.arange(y.shape[1])
-        if classes is not None and not np.array_equal(classes, numbers):
-            raise ValueError(
-                f"With an indicator matrix of {len(numbers)} columns classes must be None or their numbers, 0 to "
-                f"{len(numbers) - 1} in order. Got {classes!r}."
-            )
-        return Labels(numbers, multilabel=True)
-    labels = _distinct(y, "y", caller) if classes is None else _distinct(np.asarray(classes), "classes", caller)
-    if len(labels) < 2:
-        where = "rows of at least two classes in y" if classes is None else "at least two labels in classes"
-        came = f"one class only: {labels.tolist()[0]!r}" if len(labels) else "none"
-        raise ValueError(
-            f"{caller} needs {where}, got {came}. Check that y holds the labels and "
-            "that the rows were not sorted and cut."
-        )
-    return Labels(labels, multilabel=False)
-
-
 def _distinct(labels: NDArray[Any], name: str, caller: str) -> NDArray[Any]:
     try:
         return np.unique(labels)
@@ -111,3 +111,20 @@ def _distinct(labels: NDArray[Any], name: str, caller: str) -> NDArray[Any]:
             f"{caller} takes labels that are all strings or all numbers in {name}, got {' and '.join(kinds)}. Convert "
             "them to one type."
         ) from error
+
+
+def pack_labels(classes: NDArray[Any]) -> dict[str, Any]:
+    """Turn class labels into JSON values."""
+    values = [value.item() if isinstance(value, np.generic) else value for value in classes.tolist()]
+    for value in values:
+        if not isinstance(value, str | int | float):
+            raise TypeError(
+                f"Class labels of type {type(value).__name__!r} cannot be saved; "
+                "use strings, integers, floats or bools."
+            )
+    return {"dtype": classes.dtype.str, "values": values}
+
+
+def unpack_labels(packed: dict[str, Any]) -> NDArray[Any]:
+    """Turn JSON values back into class labels."""
+    return np.array(packed["values"], dtype=np.dtype(packed["dtype"]))

@@ -1,10 +1,8 @@
-"""The losses of the classifiers."""
+"""The losses of the classifiers: each is one class and one line of the table ``LOSSES``."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import torch
@@ -17,94 +15,133 @@ from torch.nn import functional
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 
 
-class RowLoss(nn.Module):
-    """A loss of each row of a net's outputs, which tells as well what they mean."""
+class Loss(nn.Module):
+    """A loss of each row of a net's outputs, and what the scores mean that such a net computes."""
 
-    @abstractmethod
-    def forward(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Compute rows."""
+    name: ClassVar[str]  # as a parameter of the classifiers
+    takes_several_labels: ClassVar[bool] = False  # of a row, by an indicator matrix
+    fits_temperature: ClassVar[bool] = False  # after training, by maximum likelihood
+    has_compiled_step: ClassVar[bool] = False
+    link: ClassVar[str] = "identity"  # from scores to logits: or "log_sigmoid"; exported predictors know both
 
-    @abstractmethod
-    def probabilities(self, outputs: Tensor) -> Tensor:
-        """Return what skorch's callbacks take for probabilities."""
+    def __init__(
+        self, *, multilabel: bool = False, inverse_temperature: float = 1.0, layer: HierarchicalSoftmax | None = None
+    ) -> None:
+        super().__init__()
+        self.multilabel = multilabel  # whether a row may have any number of labels
+        self.inverse_temperature = inverse_temperature  # by which scores are multiplied before the softmax
+        self.layer = layer  # the last of the net, where it is a tree
 
-    def right(self, outputs: Tensor, targets: Tensor) -> Tensor:
+    def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return the rows that get their class, or all their classes and no others."""
         if targets.dim() == 1:
             return outputs.argmax(dim=1) == targets
         return ((outputs > 0) == (targets > 0)).all(dim=1)
 
+    def scores(self, outputs: Tensor) -> Tensor:
+        """Return a score a class, out of what the loss is computed from."""
+        return outputs
 
-class SoftmaxLoss(RowLoss):
+    def logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return numbers whose softmax are the probabilities, where a row has one label."""
+        # The softmax of the logarithms of sigmoids is sigmoids over their sum, and knows no sum that is zero.
+        return np.asarray(log_expit(scores) if self.link == "log_sigmoid" else self.inverse_temperature * scores)
+
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute class probabilities, for ``predict_proba`` and for skorch's callbacks alike."""
+        if self.multilabel:
+            return np.asarray(expit(scores))
+        return np.asarray(softmax(self.logits(scores), axis=1))
+
+    def log_odds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the logarithm of the odds of the second of two classes."""
+        logits = self.logits(scores)
+        return np.asarray(logits[:, 1] - logits[:, 0])
+
+
+class SoftmaxLoss(Loss):
     """Cross-entropy: of a row with the scores s and the class t, log(sum_c exp(s_c)) - s_t."""
 
+    name = "softmax"
+    has_compiled_step = True
+
     def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
-        """Compute rows."""
+        """Compute the loss of each row."""
         return functional.cross_entropy(scores, targets, reduction="none")
 
-    def probabilities(self, scores: Tensor) -> Tensor:
-        """Return what skorch's callbacks take for probabilities."""
-        return scores.softmax(dim=1)
 
-
-class OneVsRestLoss(RowLoss):
+class OneVsRestLoss(Loss):
     """Binary cross-entropy of each class against all others, summed: log(1 + exp(-y_c s_c)), y_c being 1 or -1."""
 
+    name = "ova"
+    takes_several_labels = True
+    link = "log_sigmoid"
+
     def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
-        """Compute rows."""
+        """Compute the loss of each row."""
         indicators = _indicators(scores, targets)
         return functional.binary_cross_entropy_with_logits(scores, indicators, reduction="none").sum(dim=1)
 
-    def probabilities(self, scores: Tensor) -> Tensor:
-        """Return what skorch's callbacks take for probabilities."""
-        return scores.sigmoid()
 
-
-class SquaredHingeLoss(RowLoss):
+class SquaredHingeLoss(Loss):
     """Squared hinge loss of each class against all others, summed: max(0, 1 - y_c s_c)^2, y_c being 1 or -1."""
 
+    name = "hinge"
+    fits_temperature = True
+
     def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
-        """Compute rows."""
+        """Compute the loss of each row."""
         signs = 2 * _indicators(scores, targets) - 1
         return functional.relu(1 - signs * scores).square().sum(dim=1)
 
-    def probabilities(self, scores: Tensor) -> Tensor:
-        """Return what skorch's callbacks take for probabilities."""
-        return scores.sigmoid()
 
-
-class TreeLoss(RowLoss):
+class TreeLoss(Loss):
     """Minus the logarithm of a class's probability in a tree: the sum over the decisions on its path."""
 
-    def __init__(self, layer: HierarchicalSoftmax) -> None:
-        super().__init__()
-        self.layer = layer
+    name = "hsigmoid"
+    layer: HierarchicalSoftmax
 
     def forward(self, hidden: Tensor, targets: Tensor) -> Tensor:
-        """Compute rows."""
+        """Compute the loss of each row."""
         log_probs: Tensor = self.layer(hidden, targets)[0]
         return -log_probs
 
-    def probabilities(self, hidden: Tensor) -> Tensor:
-        """Return the probabilities of all classes."""
-        return self.layer.log_prob(hidden).exp()
-
-    def right(self, hidden: Tensor, targets: Tensor) -> Tensor:
+    def correct(self, hidden: Tensor, targets: Tensor) -> Tensor:
         """Return the rows whose class is the most probable."""
         return self.layer.predict(hidden) == targets
 
+    def scores(self, hidden: Tensor) -> Tensor:
+        """Return the log-probabilities of all classes."""
+        return self.layer.log_prob(hidden)
 
-ROW_LOSSES: Final[dict[str, type[RowLoss]]] = {
-    "softmax": SoftmaxLoss,
-    "ova": OneVsRestLoss,
-    "hinge": SquaredHingeLoss,
+
+LOSSES: Final[dict[str, type[Loss]]] = {
+    loss.name: loss for loss in (SoftmaxLoss, OneVsRestLoss, SquaredHingeLoss, TreeLoss)
 }
-"""Those of scores, by the names that they have in a training plan."""
+"""All losses, by their names as a parameter."""
 
 
-def make_row_loss(name: str, head: nn.Sequential) -> RowLoss:
-    """Make the loss that a net is trained with."""
-    return TreeLoss(head[-1]) if isinstance(head[-1], HierarchicalSoftmax) else ROW_LOSSES[name]()
+def make_loss(
+    name: str, head: nn.Sequential | None = None, *, multilabel: bool = False, inverse_temperature: float = 1.0
+) -> Loss:
+    """Make the loss of a net with a head; None where it is not trained."""
+    layer = None if head is None or not isinstance(head[-1], HierarchicalSoftmax) else head[-1]
+    return LOSSES[name](multilabel=multilabel, inverse_temperature=inverse_temperature, layer=layer)
+
+
+def loss_to_values(loss: Loss) -> dict[str, Any]:
+    """Return what :func:`loss_from_values` needs, as JSON values under the names that model folders have."""
+    return {"loss": loss.name, "multilabel": loss.multilabel, "sharpness": loss.inverse_temperature}
+
+
+def loss_from_values(values: dict[str, Any], head: nn.Sequential | None = None) -> Loss:
+    """Make a loss again; the first models had the softmax and said nothing."""
+    return make_loss(
+        values.get("loss", "softmax"),
+        head,
+        multilabel=bool(values.get("multilabel", False)),
+        inverse_temperature=float(values.get("sharpness", 1.0)),
+    )
 
 
 def _indicators(scores: Tensor, targets: Tensor) -> Tensor:
@@ -113,34 +150,10 @@ def _indicators(scores: Tensor, targets: Tensor) -> Tensor:
     return torch.zeros_like(scores).scatter_(1, targets.unsqueeze(1), 1.0)
 
 
-_SHARPEST = 1e3
+_MAX_INVERSE_TEMPERATURE = 1e3
 
 
-@dataclass(frozen=True)
-class Probabilities:
-    """What the scores of a net mean."""
-
-    loss: str  # the loss that the net was trained with
-    multilabel: bool  # whether a row may have any number of labels
-    sharpness: float = 1.0  # what the scores of a net of ``loss="hinge"`` are multiplied by before the softmax
-
-    def __call__(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute probabilities."""
-        if self.multilabel:
-            return np.asarray(expit(scores))
-        return np.asarray(softmax(self._logits(scores), axis=1))
-
-    def log_odds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute the logarithm of the odds of the second of two classes."""
-        logits = self._logits(scores)
-        return np.asarray(logits[:, 1] - logits[:, 0])
-
-    def _logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        # The softmax of the logarithms of sigmoids is sigmoids over their sum, and knows no sum that is zero.
-        return np.asarray(log_expit(scores)) if self.loss == "ova" else self.sharpness * scores
-
-
-def fit_sharpness(
+def fit_inverse_temperature(
     scores: NDArray[np.float64],
     targets: NDArray[np.int64],
     weights: NDArray[np.float32] | None,
@@ -148,22 +161,25 @@ def fit_sharpness(
     known: float = 1.0,
     known_rows: int = 0,
 ) -> float:
-    """Find the number by which scores are multiplied so that their softmax fits the targets best."""
+    """Find the number by which scores are multiplied so that their softmax fits the targets best.
+
+    A number that was fitted before counts as much as ``known_rows`` rows do, with targets drawn by it.
+    """
     n_rows, n_classes = scores.shape
     if weights is not None and not weights.any():
         weights = None
     own = scores[np.arange(n_rows), targets]
-    other = 1 / (n_rows + known_rows + n_classes)
+    other = 1 / (n_rows + known_rows + n_classes)  # smoothed targets: rows that are all correct have a finite optimum
     expected = (softmax(known * scores, axis=1) * scores).sum(axis=1)
-    aimed_at = (1 - n_classes * other) * own + other * scores.sum(axis=1)
+    target = (1 - n_classes * other) * own + other * scores.sum(axis=1)
     share = n_rows / (n_rows + known_rows)
-    aimed_at = share * aimed_at + (1 - share) * expected
+    target = share * target + (1 - share) * expected
 
-    def loss(log_sharpness: float) -> float:
-        sharpness = np.exp(log_sharpness)
-        normaliser = sharpness * scores[:, 0] - log_softmax(sharpness * scores, axis=1)[:, 0]
-        return float(np.average(normaliser - sharpness * aimed_at, weights=weights))
+    def loss(log_inverse_temperature: float) -> float:
+        factor = np.exp(log_inverse_temperature)
+        normalizer = factor * scores[:, 0] - log_softmax(factor * scores, axis=1)[:, 0]
+        return float(np.average(normalizer - factor * target, weights=weights))
 
-    limit = np.log(_SHARPEST)
+    limit = np.log(_MAX_INVERSE_TEMPERATURE)
     bounds = np.clip(np.log(known) + np.array([-limit, limit]) * share, -limit, limit)
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))

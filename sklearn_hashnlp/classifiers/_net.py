@@ -1,59 +1,51 @@
-"""What the skorch nets inside the classifiers have in common."""
+"""The skorch net of the classifiers: its batches are rows with targets, its criterion a loss of each row."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from skorch import NeuralNetClassifier
 from skorch.callbacks import EpochTimer, PassthroughScoring, PrintLog
-from skorch.history import History
-from skorch.utils import TeeGenerator
 from torch import Tensor, nn
 
-from sklearn_hashnlp.classifiers._losses import SoftmaxLoss
+from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, loss_from_values, loss_to_values
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.training._batches import Batches, Dataset
 from sklearn_hashnlp.training._net import Net
-from sklearn_hashnlp.training._optimizers import pack_optimizer, unpack_optimizer
-from sklearn_hashnlp.training._settings import TrainingSettings
-from sklearn_hashnlp.training._state import RowModule
-from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
+from sklearn_hashnlp.training._optimizers import optimizer_from_arrays
 
 PREDICT_ROWS = 1024
+_CHECKED_ROWS = 32
+_ADAGRAD_EPS = 1e-4  # damps the first steps of rare n-grams, whose gradients are small
+_HIDDEN_FACTOR = 0.1  # of the learning rate of a head with hidden layers above tables, by AdaGrad
 
 
 class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch has no types
-    """A skorch classifier of class numbers, made for the rows of one kind of :class:`Dataset`."""
+    """A skorch classifier of encoded labels, made for one kind of :class:`Dataset`."""
 
-    multilabel = False
+    criterion_: Loss
     measures: ClassVar[tuple[str, ...]] = ("loss", "acc")
-    last_measure: ClassVar[str] = "valid_acc"
 
     @classmethod
     def untrained(
         cls,
-        module: type[RowModule],
+        module: type[nn.Module],
         architecture: dict[str, Any],
         *,
         batches: type[Batches],
-        optimizer: type[torch.optim.Optimizer],
         device: str,
         **options: Any,
     ) -> Self:
-        """Make a net that is not initialised yet, silent and without anything that only training needs."""
+        """Build a net that is not initialized yet, silent and without anything that only training needs."""
         return cls(
             module,
             classes=list(range(architecture["num_classes"])),
             **{f"module__{name}": value for name, value in architecture.items()},
             criterion=SoftmaxLoss,
-            predict_nonlinearity=partial(torch.softmax, dim=-1),
-            optimizer=optimizer,
+            optimizer=RowwiseAdagrad,
             iterator_train=batches,
             iterator_valid=batches,
             iterator_valid__batch_size=PREDICT_ROWS,
@@ -62,38 +54,6 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
             device=device,
             **options,
         )
-
-    def restore(self, arrays: dict[str, NDArray[Any]], device: str, history: list[dict[str, Any]]) -> None:
-        """Take back what was learned, as a net on the CPU that is not initialised yet."""
-        with plain_torch():
-            with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
-                self.initialize()
-            self.module_.load_arrays(arrays)
-            if device == "cuda" and torch.cuda.is_available():
-                self.set_params(device="cuda")
-                self.module_.to("cuda")
-        self.history = History({"batches": []} | entry for entry in history)
-
-    @abstractmethod
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what is needed to make this net again."""
-
-    @abstractmethod
-    def score_rows(self, rows: Dataset) -> NDArray[np.float64]:
-        """Score all rows of a set; a row's scores do not depend on its neighbours."""
-
-    @contextmanager
-    def following(self, plan: TrainingSettings) -> Iterator[None]:
-        """Take from a plan, for as long as it is followed, what this kind of net alone has."""
-        yield
-
-    def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what only further training needs: what the optimiser has gathered."""
-        return pack_optimizer(self.module_, self.optimizer_)
-
-    def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`to_training_state` gave."""
-        self.optimizer_ = unpack_optimizer(self.module_, values, arrays)
 
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
@@ -105,44 +65,74 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
             ("print_log", PrintLog()),
         ]
 
-    def predict(self, X: Dataset) -> NDArray[np.int64]:
-        """Return the classes of rows, for skorch's callbacks."""
+    def architecture(self) -> dict[str, Any]:
+        """Return the module's arguments, all but the tree."""
+        return {name: value for name, value in self.get_params_for("module").items() if name != "tree"}
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return architecture, device and loss as JSON values, and the weights and the tree as arrays."""
+        values, arrays = super().to_state()
+        return values | {"probabilities": loss_to_values(self.criterion_)}, arrays
+
+    def load_state(
+        self, values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
+    ) -> Self:
+        """Load what :meth:`to_state` returned into a net on the CPU that is not initialized yet."""
+        self.restore(arrays, values["device"], history)
+        self.criterion_ = loss_from_values(values.get("probabilities", {}), self.module_.head)
+        return self
+
+    @abstractmethod
+    def score_rows(self, rows: Any) -> NDArray[np.float64]:
+        """Compute a score a class for all rows of a set; a row's scores do not depend on its neighbors."""
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return class probabilities, for skorch's callbacks."""
+        scores = [self.criterion_.scores(outputs).detach().cpu().numpy() for outputs in self.forward_iter(X)]
+        return self.criterion_.probabilities(np.concatenate(scores).astype(np.float64))
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the encoded labels of rows, for skorch's callbacks."""
         probabilities = self.predict_proba(X)
-        found = probabilities > 0.5 if self.multilabel else probabilities.argmax(axis=1)
-        return np.asarray(found, dtype=np.int64)
+        predicted = probabilities > 0.5 if self.criterion_.multilabel else probabilities.argmax(axis=1)
+        return np.asarray(predicted, dtype=np.int64)
+
+    def batch_loss(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """Compute the mean loss of a batch, and the outputs that callbacks see."""
+        for layer in self.module_.head:
+            if isinstance(layer, nn.BatchNorm1d):
+                layer.train(len(batch[0]) > 1)  # a single row has no variance: the running statistics serve
+        return super().batch_loss(batch)
 
     def get_loss(self, y_pred: Tensor, y_true: Tensor, X: Any = None, training: bool = False) -> Tensor:
-        """Compute one batch."""
+        """Compute the mean over the rows of their loss times their weight."""
         losses: Tensor = self.criterion_(y_pred, y_true.to(y_pred.device))
         if X.row_weights is not None:
             losses = losses * X.row_weights.to(y_pred.device)
         return losses.mean()
 
-    def train_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
-        """Learn from one batch."""
-        rows, targets = batch
-        if not self.module_.training:
-            self._set_training(True)
-        for layer in self.module_.head:
-            if isinstance(layer, nn.BatchNorm1d):
-                layer.train(len(rows) > 1)
-        self.optimizer_.zero_grad()
-        outputs = self.infer(rows)
-        loss = self.get_loss(outputs, targets, X=rows, training=True)
-        torch.autograd.backward(loss)
-        for hook in self.hooks("on_grad_computed"):
-            parameters = TeeGenerator(self.get_all_learnable_params())
-            hook(self, named_parameters=parameters, batch=batch, training=True)
-        self.optimizer_.step()
-        return {"loss": loss, "y_pred": outputs}
+    def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
+        """Compute loss and accuracy of a batch."""
+        step: dict[str, Any] = super().validation_step(batch, **fit_params)
+        correct = self.criterion_.correct(step["y_pred"], batch[1].to(step["y_pred"].device))
+        return step | {"acc": correct.double().mean()}
 
     def check_scores(self, rows: Dataset) -> None:
-        """Check that the last step, whose loss nobody sees, left usable weights."""
-        if not np.isfinite(self.score_rows(rows)).all():
+        """Check that the last step of a training, whose loss nobody sees, left usable weights."""
+        if not np.isfinite(self.score_rows(rows.select(np.arange(min(_CHECKED_ROWS, len(rows)))))).all():
             raise ValueError(self.divergence)
 
-    def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
-        """Compute loss and accuracy of one batch."""
-        step: dict[str, Any] = super().validation_step(batch, **fit_params)
-        right = self.criterion_.right(step["y_pred"], batch[1].to(step["y_pred"].device))
-        return step | {"acc": right.double().mean()}
+    def make_optimizer(self, name: str, learning_rate: float = 0.0) -> RowwiseAdagrad | RowwiseAdam:
+        """Build an optimizer without state: the tables are one group of parameters, the head is the other."""
+        names, head = self.tables(), list(self.module_.head.parameters())
+        tables = [parameter for key, parameter in self.module_.named_parameters() if key in names]
+        groups: list[dict[str, Any]] = [{"params": tables}, {"params": head}] if names else [{"params": head}]
+        if name == "adam":
+            return RowwiseAdam(groups, lr=learning_rate)
+        if names and len(self.module_.head) > 1:
+            groups[-1]["lr"] = learning_rate * _HIDDEN_FACTOR
+        return RowwiseAdagrad(groups, lr=learning_rate, eps=_ADAGRAD_EPS)
+
+    def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Load the state of an optimizer, of the kind that it was."""
+        self.optimizer_ = optimizer_from_arrays(self.module_, values, arrays, self.make_optimizer)

@@ -163,7 +163,7 @@ class QuantizedSGNNClassifier(ScoringClassifier):
         self.n_features_in_ = estimator.n_features_in_
         if hasattr(estimator, "feature_names_in_"):
             self.feature_names_in_ = estimator.feature_names_in_
-        self._probabilities = estimator._probabilities
+        self._loss = estimator._loss
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)

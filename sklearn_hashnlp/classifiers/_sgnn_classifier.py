@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -10,25 +11,34 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
-from sklearn_hashnlp._sklearn import fit_context
-from sklearn_hashnlp.classifiers._base import LearningClassifier
+from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
+from sklearn_hashnlp.classifiers._base import (
+    CLASSIFIER_TRAINING,
+    NetClassifier,
+    check_unchanged,
+    initialized,
+    labels_of_part,
+    refuse_balanced,
+)
 from sklearn_hashnlp.classifiers._dense_net import DenseNet, dense_net_from_state, make_dense_net
 from sklearn_hashnlp.classifiers._dense_rows import DenseDataset
-from sklearn_hashnlp.classifiers._hash_embedding_classifier import OF_DENSE_LAYERS
-from sklearn_hashnlp.classifiers._labels import Labels
-from sklearn_hashnlp.classifiers._net import ClassifierNet
-from sklearn_hashnlp.training._batches import Dataset
+from sklearn_hashnlp.classifiers._labels import Labels, check_targets
+from sklearn_hashnlp.classifiers._losses import LOSSES, OneVsRestLoss, SoftmaxLoss, make_loss
+from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
+from sklearn_hashnlp.training._batches import validation_split
+from sklearn_hashnlp.training._estimator import warn_of_interrupt
+from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._parameters import check_hidden_layers, check_schedule_and_callbacks
-from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, check_unchanged, make_plan, single_pass
-from sklearn_hashnlp.training._torch_scope import plain_torch
+from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
+from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device
 
 _NARROW = [np.float32, np.uint8, np.int8, np.bool_]  # kept as they are; everything else becomes the first
-_EPOCHS = 20
-_MOST_ROWS = 10**6  # of all epochs together
-_FEWEST_EPOCHS = 5
+_MAX_EPOCHS = 20
+_MAX_ROWS = 10**6  # of all epochs together
+_MIN_EPOCHS = 5
 
 
-class SGNNClassifier(LearningClassifier):
+class SGNNClassifier(NetClassifier):
     """Classify projected rows, such as a text's locality-sensitive bits, by a small dense network.
 
     A self-governing neural network [1]_ has no table of words: bits are computed from a text's characters, and a few
@@ -178,8 +188,14 @@ class SGNNClassifier(LearningClassifier):
     """
 
     net_: DenseNet
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = OF_DENSE_LAYERS
     _of_texts: ClassVar[str] = "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier())"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_TRAINING | {
+        "packed": ["boolean"],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "input_dropout": [Interval(Real, 0, 1, closed="left")],
+        "loss": [StrOptions({SoftmaxLoss.name, OneVsRestLoss.name})],
+    }
 
     def __init__(
         self,
@@ -268,7 +284,21 @@ class SGNNClassifier(LearningClassifier):
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
         """
-        self._fit(X, y, sample_weight)
+        self._check_parameters()
+        device = resolve_device(self.device, caller=type(self).__name__)
+        resumes = bool(self.warm_start) and hasattr(self, "net_")
+        X, y, weights = self._read(X, y, sample_weight, reset=not resumes)
+        labels = Labels.of(y, caller=type(self).__name__)
+        seeds = draw_seeds(self.random_state)
+        if resumes:
+            self._labels.check_same(labels)
+            self._check_unchanged()
+        net = self.net_ if resumes else self._new_net(len(labels.classes), seeds, device)
+        validation_fraction = self.validation_fraction if self.early_stopping else 0.0
+        rows = self._dataset(X, y, weights, labels)
+        rows, valid_rows = validation_split(rows, validation_fraction, seed=seeds.split)
+        settings = self._settings(len(rows), seeds.of_order(len(net.history)))
+        self._train(net, labels, rows, valid_rows, settings, resumes=resumes)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
@@ -316,21 +346,45 @@ class SGNNClassifier(LearningClassifier):
         >>> model.predict(np.eye(4)).tolist(), len(model.history_)
         (['a', 'b', 'a', 'b'], 40)
         """
-        self._partial_fit(X, y, classes, sample_weight)
+        self._check_parameters()
+        refuse_balanced(self.class_weight)
+        device = resolve_device(self.device, caller=type(self).__name__)
+        resumes = hasattr(self, "net_")
+        X, y, weights = self._read(X, y, sample_weight, reset=not resumes)
+        labels = labels_of_part(self._labels if resumes else None, y, classes, caller=type(self).__name__)
+        seeds = draw_seeds(self.random_state)
+        if resumes:
+            self._check_unchanged()
+        net = self.net_ if resumes else self._new_net(len(labels.classes), seeds, device)
+        rows = self._dataset(X, y, weights, labels)
+        settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
+        self._train(net, labels, rows, None, settings, resumes=resumes)
+        for entry in net.history[-1:]:
+            entry["batches"] = []  # a stream has many calls
         return self
 
     def _check_parameters(self) -> None:
+        """Check what the declared constraints cannot express."""
         check_hidden_layers(self)
         check_schedule_and_callbacks(self)
 
-    def _read_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+    def _read(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, *, reset: bool
+    ) -> tuple[Any, Any, NDArray[np.float32] | None]:
+        """Check rows, labels and weights, and drop the rows of weight zero."""
         self._refuse_texts(X)
         # What is not bytes yet is to be refused, and so not to be made floating-point before that is seen.
         dtype = None if self.packed else _NARROW
         X, y = validate_data(self, X, y, dtype=dtype, multi_output=True, reset=reset)
         if self.packed:
             self._check_bytes(X)
-        return X, y
+        y = check_targets(y, loss=self.loss, caller=type(self).__name__)
+        return drop_zero_weights(X, y, sample_weight, caller=type(self).__name__)
+
+    def _dataset(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> DenseDataset:
+        targets = labels.encode(y)
+        weights = apply_class_weight(self.class_weight, labels, y, targets, weights, caller=type(self).__name__)
+        return DenseDataset(X, targets, weights)
 
     def _rows(self, X: Any) -> DenseDataset:
         self._refuse_texts(X)
@@ -347,13 +401,11 @@ class SGNNClassifier(LearningClassifier):
                 "Pack bits by numpy.packbits(bits, axis=1), or set packed=False for rows with a number a column."
             )
 
-    def _labelled_rows(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> DenseDataset:
-        return DenseDataset(X, targets, weights)
-
-    def _make_net(self, labels: Labels, _y: Any | None, _seeds: Seeds, device: str) -> DenseNet:
-        return make_dense_net(self._architecture(len(labels.classes)), device)
+    def _new_net(self, n_classes: int, seeds: Seeds, device: str) -> DenseNet:
+        return initialized(make_dense_net(self._architecture(n_classes), device), seeds.module)
 
     def _architecture(self, n_classes: int) -> dict[str, Any]:
+        """Return the arguments of the net's module."""
         return {
             "in_features": self.n_features_in_ * (8 if self.packed else 1),
             "packed": bool(self.packed),
@@ -364,42 +416,54 @@ class SGNNClassifier(LearningClassifier):
         }
 
     def _check_unchanged(self) -> None:
-        made_of = self.net_.get_params_for("module") | {"loss": self._probabilities.loss}
-        wanted = self._architecture(made_of["num_classes"]) | {"loss": self.loss}
+        """Check that training can go on with the net that is there."""
+        net = self.net_.architecture()
+        wanted = self._architecture(net["num_classes"]) | {"loss": self.loss}
         del wanted["in_features"]  # validate_data has compared the rows, and packed says what they are
-        check_unchanged(self, wanted, made_of, self.net_.device)
+        check_unchanged(self, wanted, net | {"loss": self._loss.name}, self.net_.device)
 
-    def _plan(self, n_rows: int, seed: int) -> TrainingSettings:
+    def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
+        """Read the training parameters; "auto" depends on the number of rows."""
         max_epochs = self.max_epochs
-        if isinstance(max_epochs, str):
-            max_epochs = int(np.clip(_MOST_ROWS // n_rows, _FEWEST_EPOCHS, _EPOCHS))
-        return make_plan(self, n_rows, seed, max_epochs=int(max_epochs))
-
-    def _streaming_plan(self, seed: int) -> TrainingSettings:
-        return single_pass(self._plan(1, seed))
+        if max_epochs == "auto":
+            max_epochs = np.clip(_MAX_ROWS // n_rows, _MIN_EPOCHS, _MAX_EPOCHS)
+        return TrainingSettings.of(
+            self,
+            seed=seed,
+            max_epochs=int(max_epochs),
+            monitor=self.monitor,
+            best_weights_dir=folder_of(self.checkpoint_dir),
+            progress_bar=self.verbose > 1,
+        )
 
     def _train(
         self,
-        net: ClassifierNet,
+        net: DenseNet,
         labels: Labels,
-        rows: Dataset,
-        valid_rows: Dataset | None,
-        plan: TrainingSettings,
-        known_rows: int = 0,
+        rows: DenseDataset,
+        valid_rows: DenseDataset | None,
+        settings: TrainingSettings,
+        *,
+        resumes: bool,
     ) -> None:
-        assert isinstance(net, DenseNet)
-        assert isinstance(rows, DenseDataset)
-        with plain_torch(torch.device(net.device).type):
+        """Standardize by the new rows as well, train the net, and keep it."""
+        with plain_torch(torch.device(net.device).type), net.module_.seeded(settings.seed):
             net.see(rows)
-        super()._train(net, labels, rows, valid_rows, plan, known_rows)
+            fit_net(
+                net,
+                rows,
+                valid_rows,
+                settings,
+                optimizer=net.make_optimizer(self.optimizer, settings.learning_rate),
+                loss=make_loss(self.loss, multilabel=labels.multilabel),
+            )
+            net.check_scores(rows)
+        self._keep(net, labels, len(rows), resumes=resumes)
+        warn_of_interrupt(net)
 
-    @staticmethod
-    def _net_from_state(
-        values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
-    ) -> DenseNet:
-        return dense_net_from_state(values, arrays, history)
+    _net_from_state = staticmethod(dense_net_from_state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = self.loss == "ova"
+        tags.classifier_tags.multi_label = LOSSES[self.loss].takes_several_labels
         return tags

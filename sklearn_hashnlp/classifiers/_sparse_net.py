@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,17 +14,14 @@ from torch import Tensor
 
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._compiled_step import CompiledTraining, trains_compiled
-from sklearn_hashnlp.classifiers._losses import SoftmaxLoss, make_row_loss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseBatches, SparseDataset
 from sklearn_hashnlp.nn._hash_embedding_network import BagOfHashEmbeddings
-from sklearn_hashnlp.optim import RowwiseAdagrad
-from sklearn_hashnlp.training._settings import TrainingSettings
+from sklearn_hashnlp.training._net import Step, stored_tree
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
 from sklearn_hashnlp.trees import SoftmaxTree
 
 PREDICT_VALUES = 2**18  # long rows: some 40 MB of component vectors at the default sizes
-_TREE = "tree."  # begins the keys of its arrays
 _CLOSE = 1e-6  # relative: log-probabilities that float32 may not tell apart
 _DIVERGED = (
     "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate; and with "
@@ -38,19 +34,10 @@ class SparseNet(ClassifierNet):
 
     divergence: ClassVar[str] = _DIVERGED
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what :func:`net_from_state` needs to make this net again."""
-        architecture: dict[str, Any] = self.get_params_for("module")
-        tree, arrays = architecture.pop("tree"), self.module_.to_arrays()
-        if tree is not None:
-            arrays |= {f"{_TREE}{name}": array for name, array in tree.to_arrays().items()}
-        return {"architecture": architecture, "device": torch.device(self.device).type}, arrays
-
-    @contextmanager
-    def following(self, plan: TrainingSettings) -> Iterator[None]:
-        """Drop columns as a plan says, for as long as it is followed."""
-        self.iterator_train__dropout = plan.dropout
-        yield
+    def tables(self) -> dict[str, float]:
+        """Return the tables of the bag, by name, and the value that their rows start at."""
+        tables: dict[str, float] = self.module_.tables
+        return tables
 
     def infer(self, x: SparseBatch) -> Tensor:
         """Compute what the loss of one batch is computed from."""
@@ -88,7 +75,7 @@ class SparseNet(ClassifierNet):
     def _documents(self, rows: SparseDataset) -> Iterator[Tensor]:
         documents: list[Tensor] = []
         n_documents = 0
-        parts = SparseBatches(rows, PREDICT_ROWS, most_values=PREDICT_VALUES).parts()
+        parts = SparseBatches(rows, PREDICT_ROWS, max_values=PREDICT_VALUES).parts()
         n_threads = cpu_count() if torch.device(self.device).type == "cpu" else 1
         for vectors in map_in_order(partial(self._embed, rows), parts, n_threads):
             documents.append(vectors)
@@ -103,21 +90,16 @@ class SparseNet(ClassifierNet):
             vectors: Tensor = self.module_.bag(batch.ids, batch.offsets, batch.weights)
         return vectors
 
-    def steps(
-        self, iterator: Any, training: bool, step_fn: Callable[[Any], dict[str, Any]]
-    ) -> Iterable[tuple[Any, Callable[[], dict[str, Any]]]]:
-        """Return each batch together with what is to be done with it."""
-        if training and self._trains_compiled():
-            self._set_training(True)
-            return CompiledTraining(self.module_, self.optimizer_).steps(iterator)
-        return super().steps(iterator, training, step_fn)
-
-    def _trains_compiled(self) -> bool:
-        return (
-            type(self.criterion_) is SoftmaxLoss
+    def training_steps(self, batches: Any) -> Iterable[tuple[Any, Step]]:
+        """Return each batch with the function that trains on it: compiled kernels where they can."""
+        if (
+            self.criterion_.has_compiled_step
             and not self.hooks("on_grad_computed")
             and trains_compiled(self.module_, self.optimizer_)
-        )
+        ):
+            self._set_training(True)
+            return CompiledTraining(self.module_, self.optimizer_).steps(batches)
+        return super().training_steps(batches)
 
 
 def make_net(architecture: dict[str, Any], device: str, tree: SoftmaxTree | None = None) -> SparseNet:
@@ -126,18 +108,12 @@ def make_net(architecture: dict[str, Any], device: str, tree: SoftmaxTree | None
         BagOfHashEmbeddings,
         architecture,
         batches=SparseBatches,
-        optimizer=RowwiseAdagrad,
         device=device,
         module__tree=tree,
-        iterator_valid__most_values=PREDICT_VALUES,
+        iterator_valid__max_values=PREDICT_VALUES,
     )
 
 
 def net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]) -> SparseNet:
-    """Make a trained net again."""
-    stored = {name.removeprefix(_TREE): array for name, array in arrays.items() if name.startswith(_TREE)}
-    net = make_net(values["architecture"], "cpu", SoftmaxTree.from_arrays(stored) if stored else None)
-    net.restore(arrays, values["device"], history)
-    if stored:
-        net.predict_nonlinearity = make_row_loss("hsigmoid", net.module_.head).probabilities
-    return net
+    """Build a trained net from the state that its ``to_state`` returned."""
+    return make_net(values["architecture"], "cpu", stored_tree(arrays)).load_state(values, arrays, history)

@@ -226,14 +226,14 @@ class SparseBatches(Batches):
         batch_size: int,
         *,
         shuffle: bool = False,
-        most_values: int | None = None,
+        max_values: int | None = None,
         dropout: tuple[int, int] | None = None,
         smallest: int = 1,
         generator: np.random.Generator | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
         super().__init__(dataset, batch_size, shuffle=shuffle, smallest=smallest, generator=generator, device=device)
-        self.most_values = most_values
+        self.max_values = max_values
         self.dropout = dropout
         self._rows_there: DeviceDataset | None = None
 
@@ -250,14 +250,14 @@ class SparseBatches(Batches):
 
     def _edges(self) -> list[int]:
         edges = super()._edges()
-        return edges if self.most_values is None else self._cut(edges, self.most_values)
+        return edges if self.max_values is None else self._cut(edges, self.max_values)
 
-    def _cut(self, edges: list[int], most_values: int) -> list[int]:
+    def _cut(self, edges: list[int], max_values: int) -> list[int]:
         indptr = self.dataset.indptr
         cut = edges[:1]
         for edge in edges[1:]:
-            while indptr[edge] - indptr[cut[-1]] > most_values and edge - cut[-1] > 1:
-                fits = int(np.searchsorted(indptr, int(indptr[cut[-1]]) + most_values, side="right")) - 1
+            while indptr[edge] - indptr[cut[-1]] > max_values and edge - cut[-1] > 1:
+                fits = int(np.searchsorted(indptr, int(indptr[cut[-1]]) + max_values, side="right")) - 1
                 cut.append(max(fits, cut[-1] + 1))
             cut.append(edge)
         return cut

@@ -41,9 +41,9 @@ def predict_proba(texts: Iterable[str]) -> Any:
     scores, model = _scores(texts), _model()
     if model["multilabel"]:
         return np.exp(-np.logaddexp(0, -scores))
-    if model["loss"] == "ova":  # the softmax of logarithms of sigmoids: sigmoids over their sum
-        scores = -np.logaddexp(0, -scores)
-    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    # The softmax of logarithms of sigmoids is sigmoids over their sum.
+    logits = -np.logaddexp(0, -scores) if model["link"] == "log_sigmoid" else model["inverse_temperature"] * scores
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
     return odds / odds.sum(axis=1, keepdims=True)
 
 

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import warnings
-from numbers import Integral
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from skorch.callbacks import Callback
 from torch import Tensor
 
-from sklearn_hashnlp._sklearn import fit_context
+from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
+from sklearn_hashnlp.language._batches import WindowDataset
 from sklearn_hashnlp.language._net import LanguageNet, make_language_net
 from sklearn_hashnlp.language._network import check_same_network, language_architecture
 from sklearn_hashnlp.language._neural import NeuralLanguageModel
-from sklearn_hashnlp.language._parameters import OF_LANGUAGE_MODELS
-from sklearn_hashnlp.language._plan import LanguagePlan, language_plan, streaming_language_plan
 from sklearn_hashnlp.language._reader import Tokenizer, TrainingData, read_training_data
-from sklearn_hashnlp.language._training import Interrupted, check_same_training, train_language
-from sklearn_hashnlp.language._trees import language_tree
+from sklearn_hashnlp.language._training import Resumed, check_same_training
+from sklearn_hashnlp.language._trees import TREES, language_tree
+from sklearn_hashnlp.training._callbacks import SeedEpochs, StepLog
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch
-from sklearn_hashnlp.training._parameters import check_language_parameters
-from sklearn_hashnlp.training._settings import Seeds, draw_seeds
+from sklearn_hashnlp.training._estimator import warn_of_interrupt
+from sklearn_hashnlp.training._fit import fit_net
+from sklearn_hashnlp.training._parameters import TRAINING, check_schedule_and_callbacks
+from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, torch_seed
 from sklearn_hashnlp.trees import SoftmaxTree
+
+_LOGGED_WINDOWS = 2**13  # enough for a loss to two digits, in a tenth of a second
 
 
 class HsigmoidLanguageModel(NeuralLanguageModel):
@@ -122,11 +124,11 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         After how many steps of an epoch training and validation loss (over 8192 words spread evenly) are noted in
         ``log_`` and, with ``verbose=2``, printed.
     checkpoint_dir : str, path-like or None, default=None
-        Folder in which the model is saved after every pass: ``pass-00001`` and so on, each of which
-        :func:`~sklearn_hashnlp.persistence.load_model` loads. It must hold no passes of an earlier training, but with
-        ``resume``.
+        Folder in which the model is saved after every epoch: ``epoch-00001`` and so on, each of which
+        :func:`~sklearn_hashnlp.persistence.load_model` loads. It must hold no checkpoints of an earlier training,
+        unless ``resume`` is set.
     keep : {"best", "last", "all"}, default="best"
-        Which passes stay there. The last always does; ``"best"`` keeps the one with the lowest validation loss, or
+        Which checkpoints stay there. The last always does; ``"best"`` keeps the one with the lowest validation loss, or
         training loss where there is no other, as well.
     resume : bool, default=False
         Whether ``fit`` goes on with the training in ``checkpoint_dir``, if there is one, as if it had never been
@@ -195,7 +197,35 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = OF_LANGUAGE_MODELS
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = TRAINING | {
+        "order": [Interval(Integral, 2, None, closed="left")],
+        "embedding_dim": [Interval(Integral, 1, None, closed="left")],
+        "hidden_size": [Interval(Integral, 1, None, closed="left")],
+        "output": [StrOptions({"hsigmoid", "softmax", "adaptive"})],
+        "tree": [StrOptions(set(TREES)), SoftmaxTree],
+        "direct_connections": ["boolean", StrOptions({"hashed"})],
+        "n_direct": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "activation": [StrOptions({"tanh", "sigmoid"})],
+        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "embedding_dropout": [Interval(Real, 0, 1, closed="left")],
+        "init": [StrOptions({"default", "uniform", "reference"})],
+        "embedding": [StrOptions({"table", "hash", "sgnn"})],
+        "n_embeddings": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "n_buckets": [Interval(Integral, 1, 2**31 - 1, closed="both")],
+        "n_projections": [Interval(Integral, 1, None, closed="left")],
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "vocabulary": [dict, None],
+        "max_vocabulary": [Interval(Integral, 1, None, closed="left"), None],
+        "min_count": [Interval(Integral, 1, None, closed="left")],
+        "padding": [StrOptions({"full", "reference"})],
+        "bias_learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "direct_learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "log_every": [Interval(Integral, 1, None, closed="left"), None],
+        "keep": [StrOptions({"best", "last", "all"})],
+        "resume": ["boolean"],
+    }
 
     def __init__(
         self,
@@ -314,27 +344,27 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             If ``X`` is a single string, or holds something that is no sentence.
         ValueError
             If a parameter is not as described, there is no sentence or, with ``padding="reference"``, none that is long
-            enough, if training diverges, if ``checkpoint_dir`` holds passes and ``resume`` is not set, or if it, or
-            ``warm_start``, is set and the words or the net's parameters are not those of before.
+            enough, if training diverges, if ``checkpoint_dir`` holds checkpoints and ``resume`` is not set, or if it
+            or ``warm_start`` is set and the words or the net's parameters are not those of before.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
         OSError
             If a file cannot be read or a checkpoint not be written.
         """
-        check_language_parameters(self)
+        self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
-        passes = None if self.checkpoint_dir is None else EpochCheckpoints(self.checkpoint_dir)
-        if passes is not None and self.resume and passes.numbers():
-            return self._resume(passes, X, X_valid)
+        checkpoints = None if self.checkpoint_dir is None else EpochCheckpoints(self.checkpoint_dir)
+        if checkpoints is not None and self.resume and checkpoints.epochs():
+            return self._resume(checkpoints, X, X_valid)
         seeds = draw_seeds(self.random_state)
-        goes_on = bool(self.warm_start) and hasattr(self, "net_")
-        if passes is not None:
-            self._check_free(passes, len(self.history_) if goes_on else 0)
-        tokenizer = self._tokenizer if goes_on else None
+        resumes = bool(self.warm_start) and hasattr(self, "net_")
+        if checkpoints is not None:
+            self._check_free(checkpoints, len(self.history_) if resumes else 0)
+        tokenizer = self._tokenizer if resumes else None
         corpus = read_training_data(self, X, X_valid, seed=seeds.split, hash_seed=seeds.hash, tokenizer=tokenizer)
-        net = self._net_to_train(corpus, seeds, device, goes_on=goes_on)
+        net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
-        return self._train(net, corpus, language_plan(self, seeds.order), passes)
+        return self._train(net, corpus, self._settings(), checkpoints)
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any = None) -> HsigmoidLanguageModel:
@@ -361,22 +391,42 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         TypeError, ValueError, RuntimeError, OSError
             As in ``fit``.
         """
-        check_language_parameters(self)
+        self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
-        goes_on = hasattr(self, "net_")
-        tokenizer = self._tokenizer if goes_on else None
+        resumes = hasattr(self, "net_")
+        tokenizer = self._tokenizer if resumes else None
         corpus = read_training_data(self, X, None, seed=None, hash_seed=seeds.hash, tokenizer=tokenizer)
-        net = self._net_to_train(corpus, seeds, device, goes_on=goes_on)
+        net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
-        self._train(net, corpus, streaming_language_plan(self, seeds.order), None)
+        self._train(net, corpus, self._settings().single_epoch(), None)
         for entry in net.history[-1:]:
             entry["batches"] = []  # a measure of every batch would fill the memory in the end
         return self
 
-    def _net_to_train(self, corpus: TrainingData, seeds: Seeds, device: str, *, goes_on: bool) -> LanguageNet:
+    def _check_parameters(self) -> None:
+        """Check what the declared constraints cannot express."""
+        check_schedule_and_callbacks(self)
+        name = type(self).__name__
+        if self.direct_connections == "hashed" and self.output != "hsigmoid":
+            raise ValueError(
+                f"{name}(direct_connections='hashed') needs output='hsigmoid', where a word has the scores of a path "
+                f"and not of all words. Got output={self.output!r}; set direct_connections=True or False."
+            )
+        if self.resume and self.checkpoint_dir is None:
+            raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to go on with.")
+        if self.resume and self.early_stopping and self.keep == "last":
+            raise ValueError(
+                f"{name}(early_stopping=True, resume=True) returns to the best epoch, which keep='last' does not keep. "
+                "Set keep='best' or 'all'."
+            )
+
+    def _settings(self) -> TrainingSettings:
+        return TrainingSettings.of(self, seed=self._seeds.order, restore_best=True)
+
+    def _net_to_train(self, corpus: TrainingData, seeds: Seeds, device: str, *, resumes: bool) -> LanguageNet:
         vocabulary, name = corpus.tokenizer.vocabulary, type(self).__name__
-        if goes_on:
+        if resumes:
             check_same_network(self, self.net_, self._tokenizer)
             return self.net_
         tree = None
@@ -388,77 +438,102 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 net.initialize()
         return net
 
-    def _check_free(self, passes: EpochCheckpoints, n_epochs: int) -> None:
-        later = [number for number in passes.numbers() if number > n_epochs]
+    def _check_free(self, checkpoints: EpochCheckpoints, n_epochs: int) -> None:
+        later = [epoch for epoch in checkpoints.epochs() if epoch > n_epochs]
         if later:
             raise ValueError(
-                f"{type(self).__name__}: checkpoint_dir={str(passes.folder)!r} holds {passes.path(later[0]).name} of "
-                "an earlier training. Set resume=True to go on with that, or give another folder, or delete it."
+                f"{type(self).__name__}: checkpoint_dir={str(checkpoints.folder)!r} holds "
+                f"{checkpoints.path(later[0]).name} of an earlier training. Set resume=True to go on with that, or "
+                "give another folder, or delete it."
             )
 
-    def _resume(self, passes: EpochCheckpoints, X: Any, X_valid: Any) -> HsigmoidLanguageModel:
-        """Go on with an interrupted training as if nothing had happened."""
-        last = passes.numbers()[-1]
-        model = passes.load(last)
+    def _resume(self, checkpoints: EpochCheckpoints, X: Any, X_valid: Any) -> HsigmoidLanguageModel:
+        """Go on with an interrupted training as if it had not been interrupted."""
+        last = checkpoints.epochs()[-1]
+        model = checkpoints.load(last)
         net, seeds, first = model.net_, model._seeds, model._first_epoch
         check_same_network(self, net, model._tokenizer)
-        hash_seed = net.get_params_for("module")["architecture"]["direct_seed"]  # of the first of its trainings
+        hash_seed = net.architecture()["direct_seed"]  # of the first of its trainings
         corpus = read_training_data(self, X, X_valid, seed=seeds.split, hash_seed=hash_seed)
-        check_same_training(self, model, corpus, passes)
-        plan, best = language_plan(self, seeds.order), best_epoch(model.history_, first)
+        check_same_training(self, model, corpus, checkpoints)
+        best = best_epoch(model.history_, first)
         weights: dict[str, Tensor] = {}
-        if plan.restore_best and corpus.valid_windows is not None:
-            at_best = model if best == last else passes.load(best)
+        if self.early_stopping and corpus.valid_windows is not None:
+            at_best = model if best == last else checkpoints.load(best)
             weights = {key: value.clone() for key, value in at_best.net_.module_.state_dict().items()}
         rates = [group["lr"] for group in net.optimizer_.param_groups]
         self._seeds, self._first_epoch, self._trained_on, self.log_ = seeds, first, model._trained_on, model.log_
         self._hold(net, corpus.tokenizer, list(model.history_))
-        stopped = plan.patience is not None and last - best >= plan.patience
-        if last - first >= plan.max_epochs or stopped:
+        patience = self.n_iter_no_change if self.early_stopping else None
+        if last - first >= self.max_epochs or (patience is not None and last - best >= patience):
             if weights:
                 net.module_.load_state_dict(weights)
             return self
-        return self._train(net, corpus, plan, passes, Interrupted(first, rates, weights))
+        return self._train(net, corpus, self._settings(), checkpoints, Resumed(first, rates, weights))
 
     def _train(
         self,
         net: LanguageNet,
         corpus: TrainingData,
-        plan: LanguagePlan,
-        passes: EpochCheckpoints | None,
-        interrupted: Interrupted | None = None,
+        settings: TrainingSettings,
+        checkpoints: EpochCheckpoints | None,
+        resumed: Resumed | None = None,
     ) -> HsigmoidLanguageModel:
-        fresh = not hasattr(self, "net_") or net is not self.net_
-        log, history = ([], []) if fresh else (self.log_, self.history_)
-        keeper = self._trained_on = None
-        if passes is not None:
+        """Train the net and keep it."""
+        is_new = not hasattr(self, "net_") or net is not self.net_
+        log, history = ([], []) if is_new else (self.log_, self.history_)
+        train, valid = WindowDataset(corpus.windows), None
+        last_callbacks: list[tuple[str, Callback]] = []
+        if corpus.valid_windows is not None:
+            valid = WindowDataset(corpus.valid_windows)
+        if settings.log_every is not None:
+            valid_loss = None
+            if corpus.valid_windows is not None:
+                some = corpus.valid_windows.evenly_spaced(_LOGGED_WINDOWS)
+                valid_loss = lambda: -float(net.score_windows(some).mean())  # noqa: E731 - of this training alone
+            step_log = StepLog(settings.log_every, valid_loss, log, show=settings.verbose > 1)
+            last_callbacks.append(("step_log", step_log))
+        self._trained_on = None
+        if checkpoints is not None:
             self._trained_on = corpus.windows.digest()
-            keeper = SaveCheckpoints(
-                passes, lambda: self._as_it_is(net, corpus.tokenizer, log), keep=self.keep, first=self._first_epoch
+            save = SaveCheckpoints(
+                checkpoints, lambda: self._snapshot(net, corpus.tokenizer, log), self.keep, self._first_epoch
             )
+            last_callbacks.append(("checkpoints", save))
         with plain_torch(torch.device(net.device).type):
-            train_language(
+            optimizer = net.make_optimizer(
+                self.optimizer,
+                settings.learning_rate,
+                n_words=min(settings.batch_size, len(train)),
+                bias_learning_rate=float(self.bias_learning_rate),
+                direct_learning_rate=float(self.direct_learning_rate),
+            )
+            if resumed is not None:
+                for group, rate in zip(optimizer.param_groups, resumed.learning_rates, strict=True):
+                    group["lr"] = rate
+            generator = np.random.default_rng(settings.seed)
+            fit_net(
                 net,
-                corpus.windows,
-                corpus.valid_windows,
-                plan,
-                log=log,
-                last_callback=keeper,
-                interrupted=interrupted,
+                train,
+                valid,
+                settings,
+                optimizer=optimizer,
+                batch_options={"generator": generator},
+                first_callbacks=[("seed_epochs", SeedEpochs(settings.seed, generator))],
+                last_callbacks=last_callbacks,
+                first_epoch=None if resumed is None else resumed.first_epoch,
+                best_weights=None if resumed is None else resumed.best_weights,
             )
         self.log_ = log
         self._hold(net, corpus.tokenizer, history)
-        # Whoever has put a handler of their own in the place of Python's knows of the interrupt already.
-        if net.interrupted_ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            warnings.warn("Training interrupted by user.", stacklevel=4)  # scikit-learn's words
+        warn_of_interrupt(net)
         return self
 
-    def _as_it_is(self, net: LanguageNet, tokenizer: Tokenizer, log: list[dict[str, float]]) -> HsigmoidLanguageModel:
+    def _snapshot(self, net: LanguageNet, tokenizer: Tokenizer, log: list[dict[str, float]]) -> HsigmoidLanguageModel:
         """Return a model that shares the net and can be saved."""
         seed = self.random_state if isinstance(self.random_state, Integral) else None
-        folder = None if self.checkpoint_dir is None else os.fspath(self.checkpoint_dir)
-        parameters = self.get_params(deep=False)
-        model = type(self)(**parameters | {"callbacks": None, "random_state": seed, "checkpoint_dir": folder})
+        parameters = self.get_params(deep=False) | {"callbacks": None, "random_state": seed}
+        model = type(self)(**parameters | {"checkpoint_dir": folder_of(self.checkpoint_dir)})
         model._seeds, model._first_epoch = self._seeds, self._first_epoch
         model._trained_on, model.log_ = self._trained_on, log
         model._hold(net, tokenizer, [])

@@ -1,36 +1,34 @@
-"""The skorch net of a language model, and its state."""
+"""The skorch net of a language model."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch.callbacks import Callback, EpochTimer, PassthroughScoring, PrintLog
-from skorch.history import History
-from skorch.utils import TeeGenerator
 from torch import Tensor, nn
 
 from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._network import make_nplm
 from sklearn_hashnlp.language._windows import WordWindows
-from sklearn_hashnlp.optim import RowwiseAdagrad
-from sklearn_hashnlp.training._net import Net
-from sklearn_hashnlp.training._state import pack_table, unpack_table
-from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
-from sklearn_hashnlp.trees import SoftmaxTree
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.training._net import Net, stored_tree
+from sklearn_hashnlp.training._optimizers import optimizer_from_arrays, optimizer_to_arrays
 
 SCORE_ROWS = 1024
+_DIRECT = "output_layer.direct"  # a table of which few rows are trained
+_PROJECTION = "embedding.linear.weight"
+_PROJECTION_FACTOR = 1 / 3  # chosen empirically: each word's step moves all other words' vectors a little
+_DAMPING = 15  # gradients of single words; without it the first steps of rare words and nodes are as long as any
 
 
 class LanguageNet(Net):
     """A skorch net that predicts words from the words before."""
 
-    divergence: ClassVar[str] = (
-        "The training diverged: the loss is infinite or not a number. Set a smaller learning_rate."
-    )
+    keeps_batches = False
 
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
@@ -42,53 +40,83 @@ class LanguageNet(Net):
             ("print_log", PrintLog(keys_ignored=["train_loss_best", "valid_loss_best"])),
         ]
 
-    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
-        """Drop what was noted for each batch of the epoch before: of a large corpus that would fill the memory."""
-        super().on_epoch_begin(net, **kwargs)
-        for entry in self.history[-2:-1]:
-            entry["batches"] = []
+    def tables(self) -> dict[str, float]:
+        """Return the table of hashed direct connections, whose rows start at zero."""
+        return {name: 0.0 for name, _ in self.module_.named_parameters() if name == _DIRECT}
 
     def infer(self, x: Tensor) -> Tensor:
         """Return the log-probabilities of all words, for skorch's callbacks."""
         log_probs: Tensor = self.module_.log_prob(x.to(self.device))
         return log_probs
 
-    def train_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
-        """Learn from one batch."""
-        context, target = batch
-        if not self.module_.training:
-            self._set_training(True)
-        self.optimizer_.zero_grad()
-        log_probs, loss = self.module_(context, target)
-        torch.autograd.backward(loss)
-        for hook in self.hooks("on_grad_computed"):
-            hook(self, named_parameters=TeeGenerator(self.get_all_learnable_params()), batch=batch, training=True)
-        self.optimizer_.step()
-        return {"loss": loss, "y_pred": log_probs}
+    def batch_loss(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """Compute the mean loss of a batch, and the log-probabilities of its words."""
+        log_probs, loss = self.module_(*batch)
+        return loss, log_probs
 
-    def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
-        """Compute the loss of one batch."""
+    def validation_step(self, batch: Any, **_: Any) -> dict[str, Any]:
+        """Compute the loss of a batch."""
         if self.module_.training:
             self._set_training(False)
         with torch.no_grad():
-            log_probs, loss = self.module_(*batch)
+            loss, log_probs = self.batch_loss(batch)
         return {"loss": loss, "y_pred": log_probs}
 
     def score_windows(self, windows: WordWindows | WindowDataset) -> NDArray[np.float64]:
         """Return the log-probability of every window's last word."""
         self.module_.eval()
-        found = [np.empty(0)]
+        batches = WindowBatches(self.get_dataset(windows), SCORE_ROWS, device=self.device)
         with torch.inference_mode():
-            for context, target in WindowBatches(self.get_dataset(windows), SCORE_ROWS, device=self.device):
-                found.append(self.module_(context, target)[0].double().cpu().numpy())
-        return np.concatenate(found)
+            log_probs = [self.batch_loss(batch)[1].double().cpu().numpy() for batch in batches]
+        return np.concatenate([np.empty(0), *log_probs])
+
+    def make_optimizer(
+        self,
+        name: str,
+        learning_rate: float = 0.0,
+        *,
+        n_words: int = 1,  # of a batch: what damping is relative to
+        bias_learning_rate: float = 1.0,  # factors of the learning rate
+        direct_learning_rate: float = 1.0,
+    ) -> RowwiseAdagrad | RowwiseAdam:
+        """Build an optimizer without state."""
+        parameters = dict(self.module_.named_parameters())
+        factors = {"hidden_layer.bias": bias_learning_rate, _DIRECT: direct_learning_rate}
+        groups: list[dict[str, Any]] = [{"params": [parameters[key] for key in parameters if key not in factors]}]
+        groups += [
+            {"params": [parameters[key]], "lr": learning_rate * factor}
+            for key, factor in factors.items()
+            if key in parameters
+        ]
+        if name == "adam":
+            return RowwiseAdam(groups, lr=learning_rate)
+        if _PROJECTION in parameters:
+            groups.append(_projection_group(groups[0]["params"], parameters[_PROJECTION], learning_rate, n_words))
+        return RowwiseAdagrad(groups, lr=learning_rate, eps=_DAMPING / n_words)
+
+    def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the state of the optimizer; of every parameter only the rows that were trained."""
+        return optimizer_to_arrays(self.module_, self.optimizer_, dict(self.module_.named_parameters()))
+
+    def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Load the state of an optimizer, of the kind that it was."""
+        self.optimizer_ = optimizer_from_arrays(self.module_, values, arrays, self.make_optimizer)
+
+
+def _projection_group(
+    others: list[torch.Tensor], weight: torch.Tensor, learning_rate: float, n_words: int
+) -> dict[str, Any]:
+    """Take the layer that reads n signs of +-1 / sqrt(n) out of its group, and say how AdaGrad trains it."""
+    others[:] = [parameter for parameter in others if parameter is not weight]
+    root = math.sqrt(weight.shape[1])
+    return {"params": [weight], "lr": learning_rate * _PROJECTION_FACTOR / root, "eps": _DAMPING / n_words / root}
 
 
 class Perplexities(Callback):  # type: ignore[misc]  # skorch has no types
-    """Note the perplexities of every epoch: the exponentials of its losses."""
+    """Record the perplexities of every epoch: the exponentials of its losses."""
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Note them."""
+        """Record them."""
         for prefix in ("train", "valid"):
             if f"{prefix}_loss" in net.history[-1]:
                 loss = net.history[-1, f"{prefix}_loss"]
@@ -96,7 +124,7 @@ class Perplexities(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 def make_language_net(architecture: dict[str, Any], tree: Any, device: str) -> LanguageNet:
-    """Make a net that is not initialised yet."""
+    """Build a net that is not initialized yet."""
     return LanguageNet(
         make_nplm,
         module__architecture=architecture,
@@ -113,50 +141,10 @@ def make_language_net(architecture: dict[str, Any], tree: Any, device: str) -> L
     )
 
 
-_STARTS_AT_ZERO = "output_layer.direct"  # a table of which few rows are trained
-
-
-def net_to_state(net: LanguageNet) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return what :func:`net_from_state` needs to make a net again."""
-    parameters = net.get_params_for("module")
-    arrays: dict[str, NDArray[Any]] = {}
-    for name, tensor in net.module_.state_dict().items():
-        array = tensor.detach().cpu().contiguous().numpy()
-        arrays |= pack_table(name, array, 0.0) if name == _STARTS_AT_ZERO else {name: array.copy()}
-    if parameters["tree"] is not None:
-        arrays |= {f"tree.{name}": array for name, array in parameters["tree"].to_arrays().items()}
-    return {"architecture": parameters["architecture"], "device": torch.device(net.device).type}, arrays
-
-
 def net_from_state(
     values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
 ) -> LanguageNet:
-    """Make a trained net again."""
-    tree = None
-    if values["architecture"]["output"] == "hsigmoid":
-        tree = SoftmaxTree.from_arrays({name: arrays[f"tree.{name}"] for name in ("children", "offsets")})
-    with plain_torch():
-        net = make_language_net(values["architecture"], tree, "cpu")
-        with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
-            net.initialize()
-        load_weights(net, arrays)
-        if values["device"] == "cuda" and torch.cuda.is_available():
-            net.set_params(device="cuda")
-            net.module_.to("cuda")
-        net.module_.eval()
-    net.history = History({"batches": []} | entry for entry in history)
+    """Build a trained net from the state that its ``to_state`` returned."""
+    net = make_language_net(values["architecture"], stored_tree(arrays), "cpu")
+    net.restore(arrays, values["device"], history)
     return net
-
-
-def load_weights(net: LanguageNet, arrays: dict[str, NDArray[Any]]) -> None:
-    """Write stored weights over those of a net."""
-    module = net.module_
-    state: dict[str, Any] = {}
-    for name, tensor in module.state_dict().items():
-        if name == _STARTS_AT_ZERO:
-            table = np.zeros(tensor.shape, dtype=np.float32)
-            unpack_table(name, arrays, table)
-            state[name] = torch.from_numpy(table)
-        else:
-            state[name] = torch.from_numpy(np.array(arrays[name]))
-    module.load_state_dict(state)

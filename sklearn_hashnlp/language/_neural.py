@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.language._base import BaseLanguageModel
-from sklearn_hashnlp.language._net import LanguageNet, net_from_state, net_to_state
+from sklearn_hashnlp.language._net import LanguageNet, net_from_state
 from sklearn_hashnlp.language._network import word_encoder_of
 from sklearn_hashnlp.language._reader import Tokenizer
-from sklearn_hashnlp.language._training import pack_language_optimizer, unpack_language_optimizer
 from sklearn_hashnlp.language._trees import mean_hidden_states, two_level_clusters
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.language._word_vectors import WordVectorsMixin
+from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -27,16 +26,16 @@ from sklearn_hashnlp.trees import SoftmaxTree
 _MAX_WORDS = 2**12  # in one batch: unpacked projections take a thousand times the memory
 
 
-class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel):
+class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
     """The part of :class:`HsigmoidLanguageModel` that needs a trained net; ``fit`` calls :meth:`_hold`."""
 
     net_: LanguageNet
-    history_: list[dict[str, Any]]
     log_: list[dict[str, float]]
-    n_parameters_: int
     _seeds: Seeds
     _first_epoch: int
     _trained_on: int | None  # digest of the windows of a training with checkpoints
+    _measures = ("train_loss", "valid_loss", "train_perplexity", "valid_perplexity", "dur")
+    _net_from_state = staticmethod(net_from_state)
 
     def predict(self, contexts: Any, search: str = "exact") -> NDArray[np.str_]:
         """Predict the most probable next word.
@@ -148,16 +147,12 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel):
 
     def _hold(self, net: LanguageNet, tokenizer: Tokenizer, history: list[dict[str, Any]]) -> None:
         self._set_tokenizer(tokenizer)
-        net.module_.eval()
-        self.net_ = net
-        history += map(_plain_entry, islice(net.history, len(history), None))
-        self.history_ = history  # added to and not copied: a stream has many calls
-        self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
+        self._keep_net(net, history)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         check_is_fitted(self)
         values, arrays = self._tokenizer.to_state()
-        net_values, net_arrays = net_to_state(self.net_)
+        net_values, net_arrays = self.net_.to_state()
         own = {
             "history": self.history_,
             "log": self.log_,
@@ -185,33 +180,3 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel):
         self._seeds, self._first_epoch = Seeds(*values["seeds"]), int(values["first_epoch"])
         self._trained_on = values.get("trained_on")
         self._hold(net_from_state(values, arrays, values["history"]), tokenizer, [])
-
-    def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-        """Return what only further training needs; None if nothing was trained since the model was loaded."""
-        if not self.net_.optimizer_.state:
-            return None
-        return pack_language_optimizer(self.net_.module_, self.net_.optimizer_)
-
-    def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`_get_training_state` gave, after the model state."""
-        self.net_.optimizer_ = unpack_language_optimizer(self.net_.module_, values, arrays)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())
-        if "net_" in state:
-            del state["net_"]
-            state["_model_state"], state["_training_state"] = self._get_model_state(), self._get_training_state()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        model_state, training_state = state.pop("_model_state", None), state.pop("_training_state", None)
-        super().__setstate__(state)
-        if model_state is not None:
-            self._set_model_state(*model_state)
-        if training_state is not None:
-            self._set_training_state(*training_state)
-
-
-def _plain_entry(entry: dict[str, Any]) -> dict[str, Any]:
-    measures = ("train_loss", "valid_loss", "train_perplexity", "valid_perplexity", "dur")
-    return {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in measures if name in entry}

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sklearn_hashnlp.nn._layers import SeededDropout
-from sklearn_hashnlp.training._state import RowModule
 
 _RESOLUTION = 1e-7  # relative: what float32 tells apart; less is rounding, which must not be made large
 
@@ -52,7 +51,7 @@ class Standardize(nn.Module):
         return (rows - self.mean.to(rows.dtype)) / self.scale.to(rows.dtype)
 
 
-class DenseLayers(RowModule):
+class DenseLayers(nn.Module):
     """Rows to one score a class: standardised, then linear and rectified layers, with dropout before each."""
 
     def __init__(

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sklearn_hashnlp.nn import HashEmbeddingBag, HierarchicalSoftmax
-from sklearn_hashnlp.training._state import RowModule, pack_table, unpack_table
+from sklearn_hashnlp.nn._hash_embedding import HashEmbeddingBag
+from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
 from sklearn_hashnlp.trees import SoftmaxTree
 
 
@@ -108,10 +105,7 @@ class TreeHead(nn.Sequential):
         return self.softmax.log_prob(self(documents))
 
 
-_BLOCK = 2**18
-
-
-class BagOfHashEmbeddings(RowModule):
+class BagOfHashEmbeddings(nn.Module):
     """Documents to one score a class, or to what a tree of classes reads: a :class:`HashEmbeddingBag` and a head."""
 
     def __init__(
@@ -165,39 +159,8 @@ class BagOfHashEmbeddings(RowModule):
         outputs: Tensor = self.head(self.bag(ids, offsets, weights))
         return outputs
 
-    def tables(self) -> dict[str, Tensor]:
-        """Return the tables of the bag."""
-        return {f"bag.{name}": table.detach() for name, table in self.bag.named_parameters()}
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all weights as arrays; of a table that is mostly untouched only the rows that were touched."""
-        arrays: dict[str, NDArray[Any]] = {}
-        tables = self.tables()
-        for name, tensor in self.state_dict().items():
-            array = tensor.detach().cpu().numpy()
-            arrays |= pack_table(name, array, self._initial(name)) if name in tables else {name: array.copy()}
-        return arrays
-
-    def load_arrays(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`to_arrays` gave, in a module of the same kind whose tables are untouched."""
-        tables = self.tables()
-        for name, tensor in self.state_dict().items():  # these share memory with the module
-            if name == "bag._extra_state":
-                self.bag.set_extra_state(torch.from_numpy(np.array(arrays[name])))
-            elif name in tables:
-                table = tensor.cpu()  # the same memory where it is there already
-                unpack_table(name, arrays, table.numpy())
-                if tensor.device.type != "cpu":
-                    tensor.copy_(table)
-            else:
-                tensor.copy_(torch.from_numpy(np.array(arrays[name])))
-
-    def clear_tables(self) -> None:
-        """Put the initial value back into every row of the tables that was touched."""
-        for name, table in self.tables().items():
-            for start in range(0, len(table), _BLOCK):  # in blocks, so that nothing table-sized is made
-                block = table[start : start + _BLOCK]
-                block[(block != self._initial(name)).any(dim=1)] = self._initial(name)
-
-    def _initial(self, name: str) -> float:
-        return {"bag.pool": 0.0, "bag.importance": self.bag.importance_init}[name]
+    @property
+    def tables(self) -> dict[str, float]:
+        """The tables, of which a batch touches few rows, by name, and the value that their rows start at."""
+        initial = {"pool": 0.0, "importance": self.bag.importance_init}
+        return {f"bag.{name}": initial[name] for name, _ in self.bag.named_parameters()}

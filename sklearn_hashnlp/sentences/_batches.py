@@ -51,12 +51,15 @@ class ParagraphBatch(NamedTuple):
     blocks: Tensor  # (n_sentences,): which of the batch's paragraphs each sentence is from: 0, 1 and so on
     hidden: Tensor | None  # (n_sentences, longest): places whose words are to be guessed; None if no words are
     number: int  # its place in the epoch, from 0
+    epoch: int = 0  # of the training, from 0
+    progress: float = 1.0  # share of the training that is done; 1 where nothing decays
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> ParagraphBatch:
         """Move all tensors."""
         hidden = None if self.hidden is None else self.hidden.to(device, non_blocking=non_blocking)
         blocks = self.blocks.to(device, non_blocking=non_blocking)
-        return ParagraphBatch(self.batch.to(device, non_blocking=non_blocking), blocks, hidden, self.number)
+        batch = self.batch.to(device, non_blocking=non_blocking)
+        return self._replace(batch=batch, blocks=blocks, hidden=hidden)
 
 
 class ParagraphBatches:

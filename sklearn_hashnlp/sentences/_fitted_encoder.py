@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import numpy as np
 import torch
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
-from sklearn_hashnlp.sentences._checkpoint import net_from_state, net_to_state, training_from_state, training_to_state
-from sklearn_hashnlp.sentences._net import SentenceNet
+from sklearn_hashnlp.sentences._net import SentenceNet, net_from_state
 from sklearn_hashnlp.sentences._paragraphs import cut_words
 from sklearn_hashnlp.sentences._projections import CachedProjections
 from sklearn_hashnlp.sentences._reader import SentenceReader
 from sklearn_hashnlp.sentences._training import TrainingState
 from sklearn_hashnlp.text._documents import as_documents, in_chunks
-from sklearn_hashnlp.training._estimator import level_of_user
+from sklearn_hashnlp.training._estimator import FittedNet, level_of_user
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 
@@ -81,18 +79,18 @@ def _encode(
 _CHARACTERS = 2**21  # some 400,000 words, of which some 30,000 are different
 
 
-class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedNet):  # type: ignore[misc]  # scikit-learn has no types
     """The half of :class:`SGNNSentenceEncoder` that needs a trained net."""
 
     net_: SentenceNet
-    history_: list[dict[str, Any]]
     log_: list[dict[str, Any]]
-    n_parameters_: int
     waiting_share_: float
     _reader: SentenceReader
     _seeds: Seeds
     _trained_on: int | None  # what the paragraphs of a training amount to
-    _course: TrainingState | None  # where a training is that can be taken up
+    _training_state: TrainingState | None  # where a training stands that can be resumed
+    _measures = ("train_loss", "dur")
+    _net_from_state = staticmethod(net_from_state)
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Make the vectors of texts.
@@ -212,17 +210,17 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         return int(self.net_.module_.network.dim)
 
     def _hold(self, net: SentenceNet, reader: SentenceReader, history: list[dict[str, Any]]) -> None:
-        net.module_.eval()
-        self.net_, self._reader = net, reader
-        finished = (entry for entry in islice(net.history, len(history), None) if "train_loss" in entry)
-        history += map(_plain_entry, finished)
-        self.history_ = history
+        self._reader = reader
+        self._keep_net(net, history)
+
+    def _keep_net(self, net: Any, history: list[dict[str, Any]]) -> None:
+        super()._keep_net(net, history)
         self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.network.parameters())
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return everything learned, as JSON values and as arrays."""
         check_is_fitted(self)
-        values, arrays = net_to_state(self.net_)
+        values, arrays = self.net_.to_state()
         reader_values, reader_arrays = self._reader.to_state()
         return values | {
             "reader": reader_values,
@@ -238,37 +236,17 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         of_reader = {name[7:]: array for name, array in arrays.items() if name.startswith("reader.")}
         reader = SentenceReader.from_state(values["reader"], of_reader)
         self.log_, self._seeds, self._trained_on = values["log"], Seeds(*values["seeds"]), values["trained_on"]
-        self.waiting_share_, self._course = values["waiting_share"], None
+        self.waiting_share_, self._training_state = values["waiting_share"], None
         self._hold(net_from_state(values, arrays, values["history"]), reader, [])
 
     def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-        """Return what only further training needs; None if nothing was trained since the model was loaded."""
-        if not self.net_.optimizer_.state and self._course is None:
+        state = self._training_state
+        if state is None and not self.net_.optimizer_.state:
             return None
-        return training_to_state(self.net_, self._course)
+        values, arrays = self.net_.to_training_state()
+        course, best = (None, {}) if state is None else state.to_state()
+        return values | {"course": course}, arrays | best
 
     def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`_get_training_state` gave, after the model state."""
-        self._course = training_from_state(self.net_, values, arrays)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())
-        if "net_" in state:
-            for name in ("net_", "_course"):
-                del state[name]
-            state["_model_state"], state["_training_state"] = self._get_model_state(), self._get_training_state()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        model_state, training_state = state.pop("_model_state", None), state.pop("_training_state", None)
-        super().__setstate__(state)
-        if model_state is not None:
-            self._set_model_state(*model_state)
-        if training_state is not None:
-            self._set_training_state(*training_state)
-
-
-def _plain_entry(entry: dict[str, Any]) -> dict[str, Any]:
-    return {"epoch": int(entry["epoch"])} | {
-        name: float(entry[name]) for name in ("train_loss", "dur") if name in entry
-    }
+        super()._set_training_state(values, arrays)
+        self._training_state = None if values["course"] is None else TrainingState.from_state(values["course"], arrays)

@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
+import math
 import os
-import signal
-import warnings
 from collections.abc import Callable
-from numbers import Integral
+from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
-from sklearn_hashnlp._sklearn import fit_context
+from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
 from sklearn_hashnlp.nn._sentence_network import sentence_architecture
 from sklearn_hashnlp.persistence import save_model
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
 from sklearn_hashnlp.sentences._checkpoint import check_free, read_checkpoint
 from sklearn_hashnlp.sentences._fitted_encoder import TrainedSentenceEncoder
 from sklearn_hashnlp.sentences._net import EpochsOfParagraphs, make_sentence_net
-from sklearn_hashnlp.sentences._objective import sentence_objective
+from sklearn_hashnlp.sentences._objective import LOSSES, both_ends, sentence_objective
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, warn_of_single_sentences
-from sklearn_hashnlp.sentences._parameters import OF_SENTENCE_ENCODERS, check_sentence_parameters
 from sklearn_hashnlp.sentences._projections import CachedProjections
 from sklearn_hashnlp.sentences._reader import SentenceReader, WordFrequencies
-from sklearn_hashnlp.sentences._training import SentencePlan, TrainingState, score_of, train_sentences
+from sklearn_hashnlp.sentences._training import (
+    RecordTraining,
+    TrainingState,
+    WarmUpAndDecay,
+    load_trained_weights,
+    score_of,
+)
 from sklearn_hashnlp.sentences._word_pretraining import first_stage
 from sklearn_hashnlp.text import split_sentences
-from sklearn_hashnlp.training._settings import draw_seeds
+from sklearn_hashnlp.training._checkpoints import SaveFromTimeToTime
+from sklearn_hashnlp.training._estimator import warn_of_interrupt
+from sklearn_hashnlp.training._fit import fit_net
+from sklearn_hashnlp.training._parameters import check_callbacks
+from sklearn_hashnlp.training._settings import TrainingSettings, draw_seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, torch_seed
 
+_HEAD_WEIGHTS = ("sentence_weight", "word_weight", "masked_weight")
 _HIDDEN_SHARE = 0.15  # of the places whose words are guessed
 
 
@@ -120,7 +129,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         Seconds.
     resume : bool, default=False
         Whether ``fit`` goes on with the training in ``checkpoint_dir``, if there is one, as if it had never been
-        interrupted: on a CPU with the same weights, to the last bit. Give the same paragraphs and parameters.
+        checkpoint: on a CPU with the same weights, to the last bit. Give the same paragraphs and parameters.
     n_jobs : int or None, default=1
         Threads that prepare batches ahead of the training step, and that make vectors in ``transform``.
     device : {"cpu", "cuda", "auto"}, default="cpu"
@@ -179,7 +188,47 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = OF_SENTENCE_ENCODERS
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_projections": [Interval(Integral, 1, None, closed="left")],
+        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "ngram_range": [tuple, list],
+        "spelling_width": [Interval(Integral, 1, None, closed="left")],
+        "context_share": [Interval(Real, 0, 1, closed="both")],
+        "n_common": [Interval(Integral, 0, None, closed="left")],
+        "width": [Interval(Integral, 1, None, closed="left")],
+        "n_layers": [Interval(Integral, 0, None, closed="left")],
+        "n_heads": [Interval(Integral, 1, None, closed="left")],
+        "feedforward_size": [Interval(Integral, 1, None, closed="left")],
+        "pooling": [StrOptions({"max", "mean", "attention", "weighted"})],
+        "pooling_width": [Interval(Integral, 1, None, closed="left"), None],
+        "depths": [Interval(Integral, 1, 2, closed="both")],
+        "positions": ["boolean"],
+        "n_tables": [Interval(Integral, 0, None, closed="left")],
+        "table_bits": [Interval(Integral, 1, 24, closed="both")],
+        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "start": [StrOptions({"identity", "random"})],
+        "word_steps": [Interval(Integral, 0, None, closed="left")],
+        "loss": [StrOptions(set(LOSSES))],
+        "temperature": [Interval(Real, 0, None, closed="neither")],
+        **{name: [Interval(Real, 0, None, closed="left"), tuple, list] for name in _HEAD_WEIGHTS},
+        "sentence_splitter": [callable, None],
+        "max_sentences": [Interval(Integral, 1, None, closed="left")],
+        "max_words": [Interval(Integral, 1, None, closed="left")],
+        "max_epochs": [Interval(Integral, 0, None, closed="left")],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "monitor": [callable, None],
+        "log_every": [Interval(Integral, 1, None, closed="left"), None],
+        "checkpoint_dir": [str, PathLike, None],
+        "checkpoint_every": [Interval(Real, 0, None, closed="left")],
+        "resume": ["boolean"],
+        "n_jobs": [Integral, None],
+        "device": [StrOptions({"cpu", "cuda", "auto"})],
+        "callbacks": [list, None],
+        "random_state": ["random_state"],
+        "verbose": [Interval(Integral, 0, 2, closed="both")],
+    }
 
     def __init__(
         self,
@@ -298,19 +347,19 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         OSError
             If a file cannot be read or a checkpoint not be written.
         """
-        check_sentence_parameters(self)
+        self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
-        interrupted = read_checkpoint(self) if self.resume else None
-        if self.checkpoint_dir is not None and interrupted is None:
+        checkpoint = read_checkpoint(self) if self.resume else None
+        if self.checkpoint_dir is not None and checkpoint is None:
             check_free(self)
         paragraphs = self._read(X)
-        if interrupted is not None:
-            return self._resume(interrupted, paragraphs)
+        if checkpoint is not None:
+            return self._resume(checkpoint, paragraphs)
         projections = self._begin(paragraphs, device)
-        self._course = TrainingState()
+        self._training_state = TrainingState()
         if self.checkpoint_dir is not None:
             self._save()
-        return self._train(paragraphs, projections, self._course)
+        return self._train(paragraphs, projections, self._training_state)
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any = None) -> SGNNSentenceEncoder:
@@ -337,11 +386,63 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         TypeError, ValueError, RuntimeError, OSError
             As in ``fit``.
         """
-        check_sentence_parameters(self)
+        self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
         paragraphs = self._read(X)
         projections = self._projections(paragraphs) if hasattr(self, "net_") else self._begin(paragraphs, device)
         return self._train(paragraphs, projections, None)
+
+    def _check_parameters(self) -> None:
+        """Check what the declared constraints cannot express."""
+        name = type(self).__name__
+        check_callbacks(self)
+        weighs_anything = False
+        for parameter in _HEAD_WEIGHTS:
+            weight = getattr(self, parameter)
+            parts = both_ends(weight)
+            if len(parts) != 2 or not all(isinstance(part, Real) and 0 <= float(part) < math.inf for part in parts):
+                raise ValueError(
+                    f"The {parameter!r} parameter of {name} must be a number, or (first, last), two numbers of at "
+                    f"least 0. Got {weight!r} instead."
+                )
+            weighs_anything |= any(parts)
+        if not weighs_anything:
+            raise ValueError(
+                f"{name} needs a head: one of {', '.join(_HEAD_WEIGHTS)} must be more than 0. To leave the second "
+                "stage out, set max_epochs=0."
+            )
+        pair = self.ngram_range
+        if len(pair) != 2 or not all(isinstance(n, Integral) for n in pair) or not 1 <= pair[0] <= pair[1]:
+            raise ValueError(
+                f"The 'ngram_range' parameter of {name} must be a pair (min_n, max_n) of integers with "
+                f"1 <= min_n <= max_n. Got {pair!r} instead."
+            )
+        if self.n_layers and self.width % self.n_heads:
+            raise ValueError(
+                f"The 'width' parameter of {name} must be a multiple of n_heads={self.n_heads}. Got "
+                f"{self.width!r} instead."
+            )
+        if self.depths == 2 and self.n_layers < 2:
+            raise ValueError(f"{name}(depths=2) needs n_layers of at least 2. Got n_layers={self.n_layers!r}.")
+        if self.n_layers == 0 and any(both_ends(self.masked_weight)):
+            raise ValueError(
+                f"{name}(masked_weight={self.masked_weight!r}) guesses hidden words from those around them, which "
+                "nobody reads without layers. Set n_layers to 1 or more."
+            )
+        n_features, n_pointing = self.n_projections * self.n_bits, self.n_tables * self.table_bits
+        if n_pointing > n_features:
+            raise ValueError(
+                f"{name}(n_tables={self.n_tables}, table_bits={self.table_bits}) needs projections of "
+                f"{n_pointing} columns or more, and n_projections * n_bits is {n_features}. Take fewer or smaller "
+                "tables."
+            )
+        if self.context_share < 1 and self.n_common >= self.spelling_width:
+            raise ValueError(
+                f"The 'n_common' parameter of {name} must be less than spelling_width={self.spelling_width}. Got "
+                f"{self.n_common!r} instead."
+            )
+        if self.resume and self.checkpoint_dir is None:
+            raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to go on with.")
 
     def _read(self, X: Any) -> Paragraphs:
         name = type(self).__name__
@@ -372,7 +473,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
             with torch_seed(seeds.module, device):
                 net.initialize()
         self.log_, self.waiting_share_, self._seeds = [], 0.0, seeds
-        self._trained_on, self._course = paragraphs.digest(), None
+        self._trained_on, self._training_state = paragraphs.digest(), None
         self._hold(net, reader, [])
         projections = self._projections(paragraphs)
         self._score("untrained")
@@ -402,27 +503,27 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
                 print(f"{stage}: score {self.log_[-1]['score']:.4f}")
 
     def _resume(self, model: SGNNSentenceEncoder, paragraphs: Paragraphs) -> SGNNSentenceEncoder:
-        """Go on with an interrupted training as if nothing had happened."""
+        """Go on with an checkpoint training as if nothing had happened."""
         if model._trained_on != paragraphs.digest():
             raise ValueError(
                 f"{type(self).__name__}: checkpoint_dir={str(self.checkpoint_dir)!r} holds a training on other "
                 "paragraphs. Give the same ones in the same order, or another folder."
             )
         self.log_, self.waiting_share_, self._seeds = model.log_, model.waiting_share_, model._seeds
-        self._trained_on, self._course = model._trained_on, model._course
+        self._trained_on, self._training_state = model._trained_on, model._training_state
         self._hold(model.net_, model._reader, model.history_)
-        if self._course is None:
+        if self._training_state is None:
             return self
-        return self._train(paragraphs, self._projections(paragraphs), self._course)
+        return self._train(paragraphs, self._projections(paragraphs), self._training_state)
 
     def _train(
-        self, paragraphs: Paragraphs, projections: CachedProjections, course: TrainingState | None
+        self, paragraphs: Paragraphs, projections: CachedProjections, state: TrainingState | None
     ) -> SGNNSentenceEncoder:
-        net, streams = self.net_, course is None
-        course = TrainingState() if course is None else course
+        net, streams = self.net_, state is None
+        state = TrainingState() if state is None else state
         learns = any(parameter.requires_grad for parameter in net.module_.network.parameters())
         if not learns or (not streams and self.max_epochs == 0):
-            self._course = None
+            self._training_state = None
             return self if streams else self._finished()
         n_before = len(net.history)
         seed = self._seeds.of_order(n_before) if streams else self._seeds.order
@@ -441,32 +542,46 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
                 n_jobs=self.n_jobs,
             )
 
-        epochs = EpochsOfParagraphs(make_batches, paragraphs.n_sentences, epoch=course.epoch, first=course.batch)
-        plan = SentencePlan(
-            objective=sentence_objective(self, seed),
-            learning_rate=float(self.learning_rate),
-            decays=not streams,
-            max_epochs=1 if streams else int(self.max_epochs),
-            max_time=None if streams or self.max_time is None else float(self.max_time),
-            log_every=None if self.log_every is None else int(self.log_every),
-            monitor=None if self.monitor is None else lambda: score_of(self),
-            checkpoint=None if streams or self.checkpoint_dir is None else self._save,
-            checkpoint_every=float(self.checkpoint_every),
-            callbacks=tuple(self.callbacks or ()),
-            verbose=int(self.verbose),
+        epochs = EpochsOfParagraphs(
+            make_batches,
+            paragraphs.n_sentences,
+            n_epochs=None if streams else int(self.max_epochs),
+            epoch=state.epoch,
+            first=state.batch,
         )
-        if not streams and (plan.objective.sentence.start or plan.objective.sentence.end):
+        objective = sentence_objective(self, seed)
+        if not streams and (objective.sentence.start or objective.sentence.end):
             warn_of_single_sentences(paragraphs, caller=type(self).__name__)
+        settings = TrainingSettings.of(self, seed=seed)
+        last_callbacks = []
+        if not streams and self.checkpoint_dir is not None:
+            last_callbacks.append(("checkpoints", SaveFromTimeToTime(self._save, float(self.checkpoint_every))))
+        record = RecordTraining(
+            state,
+            self.log_,
+            every=settings.log_every,
+            monitor=None if self.monitor is None else lambda: score_of(self),
+            show=settings.verbose > 1,
+        )
         with plain_torch(torch.device(net.device).type):
-            train_sentences(net, epochs, plan, course, self.log_)
-        self._course = None  # there is nothing left to be taken up
+            fit_net(
+                net,
+                epochs,
+                None,
+                settings.single_epoch() if streams else settings,
+                optimizer=net.optimizer_,
+                loss=objective,
+                first_callbacks=[("record", record), ("learning_rate", WarmUpAndDecay(not streams))],
+                last_callbacks=last_callbacks,
+                first_epoch=n_before - state.epoch,
+            )
+        if state.best_weights:
+            load_trained_weights(net, state.best_weights)
+        self._training_state = None  # there is nothing left to be resumed
         self.waiting_share_ = epochs.waited / epochs.total if epochs.total else 0.0
         self._hold(net, self._reader, self.history_)
-        # Whoever has put a handler of their own in the place of Python's knows of the interrupt already.
-        if net.interrupted_ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            warnings.warn("Training interrupted by user.", stacklevel=4)  # scikit-learn's words
-            return self
-        return self if streams else self._finished()
+        warn_of_interrupt(net)
+        return self if streams or net.interrupted_ else self._finished()
 
     def _finished(self) -> SGNNSentenceEncoder:
         """Save what the last checkpoint has not."""
@@ -481,9 +596,9 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         parameters = self.get_params(deep=False) | of_objects
         model = type(self)(**parameters | {"random_state": seed, "checkpoint_dir": os.fspath(self.checkpoint_dir)})
         model.log_, model.waiting_share_, model._seeds = self.log_, self.waiting_share_, self._seeds
-        model._trained_on, model._course = self._trained_on, self._course
+        model._trained_on, model._training_state = self._trained_on, self._training_state
         model._hold(self.net_, self._reader, list(self.history_))
-        trains_on = self._course is not None or bool(self.net_.optimizer_.state)
+        trains_on = self._training_state is not None or bool(self.net_.optimizer_.state)
         save_model(model, self.checkpoint_dir, training_state=trains_on)
 
     def __sklearn_tags__(self) -> Any:

@@ -1,30 +1,33 @@
-"""Training a sentence encoder's net, with scores, checkpoints and a way back to the best weights."""
+"""Training a sentence encoder: where it stands, its learning rate, and the record of losses and scores."""
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from skorch.callbacks import Callback
 from torch import Tensor
 
-from sklearn_hashnlp.sentences._net import EpochsOfParagraphs, SentenceNet
-from sklearn_hashnlp.sentences._objective import SentenceObjective
+from sklearn_hashnlp.sentences._net import SentenceNet
+
+_BEST = "best."  # begins the names of the best weights
+_WARM_UP = 0.02  # share of a training in which the learning rate rises
 
 
 @dataclass
 class TrainingState:
-    """Where a training is: what a checkpoint holds beside weights and optimiser."""
+    """Where a training stands: what a checkpoint holds beside weights and optimizer."""
 
     epoch: int = 0
     batch: int = 0
     losses: list[float] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
-    best_score: float | None = None  # of what ``monitor`` said so far
+    best_score: float | None = None  # of the monitor so far
     best_weights: dict[str, Tensor] = field(default_factory=dict)  # with it
 
     def note(self, score: float, net: SentenceNet) -> None:
@@ -32,106 +35,90 @@ class TrainingState:
         if not math.isnan(score) and (self.best_score is None or score > self.best_score):
             self.best_score, self.best_weights = score, trained_weights(net)
 
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return JSON values, and the best weights as arrays."""
+        values = asdict(self)
+        del values["best_weights"]
+        return values, {f"{_BEST}{name}": value.cpu().numpy().copy() for name, value in self.best_weights.items()}
 
-@dataclass(frozen=True)
-class SentencePlan:
-    """How to train."""
-
-    objective: SentenceObjective  # what to learn by
-    learning_rate: float  # step size
-    decays: bool  # whether it falls linearly to zero
-    max_epochs: int  # passes, those before an interruption among them
-    max_time: float | None  # seconds after which to end
-    log_every: int | None  # steps after which the loss, and the monitor's score, are noted
-    monitor: Callable[[], float] | None  # gives the score of the model as it is
-    checkpoint: Callable[[], None] | None  # saves the model as it is
-    checkpoint_every: float  # seconds between checkpoints
-    callbacks: tuple[Any, ...]  # more skorch callbacks
-    verbose: int  # 0 is silent
-
-
-def train_sentences(
-    net: SentenceNet,
-    paragraphs: EpochsOfParagraphs,
-    plan: SentencePlan,
-    course: TrainingState,
-    log: list[dict[str, Any]],
-) -> None:
-    """Train a net, and leave nothing on it that only training needs but the optimiser and the callbacks."""
-    started = time.perf_counter()
-    net.lr, net.verbose, net.decays = plan.learning_rate, plan.verbose, plan.decays
-    net.max_epochs, net.n_epochs = plan.max_epochs - course.epoch, plan.max_epochs
-    net.objective, net.paragraphs = plan.objective, paragraphs
-    net.callbacks = [("course", Checkpointer(course, plan, log)), *plan.callbacks]
-    net.initialize_callbacks()
-    net.deadline = None if plan.max_time is None else started + plan.max_time
-    try:
-        net.partial_fit(paragraphs)
-    finally:
-        net.deadline = None
-        del net.objective, net.paragraphs  # the text is not to outlive its training
-    if course.best_weights:
-        load_trained_weights(net, course.best_weights)
-    net.module_.eval()
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> TrainingState:
+        """Load what :meth:`to_state` returned."""
+        best = {
+            name.removeprefix(_BEST): torch.from_numpy(np.array(array))
+            for name, array in arrays.items()
+            if name.startswith(_BEST)
+        }
+        return cls(**values, best_weights=best)
 
 
-class Checkpointer(Callback):  # type: ignore[misc]  # skorch has no types
-    """Note where the training is, score it, and save it from time to time."""
+class WarmUpAndDecay(Callback):  # type: ignore[misc]  # skorch has no types
+    """Let the learning rate rise in the first steps, and then fall linearly to zero; or keep it constant."""
 
-    def __init__(self, course: TrainingState, plan: SentencePlan, log: list[dict[str, Any]]) -> None:
-        self.course = course
-        self.plan = plan
+    def __init__(self, decays: bool) -> None:
+        self.decays = decays
+
+    def on_batch_begin(self, net: Any, batch: Any = None, **_: Any) -> None:
+        """Set the learning rate of the step to come."""
+        progress = batch.progress
+        factor = min(1.0, progress / _WARM_UP + 0.05) * (1 - progress) if self.decays else 1.0
+        for group in net.optimizer_.param_groups:
+            group["lr"] = net.lr * factor * group.get("gain", 1.0)
+
+
+class RecordTraining(Callback):  # type: ignore[misc]  # skorch has no types
+    """Record where the training stands, its losses, and the scores of the model on the way."""
+
+    def __init__(
+        self,
+        state: TrainingState,
+        log: list[dict[str, Any]],
+        *,
+        every: int | None,  # steps between entries of the log; None is an epoch
+        monitor: Callable[[], float] | None,
+        show: bool,
+    ) -> None:
+        self.state = state
         self.log = log
-
-    def on_train_begin(self, _net: Any, **_: Any) -> None:
-        """Begin to count the seconds."""
-        self._saved = time.perf_counter()
+        self.every = every
+        self.monitor = monitor
+        self.show = show
 
     def on_epoch_begin(self, net: Any, **_: Any) -> None:
-        """Remember the batches before an interruption."""
-        for loss, size in zip(self.course.losses, self.course.sizes, strict=True):
+        """Restore the batches before an interruption."""
+        for loss, size in zip(self.state.losses, self.state.sizes, strict=True):
             net.history[-1]["batches"].append({"train_loss": loss, "train_batch_size": size})
 
     def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **_: Any) -> None:
-        """Note a step."""
-        course, done = self.course, net.history[-1]["batches"][-1]
-        course.losses.append(done["train_loss"])
-        course.sizes.append(done["train_batch_size"])
-        course.batch = batch.number + 1
-        if self.plan.log_every is not None and course.batch % self.plan.log_every == 0:
-            self._note(net)
-        if self.plan.checkpoint is not None and time.perf_counter() - self._saved >= self.plan.checkpoint_every:
-            self._save()
+        """Record a step."""
+        state, done = self.state, net.history[-1]["batches"][-1]
+        state.losses.append(done["train_loss"])
+        state.sizes.append(done["train_batch_size"])
+        state.batch = batch.number + 1
+        if self.every is not None and state.batch % self.every == 0:
+            self._add_entry(net)
 
-    def on_epoch_end(self, net: Any, **_: Any) -> None:
+    def on_epoch_end(self, net: Any, dataset_train: Any = None, **_: Any) -> None:
         """Turn to the next epoch."""
-        course = self.course
-        if self.plan.log_every is None or course.batch % self.plan.log_every:
-            self._note(net)
-        if course.batch < net.paragraphs.n_batches:
-            return  # the time was over
-        course.epoch, course.batch, course.losses, course.sizes = course.epoch + 1, 0, [], []
-        if self.plan.checkpoint is not None:
-            self._save()
+        state = self.state
+        if self.every is None or state.batch % self.every:
+            self._add_entry(net)
+        if state.batch == dataset_train.n_batches:  # else the time was over
+            state.epoch, state.batch, state.losses, state.sizes = state.epoch + 1, 0, [], []
 
-    def _save(self) -> None:
-        assert self.plan.checkpoint is not None
-        self.plan.checkpoint()
-        self._saved = time.perf_counter()
-
-    def _note(self, net: SentenceNet) -> None:
-        course, every = self.course, self.plan.log_every or len(self.course.losses)
-        recent = slice(-((course.batch - 1) % every + 1), None)
-        losses, sizes = course.losses[recent], course.sizes[recent]
+    def _add_entry(self, net: Any) -> None:
+        state, every = self.state, self.every or len(self.state.losses)
+        recent = slice(-((state.batch - 1) % every + 1), None)
+        losses, sizes = state.losses[recent], state.sizes[recent]
         mean = sum(loss * size for loss, size in zip(losses, sizes, strict=True)) / sum(sizes)
-        entry: dict[str, Any] = {"stage": "sentences", "epoch": course.epoch + 1, "step": course.batch}
+        entry: dict[str, Any] = {"stage": "sentences", "epoch": state.epoch + 1, "step": state.batch}
         entry["train_loss"] = mean
-        if self.plan.monitor is not None:
+        if self.monitor is not None:
             net.module_.eval()
-            entry["score"] = self.plan.monitor()
-            course.note(entry["score"], net)
+            entry["score"] = self.monitor()
+            state.note(entry["score"], net)
         self.log.append(entry)
-        if self.plan.verbose > 1:
+        if self.show:
             print(", ".join(f"{key} {value:.5g}" if key != "stage" else value for key, value in entry.items()))
 
 
@@ -148,12 +135,12 @@ def score_of(estimator: Any) -> float:
 
 
 def trained_weights(net: SentenceNet) -> dict[str, Tensor]:
-    """Copy what training changes."""
+    """Copy the weights that training changes."""
     return {name: value.detach().clone() for name, value in net.module_.named_parameters() if value.requires_grad}
 
 
 def load_trained_weights(net: SentenceNet, weights: dict[str, Tensor]) -> None:
-    """Put back what :func:`trained_weights` gave."""
+    """Load what :func:`trained_weights` returned."""
     parameters = dict(net.module_.named_parameters())
     with torch.no_grad():
         for name, value in weights.items():

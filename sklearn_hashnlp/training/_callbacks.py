@@ -10,11 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 from skorch.callbacks import Callback
-from torch import Tensor
 
-from sklearn_hashnlp.language._windows import WordWindows
-from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
-from sklearn_hashnlp.training._early_stopping import UndoLog
+from sklearn_hashnlp.training._early_stopping import lower_is_better
 
 
 class LinearSchedule(Callback):  # type: ignore[misc]  # skorch has no types
@@ -125,89 +122,43 @@ class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
         net.module_.dropout.generator = net.module_.embedding_dropout.generator = None
 
 
-class Plateau(Callback):  # type: ignore[misc]  # skorch has no types
-    """Make the step size smaller when the validation loss no longer falls."""
+class ReduceOnPlateau(Callback):  # type: ignore[misc]  # skorch has no types
+    """Multiply the learning rate by a factor when a measure of validation has not improved for some epochs."""
 
-    def __init__(self, patience: int, factor: float, first: int) -> None:
+    def __init__(
+        self, patience: int, factor: float, monitor: str = "valid_loss", first_epoch: int | None = None
+    ) -> None:
         self.patience = patience
         self.factor = factor
-        self.first = first
+        self.monitor = monitor
+        self.first_epoch = first_epoch  # index in the history at which a resumed training began; None is its end
+
+    def on_train_begin(self, net: Any, **_: Any) -> None:
+        """Begin where this training does."""
+        self._first = len(net.history) if self.first_epoch is None else self.first_epoch
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Look at the losses so far; nothing else is remembered, so that a training can be taken up again."""
+        """Look at the epochs so far; nothing else is remembered, so that a training can be resumed."""
+        net.history.record("lr", net.optimizer_.param_groups[0]["lr"])
         best, waited = math.inf, 0
-        for entry in net.history[self.first :]:
+        for entry in net.history[self._first :]:
+            loss = entry[self.monitor] if lower_is_better(self.monitor) else -entry[self.monitor]
             waited = 0 if waited >= self.patience else waited
-            waited = 0 if entry["valid_loss"] < best else waited + 1
-            best = min(best, entry["valid_loss"])
+            waited = 0 if loss < best else waited + 1
+            best = min(best, loss)
         if waited >= self.patience:
             for group in net.optimizer_.param_groups:
                 group["lr"] *= self.factor
-
-
-class StopAtBestPass(Callback):  # type: ignore[misc]  # skorch has no types
-    """Stop when the validation loss has not fallen for some epochs, and end with the weights of the best epoch."""
-
-    def __init__(self, patience: int | None, first: int, best_weights: dict[str, Tensor] | None = None) -> None:
-        self.patience = patience
-        self.first = first
-        self.best_weights = best_weights
-
-    def on_train_begin(self, net: Any, **_: Any) -> None:
-        """Start afresh, or where an interrupted training was."""
-        self._journals: dict[str, UndoLog] = {}
-        self._copies: dict[str, Tensor] = dict(self.best_weights or {})
-        losses = [entry["valid_loss"] for entry in net.history[self.first :]]
-        self._best_loss = min(losses, default=math.inf)
-        self.best_epoch_ = self.first + losses.index(self._best_loss) + 1 if losses else 0
-
-    def on_grad_computed(self, net: Any, **_: Any) -> None:
-        """Remember the rows that the optimiser is about to write."""
-        if not self._copies:
-            return
-        for name, parameter in net.module_.named_parameters():
-            if parameter.grad is not None and name not in self._copies:
-                parameter.grad = coalesced(parameter.grad)  # the optimiser needs it so, too
-                self._journals.setdefault(name, UndoLog(parameter)).note(parameter.grad.indices()[0])
-
-    def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Compare with the best epoch."""
-        loss, epoch = net.history[-1, "valid_loss"], len(net.history)
-        if loss < self._best_loss:
-            self._best_loss, self.best_epoch_ = loss, epoch
-            self._keep(net.module_)
-        elif self.patience is not None and epoch - self.best_epoch_ >= self.patience:
-            raise KeyboardInterrupt  # skorch's way to end training in good order
-
-    def on_train_end(self, net: Any, **_: Any) -> None:
-        """Return to the best epoch."""
-        for journal in self._journals.values():
-            journal.undo()
-        state = net.module_.state_dict()  # shares memory with the module
-        with torch.no_grad():
-            for name, value in self._copies.items():
-                state[name].copy_(value)
-        self._journals, self._copies = {}, {}
-
-    def _keep(self, module: torch.nn.Module) -> None:
-        for journal in self._journals.values():
-            journal.forget()
-        tables = {
-            name
-            for name, parameter in module.named_parameters()
-            if parameter.grad is not None and parameter.grad.is_sparse and parameter.device.type == "cpu"
-        }
-        self._copies = {name: value.clone() for name, value in module.state_dict().items() if name not in tables}
 
 
 class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
     """Note training and validation loss every so many steps of an epoch, and print them."""
 
     def __init__(
-        self, every: int, valid_windows: WordWindows | None, log: list[dict[str, float]], *, show: bool
+        self, every: int, valid_loss: Callable[[], float] | None, log: list[dict[str, float]], *, show: bool
     ) -> None:
         self.every = every
-        self.valid_windows = valid_windows
+        self.valid_loss = valid_loss
         self.log = log
         self.show = show
 
@@ -226,8 +177,8 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
         if self._n_steps % self.every:
             return
         entry = {"epoch": len(net.history), "step": self._n_steps, "train_loss": self._sum / self._n_words}
-        if self.valid_windows is not None:
-            entry["valid_loss"] = -float(net.score_windows(self.valid_windows).mean())
+        if self.valid_loss is not None:
+            entry["valid_loss"] = self.valid_loss()
         self._sum, self._n_words = 0.0, 0
         self.log.append(entry)
         if self.show:

@@ -1,4 +1,4 @@
-"""Files and folders that are whole at any time."""
+"""Checkpoints: files and folders that are whole at any time, and the callbacks that write them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,15 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.persistence import load_model, save_model
 
+_UNFINISHED = ".unfinished-"
+_NAME = re.compile(r"(?:epoch|pass)-(\d{5,})")  # the first releases wrote pass-00001
 
-def write_checkpoint(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
+
+def write_weights(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
     """Write weights in the place of earlier ones; whoever reads or is interrupted finds the old or the new ones."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Within the folder, and so within its file system, where renaming is atomic.
-    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=path.parent) as folder:
+    with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=path.parent) as folder:
         unfinished = Path(folder, path.name)
         save_file(arrays, unfinished)
         with unfinished.open("rb+") as file:
@@ -29,51 +33,48 @@ def write_checkpoint(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
         unfinished.replace(path)
 
 
-def read_checkpoint(path: Path) -> dict[str, NDArray[Any]]:
-    """Read what :func:`write_checkpoint` wrote."""
+def read_weights(path: Path) -> dict[str, NDArray[Any]]:
+    """Read what :func:`write_weights` wrote."""
     arrays: dict[str, NDArray[Any]] = load_file(path)
     return arrays
 
 
-_UNFINISHED = ".unfinished-"
-_NAME = re.compile(r"pass-(\d{5,})")
-
-
 class EpochCheckpoints:
-    """The folders ``pass-00001``, ``pass-00002`` and so on within a folder."""
+    """The folders ``epoch-00001``, ``epoch-00002`` and so on within a folder, a saved model each."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def path(self, number: int) -> Path:
-        """Return the folder of a pass."""
-        return self.folder / f"pass-{number:05d}"
+    def path(self, epoch: int) -> Path:
+        """Return the folder of an epoch."""
+        old = self.folder / f"pass-{epoch:05d}"
+        return old if old.exists() else self.folder / f"epoch-{epoch:05d}"
 
-    def numbers(self) -> list[int]:
-        """Return which passes are there."""
-        found = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
-        return sorted(int(match[1]) for match in found if match)
+    def epochs(self) -> list[int]:
+        """Return the epochs that are there, ascending."""
+        matches = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
+        return sorted(int(match[1]) for match in matches if match)
 
-    def save(self, model: Any, number: int) -> None:
+    def save(self, model: Any, epoch: int) -> None:
         """Save a model with all that further training needs."""
         unfinished = self._unfinished()
         try:
             save_model(model, unfinished, training_state=True)
-            self.remove(number)
-            unfinished.rename(self.path(number))
+            self.remove(epoch)
+            unfinished.rename(self.path(epoch))
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
 
-    def load(self, number: int) -> Any:
+    def load(self, epoch: int) -> Any:
         """Load a model."""
-        return load_model(self.path(number))
+        return load_model(self.path(epoch))
 
-    def remove(self, number: int) -> None:
-        """Remove a pass, if it is there."""
-        if self.path(number).exists():
+    def remove(self, epoch: int) -> None:
+        """Remove an epoch, if it is there."""
+        if self.path(epoch).exists():
             unfinished = self._unfinished()
-            self.path(number).rename(unfinished)  # over an empty folder: gone at once, though not yet deleted
+            self.path(epoch).rename(unfinished)  # over an empty folder: gone at once, though not yet deleted
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def clear_unfinished(self) -> None:
@@ -86,32 +87,56 @@ class EpochCheckpoints:
 
 
 class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
-    """Save the model after every epoch, and remove what is not to be kept."""
+    """Save the model after every epoch, and remove the checkpoints that are not to be kept."""
 
-    def __init__(self, passes: EpochCheckpoints, make_model: Callable[[], Any], keep: str, first: int) -> None:
-        self.passes = passes
+    def __init__(
+        self, checkpoints: EpochCheckpoints, make_model: Callable[[], Any], keep: str, first_epoch: int
+    ) -> None:
+        self.checkpoints = checkpoints
         self.make_model = make_model
         self.keep = keep
-        self.first = first
+        self.first_epoch = first_epoch
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
-        """Tidy up."""
-        self.passes.clear_unfinished()
+        """Delete unfinished checkpoints."""
+        self.checkpoints.clear_unfinished()
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
         """Save, and only then remove."""
         last = len(net.history)
-        self.passes.save(self.make_model(), last)
+        self.checkpoints.save(self.make_model(), last)
         if self.keep == "all":
             return
-        kept = {last, best_epoch(net.history, self.first)} if self.keep == "best" else {last}
-        for number in self.passes.numbers():
-            if number > self.first and number not in kept:
-                self.passes.remove(number)
+        keep = {last, best_epoch(net.history, self.first_epoch)} if self.keep == "best" else {last}
+        for epoch in self.checkpoints.epochs():
+            if epoch > self.first_epoch and epoch not in keep:
+                self.checkpoints.remove(epoch)
 
 
-def best_epoch(history: list[dict[str, Any]], first: int) -> int:
-    """Return which epoch was the best: by the validation loss, or where there was none by the training loss."""
-    measure = "valid_loss" if all("valid_loss" in entry for entry in history[first:]) else "train_loss"
-    losses = [entry[measure] for entry in history[first:]]
-    return first + losses.index(min(losses)) + 1 if losses else 0
+class SaveFromTimeToTime(Callback):  # type: ignore[misc]  # skorch has no types
+    """Save the model after every epoch, and within an epoch whenever so many seconds have passed."""
+
+    def __init__(self, save: Callable[[], None], every: float) -> None:
+        self.save = save
+        self.every = every
+
+    def on_train_begin(self, _net: Any, **_: Any) -> None:
+        """Begin to count the seconds."""
+        self._saved = time.perf_counter()
+
+    def on_batch_end(self, _net: Any, training: bool = False, **_: Any) -> None:
+        """Save, if it is time."""
+        if training and time.perf_counter() - self._saved >= self.every:
+            self.on_epoch_end(_net)
+
+    def on_epoch_end(self, _net: Any, **_: Any) -> None:
+        """Save."""
+        self.save()
+        self._saved = time.perf_counter()
+
+
+def best_epoch(history: list[Mapping[str, Any]], first_epoch: int) -> int:
+    """Return the best epoch: by the validation loss, or where there was none by the training loss."""
+    measure = "valid_loss" if all("valid_loss" in entry for entry in history[first_epoch:]) else "train_loss"
+    losses = [entry[measure] for entry in history[first_epoch:]]
+    return first_epoch + losses.index(min(losses)) + 1 if losses else 0

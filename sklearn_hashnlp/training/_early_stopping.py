@@ -1,7 +1,9 @@
-"""Early stopping that remembers the best epoch by its touched rows only."""
+"""Early stopping that remembers the weights of the best epoch, of tables only the rows that changed since."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -10,17 +12,17 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from skorch.callbacks import Callback
-from torch import Tensor
+from torch import Tensor, nn
 
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
-from sklearn_hashnlp.training._checkpoints import read_checkpoint, write_checkpoint
-from sklearn_hashnlp.training._state import RowModule
+from sklearn_hashnlp.training._checkpoints import read_weights, write_weights
+from sklearn_hashnlp.training._state import clear_tables, load_arrays, module_to_arrays
 
 FILE_NAME = "best_weights.safetensors"
 
 
 class UndoLog:
-    """What a table held, for the rows that were written since."""
+    """The values of a table's rows from before they were written."""
 
     def __init__(self, table: Tensor) -> None:
         self.table = table
@@ -28,93 +30,106 @@ class UndoLog:
         self._entries: list[tuple[Tensor, Tensor]] = []
 
     def note(self, rows: Tensor) -> None:
-        """Remember rows that are about to be written."""
-        numbers = rows.cpu().numpy()
-        new = numbers[~self._seen[numbers]]
+        """Copy rows that are about to be written."""
+        indices = rows.cpu().numpy()
+        new = indices[~self._seen[indices]]
         if len(new):
             self._seen[new] = True
             places = torch.from_numpy(new).to(self.table.device)
             self._entries.append((places, self.table.detach()[places]))
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Take the table as it is for the state to return to."""
         for rows, _ in self._entries:
             self._seen[rows.cpu().numpy()] = False
         self._entries = []
 
     def undo(self) -> None:
-        """Put the remembered rows back."""
+        """Write the old values back."""
         with torch.no_grad():
             for rows, values in self._entries:
                 self.table[rows] = values
-        self.forget()
+        self.clear()
 
 
 class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
-    """Stop when validation has not improved for some epochs, and end with the weights of the best epoch."""
+    """Stop when validation has not improved for some epochs, and return to the weights of the best epoch."""
 
     def __init__(
-        self, patience: int | None, monitor: str = "valid_acc", *, restore: bool = True, folder: str | None = None
+        self,
+        patience: int | None,  # epochs without improvement; None never stops
+        monitor: str = "valid_acc",
+        *,
+        restore: bool = True,  # whether to end with the best weights
+        folder: str | None = None,  # where to keep them; None is in memory
+        first_epoch: int | None = None,  # index in the history at which a resumed training began; None is its end
+        best_weights: Mapping[str, Tensor] | None = None,  # of a resumed training
     ) -> None:
         self.patience = patience
         self.monitor = monitor
         self.restore = restore
         self.folder = folder
+        self.first_epoch = first_epoch
+        self.best_weights = best_weights
 
-    def on_train_begin(self, _net: Any, **_: Any) -> None:
-        """Start afresh."""
-        self.best_epoch_ = 0
-        self._best_score = -np.inf
-        self._journals: dict[str, UndoLog] = {}
-        self._copies: dict[str, Tensor] = {}
+    def on_train_begin(self, net: Any, **_: Any) -> None:
+        """Start afresh, or where an interrupted training was."""
+        first = len(net.history) if self.first_epoch is None else self.first_epoch
+        scores = [self._score(entry) for entry in net.history[first:]]
+        self._best_score = max(scores, default=-math.inf)
+        self.best_epoch_ = first + scores.index(self._best_score) + 1 if scores else 0
+        self._undo_logs: dict[str, UndoLog] = {}
+        self._copies: dict[str, Tensor] = dict(self.best_weights or {})
         self._file = None if self.folder is None else Path(self.folder, f"best_weights-{token_hex(8)}.safetensors")
 
     def on_grad_computed(self, net: Any, **_: Any) -> None:
-        """Remember the rows that the optimiser is about to write."""
+        """Note the rows that the optimizer is about to write."""
         if not self._copies:
             return  # nothing to return to, or it is on the disk
         for name, parameter in net.module_.named_parameters():
             if parameter.grad is not None and name not in self._copies:
-                parameter.grad = coalesced(parameter.grad)  # the optimiser needs it so, too
-                journal = self._journals.setdefault(name, UndoLog(parameter))
-                journal.note(parameter.grad.indices()[0])
+                parameter.grad = coalesced(parameter.grad)  # the optimizer needs it so, too
+                self._undo_logs.setdefault(name, UndoLog(parameter)).note(parameter.grad.indices()[0])
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
         """Compare with the best epoch."""
-        score, epoch = net.history[-1, self.monitor], net.history[-1, "epoch"]
-        score = -score if lower_is_better(self.monitor) else score
+        score, epoch = self._score(net.history[-1]), net.history[-1]["epoch"]
         if score > self._best_score:
             self._best_score, self.best_epoch_ = score, epoch
-            self._keep(net.module_)
+            self._keep(net)
         elif self.patience is not None and epoch - self.best_epoch_ >= self.patience:
             raise KeyboardInterrupt  # skorch's way to end training in good order
 
     def on_train_end(self, net: Any, **_: Any) -> None:
         """Return to the best epoch."""
         if self.best_epoch_ and self.restore:
-            self._restore(net.module_)
+            self._restore(net)
         if self.best_epoch_ and self._file is not None:
             self._file.replace(self._file.with_name(FILE_NAME))
-        self._journals, self._copies = {}, {}
+        self._undo_logs, self._copies = {}, {}
 
-    def _keep(self, module: RowModule) -> None:
+    def _score(self, entry: Mapping[str, Any]) -> float:
+        score = float(entry[self.monitor])
+        return -score if lower_is_better(self.monitor) else score
+
+    def _keep(self, net: Any) -> None:
         if self._file is not None:
-            write_checkpoint(self._file, module.to_arrays())
+            write_weights(self._file, module_to_arrays(net.module_, net.tables()))
         elif self.restore:
-            for journal in self._journals.values():
-                journal.forget()
-            tables = {name for name, table in module.tables().items() if table.device.type == "cpu"}
-            state = module.state_dict()
-            self._copies = {name: value.clone() for name, value in state.items() if name not in tables}
+            for log in self._undo_logs.values():
+                log.clear()
+            left = _not_copied(net.module_)
+            state = net.module_.state_dict()
+            self._copies = {name: value.clone() for name, value in state.items() if name not in left}
 
-    def _restore(self, module: RowModule) -> None:
+    def _restore(self, net: Any) -> None:
         if self._file is not None:
-            module.clear_tables()
-            module.load_arrays(read_checkpoint(self._file))
+            clear_tables(net.module_, net.tables())
+            load_arrays(net.module_, read_weights(self._file), net.tables())
             return
-        for journal in self._journals.values():
-            journal.undo()
-        state = module.state_dict()  # shares memory with the module
+        for log in self._undo_logs.values():
+            log.undo()
+        state = net.module_.state_dict()  # shares memory with the module
         with torch.no_grad():
             for name, value in self._copies.items():
                 state[name].copy_(value)
@@ -123,3 +138,13 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
 def lower_is_better(monitor: str) -> bool:
     """Return whether less of a measure is better."""
     return monitor == "valid_loss"
+
+
+def _not_copied(module: nn.Module) -> set[str]:
+    """Return the parameters that need no copy: those not trained, and tables, whose changes are undone row by row."""
+    return {
+        name
+        for name, parameter in module.named_parameters()
+        if parameter.device.type == "cpu"
+        and (not parameter.requires_grad or (parameter.grad is not None and parameter.grad.is_sparse))
+    }

@@ -1,8 +1,82 @@
-"""Whose call a warning is about."""
+"""What all estimators that hold a trained net have in common."""
 
 from __future__ import annotations
 
+import signal
 import sys
+import warnings
+from abc import abstractmethod
+from itertools import islice
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from sklearn_hashnlp.training._net import Net
+
+
+class FittedNet(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """An estimator's net and history: kept after training, pickled, and saved as values and arrays."""
+
+    net_: Any  # a Net
+    history_: list[dict[str, Any]]
+    n_parameters_: int
+    _measures: ClassVar[tuple[str, ...]] = ("train_loss", "valid_loss", "valid_acc", "dur")  # in ``history_``
+
+    @staticmethod
+    @abstractmethod
+    def _net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]) -> Net:
+        """Build a trained net from the state that its ``to_state`` returned."""
+
+    @abstractmethod
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return everything learned, as JSON values and as arrays."""
+
+    @abstractmethod
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Load what :meth:`_get_model_state` returned, whatever the parameters are by now."""
+
+    def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
+        """Return what only further training needs; None if nothing was trained since the model was loaded."""
+        return self.net_.to_training_state() if self.net_.optimizer_.state else None
+
+    def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Load what :meth:`_get_training_state` returned, after the model state."""
+        self.net_.load_training_state(values, arrays)
+
+    def _keep_net(self, net: Net, history: list[dict[str, Any]]) -> None:
+        """Set the net, its number of parameters and its history, whose new entries are appended to the old."""
+        net.module_.eval()
+        self.net_ = net
+        new = (entry for entry in islice(net.history, len(history), None) if "train_loss" in entry)
+        history += [
+            {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in self._measures if name in entry}
+            for entry in new
+        ]
+        self.history_ = history  # extended and not copied: a stream has many calls
+        self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "net_" in state:  # as arrays: a table that is mostly untouched is not written out
+            net = state.pop("net_")
+            state["_net_state"] = net.to_state()
+            state["_optimizer_state"] = net.to_training_state() if net.optimizer_.state else None
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        net_state, optimizer_state = state.pop("_net_state", None), state.pop("_optimizer_state", None)
+        super().__setstate__(state)
+        if net_state is not None:
+            self._keep_net(self._net_from_state(net_state[0], net_state[1], self.history_), list(self.history_))
+        if optimizer_state is not None:
+            self.net_.load_training_state(*optimizer_state)
+
+
+def warn_of_interrupt(net: Net) -> None:
+    """Warn that the user ended a training, unless a handler of the user's own knows of it already."""
+    if net.interrupted_ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        warnings.warn("Training interrupted by user.", stacklevel=level_of_user())  # scikit-learn's words
 
 
 def level_of_user() -> int:

@@ -1,102 +1,133 @@
-"""Training a net by a plan."""
+"""Train a net: the one way for every estimator."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from skorch.callbacks import LRScheduler, ProgressBar
+from skorch.callbacks import ProgressBar
 from skorch.helper import predefined_split
-from torch import nn
-from torch.optim.lr_scheduler import ReduceLROnPlateau
+from torch import Tensor
+from torch.optim import Optimizer
 
-from sklearn_hashnlp.classifiers._losses import make_row_loss
-from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
-from sklearn_hashnlp.training._batches import Dataset
-from sklearn_hashnlp.training._callbacks import LinearSchedule
-from sklearn_hashnlp.training._early_stopping import EarlyStopping, lower_is_better
-from sklearn_hashnlp.training._optimizers import make_optimizer, transfer_state
+from sklearn_hashnlp.training._callbacks import LinearSchedule, ReduceOnPlateau
+from sklearn_hashnlp.training._early_stopping import EarlyStopping
+from sklearn_hashnlp.training._net import Net
+from sklearn_hashnlp.training._optimizers import transfer_state
 from sklearn_hashnlp.training._settings import TrainingSettings
 
-_CHECKED_ROWS = 32
 
+def fit_net(
+    net: Net,
+    train: Any,
+    valid: Any | None,
+    settings: TrainingSettings,
+    *,
+    optimizer: Optimizer,
+    loss: Any | None = None,
+    batch_options: Mapping[str, Any] = MappingProxyType({}),
+    first_callbacks: Sequence[Any] = (),
+    last_callbacks: Sequence[Any] = (),
+    first_epoch: int | None = None,
+    best_weights: Mapping[str, Tensor] | None = None,
+) -> None:
+    """Train a net, epoch after epoch, from the weights that it has.
 
-def train(net: ClassifierNet, rows: Dataset, valid_rows: Dataset | None, plan: TrainingSettings) -> None:
-    """Train a net, and leave on it nothing that only training needs but the optimiser and the callbacks."""
-    started = time.perf_counter()
-    smallest = 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in net.module_.head) else 1
-    n_batches = len(net.iterator_train(rows, plan.batch_size, smallest=smallest))
-    n_steps = plan.max_epochs * n_batches
-    averages = plan.average and valid_rows is None
-    optimizer = make_optimizer(
-        net.module_,
-        plan.optimizer,
-        learning_rate=plan.learning_rate,
-        average_after=n_steps - max(1, n_steps // 4) if averages else None,
-    )
+    An interrupt (``KeyboardInterrupt``) ends training early and in good order: the weights are the best epoch's where
+    they are kept, else the average so far where one is taken, else those that were reached; the history holds the
+    finished epochs, and ``net.interrupted_`` is True. Of the training, nothing stays on the net but the optimizer, the
+    loss and the callbacks.
+
+    ``optimizer`` goes on with the state of the net's own, if it is of the same kind. ``batch_options`` are more
+    arguments of the batches of ``train``. ``first_callbacks`` and ``last_callbacks`` stand around the user's.
+    ``first_epoch`` and ``best_weights`` are of a training that is resumed: where in the history it began, and the
+    weights to return to if no epoch to come is better.
+    """
+    began = time.perf_counter()
     transfer_state(net.optimizer_, optimizer)
-    net.optimizer_, net.lr = optimizer, plan.learning_rate
-    net.criterion_ = make_row_loss(plan.loss, net.module_.head)
-    net.predict_nonlinearity = net.criterion_.probabilities
-    net.multilabel = rows.targets.ndim == 2
-    net.max_epochs, net.batch_size, net.verbose = plan.max_epochs, plan.batch_size, plan.verbose
-    net.iterator_train__shuffle = plan.shuffle
-    net.iterator_train__generator = np.random.default_rng(plan.seed)
-    net.iterator_train__smallest = smallest
-    net.iterator_train__device = net.iterator_valid__device = net.device
-    n_valid_batches = 0 if valid_rows is None else len(net.iterator_valid(valid_rows, PREDICT_ROWS))
-    net.callbacks = _callbacks(plan, n_batches + n_valid_batches, n_steps, held_out=valid_rows is not None)
-    net.initialize_callbacks()
-    if plan.verbose > 2:
-        print(_describe(net, rows, valid_rows, plan, n_steps))
-    net.train_split = None if valid_rows is None else predefined_split(valid_rows)
-    net.deadline = None if plan.max_time is None else started + plan.max_time
-    try:
-        with net.following(plan):
-            net.partial_fit(rows)
-    finally:
-        net.train_split = net.deadline = None  # the rows are not to outlive their training
+    first_epoch = len(net.history) if first_epoch is None else first_epoch
+    options = {"shuffle": settings.shuffle, "generator": np.random.default_rng(settings.seed)} | dict(batch_options)
+    with _configured(net, valid, settings, optimizer, loss, options, began):
+        n_batches, n_done = len(net.get_iterator(train, training=True)), len(net.history) - first_epoch
+        n_steps = settings.max_epochs * n_batches
+        averages = settings.average and valid is None
+        if averages:
+            for group in optimizer.param_groups:
+                group["average_after"] = n_steps - max(1, n_steps // 4)
+        callbacks = [*first_callbacks, *settings.callbacks]
+        if settings.schedule == "linear":
+            callbacks.append(("linear_schedule", LinearSchedule(n_steps, n_done * n_batches)))
+        if valid is not None:
+            callbacks += _validation_callbacks(settings, first_epoch, best_weights)
+        if settings.progress_bar:
+            n_valid_batches = 0 if valid is None else len(net.get_iterator(valid, training=False))
+            callbacks.append(("progress_bar", ProgressBar(n_batches + n_valid_batches, detect_notebook=False)))
+        net.max_epochs, net.callbacks = settings.max_epochs - n_done, [*callbacks, *last_callbacks]
+        net.initialize_callbacks()
+        if settings.verbose > 2:
+            print(_describe(net, train, valid, settings, n_steps))
+        net.partial_fit(train)
     if averages:
-        net.optimizer_.load_average()
-    net.check_scores(rows.select(np.arange(min(_CHECKED_ROWS, len(rows)))))
+        optimizer.load_average()  # type: ignore[attr-defined]  # only row-wise optimizers are asked for averages
+    net.module_.eval()
 
 
-def _callbacks(plan: TrainingSettings, n_batches: int, n_steps: int, *, held_out: bool) -> list[Any]:
-    callbacks = list(plan.callbacks)
-    if plan.schedule == "linear":
-        callbacks.append(("linear_schedule", LinearSchedule(n_steps)))
-    if held_out:
-        if plan.lr_plateau is not None:
-            callbacks.append(("lr_plateau", _plateau(plan.monitor, *plan.lr_plateau)))
-        best = EarlyStopping(plan.patience, plan.monitor, restore=plan.restore_best, folder=plan.checkpoint_dir)
-        callbacks.append(("stop_at_best", best))
-    if plan.verbose > 1:
-        callbacks.append(("progress_bar", ProgressBar(n_batches, detect_notebook=False)))
+@contextmanager
+def _configured(
+    net: Net,
+    valid: Any | None,
+    settings: TrainingSettings,
+    optimizer: Optimizer,
+    loss: Any | None,
+    options: Mapping[str, Any],
+    began: float,
+) -> Iterator[None]:
+    """Set on a net what decides its training; its data are not to outlive the training."""
+    net.optimizer_, net.lr = optimizer, settings.learning_rate
+    net.batch_size, net.verbose = settings.batch_size, settings.verbose
+    if loss is not None:
+        net.criterion_ = loss
+    for name, value in options.items():
+        setattr(net, f"iterator_train__{name}", value)
+    net.iterator_train__device = net.iterator_valid__device = net.device
+    net.train_split = None if valid is None else predefined_split(valid)
+    net.deadline = None if settings.max_time is None else began + settings.max_time
+    try:
+        yield
+    finally:
+        net.train_split = net.deadline = None
+
+
+def _validation_callbacks(
+    settings: TrainingSettings, first_epoch: int, best_weights: Mapping[str, Tensor] | None
+) -> list[tuple[str, Any]]:
+    callbacks: list[tuple[str, Any]] = []
+    if settings.lr_plateau is not None:
+        callbacks.append(("lr_plateau", ReduceOnPlateau(*settings.lr_plateau, settings.monitor, first_epoch)))
+    if settings.stops_early:
+        early_stopping = EarlyStopping(
+            settings.patience,
+            settings.monitor,
+            restore=settings.restore_best,
+            folder=settings.best_weights_dir,
+            first_epoch=first_epoch,
+            best_weights=best_weights,
+        )
+        callbacks.append(("early_stopping", early_stopping))
     return callbacks
 
 
-def _plateau(monitor: str, patience: int, factor: float) -> LRScheduler:
-    return LRScheduler(
-        ReduceLROnPlateau,
-        monitor=monitor,
-        event_name="lr",
-        mode="min" if lower_is_better(monitor) else "max",
-        factor=factor,
-        patience=patience - 1,  # torch counts the epochs that it bears
-        threshold=0.0,  # every improvement is one, as for the best epoch
-    )
-
-
-def _describe(
-    net: ClassifierNet, rows: Dataset, valid_rows: Dataset | None, plan: TrainingSettings, n_steps: int
-) -> str:
+def _describe(net: Net, train: Any, valid: Any | None, settings: TrainingSettings, n_steps: int) -> str:
     n_parameters = sum(parameter.numel() for parameter in net.module_.parameters())
-    held_out = "no rows" if valid_rows is None else f"{len(valid_rows)} rows"
+    n_valid = "no samples" if valid is None else f"{len(valid)} samples"
     return "\n".join(
         [
-            f"Training on {len(rows)} rows with {rows.n_values} values, validating on {held_out}.",
+            f"Training on {len(train)} samples, validating on {n_valid}.",
             f"{n_parameters} parameters on {net.device}: {net.module_}",
-            f"{n_steps} steps at most: {plan}",
+            f"{n_steps} steps at most: {settings}",
         ]
     )

@@ -1,75 +1,116 @@
-"""A skorch net whose loop costs little beside its batches."""
+"""A skorch net with its training loop: how an epoch runs, from top to bottom."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
 import torch
+from numpy.typing import NDArray
 from skorch import NeuralNet
 from skorch.callbacks import Callback
+from skorch.history import History
+from skorch.utils import TeeGenerator
 from torch import Tensor
+
+from sklearn_hashnlp.training._optimizers import load_optimizer, optimizer_to_arrays
+from sklearn_hashnlp.training._state import load_arrays, module_to_arrays
+from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
+from sklearn_hashnlp.trees import SoftmaxTree
 
 MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: asking CUDA for a loss means waiting for it
 
+Step = Callable[[], dict[str, Any]]
+
+_TREE = "tree."  # begins the names of its arrays
+
 
 class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
-    """A skorch net for batches that take less time than what skorch does around each."""
+    """A skorch net for batches that take less time than what skorch does around each.
 
-    # The time, by :func:`time.perf_counter`, at which training ends as if a callback had ended it. The epoch is cut
-    # short after the batch in which the time comes, and closed
+    Only those callbacks are called for a batch that do something then, and the optimizer is given no closure. A
+    callback that ends training, by raising ``KeyboardInterrupt`` at the end of an epoch as skorch's do, does so after
+    all others have had their turn.
+    """
+
+    # By time.perf_counter; training then ends as if a callback had ended it, its last epoch cut short and closed.
     deadline: float | None = None
-    measures: ClassVar[tuple[str, ...]] = ("loss",)  # what a step measures beside ``y_pred``: goes into the history
-    last_measure: ClassVar[str] = "valid_loss"  # what the end of an epoch with validation records last
-    # What to tell when a loss is infinite or not a number
-    divergence: ClassVar[str] = "The training diverged: the loss is infinite or not a number."
+    interrupted_ = False  # whether the user, and not a callback, ended the last training
+    measures: ClassVar[tuple[str, ...]] = ("loss",)  # of a step, for the history
+    keeps_batches: ClassVar[bool] = True  # in the history; of a large corpus they would fill the memory
+    divergence: ClassVar[str] = (
+        "The training diverged: the loss is infinite or not a number. Set a smaller learning_rate."
+    )
 
-    def notify(self, method_name: str, **cb_kwargs: Any) -> None:
-        """Call a method of every callback."""
-        if method_name != "on_epoch_end":
-            super().notify(method_name, **cb_kwargs)
-            return
-        stop = None
-        self.on_epoch_end(self, **cb_kwargs)
-        for _, callback in self.callbacks_:
-            try:
-                callback.on_epoch_end(self, **cb_kwargs)
-            except KeyboardInterrupt as interrupt:
-                stop = interrupt  # the last line is yet to be printed
-        if self._time_is_over():
-            stop = KeyboardInterrupt()
-        if stop is not None:
-            self._ended_by_callback = True
-            raise stop
-
-    def fit_loop(self, *args: Any, **kwargs: Any) -> Net:
-        """Train, and leave no epoch in the history that was not finished."""
-        self.interrupted_ = self._ended_by_callback = False
-        try:
-            super().fit_loop(*args, **kwargs)
-        except KeyboardInterrupt:
-            self.interrupted_ = not self._ended_by_callback
-            last = "train_loss" if self.train_split is None else self.last_measure
-            if self.history and last not in self.history[-1]:
-                del self.history[-1]
-            raise
+    def fit_loop(self, X: Any, y: Any = None, epochs: int | None = None, **_fit_params: Any) -> Net:
+        """Train for some epochs; an epoch that was interrupted leaves the history."""
+        train, valid = self.get_split_datasets(X, y)
+        batches = self.get_iterator(train, training=True)
+        valid_batches = None if valid is None else self.get_iterator(valid, training=False)
+        with self._dropping_unfinished_epochs():
+            for _ in range(self.max_epochs if epochs is None else epochs):
+                self.notify("on_epoch_begin", dataset_train=train, dataset_valid=valid)
+                self._run_epoch(self.training_steps(batches), "train")
+                if valid_batches is not None:
+                    self._run_epoch(self.validation_steps(valid_batches), "valid")
+                self._end_epoch(dataset_train=train, dataset_valid=valid)
         return self
 
-    def run_single_epoch(
-        self, iterator: Any, training: bool, prefix: str, step_fn: Callable[..., dict[str, Any]], **fit_params: Any
-    ) -> None:
-        """Go through the batches once."""
-        if iterator is None:
-            return
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        """Begin an epoch in the history."""
+        super().on_epoch_begin(net, **kwargs)
+        if not self.keeps_batches:
+            for entry in self.history[-2:-1]:
+                entry["batches"] = []
+
+    def training_steps(self, batches: Iterable[Any]) -> Iterable[tuple[Any, Step]]:
+        """Return each batch with the function that trains on it; compiled steps take its place."""
+        return ((batch, partial(self.train_step, batch)) for batch in batches)
+
+    def validation_steps(self, batches: Iterable[Any]) -> Iterable[tuple[Any, Step]]:
+        """Return each batch with the function that measures on it."""
+        return ((batch, partial(self.validation_step, batch)) for batch in batches)
+
+    def train_step(self, batch: Any, **_: Any) -> dict[str, Any]:
+        """Take a step: forward pass, loss, backward pass, optimizer."""
+        if not self.module_.training:
+            self._set_training(True)
+        self.optimizer_.zero_grad()
+        loss, outputs = self.batch_loss(batch)
+        torch.autograd.backward(loss)
+        for hook in self.hooks("on_grad_computed"):
+            hook(self, named_parameters=TeeGenerator(self.get_all_learnable_params()), batch=batch, training=True)
+        self.optimizer_.step()
+        return {"loss": loss, "y_pred": outputs}
+
+    def batch_loss(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """Compute the mean loss of a batch, and the outputs that callbacks see."""
+        X, y = batch
+        outputs = self.infer(X)
+        return self.get_loss(outputs, y, X=X, training=True), outputs
+
+    def n_rows(self, batch: Any) -> int:
+        """Return how much a batch counts in the means of an epoch."""
+        return len(batch[0])
+
+    def hooks(self, name: str) -> list[Callable[..., None]]:
+        """Return the methods of that name of the callbacks that override it."""
+        methods = (getattr(callback, name) for _, callback in self.callbacks_)
+        return [method for method in methods if getattr(method, "__func__", None) is not getattr(Callback, name)]
+
+    def _run_epoch(self, steps: Iterable[tuple[Any, Step]], prefix: str) -> None:
+        """Take the steps of an epoch and write their measures into the history."""
+        training = prefix == "train"
         before, after = self.hooks("on_batch_begin"), self.hooks("on_batch_end")
         # Who is called after a batch may want its loss.
         measured_every = 1 if after else MEASURED_EVERY[torch.device(self.device).type]
         records: list[dict[str, Any]] = self.history[-1]["batches"]
         n_batches, waiting = 0, []
-        for batch, take_step in self.steps(iterator, training, partial(step_fn, **fit_params)):
+        for batch, take_step in steps:
             records.append({f"{prefix}_batch_size": self.n_rows(batch)})
             for hook in before:
                 hook(self, batch=batch, training=training)
@@ -86,30 +127,87 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         self._record(records, waiting, training)
         self.history.record(f"{prefix}_batch_count", n_batches)
 
-    def n_rows(self, batch: Any) -> int:
-        """Return how much a batch counts in the means of an epoch."""
-        return len(batch[0])
-
-    def steps(
-        self, iterator: Any, training: bool, step_fn: Callable[[Any], dict[str, Any]]
-    ) -> Iterable[tuple[Any, Callable[[], dict[str, Any]]]]:
-        """Return each batch together with what is to be done with it."""
-        return ((batch, partial(step_fn, batch)) for batch in iterator)
-
-    def hooks(self, name: str) -> list[Callable[..., None]]:
-        """Return the methods of that name of those callbacks that do something there."""
-        methods = (getattr(callback, name) for _, callback in self.callbacks_)
-        return [method for method in methods if getattr(method, "__func__", None) is not getattr(Callback, name)]
-
-    def _time_is_over(self) -> bool:
-        return self.deadline is not None and time.perf_counter() >= self.deadline
-
     def _record(self, records: list[dict[str, Any]], waiting: list[dict[str, Tensor]], training: bool) -> None:
         if not waiting:
             return
         names = list(waiting[0])
         values = torch.stack([measures[name] for measures in waiting for name in names]).tolist()
-        for place, record in enumerate(records[-len(waiting) :]):
-            record.update(zip(names, values[place * len(names) :], strict=False))
+        for index, record in enumerate(records[-len(waiting) :]):
+            record.update(zip(names, values[index * len(names) :], strict=False))
         if training and not all(map(math.isfinite, values)):
             raise ValueError(self.divergence)
+
+    def _end_epoch(self, **datasets: Any) -> None:
+        """Call every callback; then the first that wants to stop, or the deadline, ends the training."""
+        self._n_finished = len(self.history)
+        stop = KeyboardInterrupt() if self._time_is_over() else None
+        self.on_epoch_end(self, **datasets)
+        for _, callback in self.callbacks_:
+            try:
+                callback.on_epoch_end(self, **datasets)
+            except KeyboardInterrupt as interrupt:
+                stop = interrupt  # the last line is yet to be printed
+        if stop is not None or self._time_is_over():
+            self._ended_by_callback = True
+            raise stop or KeyboardInterrupt
+
+    @contextmanager
+    def _dropping_unfinished_epochs(self) -> Iterator[None]:
+        self.interrupted_ = self._ended_by_callback = False
+        self._n_finished = len(self.history)
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.interrupted_ = not self._ended_by_callback
+            del self.history[self._n_finished :]
+            raise
+
+    def _time_is_over(self) -> bool:
+        return self.deadline is not None and time.perf_counter() >= self.deadline
+
+    def tables(self) -> dict[str, float]:
+        """Return the tables of which few rows are trained, by name, and the value that their rows start at."""
+        return {}
+
+    def architecture(self) -> dict[str, Any]:
+        """Return what the module is made of, as JSON values."""
+        architecture: dict[str, Any] = self.get_params_for("module")["architecture"]
+        return architecture
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the architecture and the device as JSON values, and the weights and the tree as arrays."""
+        arrays = module_to_arrays(self.module_, self.tables())
+        tree = self.get_params_for("module").get("tree")
+        if tree is not None:
+            arrays |= {f"{_TREE}{name}": array for name, array in tree.to_arrays().items()}
+        return {"architecture": self.architecture(), "device": torch.device(self.device).type}, arrays
+
+    def restore(self, arrays: dict[str, NDArray[Any]], device: str, history: list[dict[str, Any]]) -> None:
+        """Load weights and history into a net on the CPU that is not initialized yet."""
+        with plain_torch():
+            with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
+                self.initialize()
+            self.match_shapes(arrays)
+            load_arrays(self.module_, arrays, self.tables())
+            if device == "cuda" and torch.cuda.is_available():
+                self.set_params(device="cuda")
+                self.module_.to("cuda")
+            self.module_.eval()
+        self.history = History({"batches": []} | entry for entry in history)
+
+    def match_shapes(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Prepare a module some of whose shapes depend on what was learned."""
+
+    def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what only further training needs: the state of the optimizer."""
+        return optimizer_to_arrays(self.module_, self.optimizer_, self.tables())
+
+    def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Load what :meth:`to_training_state` returned."""
+        load_optimizer(self.module_, self.optimizer_, arrays)
+
+
+def stored_tree(arrays: Mapping[str, NDArray[Any]]) -> SoftmaxTree | None:
+    """Return the tree among the arrays of a net's state, or None if it has none."""
+    stored = {name.removeprefix(_TREE): array for name, array in arrays.items() if name.startswith(_TREE)}
+    return SoftmaxTree.from_arrays(stored) if stored else None

@@ -1,35 +1,39 @@
-"""What scikit-learn's declared constraints cannot say of an estimator's parameters."""
+"""Constraints of the training parameters that estimators share, and checks that constraints cannot express."""
 
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from os import PathLike
+from typing import Any, Final
 
 from skorch.callbacks import Callback
 
+from sklearn_hashnlp._sklearn import Interval, StrOptions
 
-def check_parameters(estimator: Any) -> None:
-    """Check sizes of hidden layers against the batch, the two numbers of dropout and of the plateau, and callbacks."""
-    name = type(estimator).__name__
-    check_hidden_layers(estimator)
-    if estimator.hidden_layer_sizes and estimator.batch_size == 1:
-        raise ValueError(
-            f"The 'batch_size' parameter of {name} must be at least 2 with 'hidden_layer_sizes', whose batch "
-            f"normalisation compares the rows of a batch. Got {estimator.batch_size!r} instead."
-        )
-    pair = estimator.ngram_dropout
-    if pair is not None and (len(pair) != 2 or not all(map(_is_integer, pair)) or not 1 <= pair[0] <= pair[1]):
-        raise ValueError(
-            f"The 'ngram_dropout' parameter of {name} must be None or (fewest, most), two integers with "
-            f"1 <= fewest <= most. Got {pair!r} instead."
-        )
-    check_schedule_and_callbacks(estimator)
+TRAINING: Final[dict[str, list[Any]]] = {
+    "optimizer": [StrOptions({"adagrad", "adam"})],
+    "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    "learning_rate_schedule": [StrOptions({"constant", "linear"})],
+    "lr_plateau": [tuple, list, None],
+    "max_time": [Interval(Real, 0, None, closed="neither"), None],
+    "shuffle": ["boolean"],
+    "early_stopping": ["boolean"],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+    "checkpoint_dir": [str, PathLike, None],
+    "warm_start": ["boolean"],
+    "device": [StrOptions({"cpu", "cuda", "auto"})],
+    "callbacks": [list, None],
+    "random_state": ["random_state"],
+    "verbose": [Interval(Integral, 0, 3, closed="both")],
+}
+"""Of the classifiers and of the language model alike."""
 
 
 def check_hidden_layers(estimator: Any) -> None:
     """Check sizes of hidden layers."""
     sizes = estimator.hidden_layer_sizes
-    if not all(_is_integer(size) and size >= 1 for size in sizes):
+    if not all(is_integer(size) and size >= 1 for size in sizes):
         raise ValueError(
             f"The 'hidden_layer_sizes' parameter of {type(estimator).__name__} must hold positive integers. Got "
             f"{sizes!r} instead."
@@ -41,11 +45,7 @@ def check_schedule_and_callbacks(estimator: Any) -> None:
     name = type(estimator).__name__
     pair = estimator.lr_plateau
     if pair is not None and not (
-        len(pair) == 2
-        and _is_integer(pair[0])
-        and pair[0] >= 1
-        and isinstance(pair[1], Real)
-        and 0 < float(pair[1]) < 1
+        len(pair) == 2 and is_integer(pair[0]) and pair[0] >= 1 and isinstance(pair[1], Real) and 0 < float(pair[1]) < 1
     ):
         raise ValueError(
             f"The 'lr_plateau' parameter of {name} must be None or (patience, factor), an integer of at least 1 and a "
@@ -64,25 +64,7 @@ def check_callbacks(estimator: Any) -> None:
             )
 
 
-def check_language_parameters(estimator: Any) -> None:
-    """Check what a language model's parameters say together."""
-    check_schedule_and_callbacks(estimator)
-    name = type(estimator).__name__
-    if estimator.direct_connections == "hashed" and estimator.output != "hsigmoid":
-        raise ValueError(
-            f"{name}(direct_connections='hashed') needs output='hsigmoid', where a word has the scores of a path and "
-            f"not of all words. Got output={estimator.output!r}; set direct_connections=True or False."
-        )
-    if estimator.resume and estimator.checkpoint_dir is None:
-        raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to go on with.")
-    if estimator.resume and estimator.early_stopping and estimator.keep == "last":
-        raise ValueError(
-            f"{name}(early_stopping=True, resume=True) returns to the best pass, which keep='last' does not keep. Set "
-            "keep='best' or 'all'."
-        )
-
-
-def _is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 

@@ -1,7 +1,8 @@
-"""A net and its tables as JSON values and arrays."""
+"""A module's weights as arrays, its mostly untouched tables by the rows that were trained, and back again."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,35 +12,44 @@ from torch import Tensor, nn
 
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES
 
-
-class RowModule(nn.Module):
-    """A network that ends in a head and may begin with tables, of which a batch has few rows."""
-
-    head: nn.Sequential  # the layers; all parameters that are in no table are theirs
-
-    def tables(self) -> dict[str, Tensor]:
-        """Return the tables."""
-        return {}
-
-    def clear_tables(self) -> None:
-        """Put the initial value back into every row of the tables that was touched."""
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all weights as arrays."""
-        return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self.state_dict().items()}
-
-    def load_arrays(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`to_arrays` gave, in a module of the same kind whose tables are untouched."""
-        for name, tensor in self.state_dict().items():  # these share memory with the module
-            if arrays[name].shape != tuple(tensor.shape):
-                raise ValueError(
-                    f"The array {name!r} must have shape {tuple(tensor.shape)}, the stored one has "
-                    f"{arrays[name].shape}."
-                )
-            tensor.copy_(torch.from_numpy(np.array(arrays[name])))
-
-
 _BLOCK = 2**18
+_EXTRA = "._extra_state"
+
+
+def module_to_arrays(module: nn.Module, tables: Mapping[str, float]) -> dict[str, NDArray[Any]]:
+    """Return all weights as arrays; of the tables, given with their initial values, only the rows that were trained."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, tensor in module.state_dict().items():
+        array = tensor.detach().cpu().contiguous().numpy()
+        arrays |= pack_table(name, array, tables[name]) if name in tables else {name: array.copy()}
+    return arrays
+
+
+def load_arrays(module: nn.Module, arrays: Mapping[str, NDArray[Any]], tables: Mapping[str, float]) -> None:
+    """Load what :func:`module_to_arrays` returned into a module of the same kind whose tables are untouched."""
+    with torch.no_grad():
+        for name, tensor in module.state_dict().items():  # these share memory with the module
+            if name in tables:
+                table = tensor.cpu()  # the same memory where it is there already
+                unpack_table(name, arrays, table.numpy())
+                if tensor.device.type != "cpu":
+                    tensor.copy_(table)
+            elif name.endswith(_EXTRA):
+                module.get_submodule(name.removesuffix(_EXTRA)).set_extra_state(
+                    torch.from_numpy(np.array(arrays[name]))
+                )
+            else:
+                _check_shape(name, arrays[name], tuple(tensor.shape))
+                tensor.copy_(torch.from_numpy(np.array(arrays[name])))
+
+
+def clear_tables(module: nn.Module, tables: Mapping[str, float]) -> None:
+    """Put the initial value back into every row of the tables that was trained."""
+    for name, initial in tables.items():
+        table: Tensor = module.get_parameter(name).detach()
+        for start in range(0, len(table), _BLOCK):  # in blocks, so that nothing table-sized is allocated
+            block = table[start : start + _BLOCK]
+            block[(block != initial).any(dim=1)] = initial
 
 
 def pack_table(name: str, table: NDArray[Any], fill: float) -> dict[str, NDArray[Any]]:
@@ -47,12 +57,12 @@ def pack_table(name: str, table: NDArray[Any], fill: float) -> dict[str, NDArray
     # Bits are compared, so that -0.0 and NaN come back as they were; in blocks, so that nothing table-sized is made.
     unsigned = np.dtype(f"u{table.dtype.itemsize}")
     bits, untouched = table.view(unsigned), np.asarray(fill, dtype=table.dtype).view(unsigned)
-    found = [np.empty(0, dtype=np.uint32)]
+    changed = [np.empty(0, dtype=np.uint32)]
     for start in range(0, len(table), _BLOCK):
         block = bits[start : start + _BLOCK]
         differs = (block != untouched).reshape(len(block), -1).any(axis=1)
-        found.append((start + np.flatnonzero(differs)).astype(np.uint32))
-    rows = np.concatenate(found)
+        changed.append((start + np.flatnonzero(differs)).astype(np.uint32))
+    rows = np.concatenate(changed)
     bitmap_bytes = -(-len(table) // 8)
     if len(rows) * table[:1].nbytes + min(rows.nbytes, bitmap_bytes) >= table.nbytes:
         return {f"{name}{TABLE_VALUES}": table.copy()}
@@ -65,7 +75,7 @@ def pack_table(name: str, table: NDArray[Any], fill: float) -> dict[str, NDArray
     return which | {f"{name}{TABLE_VALUES}": table[rows]}
 
 
-def unpack_table(name: str, arrays: dict[str, NDArray[Any]], table: NDArray[Any]) -> None:
+def unpack_table(name: str, arrays: Mapping[str, NDArray[Any]], table: NDArray[Any]) -> None:
     """Write a stored table over a fresh one."""
     stored = arrays[name] if name in arrays else arrays[f"{name}{TABLE_VALUES}"]
     rows: Any = slice(None)
@@ -79,24 +89,10 @@ def unpack_table(name: str, arrays: dict[str, NDArray[Any]], table: NDArray[Any]
     elif f"{name}.rows" in arrays:
         rows = arrays[f"{name}.rows"]
         n_rows = len(rows)
-    expected = (n_rows, *table.shape[1:])
-    if stored.shape != expected:
-        raise ValueError(f"The array {name!r} must have shape {expected}, the stored one has {stored.shape}.")
+    _check_shape(name, stored, (n_rows, *table.shape[1:]))
     table[rows] = stored
 
 
-def pack_labels(classes: NDArray[Any]) -> dict[str, Any]:
-    """Turn class labels into JSON values."""
-    values = [value.item() if isinstance(value, np.generic) else value for value in classes.tolist()]
-    for value in values:
-        if not isinstance(value, str | int | float):
-            raise TypeError(
-                f"Class labels of type {type(value).__name__!r} cannot be saved; "
-                "use strings, integers, floats or bools."
-            )
-    return {"dtype": classes.dtype.str, "values": values}
-
-
-def unpack_labels(packed: dict[str, Any]) -> NDArray[Any]:
-    """Turn JSON values back into class labels."""
-    return np.array(packed["values"], dtype=np.dtype(packed["dtype"]))
+def _check_shape(name: str, stored: NDArray[Any], expected: tuple[int, ...]) -> None:
+    if stored.shape != expected:
+        raise ValueError(f"The array {name!r} must have shape {expected}, the stored one has {stored.shape}.")

@@ -8,7 +8,7 @@ import pytest
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, QuantizedSGNNClassifier, SGNNClassifier, quantize
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
-from sklearn_hashnlp.classifiers._losses import Probabilities
+from sklearn_hashnlp.classifiers._losses import make_loss
 
 TEXTS = ["a fine, funny film, and longer than forty letters", "dull"]
 WHAT_TO_DO = {
@@ -28,7 +28,7 @@ class OwnScores(ScoringClassifier):
 
     def fit(self, X=None, y=None):
         self.classes_ = np.array(self.labels)
-        self._probabilities = Probabilities(self.loss, self.multilabel)
+        self._loss = make_loss(self.loss, multilabel=self.multilabel)
         return self
 
     def _scores(self, X):

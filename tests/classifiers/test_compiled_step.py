@@ -13,10 +13,8 @@ from sklearn_hashnlp.classifiers import _sparse_net
 from sklearn_hashnlp.classifiers._compiled_step import CompiledTraining, trains_compiled
 from sklearn_hashnlp.classifiers._sparse_net import make_net
 from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset
-from sklearn_hashnlp.training._fit import train
-from sklearn_hashnlp.training._optimizers import make_optimizer
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
-from tests.training.test_fit import ARCHITECTURE, PLAN, SEVERAL, WEIGHTS, X, Y
+from tests.training.test_fit import ARCHITECTURE, PLAN, SEVERAL, WEIGHTS, X, Y, train
 
 ROWS = SparseDataset(X, Y)
 
@@ -36,7 +34,8 @@ def fit(rows=ROWS, *, prepare=lambda net: None, **options):
         net = make_net(architecture, "cpu").initialize()
         torch.nn.init.normal_(net.module_.bag.pool, std=0.1)
         prepare(net)
-        train(net, rows, None, replace(PLAN, **options))
+        ways = {name: options.pop(name) for name in ("loss", "optimizer", "dropout") if name in options}
+        train(net, rows, None, replace(PLAN, **options), **ways)
     return net
 
 
@@ -137,7 +136,7 @@ def test_several_labels_a_row_are_left_to_autograd(steps):
 
 def test_a_hook_on_all_modules_is_called():
     net = make_net(ARCHITECTURE, "cpu").initialize()
-    optimizer = make_optimizer(net.module_, "adagrad", learning_rate=0.1)
+    optimizer = net.make_optimizer("adagrad", 0.1)
     assert trains_compiled(net.module_, optimizer)
     handle = torch.nn.modules.module.register_module_forward_hook(lambda *_: None)
     try:

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.exceptions import DataConversionWarning
 
-from sklearn_hashnlp.classifiers._labels import Labels, check_targets, find_labels
+from sklearn_hashnlp.classifiers._labels import Labels, check_targets
 
 NAME = "HashEmbeddingClassifier"
 INDICATOR = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 0]])
@@ -27,53 +27,53 @@ INDICATOR = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 0]])
 )
 def test_numbers_are_places_among_the_classes(labels):
     y = np.resize(labels, 11)
-    found = find_labels(y, caller=NAME)
+    found = Labels.of(y, caller=NAME)
     assert not found.multilabel
     assert found.classes.dtype == labels.dtype
     assert found.classes.tolist() == sorted(labels.tolist())
-    numbers = found.number(y)
+    numbers = found.encode(y)
     assert numbers.dtype == np.int64
     assert found.classes[numbers].tolist() == y.tolist()
-    assert found.number(y[:1]).tolist() == [sorted(labels.tolist()).index(y.tolist()[0])]
+    assert found.encode(y[:1]).tolist() == [sorted(labels.tolist()).index(y.tolist()[0])]
 
 
 def test_classes_may_be_more_than_the_labels_in_y_in_any_order():
-    found = find_labels(np.array(["b"]), ["c", "b", "a", "b"], caller=NAME)
+    found = Labels.of(np.array(["b"]), ["c", "b", "a", "b"], caller=NAME)
     assert found.classes.tolist() == ["a", "b", "c"]
-    assert found.number(np.array(["c", "a"])).tolist() == [2, 0]
+    assert found.encode(np.array(["c", "a"])).tolist() == [2, 0]
 
 
 def test_an_unseen_label_is_named():
     with pytest.raises(ValueError, match=r"The label 'd' in y was not seen before: .* \['a', 'b'\] .* classes= in the"):
-        Labels(np.array(["a", "b"]), multilabel=False).number(np.array(["a", "d"]))
+        Labels(np.array(["a", "b"]), multilabel=False).encode(np.array(["a", "d"]))
     with pytest.raises(ValueError, match="The label '1' in y was not seen before"):
-        Labels(np.array([0, 1]), multilabel=False).number(np.array(["1"]))
+        Labels(np.array([0, 1]), multilabel=False).encode(np.array(["1"]))
 
 
 @pytest.mark.parametrize(("y", "classes"), [(np.array(["a", "a"]), None), (np.array(["a"]), ["a", "a"])])
 def test_one_class_only_is_refused(y, classes):
     with pytest.raises(ValueError, match=r"needs .* got one class only: 'a'"):
-        find_labels(y, classes, caller=NAME)
+        Labels.of(y, classes, caller=NAME)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array, csr_matrix, lambda y: y.astype(bool), lambda y: y * 1.0])
 def test_an_indicator_matrix(kind):
     y = check_targets(kind(INDICATOR), loss="ova", caller=NAME)
-    found = find_labels(y, caller=NAME)
+    found = Labels.of(y, caller=NAME)
     assert found.multilabel
     assert found.classes.tolist() == [0, 1, 2]
-    targets = found.number(y)
+    targets = found.encode(y)
     assert targets.dtype == np.float32
     assert targets.tolist() == INDICATOR.tolist()
 
 
 def test_the_classes_of_an_indicator_are_its_columns():
-    assert find_labels(INDICATOR, [0, 1, 2], caller=NAME).multilabel
+    assert Labels.of(INDICATOR, [0, 1, 2], caller=NAME).multilabel
     for classes in ([0, 2, 1], [0, 1], ["a", "b", "c"]):
         with pytest.raises(
             ValueError, match=r"With an indicator matrix of 3 columns classes must be None or .* 0 to 2"
         ):
-            find_labels(INDICATOR, classes, caller=NAME)
+            Labels.of(INDICATOR, classes, caller=NAME)
 
 
 @pytest.mark.parametrize("loss", ["softmax", "hinge"])
@@ -107,7 +107,7 @@ def test_a_sparse_column_is_refused_by_its_shape(loss):
 
 def test_no_class_at_all_is_refused():
     with pytest.raises(ValueError, match="needs at least two labels in classes, got none"):
-        find_labels(np.array(["a"]), [], caller=NAME)
+        Labels.of(np.array(["a"]), [], caller=NAME)
 
 
 def test_labels_of_mixed_types_are_refused():
@@ -115,7 +115,7 @@ def test_labels_of_mixed_types_are_refused():
     with pytest.raises(TypeError, match=f"{NAME} takes labels that are all strings or .* in y, got int and str"):
         check_targets(mixed, loss="softmax", caller=NAME)
     with pytest.raises(TypeError, match=r"all numbers in classes, got NoneType and str. Convert"):
-        find_labels(np.array(["a", "b"]), np.array(["a", None], dtype=object), caller=NAME)
+        Labels.of(np.array(["a", "b"]), np.array(["a", None], dtype=object), caller=NAME)
 
 
 def test_a_column_of_labels_is_taken_with_a_warning():
@@ -135,7 +135,7 @@ def test_a_column_of_labels_is_taken_with_a_warning():
 )
 def test_the_other_kind_of_y_is_refused(labels, y, wanted):
     with pytest.raises(ValueError, match=f"The model was made for {wanted} in y, got y of shape"):
-        labels.number(y)
+        labels.encode(y)
 
 
 def test_training_goes_on_with_the_same_labels_only():

@@ -108,12 +108,12 @@ def test_a_last_batch_that_is_too_small_joins_the_one_before():
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.integers(1, 8), st.integers(1, 20))
-def test_batches_of_limited_size_end_as_late_as_they_may(lengths, batch_size, most_values):
+def test_batches_of_limited_size_end_as_late_as_they_may(lengths, batch_size, max_values):
     matrix = csr_array(np.arange(10) < np.array(lengths)[:, None], dtype=np.float32)
-    batches = list(SparseBatches(SparseDataset(matrix), batch_size, most_values=most_values))
+    batches = list(SparseBatches(SparseDataset(matrix), batch_size, max_values=max_values))
     expected: list[list[int]] = []
     for row, length in enumerate(lengths):
-        if row % batch_size and sum(expected[-1]) + length <= most_values:
+        if row % batch_size and sum(expected[-1]) + length <= max_values:
             expected[-1].append(length)
         else:
             expected.append([length])

@@ -80,21 +80,3 @@ def test_which_dropout_is_which(option, place):
         0.25 if place == 0 else 0.0,
         *[0.25 if place == 3 else 0.0] * 2,
     ]
-
-
-def test_weights_go_out_as_arrays_and_come_back():
-    layers, again = make(), make(hidden=(7, 5))
-    with torch.no_grad():
-        for parameter in layers.parameters():
-            parameter.add_(1)
-    layers.standardize.see(np.ones((4, 24)))
-    again.load_arrays(layers.to_arrays())
-    for name, value in layers.state_dict().items():
-        assert torch.equal(again.state_dict()[name], value), name
-    assert not layers.tables()
-    layers.clear_tables()
-    arrays = layers.to_arrays()
-    with pytest.raises(ValueError, match=r"'head\.1\.weight' must have shape \(7, 24\), the stored one has \(7,\)"):
-        again.load_arrays(arrays | {"head.1.weight": np.zeros(7, dtype=np.float32)})
-    with pytest.raises(KeyError, match=r"head\.1\.bias"):
-        again.load_arrays({name: array for name, array in arrays.items() if name != "head.1.bias"})

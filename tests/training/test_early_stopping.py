@@ -78,6 +78,8 @@ def test_rows_that_were_first_trained_after_the_best_epoch_are_as_they_began(tmp
     untouched = (~module.bag.pool.any(dim=1)).nonzero().flatten()
     keeper = EarlyStopping(None, folder=str(tmp_path))
     keeper.on_train_begin(model.net_)
+    model.net_.history.new_epoch()
+    model.net_.history.record("epoch", 2)
     model.net_.history.record("valid_acc", 0.5)
     keeper.on_epoch_end(model.net_)
     with torch.no_grad():
@@ -125,7 +127,7 @@ def test_a_journal_undoes_what_was_written_since():
     journal = UndoLog(table)
     journal.note(torch.tensor([1, 3]))
     table[[1, 3]] = -1
-    journal.forget()  # this is now the state to return to
+    journal.clear()  # this is now the state to return to
     for rows in ([3, 4], [0, 3]):
         journal.note(torch.tensor(rows))
         table[rows] -= 100

@@ -11,16 +11,18 @@ import torch
 from scipy.sparse import csr_array
 from sklearn.metrics import accuracy_score, f1_score
 from skorch.callbacks import Callback, EpochScoring
+from torch import nn
 
+from sklearn_hashnlp.classifiers._losses import make_loss
 from sklearn_hashnlp.classifiers._sparse_net import make_net
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatches, SparseDataset
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.training import _net
-from sklearn_hashnlp.training._checkpoints import read_checkpoint
+from sklearn_hashnlp.training._checkpoints import read_weights
 from sklearn_hashnlp.training._early_stopping import FILE_NAME
-from sklearn_hashnlp.training._fit import train
-from sklearn_hashnlp.training._optimizers import make_optimizer
+from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._settings import TrainingSettings
+from sklearn_hashnlp.training._state import load_arrays
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
 RNG = np.random.default_rng(0)
@@ -45,25 +47,24 @@ ARCHITECTURE = {
     "num_classes": 3,
 }
 PLAN = TrainingSettings(
-    loss="softmax",
-    optimizer="adagrad",
-    learning_rate=0.1,
-    schedule="constant",
-    average=False,
-    max_epochs=2,
-    max_time=None,
-    batch_size=32,
-    shuffle=True,
-    dropout=None,
-    monitor="valid_acc",
-    patience=None,
-    lr_plateau=None,
-    restore_best=True,
-    checkpoint_dir=None,
-    verbose=0,
-    callbacks=(),
-    seed=0,
+    learning_rate=0.1, max_epochs=2, batch_size=32, seed=0, monitor="valid_acc", restore_best=True, stops_early=True
 )
+
+
+def train(net, rows, valid_rows, settings, *, loss="softmax", optimizer="adagrad", dropout=None):
+    """Train as the classifiers do."""
+    head = net.module_.head
+    smallest = 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in head) else 1
+    fit_net(
+        net,
+        rows,
+        valid_rows,
+        settings,
+        optimizer=net.make_optimizer(optimizer, settings.learning_rate),
+        loss=make_loss(loss, head, multilabel=rows.targets.ndim == 2),
+        batch_options={"smallest": smallest, "dropout": dropout},
+    )
+    net.check_scores(rows)
 
 
 def fresh_net(device="cpu", **changes):
@@ -76,7 +77,8 @@ def fresh_net(device="cpu", **changes):
 def trained(rows=ROWS, valid_rows=None, *, net=None, architecture=None, **changes):
     net = fresh_net(**(architecture or {})) if net is None else net
     with plain_torch():
-        train(net, rows, valid_rows, replace(PLAN, **changes))
+        options = {name: changes.pop(name) for name in ("loss", "optimizer", "dropout") if name in changes}
+        train(net, rows, valid_rows, replace(PLAN, **changes), **options)
     return net
 
 
@@ -197,7 +199,9 @@ def test_hidden_layers_learn_from_a_single_row_by_the_running_statistics():
     optimizer = copy.deepcopy(net.optimizer_.state_dict())
     trained(one, net=net, max_epochs=1)
     batch, target = one.take(slice(0, 1))
-    again = make_optimizer(expected, "adagrad", learning_rate=PLAN.learning_rate)
+    copied = copy.copy(net)
+    copied.module_ = expected
+    again = copied.make_optimizer("adagrad", PLAN.learning_rate)
     again.load_state_dict(optimizer | {"param_groups": again.state_dict()["param_groups"]})
     expected.eval()
     torch.nn.functional.cross_entropy(expected(batch.ids, batch.offsets, batch.weights), target).backward()
@@ -363,14 +367,14 @@ def test_what_only_training_needs_is_gone():
 def test_verbosity(capsys):
     printed = []
     for verbose in range(4):
-        trained(valid_rows=VALID_ROWS, verbose=verbose)
+        trained(valid_rows=VALID_ROWS, verbose=verbose, progress_bar=verbose > 1)
         printed.append(capsys.readouterr())
     assert printed[0] == ("", "")
     assert [captured.err != "" for captured in printed] == [False, False, True, True]
     assert "/9 " in printed[2].err  # eight batches to learn from and one to measure
     lines = [line.split() for line in printed[1].out.splitlines()]
     assert [line[0] for line in lines if line and line[0].isdigit()] == ["1", "2"]
-    assert printed[3].out.startswith("Training on 250 rows with ")
+    assert printed[3].out.startswith("Training on 250 samples, validating on 83 samples.")
     assert "16 steps at most" in printed[3].out
     assert "Training on" not in printed[2].out
 
@@ -395,24 +399,24 @@ def test_the_two_measures_disagree_on_the_best_epoch():
 def test_the_weights_of_the_best_epoch_are_kept(monitor, architecture, on_disk, tmp_path):
     steps = EveryStep()
     folder = tmp_path / "kept" if on_disk else None
-    changes = OVERFITTING | {"monitor": monitor, "checkpoint_dir": folder and str(folder), "callbacks": (steps,)}
+    changes = OVERFITTING | {"monitor": monitor, "best_weights_dir": folder and str(folder), "callbacks": (steps,)}
     net = trained(valid_rows=VALID_ROWS, architecture=architecture, **changes)
     expected = steps.epochs[best_epoch(net, monitor)]
     assert not torch.equal(expected["bag.pool"], steps.epochs[-1]["bag.pool"])
     assert_equal(weights(net), expected)
     if on_disk:
         again = fresh_net(**architecture)
-        again.module_.load_arrays(read_checkpoint(folder / FILE_NAME))
+        load_arrays(again.module_, read_weights(folder / FILE_NAME), again.tables())
         assert_equal(weights(again), expected)
 
 
 def test_what_is_on_disk_need_not_be_restored(tmp_path):
     steps = EveryStep()
-    changes = OVERFITTING | {"restore_best": False, "checkpoint_dir": str(tmp_path), "callbacks": (steps,)}
+    changes = OVERFITTING | {"restore_best": False, "best_weights_dir": str(tmp_path), "callbacks": (steps,)}
     net = trained(valid_rows=VALID_ROWS, **changes)
     assert_equal(weights(net), steps.epochs[-1])
     again = fresh_net()
-    again.module_.load_arrays(read_checkpoint(tmp_path / FILE_NAME))
+    load_arrays(again.module_, read_weights(tmp_path / FILE_NAME), again.tables())
     assert_equal(weights(again), steps.epochs[best_epoch(net, "valid_acc")])
 
 

@@ -1,4 +1,4 @@
-"""What an optimiser has gathered survives as arrays, bit for bit."""
+"""The state of an optimizer survives as arrays, bit for bit."""
 
 from __future__ import annotations
 
@@ -6,30 +6,36 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_hashnlp.nn._hash_embedding_network import BagOfHashEmbeddings
-from sklearn_hashnlp.training._optimizers import make_optimizer, pack_optimizer, transfer_state, unpack_optimizer
+from sklearn_hashnlp.classifiers._sparse_net import make_net
+from sklearn_hashnlp.training._optimizers import (
+    load_optimizer,
+    optimizer_from_arrays,
+    optimizer_to_arrays,
+    transfer_state,
+)
 from sklearn_hashnlp.training._torch_scope import torch_seed
 
 IDS = torch.from_numpy(np.random.default_rng(0).integers(0, 2**31, (6, 40)))
 OFFSETS = torch.arange(0, 41, 5)
 
 
-def make_module(hidden=()):
+def make(hidden=()):
+    architecture = {
+        "num_embeddings": 50_000,
+        "num_buckets": 5000,
+        "embedding_dim": 4,
+        "num_hashes": 2,
+        "variant": "improved",
+        "aggregation": "sum",
+        "append_weight": True,
+        "normalize": "l2",
+        "importance_init": 1.0,
+        "hash_seed": 0,
+        "hidden_sizes": hidden,
+        "num_classes": 3,
+    }
     with torch_seed(0):
-        return BagOfHashEmbeddings(
-            num_embeddings=50_000,
-            num_buckets=5000,
-            embedding_dim=4,
-            num_hashes=2,
-            variant="improved",
-            aggregation="sum",
-            append_weight=True,
-            normalize="l2",
-            importance_init=1.0,
-            hash_seed=0,
-            hidden_sizes=hidden,
-            num_classes=3,
-        )
+        return make_net(architecture, "cpu").initialize()
 
 
 def take_steps(module, optimizer, batches):
@@ -40,56 +46,63 @@ def take_steps(module, optimizer, batches):
         optimizer.step()
 
 
+def begin_average(optimizer):
+    for group in optimizer.param_groups:
+        group["average_after"] = 0
+
+
 @pytest.mark.parametrize("hidden", [(), (8,)])
 @pytest.mark.parametrize("name", ["adagrad", "adam"])
 def test_training_goes_on_from_arrays_as_if_it_had_not_stopped(name, hidden):
-    once, twice = make_module(hidden), make_module(hidden)
-    take_steps(once, make_optimizer(once, name, learning_rate=0.1), slice(0, 6))
-    optimizer = make_optimizer(twice, name, learning_rate=0.1, average_after=0)
-    take_steps(twice, optimizer, slice(0, 3))
-    values, arrays = pack_optimizer(twice, optimizer)
-    assert values == {"optimizer": name}
-    assert sum(array.nbytes for array in arrays.values()) < 20_000  # touched rows, and nothing of the mean
-    unpacked = unpack_optimizer(twice, values, arrays)
-    again = make_optimizer(twice, name, learning_rate=0.1)
-    transfer_state(unpacked, again)
-    take_steps(twice, again, slice(3, 6))
-    for parameter, expected in zip(twice.state_dict().items(), once.state_dict().items(), strict=True):
+    once, twice = make(hidden), make(hidden)
+    take_steps(once.module_, once.make_optimizer(name, 0.1), slice(0, 6))
+    optimizer = twice.make_optimizer(name, 0.1)
+    begin_average(optimizer)
+    take_steps(twice.module_, optimizer, slice(0, 3))
+    values, arrays = optimizer_to_arrays(twice.module_, optimizer, twice.tables())
+    assert values["optimizer"] == name
+    assert values["learning_rates"] == [group["lr"] for group in optimizer.param_groups]
+    assert sum(array.nbytes for array in arrays.values()) < 20_000  # trained rows, and nothing of the average
+    loaded = optimizer_from_arrays(twice.module_, values, arrays, twice.make_optimizer)
+    again = twice.make_optimizer(name, 0.1)
+    transfer_state(loaded, again)
+    take_steps(twice.module_, again, slice(3, 6))
+    for parameter, expected in zip(twice.module_.state_dict().items(), once.module_.state_dict().items(), strict=True):
         assert parameter[0] == expected[0]
         assert torch.equal(parameter[1], expected[1]), parameter[0]
 
 
 def test_without_the_arrays_training_goes_another_way():
-    once, twice = make_module(), make_module()
-    take_steps(once, make_optimizer(once, "adagrad", learning_rate=0.1), slice(0, 6))
-    take_steps(twice, make_optimizer(twice, "adagrad", learning_rate=0.1), slice(0, 3))
-    take_steps(twice, make_optimizer(twice, "adagrad", learning_rate=0.1), slice(3, 6))
-    assert not torch.equal(once.head[0].weight, twice.head[0].weight)
+    once, twice = make(), make()
+    take_steps(once.module_, once.make_optimizer("adagrad", 0.1), slice(0, 6))
+    take_steps(twice.module_, twice.make_optimizer("adagrad", 0.1), slice(0, 3))
+    take_steps(twice.module_, twice.make_optimizer("adagrad", 0.1), slice(3, 6))
+    assert not torch.equal(once.module_.head[0].weight, twice.module_.head[0].weight)
 
 
 def test_one_of_another_kind_begins_anew():
-    module = make_module()
-    old = make_optimizer(module, "adagrad", learning_rate=0.1)
-    take_steps(module, old, slice(0, 2))
-    new = make_optimizer(module, "adam", learning_rate=0.1)
+    net = make()
+    old, new = net.make_optimizer("adagrad", 0.1), net.make_optimizer("adam", 0.1)
+    take_steps(net.module_, old, slice(0, 2))
     transfer_state(old, new)
     assert not new.state
 
 
-def test_a_mean_that_was_not_taken_is_not_handed_over():
-    module = make_module()
-    old = make_optimizer(module, "adagrad", learning_rate=0.1, average_after=0)
-    take_steps(module, old, slice(0, 3))
-    new = make_optimizer(module, "adagrad", learning_rate=0.1, average_after=0)
+def test_an_average_that_was_not_loaded_is_not_transferred():
+    net = make()
+    old, new = net.make_optimizer("adagrad", 0.1), net.make_optimizer("adagrad", 0.1)
+    begin_average(old)
+    begin_average(new)
+    take_steps(net.module_, old, slice(0, 3))
     transfer_state(old, new)
-    before = module.head[0].weight.detach().clone()
+    before = net.module_.head[0].weight.detach().clone()
     assert not new.load_average()
-    assert torch.equal(module.head[0].weight, before)
+    assert torch.equal(net.module_.head[0].weight, before)
 
 
-def test_the_step_size_of_a_head_with_hidden_layers():
+def test_the_learning_rate_of_a_head_with_hidden_layers():
     def rates(name, hidden):
-        return [group["lr"] for group in make_optimizer(make_module(hidden), name, learning_rate=0.2).param_groups]
+        return [group["lr"] for group in make(hidden).make_optimizer(name, 0.2).param_groups]
 
     assert rates("adagrad", ()) == [0.2, 0.2]
     assert rates("adagrad", (8,)) == [0.2, pytest.approx(0.02)]
@@ -97,8 +110,9 @@ def test_the_step_size_of_a_head_with_hidden_layers():
 
 
 def test_an_optimizer_that_was_never_used_has_no_arrays():
-    module = make_module()
-    assert pack_optimizer(module, make_optimizer(module, "adam", learning_rate=1.0)) == ({"optimizer": "adam"}, {})
+    net = make()
+    values, arrays = optimizer_to_arrays(net.module_, net.make_optimizer("adam", 1.0), net.tables())
+    assert (values["optimizer"], arrays) == ("adam", {})
 
 
 @pytest.mark.parametrize(
@@ -110,14 +124,29 @@ def test_an_optimizer_that_was_never_used_has_no_arrays():
     ],
 )
 def test_what_does_not_fit_is_named(name, shape, message):
-    module = make_module()
-    optimizer = make_optimizer(module, "adagrad", learning_rate=0.1)
-    take_steps(module, optimizer, slice(0, 1))
-    values, arrays = pack_optimizer(module, optimizer)
+    net = make()
+    optimizer = net.make_optimizer("adagrad", 0.1)
+    take_steps(net.module_, optimizer, slice(0, 1))
+    values, arrays = optimizer_to_arrays(net.module_, optimizer, net.tables())
     with pytest.raises(ValueError, match=message):
-        unpack_optimizer(module, values, arrays | {name: np.zeros(shape, np.float32)})
+        optimizer_from_arrays(net.module_, values, arrays | {name: np.zeros(shape, np.float32)}, net.make_optimizer)
 
 
 def test_an_unknown_optimizer_is_named():
+    net = make()
     with pytest.raises(ValueError, match=r"must be one of \('adagrad', 'adam'\), got 'sgd'"):
-        unpack_optimizer(make_module(), {"optimizer": "sgd"}, {})
+        optimizer_from_arrays(net.module_, {"optimizer": "sgd"}, {}, net.make_optimizer)
+
+
+def test_the_counts_of_torchs_own_optimizers_come_back_as_tensors():
+    weight = torch.nn.Linear(2, 1)
+    once, again = (torch.optim.Adam(weight.parameters()) for _ in range(2))
+    weight(torch.ones(1, 2)).sum().backward()
+    once.step()
+    values, arrays = optimizer_to_arrays(weight, once, ())
+    assert values["optimizer"] == "Adam"
+    load_optimizer(weight, again, arrays)
+    for parameter, state in once.state.items():
+        for key, value in state.items():
+            assert torch.equal(again.state[parameter][key], value)
+            assert again.state[parameter][key].dtype == value.dtype

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-from sklearn_hashnlp.training._settings import architecture, draw_seeds, streaming_plan, training_plan
+from sklearn_hashnlp.training._settings import draw_seeds
 
 AUTO = HashEmbeddingClassifier(embedding_dim="auto", batch_size="auto")
 
@@ -32,10 +32,10 @@ AUTO = HashEmbeddingClassifier(embedding_dim="auto", batch_size="auto")
     ],
 )
 def test_the_automatic_length_of_a_vector(n_classes, width):
-    assert architecture(AUTO, n_classes, 0)["embedding_dim"] == width
+    assert AUTO._embedding_dim(n_classes) == width
     hidden = HashEmbeddingClassifier(embedding_dim="auto", hidden_layer_sizes=(5,))
-    assert architecture(hidden, n_classes, 0)["embedding_dim"] == 20
-    assert architecture(HashEmbeddingClassifier(embedding_dim=7), n_classes, 0)["embedding_dim"] == 7
+    assert hidden._embedding_dim(n_classes) == 20
+    assert HashEmbeddingClassifier(embedding_dim=7)._embedding_dim(n_classes) == 7
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,10 @@ def test_the_automatic_length_of_a_vector(n_classes, width):
     [(1, 32), (5792, 32), (5793, 64), (11_585, 64), (11_586, 128), (23_170, 128), (23_171, 256), (10**7, 256)],
 )
 def test_the_automatic_size_of_a_batch(n_rows, size):
-    assert training_plan(AUTO, n_rows, 0).batch_size == size
-    assert streaming_plan(AUTO, 0).batch_size == 32
+    assert AUTO._settings(n_rows, 0).batch_size == size
+    assert AUTO._settings(1, 0).single_epoch().batch_size == 32
     given = HashEmbeddingClassifier(batch_size=50)
-    assert (training_plan(given, n_rows, 0).batch_size, streaming_plan(given, 0).batch_size) == (50, 50)
+    assert (given._settings(n_rows, 0).batch_size, given._settings(1, 0).single_epoch().batch_size) == (50, 50)
 
 
 def test_a_plan_says_what_the_parameters_say():
@@ -57,21 +57,21 @@ def test_a_plan_says_what_the_parameters_say():
         callbacks=[],
     )  # fmt: skip
     expected = {
-        "loss": "hinge", "optimizer": "adam", "learning_rate": 0.5, "schedule": "linear", "average": True,
-        "max_epochs": 7, "max_time": 3.0, "batch_size": 9, "shuffle": False, "dropout": (4, 99),
-        "monitor": "valid_loss", "patience": None, "lr_plateau": (4, 0.5), "restore_best": False,
-        "checkpoint_dir": "folder", "verbose": 1, "callbacks": (), "seed": 5,
+        "learning_rate": 0.5, "schedule": "linear", "average": True, "max_epochs": 7, "max_time": 3.0,
+        "batch_size": 9, "shuffle": False, "monitor": "valid_loss", "patience": None, "lr_plateau": (4, 0.5),
+        "restore_best": False, "best_weights_dir": "folder", "stops_early": False, "log_every": None,
+        "progress_bar": False, "verbose": 1, "callbacks": (), "seed": 5,
     }  # fmt: skip
-    found = asdict(training_plan(model, 100, 5))
+    found = asdict(model._settings(100, 5))
     assert found == expected
     assert {name: type(value) for name, value in found.items()} == {name: type(v) for name, v in expected.items()}
     streaming = {"schedule": "constant", "average": False, "max_epochs": 1, "max_time": None}
-    assert asdict(streaming_plan(model, 5)) == expected | streaming
+    assert asdict(model._settings(1, 5).single_epoch()) == expected | streaming
 
 
 def test_what_may_be_none_is_none():
-    plan = training_plan(HashEmbeddingClassifier(), 100, 0)
-    assert (plan.max_time, plan.dropout, plan.lr_plateau, plan.checkpoint_dir) == (None,) * 4
+    plan = HashEmbeddingClassifier()._settings(100, 0)
+    assert (plan.max_time, plan.lr_plateau, plan.best_weights_dir) == (None,) * 3
     assert plan.patience == 10
 
 

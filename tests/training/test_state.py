@@ -9,12 +9,16 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from scipy.sparse import random_array
 from sklearn.base import clone
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers._labels import pack_labels, unpack_labels
+from sklearn_hashnlp.nn._dense_network import DenseLayers
+from sklearn_hashnlp.nn._hash_embedding_network import BagOfHashEmbeddings
 from sklearn_hashnlp.persistence import load_model, save_model
-from sklearn_hashnlp.training._state import pack_labels, pack_table, unpack_labels, unpack_table
+from sklearn_hashnlp.training._state import clear_tables, load_arrays, module_to_arrays, pack_table, unpack_table
 
 X = random_array((60, 10**6), density=2e-5, format="csr", rng=np.random.default_rng(0), dtype=np.float32)
 LABELS = {
@@ -122,7 +126,7 @@ def test_a_state_with_more_classes_than_labels_is_refused():
     model = HashEmbeddingClassifier(**SMALL).fit(X, np.arange(60) % 3)
     values, arrays = model._get_model_state()
     values["architecture"] = values["architecture"] | {"num_classes": 4}
-    with pytest.raises(ValueError, match="tells 4 classes apart, and there are 3 labels"):
+    with pytest.raises(ValueError, match="The net has 4 classes, and there are 3 labels"):
         clone(model)._set_model_state(values, arrays)
 
 
@@ -278,3 +282,47 @@ def test_a_training_state_that_does_not_fit_is_refused(tmp_path):
     save_model(model, tmp_path)
     with pytest.raises(ValueError, match="this model has no training state"):
         save_model(load_model(tmp_path), tmp_path, training_state=True)
+
+
+def make_module(variant="improved", **changes):
+    sizes = {"num_embeddings": 300_000, "num_buckets": 5000, "embedding_dim": 3, "num_hashes": 2, "num_classes": 2}
+    options = {"aggregation": "sum", "append_weight": True, "normalize": "l2", "hash_seed": 0, "hidden_sizes": [4]}
+    return BagOfHashEmbeddings(**sizes, **options, variant=variant, **{"importance_init": 1.0} | changes)
+
+
+@pytest.mark.parametrize("variant", ["improved", "standard"])
+@pytest.mark.parametrize("all_rows", [False, True], ids=["some rows", "all rows"])
+def test_cleared_tables_take_earlier_weights_back(variant, all_rows):
+    module = make_module(variant)
+    with torch.no_grad():
+        for name in module.tables:
+            module.get_parameter(name)[::3] = 0.5
+    state, arrays = copy.deepcopy(module.state_dict()), module_to_arrays(module, module.tables)
+    with torch.no_grad():
+        for name in module.tables:
+            table = module.get_parameter(name)
+            table[slice(None) if all_rows else [0, 1, len(table) - 1]] = torch.nan  # some that were touched, some not
+    clear_tables(module, module.tables)
+    fresh = make_module(variant)
+    assert all(torch.equal(module.get_parameter(name), fresh.get_parameter(name)) for name in module.tables)
+    load_arrays(module, arrays, module.tables)
+    for name, value in module.state_dict().items():
+        assert torch.equal(value, state[name]), name
+
+
+def test_weights_of_layers_come_back_and_what_does_not_fit_is_named():
+    layers, again = (
+        DenseLayers(24, packed=False, hidden_sizes=(7, 5), num_classes=3, dropout=0, input_dropout=0) for _ in "ab"
+    )
+    with torch.no_grad():
+        for parameter in layers.parameters():
+            parameter.add_(1)
+    layers.standardize.see(np.ones((4, 24)))
+    arrays = module_to_arrays(layers, {})
+    load_arrays(again, arrays, {})
+    for name, value in layers.state_dict().items():
+        assert torch.equal(again.state_dict()[name], value), name
+    with pytest.raises(ValueError, match=r"'head\.1\.weight' must have shape \(7, 24\), the stored one has \(7,\)"):
+        load_arrays(again, arrays | {"head.1.weight": np.zeros(7, dtype=np.float32)}, {})
+    with pytest.raises(KeyError, match=r"head\.1\.bias"):
+        load_arrays(again, {name: array for name, array in arrays.items() if name != "head.1.bias"}, {})

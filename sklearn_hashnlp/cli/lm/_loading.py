@@ -65,7 +65,7 @@ def _epochs_in(folder: Path) -> list[Path]:
     if not folder.is_dir():  # EpochCheckpoints would create it
         return []
     checkpoints = EpochCheckpoints(folder)
-    return [checkpoints.path(number) for number in checkpoints.numbers()]
+    return [checkpoints.path(epoch) for epoch in checkpoints.epochs()]
 
 
 def check_vocabulary(model: HsigmoidLanguageModel, words: list[str]) -> None:

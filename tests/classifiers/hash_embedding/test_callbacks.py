@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from skorch.callbacks import Callback, Checkpoint, EarlyStopping, EpochScoring, LRScheduler
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((200, 60)) < 0.1) * RNG.random((200, 60)), dtype=np.float32)
@@ -58,6 +59,34 @@ def test_epoch_scoring_by_probabilities(scoring):
     callback = EpochScoring(scoring, lower_is_better=False, use_caching=False)
     model = HashEmbeddingClassifier(**SMALL, **STOPPING, callbacks=[callback]).fit(X, Y)
     assert np.isfinite(model.net_.history[:, scoring]).all()
+
+
+class Probabilities(Callback):
+    """Asks the net for the probabilities of its rows."""
+
+    def on_epoch_end(self, net, dataset_train=None, **kwargs):
+        self.seen = net.predict_proba(dataset_train)
+        self.predicted = net.predict(dataset_train)
+
+
+@pytest.mark.parametrize("loss", ["softmax", "ova", "hinge", "hsigmoid"])
+def test_callbacks_and_predict_proba_agree(loss):
+    callback = Probabilities()
+    model = HashEmbeddingClassifier(**SMALL, loss=loss, max_epochs=1, average=False, callbacks=[callback]).fit(X, Y)
+    np.testing.assert_allclose(callback.seen.sum(axis=1), 1, rtol=1e-6)
+    assert model.classes_[callback.predicted].tolist() == model.predict(X).tolist()
+    again = model.net_.predict_proba(SparseDataset(X))  # with the temperature of "hinge", which is fitted at the end
+    np.testing.assert_allclose(again, model.predict_proba(X), rtol=1e-5)
+    if loss != "hinge":
+        np.testing.assert_allclose(callback.seen, model.predict_proba(X), rtol=1e-5)
+
+
+def test_callbacks_see_each_label_of_a_row_by_itself():
+    callback, indicators = Probabilities(), np.stack([Y == "no", Y != "yes"], axis=1).astype(int)
+    options = SMALL | {"loss": "ova", "max_epochs": 1, "average": False}
+    model = HashEmbeddingClassifier(**options, callbacks=[callback]).fit(X, indicators)
+    np.testing.assert_allclose(callback.seen, model.predict_proba(X), rtol=1e-5)
+    assert callback.predicted.tolist() == model.predict(X).tolist()
 
 
 def test_callbacks_in_a_parallel_search():

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.model_selection import train_test_split
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, _base
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, _hash_embedding_classifier
 from sklearn_hashnlp.classifiers._idf import inverse_document_frequency
 
 RNG = np.random.default_rng(0)
@@ -255,8 +255,8 @@ def test_validation_splits_as_scikit_learn_does(monkeypatch):
         seen.append((fraction, seed))
         return real(rows, fraction, seed=seed)
 
-    real = _base.validation_split
-    monkeypatch.setattr(_base, "validation_split", split)
+    real = _hash_embedding_classifier.validation_split
+    monkeypatch.setattr(_hash_embedding_classifier, "validation_split", split)
     _, recorder = train(early_stopping=True, validation_fraction=0.3)
     train()
     assert [fraction for fraction, _ in seen] == [0.3, 0.0]

@@ -15,7 +15,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._idf import inverse_document_frequency
-from sklearn_hashnlp.classifiers._losses import fit_sharpness
+from sklearn_hashnlp.classifiers._losses import fit_inverse_temperature
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((400, 90)) < 0.15) * RNG.integers(1, 4, (400, 90)), dtype=np.float32)
@@ -128,7 +128,9 @@ def test_a_model_that_diverged_does_not_answer(loss):
     with pytest.raises(ValueError, match="The training diverged"):
         model.set_params(learning_rate=1e38).partial_fit(X * 1e6, Y)
     for answer in (model.predict, model.predict_proba, model.decision_function, model.predict_topk):
-        with pytest.raises(ValueError, match=r"HashEmbeddingClassifier cannot tell labels: a score is infinite or not"):
+        with pytest.raises(
+            ValueError, match=r"HashEmbeddingClassifier cannot predict labels: a score is infinite or not"
+        ):
             answer(X)
     assert model.set_params(learning_rate=0.2).fit(X, Y).score(X, Y) > 0.5
 
@@ -256,22 +258,22 @@ def test_a_part_that_will_not_do_changes_nothing():
 
 def test_one_row_does_not_throw_the_calibration_of_hinge_away():
     model = HashEmbeddingClassifier(**SMALL, loss="hinge").fit(X, Y)
-    before = model._probabilities.sharpness
+    before = model._loss.inverse_temperature
     wrong = np.flatnonzero(model.predict(X) != Y)[0]
     for row in (0, wrong):
         model.partial_fit(X[[row]], Y[[row]])
-    assert model._probabilities.sharpness == pytest.approx(before, rel=0.04)  # two of 400 rows, at most 7 / 400 each
-    assert model._probabilities.sharpness != before
+    assert model._loss.inverse_temperature == pytest.approx(before, rel=0.04)  # two of 400 rows, at most 7 / 400 each
+    assert model._loss.inverse_temperature != before
 
 
 def test_the_calibration_of_a_stream_is_as_good_as_one_over_all_its_rows():
     model = stream(loss="hinge")
     targets = np.searchsorted(model.classes_, Y)
     scores = model.decision_function(X)
-    best = fit_sharpness(scores, targets, None)
-    assert model._probabilities.sharpness == pytest.approx(best, rel=0.2)
-    alone = fit_sharpness(scores[PARTS[-1]], targets[PARTS[-1]], None)
-    assert model._probabilities.sharpness != pytest.approx(alone, rel=0.01)
+    best = fit_inverse_temperature(scores, targets, None)
+    assert model._loss.inverse_temperature == pytest.approx(best, rel=0.2)
+    alone = fit_inverse_temperature(scores[PARTS[-1]], targets[PARTS[-1]], None)
+    assert model._loss.inverse_temperature != pytest.approx(alone, rel=0.01)
 
 
 def test_balanced_class_weights_are_refused_and_others_count():

@@ -139,11 +139,11 @@ def test_hinge_probabilities_fit_the_rows_they_were_fitted_on(early_stopping):
         **SMALL, loss="hinge", early_stopping=early_stopping, validation_fraction=0.3, callbacks=[watch]
     ).fit(rows, labels)
     scores = model.net_.score_rows(watch.seen)
-    probabilities = model._probabilities(scores)
+    probabilities = model._loss.probabilities(scores)
     own = scores[np.arange(len(scores)), watch.seen.targets]
     # At the maximum of the likelihood the score of the right class is, on the average, what was expected of it.
     assert (probabilities * scores).sum(axis=1).mean() == pytest.approx(own.mean(), rel=0.01)
-    assert model._probabilities.sharpness != 1
+    assert model._loss.inverse_temperature != 1
 
 
 def test_the_tag_says_who_takes_indicator_matrices():

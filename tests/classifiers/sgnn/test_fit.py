@@ -17,7 +17,7 @@ from skorch.callbacks import Callback
 from sklearn_hashnlp.classifiers import SGNNClassifier
 from sklearn_hashnlp.nn import _dense_network
 from sklearn_hashnlp.persistence import load_model, save_model
-from sklearn_hashnlp.training._checkpoints import read_checkpoint
+from sklearn_hashnlp.training._checkpoints import read_weights
 from sklearn_hashnlp.training._early_stopping import FILE_NAME
 
 RNG = np.random.default_rng(0)
@@ -228,7 +228,7 @@ def test_early_stopping_ends_with_the_best_epoch(tmp_path, on_disk):
     for name, value in model.net_.module_.state_dict().items():
         assert torch.equal(value, snapshots.states[best][name]), name
     if on_disk:
-        stored = read_checkpoint(tmp_path / FILE_NAME)
+        stored = read_weights(tmp_path / FILE_NAME)
         assert {name: array.tobytes() for name, array in stored.items()} == weights_of(model)
 
 
@@ -383,12 +383,12 @@ def test_a_training_that_diverges_says_so():
     ("n_rows", "n_epochs"), [(1, 20), (50_000, 20), (52_631, 19), (100_000, 10), (200_001, 5), (10**7, 5)]
 )
 def test_the_automatic_number_of_epochs(n_rows, n_epochs):
-    assert SGNNClassifier()._plan(n_rows, 0).max_epochs == n_epochs
-    assert SGNNClassifier(max_epochs=3)._plan(n_rows, 0).max_epochs == 3
+    assert SGNNClassifier()._settings(n_rows, 0).max_epochs == n_epochs
+    assert SGNNClassifier(max_epochs=3)._settings(n_rows, 0).max_epochs == 3
 
 
 def test_parts_are_gone_through_once():
-    plan = SGNNClassifier(average=True, max_time=3.0)._streaming_plan(7)
+    plan = SGNNClassifier(average=True, max_time=3.0)._settings(1, 7).single_epoch()
     assert (plan.max_epochs, plan.schedule, plan.average, plan.max_time) == (1, "constant", False, None)
 
 
