@@ -27,8 +27,8 @@ QUERIES = ["bar carn", "belm fel", "time flies", "", "🙂", "Bar, carn!"]
 SMALL = {
     "n_projections": 6,
     "n_bits": 8,
-    "spelling_width": 16,
-    "n_common": 2,
+    "projection_dim": 16,
+    "n_components_removed": 2,
     "width": 8,
     "n_layers": 1,
     "n_heads": 2,

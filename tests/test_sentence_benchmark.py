@@ -11,7 +11,14 @@ import pytest
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 FILMS = {"good": ["a fine funny film", "funny and fine acting"], "bad": ["dull and far too long", "too dull to see"]}
 
-TINY = {"n_projections": 8, "spelling_width": 32, "n_common": 2, "width": 16, "n_heads": 2, "feedforward_size": 16}
+TINY = {
+    "n_projections": 8,
+    "projection_dim": 32,
+    "n_components_removed": 2,
+    "width": 16,
+    "n_heads": 2,
+    "feedforward_size": 16,
+}
 TINY |= {"n_tables": 0, "word_steps": 1, "batch_size": 16}
 
 

@@ -28,7 +28,7 @@ from .sentence_tasks import Pairs
 SMALL: dict[str, Any] = {}  # the estimator's defaults: trained within an hour on two cores
 
 # The small encoder before training, and before training on sentences.
-UNTRAINED: dict[str, Any] = {"word_steps": 0, "n_common": 0, "max_epochs": 0}
+UNTRAINED: dict[str, Any] = {"word_steps": 0, "n_components_removed": 0, "max_epochs": 0}
 ENCODERS: dict[str, dict[str, Any]] = {
     "untrained encoder": SMALL | UNTRAINED,
     "encoder after word pretraining": SMALL | {"max_epochs": 0},
@@ -38,7 +38,7 @@ ENCODERS: dict[str, dict[str, Any]] = {
 # The network of the reference implementation's report, with its training settings.
 REPORT: dict[str, Any] = {
     "ngram_range": (1, 3),
-    "context_share": 1.0,
+    "context_weight": 1.0,
     "width": 512,
     "n_layers": 6,
     "feedforward_size": 2048,
@@ -84,10 +84,10 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "160 projections": {"n_projections": 160},
     "no tables": {"n_tables": 0},
     "no word pretraining": {"word_steps": 0},
-    "no components removed": {"n_common": 0},
-    "context weight 0.2": {"context_share": 0.2},
-    "context weight 0.5": {"context_share": 0.5},
-    "context weight 1": {"context_share": 1.0},
+    "no components removed": {"n_components_removed": 0},
+    "context weight 0.2": {"context_weight": 0.2},
+    "context weight 0.5": {"context_weight": 0.5},
+    "context weight 1": {"context_weight": 1.0},
 }
 
 

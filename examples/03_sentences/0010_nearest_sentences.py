@@ -45,7 +45,7 @@ queries = options.queries or queries
 # %%
 # The encoder. Both parts of its vectors are smaller than by default, for a short training.
 if options.model is None:
-    encoder = SGNNSentenceEncoder(width=128, spelling_width=256, table_bits=11, max_words=1000, random_state=0)
+    encoder = SGNNSentenceEncoder(width=128, projection_dim=256, table_bits=11, max_words=1000, random_state=0)
     encoder.fit(paragraphs)
 else:
     encoder = load_model(options.model)

@@ -295,7 +295,7 @@ def make_sentence_module(architecture: dict[str, Any]) -> SentenceModule:
 
 def sentence_architecture(estimator: Any) -> dict[str, Any]:
     """Return the sizes and options of the network of an estimator, as JSON values."""
-    share, masked = float(estimator.context_share), estimator.masked_weight
+    share, masked = float(estimator.context_weight), estimator.masked_weight
     return {
         "transformer": {
             "n_features": int(estimator.n_projections) * int(estimator.n_bits),
@@ -312,7 +312,8 @@ def sentence_architecture(estimator: Any) -> dict[str, Any]:
             "dropout": float(estimator.dropout),
             "start": estimator.start,
         },
-        "spelling_width": int(estimator.spelling_width),
+        # The next two keys stand in saved models.
+        "spelling_width": int(estimator.projection_dim),
         "context_share": share,
         "masked_words": bool(share > 0 and (any(masked) if isinstance(masked, tuple | list) else masked)),
     }

@@ -46,6 +46,15 @@ ALLOWED_CLASSES: dict[str, str] = {
     "SGNNSentenceEncoder": "sklearn_hashnlp.sentences",
 }
 
+# Parameters that older folders hold by another name, which is read as today's.
+_RENAMED_PARAMETERS: dict[str, dict[str, str]] = {
+    "SGNNSentenceEncoder": {
+        "context_share": "context_weight",
+        "n_common": "n_components_removed",
+        "spelling_width": "projection_dim",
+    },
+}
+
 # Calls of encode within one another and Python's frames grow together; what is saved must load with a deeper stack.
 _DEEPEST = 50
 # joblib reads this folder's files at the next fit, and they are pickles: a model that names it names code.
@@ -164,6 +173,8 @@ def _add(name: str, array: NDArray[Any], arrays: Arrays) -> str:
 def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str], Any]) -> Any:
     """Make an estimator with checked parameters. One that an older version did not have keeps its default."""
     cls = _class_named(name)
+    renamed = _RENAMED_PARAMETERS.get(name, {})
+    parameters = {renamed.get(parameter, parameter): value for parameter, value in parameters.items()}
     unknown = sorted(set(parameters) - set(cls._get_param_names()))
     if unknown:
         raise ModelFormatError(

@@ -21,7 +21,9 @@ from sklearn_hashnlp.persistence._precision import PRECISIONS
 from sklearn_hashnlp.persistence._values import ModelFormatError
 
 FORMAT = "sklearn-hashnlp model"
-FORMAT_VERSION = 2  # 1: whole tables and int64 row numbers, all arrays as they are; still read
+# Older versions are still read. 1: whole tables and int64 row numbers, all arrays as they are. 2: three parameters of
+# SGNNSentenceEncoder by other names.
+FORMAT_VERSION = 3
 PARAMETERS_FILE = "parameters.json"
 WEIGHTS_FILE = "weights.safetensors"
 

@@ -59,12 +59,12 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         Of a word's characters, T and d; see :class:`~sklearn_hashnlp.text.SGNNProjector`.
     ngram_range : (int, int), default=(2, 5)
         Shortest and longest character n-grams of a word.
-    spelling_width : int, default=640
+    projection_dim : int, default=640
         Columns of the first part.
-    context_share : float, default=0.1
+    context_weight : float, default=0.1
         What the second part counts in a cosine, from 0 to 1; the first counts the rest. The report's network is the
         second part alone, 1.
-    n_common : int, default=30
+    n_components_removed : int, default=30
         How many directions that all sentences share are taken off the first part.
     width : int, default=384
         Columns of the words' vectors, and so of the second part; with layers a multiple of ``n_heads``.
@@ -180,7 +180,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
     --------
     >>> from sklearn_hashnlp.sentences import SGNNSentenceEncoder
     >>> paragraphs = ["The cat sleeps. It purrs.", "Shares fell sharply. Investors sold them."] * 4
-    >>> encoder = SGNNSentenceEncoder(n_common=0, random_state=0)  # what so few sentences share is what they say
+    >>> encoder = SGNNSentenceEncoder(n_components_removed=0, random_state=0)  # 0: there are few sentences
     >>> encoder.fit(paragraphs).transform(["A cat sleeps.", "Cats slept.", "They sold."]).shape
     (3, 1024)
     >>> near, far = encoder.similarity(["A cat sleeps."] * 2, ["Cats slept.", "They sold."])
@@ -192,9 +192,9 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         "n_projections": [Interval(Integral, 1, None, closed="left")],
         "n_bits": [Interval(Integral, 1, None, closed="left")],
         "ngram_range": [tuple, list],
-        "spelling_width": [Interval(Integral, 1, None, closed="left")],
-        "context_share": [Interval(Real, 0, 1, closed="both")],
-        "n_common": [Interval(Integral, 0, None, closed="left")],
+        "projection_dim": [Interval(Integral, 1, None, closed="left")],
+        "context_weight": [Interval(Real, 0, 1, closed="both")],
+        "n_components_removed": [Interval(Integral, 0, None, closed="left")],
         "width": [Interval(Integral, 1, None, closed="left")],
         "n_layers": [Interval(Integral, 0, None, closed="left")],
         "n_heads": [Interval(Integral, 1, None, closed="left")],
@@ -236,9 +236,9 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         n_projections: int = 80,
         n_bits: int = 14,
         ngram_range: tuple[int, int] = (2, 5),
-        spelling_width: int = 640,
-        context_share: float = 0.1,
-        n_common: int = 30,
+        projection_dim: int = 640,
+        context_weight: float = 0.1,
+        n_components_removed: int = 30,
         width: int = 384,
         n_layers: int = 0,
         n_heads: int = 8,
@@ -278,9 +278,9 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         self.n_projections = n_projections
         self.n_bits = n_bits
         self.ngram_range = ngram_range
-        self.spelling_width = spelling_width
-        self.context_share = context_share
-        self.n_common = n_common
+        self.projection_dim = projection_dim
+        self.context_weight = context_weight
+        self.n_components_removed = n_components_removed
         self.width = width
         self.n_layers = n_layers
         self.n_heads = n_heads
@@ -436,10 +436,10 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
                 f"{n_pointing} columns or more, and n_projections * n_bits is {n_features}. Take fewer or smaller "
                 "tables."
             )
-        if self.context_share < 1 and self.n_common >= self.spelling_width:
+        if self.context_weight < 1 and self.n_components_removed >= self.projection_dim:
             raise ValueError(
-                f"The 'n_common' parameter of {name} must be less than spelling_width={self.spelling_width}. Got "
-                f"{self.n_common!r} instead."
+                f"The 'n_components_removed' parameter of {name} must be less than "
+                f"projection_dim={self.projection_dim}. Got {self.n_components_removed!r} instead."
             )
         if self.resume and self.checkpoint_dir is None:
             raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to go on with.")
@@ -484,7 +484,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
                 reader,
                 projections,
                 word_steps=int(self.word_steps),
-                n_common=int(self.n_common),
+                n_components_removed=int(self.n_components_removed),
                 seed=seeds.split,
                 verbose=int(self.verbose),
             )

@@ -28,7 +28,7 @@ def common_directions(
     sentences: Ragged,
     weights: NDArray[np.float32],
     projections: CachedProjections,
-    n_common: int,
+    n_components_removed: int,
 ) -> torch.Tensor:
     """Find the principal directions of the spelled sentences but for the first."""
     device = network.common.device
@@ -44,7 +44,7 @@ def common_directions(
         sizes, directions = np.linalg.eigh(moment)
     # Ascending; those that no sentence has are none.
     n_found = int((sizes > 1e-9 * sizes[-1]).sum())
-    found = directions[:, ::-1].T[1 : min(1 + n_common, n_found)]
+    found = directions[:, ::-1].T[1 : min(1 + n_components_removed, n_found)]
     return torch.from_numpy(np.ascontiguousarray(found, dtype=np.float32)).to(device)
 
 
@@ -151,7 +151,7 @@ def first_stage(
     projections: CachedProjections,
     *,
     word_steps: int,
-    n_common: int,
+    n_components_removed: int,
     seed: int,
     verbose: int = 0,
 ) -> None:
@@ -169,6 +169,6 @@ def first_stage(
                 n_steps=word_steps,
                 verbose=verbose,
             )
-    if network.spelling is not None and n_common:
+    if network.spelling is not None and n_components_removed:
         weights = reader.weights(paragraphs.words)
-        network.common = common_directions(network, paragraphs.sentences, weights, projections, n_common)
+        network.common = common_directions(network, paragraphs.sentences, weights, projections, n_components_removed)

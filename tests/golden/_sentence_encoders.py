@@ -17,9 +17,9 @@ SENTENCE_ENCODER: dict[str, Any] = {
     "n_projections": 20,
     "n_bits": 10,
     "ngram_range": (2, 5),
-    "spelling_width": 48,
-    "context_share": 0.1,
-    "n_common": 4,
+    "projection_dim": 48,
+    "context_weight": 0.1,
+    "n_components_removed": 4,
     "width": 32,
     "n_layers": 0,
     "n_heads": 4,
@@ -56,7 +56,7 @@ SENTENCE_ENCODER: dict[str, Any] = {
     "verbose": 0,
 }
 TRANSFORMER: dict[str, Any] = {
-    "context_share": 1.0,
+    "context_weight": 1.0,
     "n_layers": 2,
     "pooling": "max",
     "n_tables": 0,
@@ -92,7 +92,7 @@ def sentence_encoder() -> Arrays:
 
 @golden("trained")
 def sentence_encoder_words_alone() -> Arrays:
-    model = encoder(max_epochs=0, context_share=0.3, word_steps=1).fit(texts())
+    model = encoder(max_epochs=0, context_weight=0.3, word_steps=1).fit(texts())
     return {"vectors": model.transform(texts()[::4] + UNUSUAL)}
 
 

@@ -11,13 +11,13 @@ from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer, WordBatch
 N_FEATURES = 20
 
 
-def made(share=0.3, n_common=0, *, n_layers=1, seed=0, **options):
+def made(share=0.3, n_components_removed=0, *, n_layers=1, seed=0, **options):
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         transformer = SGNNTransformer(N_FEATURES, 8, n_layers, 2, 16, start="random", **options)
         network = SentenceNetwork(transformer, 6, share).eval()
-        if n_common:
-            network.common = torch.linalg.qr(torch.randn(6, n_common))[0].T.contiguous()
+        if n_components_removed:
+            network.common = torch.linalg.qr(torch.randn(6, n_components_removed))[0].T.contiguous()
     return network
 
 
@@ -69,8 +69,8 @@ SENTENCES = st.lists(st.lists(st.integers(0, 7), max_size=5), min_size=1, max_si
 
 
 @given(SENTENCES, st.sampled_from([0.0, 0.2, 0.7, 1.0]), st.integers(0, 3), st.sampled_from(["float32", "uint8"]))
-def test_both_parts_as_described(sentences, share, n_common, dtype):
-    network = made(share, n_common if share < 1 else 0)
+def test_both_parts_as_described(sentences, share, n_components_removed, dtype):
+    network = made(share, n_components_removed if share < 1 else 0)
     batch = batch_of(sentences, dtype=getattr(torch, dtype))
     vectors = network(batch).detach().numpy()
     assert vectors.dtype == np.float32
@@ -82,7 +82,7 @@ def test_both_parts_as_described(sentences, share, n_common, dtype):
 
 @given(SENTENCES, st.integers(0, 4))
 def test_padding_and_neighbours_change_nothing(sentences, n_more):
-    network, batch = made(n_common=2), batch_of(sentences)
+    network, batch = made(n_components_removed=2), batch_of(sentences)
     together = network(batch)
     wider = WordBatch(
         batch.projections,

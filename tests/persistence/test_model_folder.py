@@ -57,7 +57,7 @@ def test_a_new_folder_in_new_folders(model: Any, tmp_path: Path) -> None:
     loaded = load_model(str(folder))
     np.testing.assert_array_equal(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS))
     document = json.loads((folder / FILES[0]).read_text())
-    assert (document["format_version"], document["hash_specification"]) == (2, 1)
+    assert (document["format_version"], document["hash_specification"]) == (3, 1)
     assert document["model"]["class"] == "Pipeline"
 
 
@@ -106,6 +106,17 @@ def test_a_folder_of_format_version_1_loads() -> None:
     }
     probabilities = loaded.predict_proba(["a fine, funny film", "fine", "never seen"])[:, 0]
     np.testing.assert_allclose(probabilities, [0.09777175, 0.17667072, 0.52023776], atol=1e-6)
+
+
+def test_a_sentence_encoder_of_format_version_2_loads() -> None:
+    """Three of its parameters had other names."""
+    loaded = load_model(Path(__file__).parent / "data" / "version_2")
+    document = json.loads((Path(__file__).parent / "data" / "version_2" / FILES[0]).read_text())
+    assert document["format_version"] == 2
+    assert set(document["model"]["parameters"]) >= {"spelling_width", "context_share", "n_common"}
+    assert (loaded.projection_dim, loaded.context_weight, loaded.n_components_removed) == (6, 0.3, 1)
+    similarities = loaded.similarity(["a cat slept", "a cat slept", "shares"], ["shares", "never seen", "never seen"])
+    np.testing.assert_allclose(similarities, [0.01192176, 0.5320525, 0.2129526], atol=1e-6)
 
 
 def test_a_model_without_learned_state_needs_no_hash_specification(
@@ -306,7 +317,7 @@ def test_damaged_weights_are_refused(saved: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format_version": 3}, "format version is 3, .* reads up to 2. Upgrade with: pip install"),
+        ({"format_version": 4}, "format version is 4, .* reads up to 3. Upgrade with: pip install"),
         ({"format_version": "1"}, "format version is '1', and no version is like that"),
         ({"hash_specification": 7}, "trained with version 7 of the hash functions, .* has 1"),
         ({"model": {"class": "os.system", "parameters": {}}}, "asks for the class 'os.system'"),

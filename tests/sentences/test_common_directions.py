@@ -28,9 +28,13 @@ def weights_of(paragraphs):
     return np.linspace(1, 3, len(paragraphs.words), dtype=np.float32)
 
 
-def directions_of(paragraphs, n_common, network=None):
+def directions_of(paragraphs, n_components_removed, network=None):
     return common_directions(
-        network or network_of(), paragraphs.sentences, weights_of(paragraphs), projections_of(paragraphs), n_common
+        network or network_of(),
+        paragraphs.sentences,
+        weights_of(paragraphs),
+        projections_of(paragraphs),
+        n_components_removed,
     )
 
 
@@ -50,18 +54,18 @@ def same_space(found, expected):
     np.testing.assert_allclose(found.T @ found, expected.T @ expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("n_common", [1, 3, 15])
+@pytest.mark.parametrize("n_components_removed", [1, 3, 15])
 @pytest.mark.parametrize("at_once", [7, 512])
-def test_they_are_the_eigenvectors_of_the_second_moment_but_the_first(n_common, at_once, monkeypatch):
+def test_they_are_the_eigenvectors_of_the_second_moment_but_the_first(n_components_removed, at_once, monkeypatch):
     monkeypatch.setattr(_word_pretraining, "_AT_ONCE", at_once)
     network = network_of()
     rows = slow_sentences(READ, network)
     _, vectors = np.linalg.eigh(rows.T @ rows)
-    found = directions_of(READ, n_common, network).numpy()
+    found = directions_of(READ, n_components_removed, network).numpy()
     assert found.dtype == np.float32
-    assert found.shape == (n_common, 16)
-    np.testing.assert_allclose(found @ found.T, np.eye(n_common), atol=1e-5)
-    same_space(found, vectors[:, ::-1].T[1 : 1 + n_common])
+    assert found.shape == (n_components_removed, 16)
+    np.testing.assert_allclose(found @ found.T, np.eye(n_components_removed), atol=1e-5)
+    same_space(found, vectors[:, ::-1].T[1 : 1 + n_components_removed])
 
 
 def test_of_many_sentences_some_are_enough(monkeypatch):

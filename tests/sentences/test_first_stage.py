@@ -10,7 +10,7 @@ from tests.sentence_texts import LISTS, read
 READ = read(LISTS)
 
 
-def learn(paragraphs=READ, share=0.5, *, word_steps=2, n_common=3):
+def learn(paragraphs=READ, share=0.5, *, word_steps=2, n_components_removed=3):
     reader = SentenceReader(6, 8, (2, 5), 0, WordFrequencies.count(paragraphs))
     counts = np.ones(len(paragraphs.words))
     projections = CachedProjections(paragraphs.words, counts, reader.featurizer, reader.projector)
@@ -20,7 +20,15 @@ def learn(paragraphs=READ, share=0.5, *, word_steps=2, n_common=3):
         transformer.tables.requires_grad_(False)
         network = SentenceNetwork(transformer, 16, share)
     before = {name: value.clone() for name, value in network.state_dict().items()}
-    first_stage(network, paragraphs, reader, projections, word_steps=word_steps, n_common=n_common, seed=1)
+    first_stage(
+        network,
+        paragraphs,
+        reader,
+        projections,
+        word_steps=word_steps,
+        n_components_removed=n_components_removed,
+        seed=1,
+    )
     after = network.state_dict()
     changed = {name for name in after if not torch.equal(after[name], before[name])}
     return network, {name.removeprefix("transformer.") for name in changed}, (reader, projections)
@@ -39,7 +47,7 @@ def test_words_and_common_directions_are_learned():
 
 def test_either_may_be_left_out():
     assert learn(word_steps=0)[1] == {"common"}
-    assert learn(n_common=0)[1] == WORDS
+    assert learn(n_components_removed=0)[1] == WORDS
     assert learn(share=0.0)[1] == {"common"}
     assert learn(share=1.0)[1] == WORDS
 

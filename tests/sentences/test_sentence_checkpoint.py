@@ -60,7 +60,7 @@ VARIED = {
     "monitor, best first": {"monitor": falling, "log_every": 2},
     "monitor, best between": {"monitor": middle, "log_every": 3, "masked_weight": (0, 1)},
     "monitor, best last": {"monitor": last_part, "log_every": 5},
-    "report": {"context_share": 1.0, "n_layers": 2, "depths": 2, "start": "random", "n_tables": 0, "loss": "bxent"},
+    "report": {"context_weight": 1.0, "n_layers": 2, "depths": 2, "start": "random", "n_tables": 0, "loss": "bxent"},
 }
 
 
@@ -188,8 +188,15 @@ def test_a_file_is_no_folder_for_a_training(tmp_path):
 
 
 WRONG = [
-    *({"n_projections": 7}, {"n_bits": 9}, {"ngram_range": (1, 5)}, {"spelling_width": 8}, {"context_share": 0.5}),
-    *({"n_common": 1}, {"width": 4}, {"n_layers": 2}, {"n_heads": 1}, {"feedforward_size": 8}, {"pooling": "max"}),
+    *({"n_projections": 7}, {"n_bits": 9}, {"ngram_range": (1, 5)}, {"projection_dim": 8}, {"context_weight": 0.5}),
+    *(
+        {"n_components_removed": 1},
+        {"width": 4},
+        {"n_layers": 2},
+        {"n_heads": 1},
+        {"feedforward_size": 8},
+        {"pooling": "max"},
+    ),
     *({"pooling_width": 3}, {"positions": False}, {"n_tables": 1}, {"table_bits": 5}, {"dropout": 0.1}),
     *({"start": "random"}, {"word_steps": 1}, {"loss": "bxent"}, {"temperature": 0.1}, {"sentence_weight": 2.0}),
     *({"word_weight": 1.0}, {"masked_weight": (0, 1)}, {"max_sentences": 3}, {"max_words": 4}, {"max_epochs": 3}),

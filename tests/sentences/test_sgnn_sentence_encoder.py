@@ -156,7 +156,7 @@ def test_a_head_that_fades_away_gives_way_to_another(first, last):
 
 @pytest.mark.parametrize(("loss", "gain"), [("infonce", 0.1), ("bxent", 0.02), ("vmf", 0.1), ("proximity", 0.1)])
 def test_sentences_of_a_topic_come_to_be_alike(loss, gain):
-    options = {"context_share": 1.0, "max_epochs": 12, "n_tables": 0, "loss": loss}
+    options = {"context_weight": 1.0, "max_epochs": 12, "n_tables": 0, "loss": loss}
     texts = [" ".join(topic[:3]) for topic in TOPICS] + [" ".join(topic[4:7]) for topic in TOPICS]
 
     def gap(encoder):
@@ -221,7 +221,7 @@ def test_paragraphs_of_one_sentence_teach_what_words_are_alone():
 
 
 def test_without_a_part(tmp_path):
-    spelling, use = make(context_share=0.0), make(context_share=1.0)
+    spelling, use = make(context_weight=0.0), make(context_weight=1.0)
     spelling.fit(PARAGRAPHS)
     use.fit(PARAGRAPHS)
     assert spelling.transform(QUERIES).shape == (6, 16)

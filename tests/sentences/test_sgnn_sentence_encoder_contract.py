@@ -86,7 +86,7 @@ def test_tags_and_pictures():
 
 
 def test_before_a_classifier():
-    pipeline = make_pipeline(make(context_share=0.5), LogisticRegression(C=1e3)).fit(PARAGRAPHS, Y)
+    pipeline = make_pipeline(make(context_weight=0.5), LogisticRegression(C=1e3)).fit(PARAGRAPHS, Y)
     assert pipeline.score(PARAGRAPHS, Y) == 1.0
     scores = cross_val_score(make_pipeline(make(), LogisticRegression()), PARAGRAPHS, Y, cv=2)
     assert scores.mean() > 0.5  # chance is a quarter
@@ -96,7 +96,7 @@ def test_before_a_classifier():
 
 def test_searches():
     pipeline = make_pipeline(make(**FAST), LogisticRegression())
-    grid = {"sgnnsentenceencoder__context_share": [0.0, np.float32(0.5), 1], "logisticregression__C": [1.0, 1e3]}
+    grid = {"sgnnsentenceencoder__context_weight": [0.0, np.float32(0.5), 1], "logisticregression__C": [1.0, 1e3]}
     search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(PARAGRAPHS, Y)
     assert search.best_score_ > 0.5
     assert len(search.cv_results_["params"]) == 6
@@ -139,9 +139,9 @@ def test_frames():
 VARIED = [
     {},
     {"masked_weight": 1.0, "n_layers": 2, "depths": 2, "pooling_width": 5, "pooling": "attention", "start": "random"},
-    {"n_tables": 0, "n_common": 0},
-    {"context_share": 0.0},
-    {"context_share": 1.0, "positions": False},
+    {"n_tables": 0, "n_components_removed": 0},
+    {"context_weight": 0.0},
+    {"context_weight": 1.0, "positions": False},
 ]
 
 
@@ -149,10 +149,10 @@ VARIED = [
 def test_copies(tmp_path, options):
     encoder = make(**options).fit(PARAGRAPHS)
     save_model(encoder, tmp_path / "bare")
-    if options.get("context_share") == 0.0:
+    if options.get("context_weight") == 0.0:
         with pytest.raises(ValueError, match="this model has no training state"):
             save_model(encoder, tmp_path / "folder", training_state=True)
-    save_model(encoder, tmp_path / "folder", training_state=options.get("context_share") != 0.0)
+    save_model(encoder, tmp_path / "folder", training_state=options.get("context_weight") != 0.0)
     expected, trained_on = bytes_of(encoder), []
     for other in (
         pickle.loads(pickle.dumps(encoder)),
@@ -167,7 +167,7 @@ def test_copies(tmp_path, options):
         trained_on.append(bytes_of(other.partial_fit(PARAGRAPHS[:9])))
     # With what the optimiser has gathered it goes on as the first would.
     assert [bytes_of(encoder.partial_fit(PARAGRAPHS[:9]))] * 3 == trained_on[:3]
-    assert (trained_on[3] != trained_on[0]) == (options.get("context_share") != 0.0)
+    assert (trained_on[3] != trained_on[0]) == (options.get("context_weight") != 0.0)
 
 
 @pytest.mark.parametrize("precision", ["float16", "int8"])
