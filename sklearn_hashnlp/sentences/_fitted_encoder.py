@@ -178,10 +178,10 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
         Returns
         -------
-        places : ndarray of shape (n_queries, k), dtype int64
-            Which texts, the most similar first; of equal ones the earlier.
-        cosines : ndarray of shape (n_queries, k), dtype float32
-            How similar they are.
+        indices : ndarray of shape (n_queries, k), dtype int64
+            Indices of the texts, the most similar first; of equally similar texts the earlier comes first.
+        similarities : ndarray of shape (n_queries, k), dtype float32
+            Their cosine similarities.
 
         Raises
         ------
@@ -190,20 +190,22 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"{type(self).__name__}.most_similar: k must be an integer of 1 or more, got {k!r}.")
-        found = self._encode(queries)
-        among = texts if isinstance(texts, np.ndarray) and texts.ndim == 2 else self._encode(texts)
-        if among.shape[1] != found.shape[1]:
+        query_vectors = self._encode(queries)
+        vectors = texts if isinstance(texts, np.ndarray) and texts.ndim == 2 else self._encode(texts)
+        if vectors.shape[1] != query_vectors.shape[1]:
             raise ValueError(
-                f"{type(self).__name__}.most_similar: the vectors have {among.shape[1]} columns and this encoder's "
-                f"have {found.shape[1]}. Make them by its transform."
+                f"{type(self).__name__}.most_similar: the vectors have {vectors.shape[1]} columns and this encoder's "
+                f"have {query_vectors.shape[1]}. Compute them with its transform."
             )
-        places, cosines = [np.empty((0, min(k, len(among))), dtype=np.int64)], []
-        for rows in np.array_split(found, max(1, -(-len(found) * max(len(among), 1) // 2**26))):
-            scores = rows @ among.T
+        indices, similarities = [np.empty((0, min(k, len(vectors))), dtype=np.int64)], []
+        # In parts, so that few scores are in memory at once.
+        n_parts = max(1, -(-len(query_vectors) * max(len(vectors), 1) // 2**26))
+        for part in np.array_split(query_vectors, n_parts):
+            scores = part @ vectors.T
             best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            places.append(best)
-            cosines.append(np.take_along_axis(scores, best, axis=1))
-        return np.concatenate(places), np.concatenate(cosines).astype(np.float32)
+            indices.append(best)
+            similarities.append(np.take_along_axis(scores, best, axis=1))
+        return np.concatenate(indices), np.concatenate(similarities).astype(np.float32)
 
     @property
     def _n_features_out(self) -> int:

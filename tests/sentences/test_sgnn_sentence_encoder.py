@@ -257,16 +257,16 @@ def test_similarity():
 def test_most_similar():
     vectors = ENCODER.transform(PARAGRAPHS)
     queries = ["bar carn", PARAGRAPHS[7], ""]
-    places, cosines = ENCODER.most_similar(queries, PARAGRAPHS, k=5)
-    assert (places.dtype, cosines.dtype) == (np.int64, np.float32)
-    assert places.shape == cosines.shape == (3, 5)
-    for query, found, sizes in zip(ENCODER.transform(queries), places, cosines, strict=True):
-        np.testing.assert_allclose(vectors[found] @ query, sizes, atol=1e-6)
-        np.testing.assert_allclose(np.sort(vectors @ query)[::-1][:5], sizes, atol=1e-6)
-    assert places[1, 0] == 7
-    assert places[2].tolist() == [0, 1, 2, 3, 4]  # of equal ones the earlier
+    indices, similarities = ENCODER.most_similar(queries, PARAGRAPHS, k=5)
+    assert (indices.dtype, similarities.dtype) == (np.int64, np.float32)
+    assert indices.shape == similarities.shape == (3, 5)
+    for query, nearest, expected in zip(ENCODER.transform(queries), indices, similarities, strict=True):
+        np.testing.assert_allclose(vectors[nearest] @ query, expected, atol=1e-6)
+        np.testing.assert_allclose(np.sort(vectors @ query)[::-1][:5], expected, atol=1e-6)
+    assert indices[1, 0] == 7
+    assert indices[2].tolist() == [0, 1, 2, 3, 4]  # of equal ones the earlier
     of_vectors = ENCODER.most_similar(queries, vectors, k=5)
-    assert np.array_equal(of_vectors[0], places)
+    assert np.array_equal(of_vectors[0], indices)
     assert [part.shape for part in ENCODER.most_similar(queries, PARAGRAPHS[:2])] == [(3, 2)] * 2
     assert [part.shape for part in ENCODER.most_similar([], PARAGRAPHS[:2])] == [(0, 2)] * 2
     assert [part.shape for part in ENCODER.most_similar(queries, [])] == [(3, 0)] * 2

@@ -129,9 +129,9 @@ def test_frames():
     assert found.to_numpy().tobytes() == ENCODER.transform(QUERIES).tobytes()
     # What compares vectors does not mind.
     assert encoder.similarity(QUERIES, QUERIES).tobytes() == ENCODER.similarity(QUERIES, QUERIES).tobytes()
-    places, _ = encoder.most_similar(QUERIES, PARAGRAPHS, k=2)
-    assert np.array_equal(places, ENCODER.most_similar(QUERIES, PARAGRAPHS, k=2)[0])
-    assert np.array_equal(encoder.most_similar(QUERIES, encoder.transform(PARAGRAPHS).to_numpy(), k=2)[0], places)
+    indices, _ = encoder.most_similar(QUERIES, PARAGRAPHS, k=2)
+    assert np.array_equal(indices, ENCODER.most_similar(QUERIES, PARAGRAPHS, k=2)[0])
+    assert np.array_equal(encoder.most_similar(QUERIES, encoder.transform(PARAGRAPHS).to_numpy(), k=2)[0], indices)
     with pytest.raises(ValueError, match="expects one column of documents"):
         encoder.transform(pandas.DataFrame({"text": QUERIES}))
 
