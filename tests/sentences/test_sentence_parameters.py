@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
-from sklearn_hashnlp.sentences._parameters import OF_SENTENCE_ENCODERS
 from tests.sentence_texts import PARAGRAPHS, make
 
 WRONG = {
@@ -53,7 +52,7 @@ WRONG = {
 
 
 def test_each_parameter_is_declared():
-    assert set(OF_SENTENCE_ENCODERS) == set(WRONG) == set(SGNNSentenceEncoder().get_params())
+    assert set(SGNNSentenceEncoder._parameter_constraints) == set(WRONG) == set(SGNNSentenceEncoder().get_params())
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])
