@@ -1,0 +1,31 @@
+"""CONTRIBUTING names files that exist, and every folder of the package."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PATHS = sorted(set(re.findall(r"`((?:[\w.]+/)+[\w.*]*)`", PAGE)))
+NAMES = re.findall(r"`([\w/]+\.py)`: `([\w.]+)`", PAGE)
+FOLDERS = {path.parent.name for path in (ROOT / "sklearn_hashnlp").glob("*/__init__.py")}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_path_exists(path):
+    assert any(list(folder.glob(path)) for folder in (ROOT, ROOT / "sklearn_hashnlp"))
+
+
+@pytest.mark.parametrize(("path", "name"), NAMES)
+def test_a_name_is_in_its_file(path, name):
+    source = (ROOT / "sklearn_hashnlp" / path).read_text(encoding="utf-8")
+    for part in name.split("."):
+        assert re.search(rf"\b(class|def) {part}\b|^{part}\b.* = ", source, flags=re.MULTILINE)
+
+
+def test_the_tree_has_every_folder():
+    tree, arrows = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert len(FOLDERS) > 10
+    assert set(re.findall(r"(\w+)/", tree)) - {"sklearn_hashnlp"} == FOLDERS
+    assert set(re.findall(r"\w+", arrows)) - {"_sklearn", "_threads"} == FOLDERS
