@@ -102,7 +102,7 @@ LanguageModelFolder = Annotated[
         "--model",
         "-m",
         metavar="DIR",
-        help="Folder of the model, or of one epoch of a checkpoint folder, such as checkpoints/pass-00003.",
+        help="Folder of the model, or of one epoch of a checkpoint folder, such as checkpoints/epoch-00003.",
         show_default=False,
     ),
 ]

@@ -25,7 +25,7 @@ Predict words from the words before them, and measure the hit rate.
 
 \b
   echo "have a dream that one" | hashnlp lm predict --model lm
-  hashnlp lm predict --model checkpoints/pass-00001 lines.txt
+  hashnlp lm predict --model checkpoints/epoch-00001 lines.txt
   hashnlp lm predict --model lm test.txt --every-word --summary
   hashnlp lm predict --model lm lines.txt --top 5 --json
 

@@ -209,7 +209,7 @@ def train(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Folder to save the model in after every epoch, as pass-00001, pass-00002, ...",
+            help="Folder to save the model in after every epoch, as epoch-00001, epoch-00002, ...",
             show_default=False,
             rich_help_panel=_CHECKPOINTS,
         ),
