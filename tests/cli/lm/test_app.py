@@ -28,12 +28,12 @@ def test_the_help_of_hashnlp_lists_it(hashnlp: Any) -> None:
 def test_a_folder_without_a_language_model_is_an_error_of_one_line(
     hashnlp: Any, model: Path, tmp_path: Path, use: Any
 ) -> None:
-    (tmp_path / "p" / "pass-00002").mkdir(parents=True)
+    (tmp_path / "p" / "epoch-00002").mkdir(parents=True)
     for folder, message in (
         (tmp_path / "nowhere", "the folder does not exist."),
         (tmp_path, "expected parameters.json and weights.safetensors there."),
         (model, f"{model} is a Pipeline, not a language model; expected a folder of hashnlp lm train."),
-        (tmp_path / "p", f"is a checkpoint folder; use one of its epochs, such as {tmp_path / 'p' / 'pass-00002'}."),
+        (tmp_path / "p", f"is a checkpoint folder; use one of its epochs, such as {tmp_path / 'p' / 'epoch-00002'}."),
     ):
         result = hashnlp("lm", *use, "--model", folder, stdin="a cat")
         assert (result.code, result.out) == (1, "")

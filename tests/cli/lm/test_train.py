@@ -143,15 +143,15 @@ def test_checkpoints_are_saved_and_training_is_resumed(
 ) -> None:
     kept = ["--checkpoint-dir", tmp_path / "p", "--keep", "all", "--quiet", "--schedule", "constant"]
     assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept).code == 0
-    assert sorted(path.name for path in (tmp_path / "p").iterdir()) == ["pass-00001", "pass-00002"]
+    assert sorted(path.name for path in (tmp_path / "p").iterdir()) == ["epoch-00001", "epoch-00002"]
     again = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept)
-    message = f"{tmp_path / 'p'} contains pass-00001 of an earlier training; use --resume to continue it, or another "
+    message = f"{tmp_path / 'p'} contains epoch-00001 of an earlier training; use --resume to continue it, or another "
     assert (again.code, again.err) == (1, f"hashnlp: {message}--checkpoint-dir.\n")
     result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept, "--epochs", 4, "--resume")
     assert result.code == 0, result.err
     sizes = SIZES | {"max_epochs": 4, "learning_rate_schedule": "constant"}
     expected = HsigmoidLanguageModel(**sizes, random_state=0).fit(corpus)
-    for folder in (tmp_path / "m", tmp_path / "p" / "pass-00004"):
+    for folder in (tmp_path / "m", tmp_path / "p" / "epoch-00004"):
         np.testing.assert_array_equal(load_model(folder).score_samples(corpus), expected.score_samples(corpus))
 
 
@@ -173,7 +173,7 @@ def test_an_interrupt_leaves_finished_epochs_and_no_model(
         f"Finished epochs are saved in {tmp_path / 'p'}; --resume continues from there.\n\nhashnlp: interrupted.\n"
     )
     assert not (tmp_path / "m").exists()
-    assert [path.name for path in (tmp_path / "p").iterdir()] == ["pass-00001"]
+    assert [path.name for path in (tmp_path / "p").iterdir()] == ["epoch-00001"]
 
 
 def test_a_compressed_file_is_read(hashnlp: Any, corpus: list[str], tmp_path: Path) -> None:
