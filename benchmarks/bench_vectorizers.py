@@ -38,9 +38,9 @@ MIN_GAIN = 1.6
 
 # The kernels that run without the global interpreter lock.
 KERNELS = [
-    (_units, "cut_words"),
-    (_units, "cut_characters"),
-    (_units, "cut_word_characters"),
+    (_units, "split_words"),
+    (_units, "split_characters"),
+    (_units, "split_word_characters"),
     (_ngrams, "_hash_ngrams"),
     (_count_ngrams, "_count"),
 ]

@@ -1,6 +1,6 @@
-"""Arrays in, arrays out: the compiled loops, with no policy of their own."""
+"""Numba kernels: arrays in, arrays out, no policy."""
 
-from sklearn_hashnlp.kernels._count_ngrams import L1, L2, NO_NORM, Room, count_hashes
+from sklearn_hashnlp.kernels._count_ngrams import L1, L2, NO_NORM, Allocate, count_hashes
 from sklearn_hashnlp.kernels._fingerprints import (
     N_RANGES,
     count_runs,
@@ -24,10 +24,10 @@ __all__ = [
     "NO_NORM",
     "N_RANGES",
     "PROJECTION_SPECIFICATION",
+    "Allocate",
     "Hyperplanes",
     "ProjectionForm",
     "Ragged",
-    "Room",
     "Texts",
     "Units",
     "WordSet",

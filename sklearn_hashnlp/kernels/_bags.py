@@ -1,7 +1,4 @@
-"""Documents of weighted ids to sums of hash embeddings, and the gradients of both tables on the way back.
-
-Indices are made unsigned where they are many: for a signed one the compiler has to ask whether it counts from the end.
-"""
+"""Forward and backward pass of bags: documents of weighted ids to sums of their hash embeddings."""
 
 from __future__ import annotations
 
@@ -16,55 +13,74 @@ from sklearn_hashnlp.kernels._rows import group_rows
 
 NO_BAG_NORM, L1_BAG_NORM, L2_BAG_NORM = 0, 1, 2
 
-_INDEX = np.uint64
-_AHEAD = 16  # values between asking for a row and using it: long enough for memory to answer
+_INDEX = np.uint64  # a signed index costs a test for negative ones
+_AHEAD = 16  # values between the prefetch of a row and its use
 
 
 class BagLayout(NamedTuple):
-    """What a hash-embedding bag does with its tables."""
+    """How a bag combines the rows of its tables."""
 
     variant: int  # ``IMPROVED``, ``PAPER`` or ``STANDARD``
-    side_by_side: bool  # whether components are put side by side rather than added up
+    concat: bool  # whether components are concatenated rather than summed
     append_weight: bool  # whether the sum of the importance weights follows the vector
     norm: int  # ``NO_BAG_NORM``, ``L1_BAG_NORM`` or ``L2_BAG_NORM``
 
 
 class Bags(NamedTuple):
-    """Documents, and all that the way back needs to know of them."""
+    """The vectors of documents, and what their backward pass needs."""
 
     documents: NDArray[Any]  # (n_documents, output_dim): their vectors
-    norms: NDArray[Any]  # (n_documents,): what their sums were divided by
+    norms: NDArray[Any]  # (n_documents,): divisors of their sums
     rows: NDArray[np.int32]  # (n_values,): importance row of each value
     slots: NDArray[np.int32]  # (n_values, k): pool rows of each value
     weights: NDArray[Any]  # (n_values, k): importance times count
 
 
 class RowGradients(NamedTuple):
-    """Gradient of a table, by the rows that have one."""
+    """The gradient of a table: the rows that have one, and their values."""
 
     rows: NDArray[np.int64]  # (n,): ascending, each once
     values: NDArray[Any]  # (n, n_columns): their gradients
 
 
-@compiled
-def _weigh(
-    start: Number,
-    stop: Number,
-    counts: NDArray[Any],
-    rows: NDArray[np.int32],
-    slots: NDArray[np.int32],
-    importance: NDArray[Any],
-    pool: NDArray[Any],
-    weights: NDArray[Any],
-) -> None:
-    last = len(counts) - 1
-    for j in range(start, stop):
-        ahead = _INDEX(min(j + _AHEAD, last))
-        prefetch_row(importance, _INDEX(rows[ahead]))
-        row = _INDEX(rows[_INDEX(j)])
-        for i in range(slots.shape[1]):
-            prefetch_row(pool, _INDEX(slots[ahead, _INDEX(i)]))
-            weights[_INDEX(j), _INDEX(i)] = counts[_INDEX(j)] * importance[row, _INDEX(i)]
+def embed_bags(
+    rows: NDArray[np.int32],  # (n_values,)
+    slots: NDArray[np.int32],  # (n_values, k)
+    offsets: NDArray[np.int64],  # (n_documents + 1,)
+    counts: NDArray[Any],  # (n_values,)
+    pool: NDArray[Any],  # (n_buckets, d)
+    importance: NDArray[Any] | None,  # (n_embeddings, k)
+    layout: BagLayout,
+) -> Bags:
+    """Return the sum of the hash embeddings of each document's ids."""
+    standard = importance is None
+    n_hashes, width = slots.shape[1], pool.shape[1]
+    width = width * n_hashes if layout.concat else width
+    append_weight = layout.append_weight and not standard
+    n_documents = len(offsets) - 1
+    bags = Bags(
+        documents=np.empty((n_documents, width + n_hashes * append_weight), dtype=pool.dtype),
+        norms=np.empty(n_documents, dtype=pool.dtype),
+        rows=rows,
+        slots=slots,
+        weights=np.empty(slots.shape, dtype=pool.dtype),
+    )
+    _embed(
+        offsets,
+        counts,
+        rows,
+        slots,
+        pool if importance is None else importance,
+        pool,
+        standard,
+        layout.concat,
+        append_weight,
+        layout.norm,
+        bags.documents,
+        bags.norms,
+        bags.weights,
+    )
+    return bags
 
 
 @compiled
@@ -76,25 +92,25 @@ def _embed(
     importance: NDArray[Any],
     pool: NDArray[Any],
     standard: bool,
-    side_by_side: bool,
+    concat: bool,
     append_weight: bool,
     norm: Number,
     documents: NDArray[Any],
     norms: NDArray[Any],
     weights: NDArray[Any],
 ) -> None:
-    # A document's values are gone through several times, since sums that stay in registers save more than that costs.
+    # Several passes over a document's values keep the sums in registers, which saves more than the passes cost.
     n_hashes, width = slots.shape[1], pool.shape[1]
     whole = width - width % 4
     zero, one = documents.dtype.type(0), documents.dtype.type(1)
     share = documents.dtype.type(1 / n_hashes)
-    step = n_hashes if side_by_side else 1
+    step = n_hashes if concat else 1
     flat_slots, flat_weights = slots.reshape(slots.size), weights.reshape(weights.size)
     for document in range(len(norms)):
         if standard:
             weights[offsets[document] : offsets[document + 1], 0] = counts[offsets[document] : offsets[document + 1]]
         else:
-            _weigh(offsets[document], offsets[document + 1], counts, rows, slots, importance, pool, weights)
+            _weigh_values(offsets[document], offsets[document + 1], counts, rows, slots, importance, pool, weights)
         vector = documents[document]
         start, stop = offsets[document] * n_hashes, offsets[document + 1] * n_hashes
         total = zero
@@ -115,7 +131,7 @@ def _embed(
         for column in range(len(vector) - n_hashes * append_weight, len(vector)):
             vector[column] /= total
         for i in range(step):
-            for column in range(0, whole, 4):  # four at a time become one instruction
+            for column in range(0, whole, 4):  # four at a time are one instruction
                 sum_0 = sum_1 = sum_2 = sum_3 = zero
                 for at in range(start + i, stop, step):
                     weight, slot = flat_weights[_INDEX(at)], _INDEX(flat_slots[_INDEX(at)])
@@ -138,12 +154,33 @@ def _embed(
                 vector[i * width + column] = sum_0 / total
 
 
-class BagGroups(NamedTuple):
-    """Which values share a row, for each table, as :func:`group_rows` tells."""
+@compiled
+def _weigh_values(
+    start: Number,
+    stop: Number,
+    counts: NDArray[Any],
+    rows: NDArray[np.int32],
+    slots: NDArray[np.int32],
+    importance: NDArray[Any],
+    pool: NDArray[Any],
+    weights: NDArray[Any],
+) -> None:
+    last = len(counts) - 1
+    for j in range(start, stop):
+        ahead = _INDEX(min(j + _AHEAD, last))
+        prefetch_row(importance, _INDEX(rows[ahead]))
+        row = _INDEX(rows[_INDEX(j)])
+        for i in range(slots.shape[1]):
+            prefetch_row(pool, _INDEX(slots[ahead, _INDEX(i)]))
+            weights[_INDEX(j), _INDEX(i)] = counts[_INDEX(j)] * importance[row, _INDEX(i)]
 
-    pool: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]  # of the flattened slots
-    importance: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]  # of the importance rows
-    owners: NDArray[np.int32]  # (n_values, k): document of each slot
+
+class BagGroups(NamedTuple):
+    """The values of each row, for each table, as :func:`group_rows` returns them."""
+
+    pool: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]  # the flattened slots by pool row
+    importance: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]  # the values by importance row
+    owners: NDArray[np.int32]  # (n_values, k): document of each value
 
 
 def group_bags(
@@ -153,61 +190,73 @@ def group_bags(
     n_rows: int,
     n_slots: int,
 ) -> BagGroups:
-    """Bring together the values that share a row, for :func:`bag_gradients`."""
+    """Group the values by row, for :func:`bag_gradients`."""
     documents = np.arange(len(offsets) - 1, dtype=np.int32)
     owners = np.repeat(documents, np.diff(offsets) * slots.shape[1]).reshape(slots.shape)
     return BagGroups(group_rows(slots.reshape(slots.size), n_slots), group_rows(rows, n_rows), owners)
 
 
-def embed_bags(
-    rows: NDArray[np.int32],  # (n_values,)
-    slots: NDArray[np.int32],  # (n_values, k)
-    offsets: NDArray[np.int64],  # (n_documents + 1,)
+def bag_gradients(
+    gradients: NDArray[Any],  # (n_documents, output_dim)
+    bags: Bags,
     counts: NDArray[Any],  # (n_values,)
-    pool: NDArray[Any],  # (n_buckets, d)
-    importance: NDArray[Any] | None,  # (n_embeddings, k)
+    pool: NDArray[Any],
+    importance: NDArray[Any] | None,
     layout: BagLayout,
-) -> Bags:
-    """Add up the hash embeddings of each document's ids."""
-    standard = importance is None
-    n_hashes, width = slots.shape[1], pool.shape[1]
-    width = width * n_hashes if layout.side_by_side else width
-    append_weight = layout.append_weight and not standard
-    n_documents = len(offsets) - 1
-    bags = Bags(
-        documents=np.empty((n_documents, width + n_hashes * append_weight), dtype=pool.dtype),
-        norms=np.empty(n_documents, dtype=pool.dtype),
-        rows=rows,
-        slots=slots,
-        weights=np.empty(slots.shape, dtype=pool.dtype),
-    )
-    _embed(
-        offsets,
-        counts,
-        rows,
+    groups: BagGroups,
+) -> tuple[RowGradients, RowGradients | None]:
+    """Return the gradients of both tables, each row summed in the order of its occurrences."""
+    n_hashes = bags.slots.shape[1]
+    gradients = gradients.copy()
+    norm_gradients = np.empty_like(bags.norms)
+    _sum_gradients(gradients, bags.documents, bags.norms, norm_gradients)
+    products = np.empty_like(bags.weights)
+    order, starts, slots = groups.pool
+    pool_gradients = RowGradients(slots, np.zeros((len(slots), pool.shape[1]), dtype=pool.dtype))
+    _pool_gradients(
+        order,
+        starts,
         slots,
-        pool if importance is None else importance,
+        n_hashes if layout.concat else 1,
+        groups.owners.reshape(groups.owners.size),
+        bags.weights.reshape(bags.weights.size),
+        gradients,
         pool,
-        standard,
-        layout.side_by_side,
-        append_weight,
-        layout.norm,
-        bags.documents,
-        bags.norms,
-        bags.weights,
+        products.reshape(products.size),
+        pool_gradients.values,
     )
-    return bags
+    if importance is None:
+        return pool_gradients, None
+    order, starts, rows = groups.importance
+    importance_gradients = RowGradients(rows, np.zeros((len(rows), n_hashes), dtype=pool.dtype))
+    _importance_gradients(
+        order,
+        starts,
+        counts,
+        groups.owners,
+        bags.weights,
+        gradients,
+        bags.norms,
+        norm_gradients,
+        layout.append_weight,
+        layout.norm,
+        products,
+        importance_gradients.values,
+    )
+    return pool_gradients, importance_gradients
 
 
 @compiled
-def _descend(gradients: NDArray[Any], documents: NDArray[Any], norms: NDArray[Any], pulls: NDArray[Any]) -> None:
-    # From the gradient of a document's vector to that of its sum, and to the pull of its norm.
+def _sum_gradients(
+    gradients: NDArray[Any], documents: NDArray[Any], norms: NDArray[Any], norm_gradients: NDArray[Any]
+) -> None:
+    # From the gradient of a document's vector to those of its sum and of its norm.
     for document in range(len(norms)):
-        pull = gradients.dtype.type(0)
+        norm_gradient = gradients.dtype.type(0)
         for column in range(documents.shape[1]):
-            pull += gradients[document, column] * documents[document, column]
+            norm_gradient += gradients[document, column] * documents[document, column]
             gradients[document, column] /= norms[document]
-        pulls[document] = pull / norms[document]
+        norm_gradients[document] = norm_gradient / norms[document]
 
 
 @compiled
@@ -223,19 +272,19 @@ def _pool_gradients(
     products: NDArray[Any],
     values: NDArray[Any],
 ) -> None:
-    # Of owners, weights and products the two axes are one here; n_hashes is 1 unless components lie side by side.
+    # Owners, weights and products are flattened here; n_hashes is 1 unless components are concatenated.
     width = pool.shape[1]
-    for place in range(len(rows)):
-        prefetch_row(pool, _INDEX(rows[min(place + _AHEAD, len(rows) - 1)]))
-        row = _INDEX(rows[place])
-        for at in range(starts[place], starts[place + 1]):
+    for group in range(len(rows)):
+        prefetch_row(pool, _INDEX(rows[min(group + _AHEAD, len(rows) - 1)]))
+        row = _INDEX(rows[group])
+        for at in range(starts[group], starts[group + 1]):
             value = _INDEX(order[at])
             first = (value % n_hashes) * width if n_hashes > 1 else 0
             owner, weight = _INDEX(owners[value]), weights[value]
             product = gradients.dtype.type(0)
             for column in range(width):
                 gradient = gradients[owner, _INDEX(first + column)]
-                values[_INDEX(place), _INDEX(column)] += weight * gradient
+                values[_INDEX(group), _INDEX(column)] += weight * gradient
                 product += pool[row, _INDEX(column)] * gradient
             products[value] = product
 
@@ -249,7 +298,7 @@ def _importance_gradients(
     weights: NDArray[Any],
     gradients: NDArray[Any],
     norms: NDArray[Any],
-    pulls: NDArray[Any],
+    norm_gradients: NDArray[Any],
     append_weight: bool,
     norm: Number,
     products: NDArray[Any],
@@ -257,66 +306,16 @@ def _importance_gradients(
 ) -> None:
     n_hashes = weights.shape[1]
     share = values.dtype.type(1 / n_hashes)
-    for place in range(len(starts) - 1):
-        for at in range(starts[place], starts[place + 1]):
+    for group in range(len(starts) - 1):
+        for at in range(starts[group], starts[group + 1]):
             j = _INDEX(order[at])
             document = _INDEX(owners[j, 0])
             for i in range(n_hashes):
-                slope = products[j, i]
+                gradient = products[j, i]
                 if append_weight:
-                    slope += gradients[document, gradients.shape[1] - n_hashes + i]
+                    gradient += gradients[document, gradients.shape[1] - n_hashes + i]
                 if norm == L2_BAG_NORM:
-                    slope -= pulls[document] * share * weights[j, i] / norms[document]
+                    gradient -= norm_gradients[document] * share * weights[j, i] / norms[document]
                 elif norm == L1_BAG_NORM:
-                    slope -= pulls[document] * share * np.sign(weights[j, i])
-                values[place, i] += counts[j] * slope
-
-
-def bag_gradients(
-    gradients: NDArray[Any],  # (n_documents, output_dim)
-    bags: Bags,
-    counts: NDArray[Any],  # (n_values,)
-    pool: NDArray[Any],
-    importance: NDArray[Any] | None,
-    layout: BagLayout,
-    groups: BagGroups,
-) -> tuple[RowGradients, RowGradients | None]:
-    """Differentiate :func:`embed_bags` with respect to both tables."""
-    n_hashes = bags.slots.shape[1]
-    gradients = gradients.copy()
-    pulls = np.empty_like(bags.norms)
-    _descend(gradients, bags.documents, bags.norms, pulls)
-    products = np.empty_like(bags.weights)
-    order, starts, slots = groups.pool
-    of_pool = RowGradients(slots, np.zeros((len(slots), pool.shape[1]), dtype=pool.dtype))
-    _pool_gradients(
-        order,
-        starts,
-        slots,
-        n_hashes if layout.side_by_side else 1,
-        groups.owners.reshape(groups.owners.size),
-        bags.weights.reshape(bags.weights.size),
-        gradients,
-        pool,
-        products.reshape(products.size),
-        of_pool.values,
-    )
-    if importance is None:
-        return of_pool, None
-    order, starts, rows = groups.importance
-    of_importance = RowGradients(rows, np.zeros((len(rows), n_hashes), dtype=pool.dtype))
-    _importance_gradients(
-        order,
-        starts,
-        counts,
-        groups.owners,
-        bags.weights,
-        gradients,
-        bags.norms,
-        pulls,
-        layout.append_weight,
-        layout.norm,
-        products,
-        of_importance.values,
-    )
-    return of_pool, of_importance
+                    gradient -= norm_gradients[document] * share * np.sign(weights[j, i])
+                values[group, i] += counts[j] * gradient

@@ -13,7 +13,7 @@ from numba import njit
 from numba.core.caching import FunctionCache
 
 Number: TypeAlias = Any
-"""A number inside a kernel, whose width and sign follow from what it is computed from."""
+"""A number inside a kernel; numba infers its type."""
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
@@ -25,11 +25,14 @@ def compiled(function: Kernel) -> Kernel:
 
 def vectorized(function: Kernel) -> Kernel:
     """Compile ``function`` as :func:`compiled` does, and let its sums run in any order."""
+    # Partial sums fill the lanes of vector instructions. The order is fixed when the kernel is compiled: the same
+    # numbers give the same bits on one machine, and may differ in the last bits on another.
     return _cached(njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})(function), function)
 
 
 def inlined(function: Kernel) -> Kernel:
-    """Make ``function`` a part of each kernel that calls it."""
+    """Inline ``function``, a few lines with a single ``return``, into each kernel that calls it."""
+    # In an innermost loop, a call would count references to its arrays, atomically, each time.
     return cast(Kernel, njit(inline="always")(function))
 
 
@@ -40,7 +43,11 @@ def _cached(dispatcher: Any, function: Kernel) -> Kernel:
 
 
 class _KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
-    """Numba's cache of machine code, but for two things."""
+    """Numba's cache of machine code, with two changes."""
+
+    # Numba recompiles a kernel when its own file changes. A kernel holds code of other files too, such as the hash, so
+    # here it is recompiled when any file of the folder changes. And a cache that cannot be written, as on a full disk,
+    # is no error.
 
     def __init__(self, function: Callable[..., object]) -> None:
         super().__init__(function)

@@ -1,4 +1,4 @@
-"""Hashed n-grams counted into the rows of a CSR matrix."""
+"""Hashes of n-grams counted into the rows of a CSR matrix."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from sklearn_hashnlp.kernels._compile import Number, compiled
 from sklearn_hashnlp.kernels._ragged import Ragged
 
 NO_NORM, L1, L2 = 0, 1, 2
-"""What the values of a row are divided by: nothing, their absolute sum, or their euclidean length."""
+"""The norms that rows are divided by."""
 
-_LARGEST_INSERTED_ROW = 12
-_LARGEST_BUCKETED_ROW = 4096
+_MAX_INSERTION_SORT = 12  # hashes of a row
+_MAX_BUCKET_SORT = 4096
 _DIGIT_BITS = 11
-_LARGEST_FLOAT32_SQUARED = 2**12  # beyond it a square in float32 is rounded, and scikit-learn's is
+_MAX_FLOAT32_SQUARED = 2**12  # the square of a larger integer is rounded in float32, as in scikit-learn
 
 
-Room: TypeAlias = Callable[[int], tuple[NDArray[np.int32], NDArray[Any]]]
-"""Gives arrays for so many columns and values."""
+Allocate: TypeAlias = Callable[[int], tuple[NDArray[np.int32], NDArray[Any]]]
+"""Returns arrays for a number of columns and values."""
 
 
 def count_hashes(
@@ -32,11 +32,14 @@ def count_hashes(
     binary: bool = False,
     norm: int = NO_NORM,
     dtype: type[np.floating[Any]] = np.float64,
-    room: Room | None = None,
+    allocate: Allocate | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
-    """Count how often each column occurs in each row."""
+    """Count how often each column occurs in each row; the column of hash h is ``abs(h) % n_features``."""
+    # A column whose signs cancel stays in the matrix as 0, as in scikit-learn.
     size = len(hashes.values)
-    indices, data = (np.empty(size, dtype=np.int32), np.empty(size, dtype=dtype)) if room is None else room(size)
+    indices, data = (
+        (np.empty(size, dtype=np.int32), np.empty(size, dtype=dtype)) if allocate is None else allocate(size)
+    )
     indptr = _count(hashes.values, hashes.offsets, n_features, alternate_sign, binary, norm, indices, data)
     return indices[: indptr[-1]], data[: indptr[-1]], indptr
 
@@ -59,19 +62,19 @@ def _count(
     keys = np.empty(largest_row, dtype=np.uint32)
     spare = np.empty(largest_row, dtype=np.uint32)
     sums = np.empty(largest_row, dtype=np.int64)
-    buckets = np.empty(2 * _LARGEST_BUCKETED_ROW, dtype=np.uint32)
+    buckets = np.empty(2 * _MAX_BUCKET_SORT, dtype=np.uint32)
     indptr = np.empty(n_rows + 1, dtype=np.int64)
     end = 0
     for row in range(n_rows):
         indptr[row] = end
         size = offsets[row + 1] - offsets[row]
         _make_keys(hashes, offsets[row], size, n_features, alternate_sign, keys)
-        if size <= _LARGEST_BUCKETED_ROW:
-            in_order = _sort_by_buckets(keys, spare, size, n_features, buckets)
+        if size <= _MAX_BUCKET_SORT:
+            sorted_keys = _sort_by_buckets(keys, spare, size, n_features, buckets)
         else:
-            in_order = _sort_by_digits(keys, spare, size)
+            sorted_keys = _sort_by_digits(keys, spare, size)
         begin = end
-        end = _sum_duplicates(in_order, size, binary, norm, sums, indices, data, begin)
+        end = _sum_duplicates(sorted_keys, size, binary, norm, sums, indices, data, begin)
     indptr[n_rows] = end
     return indptr
 
@@ -85,26 +88,26 @@ def _make_keys(
     alternate_sign: bool,
     keys: NDArray[np.uint32],
 ) -> None:
-    """Return each hash the sort key 2 * column + (1 for a negative sign)."""
+    """Compute the sort key of each hash: 2 * column + (1 for a negative sign)."""
     sign_bit = np.uint32(alternate_sign)
     if n_features & (n_features - 1) == 0:
         mask = np.uint32(n_features - 1)
         for i in range(size):
-            hashed = hashes[first + i]
-            column = np.uint32(abs(hashed)) & mask
-            keys[i] = np.uint32(column << np.uint32(1)) | (np.uint32(np.uint32(hashed) >> np.uint32(31)) & sign_bit)
+            hash_ = hashes[first + i]
+            column = np.uint32(abs(hash_)) & mask
+            keys[i] = np.uint32(column << np.uint32(1)) | (np.uint32(np.uint32(hash_) >> np.uint32(31)) & sign_bit)
         return
     divisor = np.float64(n_features)
     reciprocal = 1.0 / divisor
     for i in range(size):
-        hashed = hashes[first + i]
-        # Dividing would take longer. All numbers here are exact in float64 but the reciprocal, so that a whole quotient
-        # may come out just below itself: the rest is then the divisor.
-        magnitude = abs(np.float64(hashed))
-        rest = magnitude - np.floor(magnitude * reciprocal) * divisor
-        rest = rest - divisor if rest >= divisor else rest
-        column = np.uint32(np.int32(rest))
-        keys[i] = np.uint32(column << np.uint32(1)) | (np.uint32(np.uint32(hashed) >> np.uint32(31)) & sign_bit)
+        hash_ = hashes[first + i]
+        # A division would take longer. All numbers here are exact in float64 but the reciprocal, so that an integer
+        # quotient may come out just below itself: the remainder is then the divisor.
+        magnitude = abs(np.float64(hash_))
+        remainder = magnitude - np.floor(magnitude * reciprocal) * divisor
+        remainder = remainder - divisor if remainder >= divisor else remainder
+        column = np.uint32(np.int32(remainder))
+        keys[i] = np.uint32(column << np.uint32(1)) | (np.uint32(np.uint32(hash_) >> np.uint32(31)) & sign_bit)
 
 
 @compiled
@@ -115,12 +118,12 @@ def _sort_by_buckets(
     n_features: Number,
     buckets: NDArray[np.uint32],
 ) -> NDArray[np.uint32]:
-    """Sort by scattering into two buckets a key, then by insertion: hashes spread evenly, so few keys still move."""
-    if size > _LARGEST_INSERTED_ROW:
+    """Sort by two buckets per key, then by insertion: hashes are uniform, so few keys still move."""
+    if size > _MAX_INSERTION_SORT:
         n_buckets = np.int64(32)
         while n_buckets < 2 * size and n_buckets < len(buckets):
             n_buckets *= 2
-        scale = (np.uint64(n_buckets) << np.uint64(31)) // np.uint64(n_features)  # of key to bucket, times 2**32
+        scale = (np.uint64(n_buckets) << np.uint64(31)) // np.uint64(n_features)  # from key to bucket, times 2**32
         buckets[:n_buckets] = 0
         for i in range(size):
             buckets[(np.uint64(keys[i]) * scale) >> np.uint64(32)] += np.uint32(1)
@@ -134,7 +137,7 @@ def _sort_by_buckets(
             spare[buckets[bucket]] = keys[i]
             buckets[bucket] += np.uint32(1)
         keys = spare
-    # Unsigned positions spare the loop a test for negative ones.
+    # Unsigned indices spare the loop a test for negative ones.
     one = np.uint64(1)
     for i in range(one, np.uint64(size)):
         key = keys[i]
@@ -148,7 +151,7 @@ def _sort_by_buckets(
 
 @compiled
 def _sort_by_digits(keys: NDArray[np.uint32], spare: NDArray[np.uint32], size: Number) -> NDArray[np.uint32]:
-    """Sort by three digits of 11 bits, the last first: the time does not depend on what the keys are."""
+    """Radix sort by three digits of 11 bits, the lowest first: its time does not depend on the keys."""
     for shift in range(0, 3 * _DIGIT_BITS, _DIGIT_BITS):
         starts = np.zeros((1 << _DIGIT_BITS) + 1, dtype=np.uint64)
         for i in range(size):
@@ -174,9 +177,9 @@ def _sum_duplicates(
     data: NDArray[Any],
     begin: Number,
 ) -> Number:
-    """Write a row, one entry a column, from its sorted keys; give the end of the entries."""
-    # Written without branches, as nobody can predict whether a key repeats: each key overwrites the last entry or
-    # begins the next. What is left in `sums` is the sum of all signs up to the end of each column.
+    """Write a row, one entry per column, from its sorted keys; return the end of the entries."""
+    # Without branches, as no processor can predict whether a key repeats: each key overwrites the last entry or begins
+    # the next. `sums` ends with the sum of all signs up to the end of each column.
     n_entries = np.uint64(0)
     last = np.uint32(0xFFFFFFFF)
     total = np.int64(0)
@@ -190,7 +193,7 @@ def _sum_duplicates(
         last = column
     end = begin + np.int64(n_entries)
 
-    # Sums of whole numbers are exact in any order: they equal scikit-learn's to the last bit.
+    # Sums of integers are exact in any order: they equal scikit-learn's to the last bit.
     length = 0.0
     if binary:
         data[begin:end] = 1
@@ -208,7 +211,7 @@ def _sum_duplicates(
             largest = max(largest, abs(count))
             data[begin + i] = count
         length = float(absolute) if norm == L1 else float(squares)
-        if norm == L2 and largest > _LARGEST_FLOAT32_SQUARED:
+        if norm == L2 and largest > _MAX_FLOAT32_SQUARED:
             length = 0.0
             for i in range(begin, end):
                 length += data[i] * data[i]

@@ -1,4 +1,4 @@
-"""The two hash functions: MurmurHash3 of bytes, splitmix64 of integers."""
+"""The hash functions: MurmurHash3 of bytes and of 32-bit integers, SplitMix64 of 64-bit integers."""
 
 from __future__ import annotations
 
@@ -12,45 +12,28 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
 from sklearn_hashnlp.kernels._ragged import Ragged
 
-GAMMA = np.uint64(0x9E3779B97F4A7C15)
-"""What the generator's state grows by at each step."""
-
-_WORD = 2**64 - 1
-
-
-@inlined
-def mix_word(word: Number) -> Number:
-    """Mix the bits of a 64-bit word, inside a kernel: the output function of SplitMix64. No two words become one."""
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
-
-
-def splitmix64(seed: int, n_values: int) -> list[int]:
-    """Draw 64-bit integers from the published generator SplitMix64."""
-    values = []
-    for step in range(1, n_values + 1):
-        z = (seed + step * 0x9E3779B97F4A7C15) & _WORD
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
-        values.append(z ^ (z >> 31))
-    return values
-
-
 PADDING = 4
-"""How many bytes behind the last one hashed must be readable, since hashing reads four at a time."""
+"""Number of bytes that must be readable after the hashed ones, since hashing reads four at a time."""
 
 _C1 = np.uint32(0xCC9E2D51)
 _C2 = np.uint32(0x1B873593)
 _FIVE = np.uint32(5)
 _ADDEND = np.uint32(0xE6546B64)
-_MIX_1 = np.uint32(0x85EBCA6B)
-_MIX_2 = np.uint32(0xC2B2AE35)
+_FMIX_1 = np.uint32(0x85EBCA6B)
+_FMIX_2 = np.uint32(0xC2B2AE35)
+
+
+@inlined
+def fmix32(word: Number) -> Number:
+    """Mix the bits of a 32-bit word: the finalizer of MurmurHash3. No two words become one."""
+    word = np.uint32((word ^ np.uint32(word >> np.uint32(16))) * _FMIX_1)
+    word = np.uint32((word ^ np.uint32(word >> np.uint32(13))) * _FMIX_2)
+    return np.uint32(word ^ np.uint32(word >> np.uint32(16)))
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
 def load_uint32(_typing_context: Any, text: Any, position: Any) -> Any:  # noqa: ARG001 - numba passes all of them
-    """Read four bytes, at any alignment, as one little-endian number: a single instruction on x86 and ARM."""
+    """Load four bytes, at any alignment, as one little-endian number: a single instruction on x86 and ARM."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -62,7 +45,7 @@ def load_uint32(_typing_context: Any, text: Any, position: Any) -> Any:  # noqa:
 
 @inlined
 def mix_block(state: Number, block: Number) -> Number:
-    """Take four bytes, read as one little-endian number, into the state of the hash."""
+    """Update the state of the hash with four bytes, read as one little-endian number."""
     block = np.uint32(block * _C1)
     block = np.uint32(block << np.uint32(15)) | np.uint32(block >> np.uint32(17))
     state = np.uint32(state ^ np.uint32(block * _C2))
@@ -72,16 +55,13 @@ def mix_block(state: Number, block: Number) -> Number:
 
 @inlined
 def finish(state: Number, block: Number, length: Number) -> Number:
-    """Take the first ``length % 4`` bytes of the last block, and the length in bytes; give the hash, signed."""
+    """Return the hash, signed, after the first ``length % 4`` bytes of the last block and the length in bytes."""
     # No bytes left means a mask of 0, and a tail of 0 leaves the state as it is: no branch is needed.
     mask = np.uint32((np.uint32(1) << np.uint32(8 * (length & 3))) - np.uint32(1))
     tail = np.uint32(np.uint32(block & mask) * _C1)
     tail = np.uint32(tail << np.uint32(15)) | np.uint32(tail >> np.uint32(17))
     state = np.uint32(state ^ np.uint32(tail * _C2))
-    state = np.uint32(state ^ np.uint32(length))
-    state = np.uint32((state ^ np.uint32(state >> np.uint32(16))) * _MIX_1)
-    state = np.uint32((state ^ np.uint32(state >> np.uint32(13))) * _MIX_2)
-    return np.int32(state ^ np.uint32(state >> np.uint32(16)))
+    return np.int32(fmix32(np.uint32(state ^ np.uint32(length))))
 
 
 @inlined
@@ -102,8 +82,33 @@ def _hash_rows(text: NDArray[np.uint8], offsets: NDArray[np.int64], seed: Number
 
 
 def murmur3(rows: Ragged, *, seed: int = 0) -> NDArray[np.int32]:
-    """Hash each row of bytes with MurmurHash3_x86_32."""
+    """Hash each row of bytes with MurmurHash3_x86_32, as ``sklearn.utils.murmurhash3_32`` does."""
     hashes = np.empty(len(rows.offsets) - 1, dtype=np.int32)
     padded = np.concatenate((rows.values, np.zeros(PADDING, dtype=np.uint8)))
     _hash_rows(padded, rows.offsets, np.uint32(seed), hashes)
     return hashes
+
+
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
+"""The increment of SplitMix64's state: 2**64 over the golden ratio."""
+
+
+@inlined
+def mix_word(word: Number) -> Number:
+    """Mix the bits of a 64-bit word: the output function of SplitMix64. No two words become one."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+def splitmix64(seed: int, n_values: int) -> list[int]:
+    """Return the first 64-bit integers of SplitMix64 for a seed."""
+    # Steele, Lea & Flood (2014). Fast splittable pseudorandom number generators. OOPSLA, figure 17.
+    mask = 2**64 - 1
+    values = []
+    for step in range(1, n_values + 1):
+        z = (seed + step * int(GAMMA)) & mask
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        values.append(z ^ (z >> 31))
+    return values

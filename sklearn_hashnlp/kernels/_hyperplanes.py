@@ -1,4 +1,21 @@
-"""The coefficients of random hyperplanes, computed from the number of a column and never stored."""
+"""Coefficients of random hyperplanes, computed from the index of a column and never stored."""
+
+# The specification. The coefficient r(j; h) of column j, a 64-bit integer, in hyperplane h follows from 32-bit words.
+# With `fmix32` the finalizer of MurmurHash3, `low` and `high` the halves of j, and all arithmetic modulo 2**32:
+#
+# 1. state = fmix32(fmix32(low ^ a) ^ high) and step = fmix32(fmix32(low ^ b) ^ high) | 1;
+# 2. word number w of the column is fmix32(state + w * step).
+#
+# "normal": byte h % 4 (the lowest is 0) of word h // 4, looked up in QUANTILES.
+# "sign": bit h % 32 of word h // 32, +1 if set, else -1.
+# "google": j * s_h modulo p = 2**31 - 1, less p where that is over p // 2, as in the code released with the paper
+#     (https://github.com/tensorflow/models, research/sequence_projection/sgnn/sgnn_projection.cc); s_h is 1 plus
+#     SplitMix64's value number h + 3 modulo p - 1.
+#
+# The keys a and b are the low and the high half of SplitMix64's first value for the seed. With density < 1 a
+# coefficient stays if word h of the column, with the halves of SplitMix64's second value as keys, is below
+# density * 2**32; else it is 0. Where a sum is zero, the bit of the hyperplane is its sign (as for "sign", whatever the
+# kind) in column -1. The first hyperplanes do not depend on how many follow.
 
 from __future__ import annotations
 
@@ -9,23 +26,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
-from sklearn_hashnlp.kernels._hashes import splitmix64
+from sklearn_hashnlp.kernels._hashes import fmix32, splitmix64
 
-#: Raised by one whenever any coefficient or tie bit changes, so that a stored model can tell.
 PROJECTION_SPECIFICATION = 1
+"""The version of the specification above; a saved model holds it."""
 
 NORMAL, SIGN, GOOGLE = 0, 1, 2
 KINDS = {"normal": NORMAL, "sign": SIGN, "google": GOOGLE}
 
-#: Hyperplanes are made in groups of so many: what one 32-bit word gives as signs, and eight words as bytes.
 GROUP = 32
-#: The Mersenne prime of Google's projection.
+"""Hyperplanes are computed in groups of 32: one word of signs, or eight words of bytes."""
+
 PRIME = 2**31 - 1
+"""The Mersenne prime of the "google" projection."""
+
 TIE_COLUMN = -1
-"""No column has this number; its signs decide about sums of zero."""
+"""The column whose signs break ties, where a sum is zero."""
 
 # The mean of a standard normal number within each of the 128 upper ones of 256 equally likely bins, times
-# 127 / 2.96910168 and rounded to the nearest integer but 0. (Means of bins come nearer to the normal law than
+# 127 / 2.96910168 and rounded to the nearest integer but 0. (Means of bins are closer to a normal distribution than
 # their middles: the kurtosis is 2.96 and not 2.92.)
 # fmt: off
 _UPPER_QUANTILES = (
@@ -36,80 +55,66 @@ _UPPER_QUANTILES = (
     79, 81, 84, 87, 90, 94, 100, 108, 127,
 )
 # fmt: on
-#: What each of the 256 values of a byte means as a coefficient: ascending, as many below zero as above.
 QUANTILES = np.array([-value for value in reversed(_UPPER_QUANTILES)] + list(_UPPER_QUANTILES), dtype=np.int8)
+"""The coefficient of each of the 256 values of a byte, ascending and symmetric."""
 
-# What eight bits mean as eight signs, and two bytes as two coefficients, side by side in the order of the hyperplanes:
-# one look takes the place of eight, or two.
+# Eight signs by eight bits, and two coefficients by two bytes, in the order of the hyperplanes: one lookup for eight,
+# or for two.
 _SIGNS = (2 * ((np.arange(256)[:, np.newaxis] >> np.arange(8)) & 1) - 1).astype(np.int8).view("<u8").ravel()
 _PAIRS = np.stack([np.tile(QUANTILES, 256), np.repeat(QUANTILES, 256)], axis=1).view("<u2").ravel()
 
-_FIRST, _SECOND = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)  # the multipliers of fmix32
-
 
 class Hyperplanes(NamedTuple):
-    """What a seed and a number of hyperplanes come to: all that the kernels need."""
+    """Random hyperplanes as the kernels read them; see the specification above."""
 
-    kind: int  # nORMAL, SIGN or GOOGLE
+    kind: int  # NORMAL, SIGN or GOOGLE
     n: int  # number of hyperplanes
-    keys: NDArray[np.uint32]  # (4,): a and b, and the two for the density
+    keys: NDArray[np.uint32]  # (4,): a and b, and the two of the density
     threshold: int  # ``density * 2**32``
-    # The coefficients of two bytes, for all 65,536 of them; of no length unless the kind is NORMAL
-    pairs: NDArray[np.uint16]
-    seeds: NDArray[np.int64]  # (n,): s_h; of no length unless the kind is GOOGLE
-    # (width,): the bit of each hyperplane where a sum is zero; ``width`` is ``n``, rounded up to a multiple of
-    # ``GROUP``
-    ties: NDArray[np.uint8]
-    # What a sum is multiplied by, so that products of projections are unbiased estimates of products of rows
-    scale: float
+    pairs: NDArray[np.uint16]  # (2**16,): two coefficients by two bytes; empty unless the kind is NORMAL
+    seeds: NDArray[np.int64]  # (n,): s_h; empty unless the kind is GOOGLE
+    ties: NDArray[np.uint8]  # (width,): bit of each hyperplane for a sum of zero; n rounded up to a multiple of GROUP
+    scale: float  # factor of sums, so that dot products of projections are unbiased estimates of those of rows
 
     @classmethod
     def of(cls, kind: str, n: int, *, density: float = 1.0, seed: int = 0) -> Hyperplanes:
-        """Derive all from the seed."""
-        number = KINDS[kind]
-        first, second, *others = splitmix64(seed, 2 + (n if number == GOOGLE else 0))
+        """Derive hyperplanes from a seed."""
+        kind_code = KINDS[kind]
+        first, second, *others = splitmix64(seed, 2 + (n if kind_code == GOOGLE else 0))
         keys = np.array([part for value in (first, second) for part in (value % 2**32, value >> 32)], dtype=np.uint32)
         width = -(-n // GROUP) * GROUP
         signs = np.empty(width, dtype=np.int8)
         _fill_signs(TIE_COLUMN, keys, np.empty(width // GROUP, dtype=np.uint32), signs)
         return cls(
-            kind=number,
+            kind=kind_code,
             n=n,
             keys=keys,
             threshold=int(density * 2**32),
-            pairs=_PAIRS if number == NORMAL else _PAIRS[:0],
+            pairs=_PAIRS if kind_code == NORMAL else _PAIRS[:0],
             seeds=np.array([1 + value % (PRIME - 1) for value in others], dtype=np.int64),
             ties=(signs > 0).astype(np.uint8),
-            scale=1 / (PRIME // 2) if number == GOOGLE else 1 / sqrt(n * density * mean_square(number)),
+            scale=1 / (PRIME // 2) if kind_code == GOOGLE else 1 / sqrt(n * density * mean_square(kind_code)),
         )
 
 
 def mean_square(kind: int) -> float:
-    """Return the mean of a coefficient's square before the density makes zeros, for a kind but GOOGLE."""
+    """Return the mean square of a coefficient at density 1, for NORMAL and SIGN."""
     return float(np.mean(QUANTILES.astype(np.float64) ** 2)) if kind == NORMAL else 1.0
 
 
 @inlined
-def mix(word: Number) -> Number:
-    """MurmurHash3's finaliser."""
-    word = np.uint32((word ^ np.uint32(word >> np.uint32(16))) * _FIRST)
-    word = np.uint32((word ^ np.uint32(word >> np.uint32(13))) * _SECOND)
-    return np.uint32(word ^ np.uint32(word >> np.uint32(16)))
-
-
-@inlined
-def start_of(column: Number, key: Number) -> Number:
-    """Mix both halves of a column's number under a key."""
-    inner = mix(np.uint32(np.uint32(column & 0xFFFFFFFF) ^ key))
-    return mix(np.uint32(inner ^ np.uint32((column >> 32) & 0xFFFFFFFF)))
+def _start(column: Number, key: Number) -> Number:
+    """Mix both halves of a column's index under a key."""
+    inner = fmix32(np.uint32(np.uint32(column & 0xFFFFFFFF) ^ key))
+    return fmix32(np.uint32(inner ^ np.uint32((column >> 32) & 0xFFFFFFFF)))
 
 
 @compiled
 def _fill_words(column: Number, key_a: Number, key_b: Number, words: NDArray[np.uint32]) -> None:
-    state = start_of(column, key_a)
-    step = np.uint32(start_of(column, key_b) | np.uint32(1))
-    for place in range(len(words)):
-        words[place] = mix(np.uint32(state + np.uint32(np.uint32(place) * step)))
+    state = _start(column, key_a)
+    step = np.uint32(_start(column, key_b) | np.uint32(1))
+    for i in range(len(words)):
+        words[i] = fmix32(np.uint32(state + np.uint32(np.uint32(i) * step)))
 
 
 @compiled
@@ -117,12 +122,12 @@ def _fill_signs(column: Number, keys: NDArray[np.uint32], words: NDArray[np.uint
     n_words = len(out) // GROUP
     _fill_words(column, keys[0], keys[1], words[:n_words])
     eights = out.view(np.uint64)
-    for place in range(n_words):
-        word = words[place]
-        eights[4 * place] = _SIGNS[word & np.uint32(255)]
-        eights[4 * place + 1] = _SIGNS[(word >> np.uint32(8)) & np.uint32(255)]
-        eights[4 * place + 2] = _SIGNS[(word >> np.uint32(16)) & np.uint32(255)]
-        eights[4 * place + 3] = _SIGNS[word >> np.uint32(24)]
+    for i in range(n_words):
+        word = words[i]
+        eights[4 * i] = _SIGNS[word & np.uint32(255)]
+        eights[4 * i + 1] = _SIGNS[(word >> np.uint32(8)) & np.uint32(255)]
+        eights[4 * i + 2] = _SIGNS[(word >> np.uint32(16)) & np.uint32(255)]
+        eights[4 * i + 3] = _SIGNS[word >> np.uint32(24)]
 
 
 @compiled
@@ -136,10 +141,10 @@ def _fill_quantiles(
     n_words = len(out) // 4
     _fill_words(column, keys[0], keys[1], words[:n_words])
     twos = out.view(np.uint16)
-    for place in range(n_words):
-        word = words[place]
-        twos[2 * place] = pairs[word & np.uint32(0xFFFF)]
-        twos[2 * place + 1] = pairs[word >> np.uint32(16)]
+    for i in range(n_words):
+        word = words[i]
+        twos[2 * i] = pairs[word & np.uint32(0xFFFF)]
+        twos[2 * i + 1] = pairs[word >> np.uint32(16)]
 
 
 @compiled
@@ -149,25 +154,25 @@ def fill_column(
     keys: NDArray[np.uint32],
     threshold: Number,
     pairs: NDArray[np.uint16],
-    words: NDArray[np.uint32],  # (width,)
+    words: NDArray[np.uint32],  # (width,): scratch
     out: NDArray[np.int8],  # (width,)
 ) -> None:
-    """Write the coefficients of one column in all hyperplanes, NORMAL or SIGN."""
+    """Write the coefficients of one column in all hyperplanes, for NORMAL and SIGN."""
     if kind == NORMAL:
         _fill_quantiles(column, keys, pairs, words, out)
     else:
         _fill_signs(column, keys, words, out)
     if threshold < 2**32:
         _fill_words(column, keys[2], keys[3], words)
-        for place in range(len(out)):
-            out[place] = out[place] * np.int8(words[place] < threshold)
+        for i in range(len(out)):
+            out[i] = out[i] * np.int8(words[i] < threshold)
 
 
 def coefficients(
     columns: NDArray[Any],  # (n_columns,)
     hyperplanes: Hyperplanes,
 ) -> NDArray[np.int64]:  # (n_columns, n)
-    """Return the coefficients of some columns: for looking at them, since projecting needs no array of them."""
+    """Return the coefficients of some columns; projecting needs no array of them."""
     columns = np.asarray(columns, dtype=np.int64)
     if hyperplanes.kind == GOOGLE:
         values = (columns[:, np.newaxis] % PRIME) * hyperplanes.seeds % PRIME

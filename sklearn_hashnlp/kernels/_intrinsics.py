@@ -1,4 +1,4 @@
-"""Single instructions that numba has no name for: prefetch, the exponential, dot products."""
+"""What the innermost loops need beyond numba: prefetching, vectorizable exp and log1p, blocked dot products."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, inlined
 
-_LINE = 64  # bytes that memory gives at once
-_READ, _KEEP, _DATA = 0, 3, 1  # arguments of LLVM's prefetch: not for writing; in all caches; not instructions
+_CACHE_LINE = 64  # bytes
+_READ, _ALL_CACHES, _DATA = 0, 3, 1  # arguments of LLVM's prefetch
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
-def _prefetch(_typing_context: Any, table: Any, _place: Any) -> Any:
+def _prefetch(_typing_context: Any, table: Any, _index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         address = builder.gep(array.data, [arguments[1]])
@@ -24,17 +24,19 @@ def _prefetch(_typing_context: Any, table: Any, _place: Any) -> Any:
         hint = builder.module.declare_intrinsic(
             "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, number, number, number])
         )
-        builder.call(hint, [builder.bitcast(address, byte), number(_READ), number(_KEEP), number(_DATA)])
+        builder.call(hint, [builder.bitcast(address, byte), number(_READ), number(_ALL_CACHES), number(_DATA)])
         return context.get_dummy_value()
 
     return types.void(table, types.intp), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
-def _values_in_line(_typing_context: Any, table: Any) -> Any:
+def _values_per_cache_line(_typing_context: Any, table: Any) -> Any:
     def generate(context: Any, _builder: Any, signature: Any, _arguments: Any) -> Any:
         size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
-        return context.get_constant(types.intp, max(_LINE // size, 1))  # `table.itemsize` is no constant: a division
+        return context.get_constant(
+            types.intp, max(_CACHE_LINE // size, 1)
+        )  # `table.itemsize` is no constant: a division
 
     return types.intp(table), generate
 
@@ -44,19 +46,21 @@ def prefetch_row(
     table: Any,  # (n_rows, n_columns)
     row: Number,
 ) -> None:
-    """Start to load ``table[row]`` into the caches: a hint, no more."""
+    """Prefetch ``table[row]`` into the caches, so that memory is read while other rows are in use."""
     width = table.shape[1]
-    for column in range(0, width, _values_in_line(table)):
+    for column in range(0, width, _values_per_cache_line(table)):
         _prefetch(table, row * width + column)
-    if width > 1:  # a row may end in a line that it does not begin in
+    if width > 1:  # a row may end in another cache line than it begins in
         _prefetch(table, row * width + width - 1)
 
 
-_LOWEST = -708.0  # whose exponential is the smallest that double precision has in full
-_PER_LN2 = 1.4426950408889634
-_LN2_HIGH = 6.93147180369123816490e-01  # its low bits are zero: a multiple by a small whole number is exact
+# exp and log1p as plain arithmetic, so that a loop over them uses vector instructions: a call of the C library for each
+# number would cost more than the dot product before it. Both compute in double precision, right to about its last bit.
+_MIN_ARGUMENT = -708.0  # exp of a smaller one is subnormal
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH = 6.93147180369123816490e-01  # its low bits are zero: a product with a small integer is exact
 _LN2_LOW = 1.90821492927058770002e-10
-_BIAS, _SHIFT = 1023, 52  # of the exponent in a double
+_BIAS, _SHIFT = 1023, 52  # of the exponent of a double
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
@@ -71,9 +75,9 @@ def _power_of_two(_typing_context: Any, _exponent: Any) -> Any:
 
 @inlined
 def exp_of_negative(x: Number) -> Number:
-    """Return e**x for x <= 0: e**x = 2**n e**r, n whole and |r| <= ln(2) / 2, and the Taylor series of e**r."""
-    value = _LOWEST if x < _LOWEST else x * 1.0
-    n = int(value * _PER_LN2 - 0.5)  # cut off towards zero: the nearest whole number, as the value is not positive
+    """Return e**x for x <= 0: e**x = 2**n e**r with |r| <= ln(2) / 2, by the Taylor series of e**r."""
+    value = _MIN_ARGUMENT if x < _MIN_ARGUMENT else x * 1.0
+    n = int(value * _LOG2_E - 0.5)  # truncation toward zero rounds to the nearest integer here
     r = (value - n * _LN2_HIGH) - n * _LN2_LOW
     series = 1 / 479001600 + r * (1 / 6227020800)
     series = 1 / 3628800 + r * (1 / 39916800 + r * series)
@@ -86,7 +90,7 @@ def exp_of_negative(x: Number) -> Number:
 
 @inlined
 def log1p_of_unit(x: Number) -> Number:
-    """Return log(1 + x) for 0 <= x <= 1: 2 artanh(s) with s = x / (2 + x) <= 1/3, and its Taylor series."""
+    """Return log(1 + x) for 0 <= x <= 1: 2 artanh(s) with s = x / (2 + x) <= 1/3, by its Taylor series."""
     s = x / (2.0 + x)
     q = s * s
     series = 1 / 29 + q * (1 / 31 + q * (1 / 33))
@@ -99,9 +103,12 @@ def log1p_of_unit(x: Number) -> Number:
     return 2.0 * s * (1.0 + q * (1 / 3 + q * series))
 
 
+# Several dot products at once use each number that is loaded more than once. They belong into `vectorized` kernels.
+
+
 @inlined
 def dot(u: NDArray[Any], v: NDArray[Any]) -> Number:
-    """Multiply a vector by another."""
+    """Return the dot product of two vectors."""
     total = u.dtype.type(0)
     for column in range(len(u)):
         total += u[column] * v[column]
@@ -110,7 +117,7 @@ def dot(u: NDArray[Any], v: NDArray[Any]) -> Number:
 
 @inlined
 def dot_4(u: NDArray[Any], v_0: NDArray[Any], v_1: NDArray[Any], v_2: NDArray[Any], v_3: NDArray[Any]) -> Number:
-    """Multiply a vector by four others; the result is a tuple of four numbers."""
+    """Return the dot products of a vector with four others, as a tuple."""
     s_0 = s_1 = s_2 = s_3 = u.dtype.type(0)
     for column in range(len(u)):
         value = u[column]
@@ -132,7 +139,7 @@ def dot_16(
     v_2: NDArray[Any],
     v_3: NDArray[Any],
 ) -> Number:
-    """Multiply each of four vectors by each of four others; the result is four tuples of four numbers, one a u."""
+    """Return the dot products of four vectors with four others, as a tuple of four numbers for each u."""
     s_00 = s_01 = s_02 = s_03 = s_10 = s_11 = s_12 = s_13 = u_0.dtype.type(0)
     s_20 = s_21 = s_22 = s_23 = s_30 = s_31 = s_32 = s_33 = u_0.dtype.type(0)
     for column in range(len(u_0)):
@@ -159,7 +166,7 @@ def dot_16(
 
 @inlined
 def add_scaled_8(total: NDArray[Any], scales: Number, vectors: Number) -> Number:
-    """Add eight vectors, each times its scale, to ``total`` in place; both are tuples of eight."""
+    """Add eight vectors, each times its scale, to ``total`` in place; ``scales`` and ``vectors`` are tuples."""
     d_0, d_1, d_2, d_3, d_4, d_5, d_6, d_7 = scales
     v_0, v_1, v_2, v_3, v_4, v_5, v_6, v_7 = vectors
     for column in range(len(total)):
@@ -178,7 +185,7 @@ def add_scaled_8(total: NDArray[Any], scales: Number, vectors: Number) -> Number
 
 @inlined
 def add_scaled_4(total: NDArray[Any], scales: Number, vectors: Number) -> Number:
-    """Add four vectors, each times its scale, to ``total`` in place; both are tuples of four."""
+    """Add four vectors, each times its scale, to ``total`` in place; ``scales`` and ``vectors`` are tuples."""
     d_0, d_1, d_2, d_3 = scales
     v_0, v_1, v_2, v_3 = vectors
     for column in range(len(total)):

@@ -1,4 +1,4 @@
-"""Hashes of n-grams and of skip-grams."""
+"""n-grams and skip-grams, hashed by MurmurHash3."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels._units import Units
 
 _SEED = 0
-_WORTH_A_VECTOR = 16
-_STRIDE = 1024
+_MIN_VECTOR_UNITS = 16
+_MAX_VECTOR_UNITS = 1024
 
 
 def hash_ngrams(units: Units, ngram_range: tuple[int, int], *, short_segments_whole: bool = False) -> Ragged:
-    """Hash all n-grams of every segment."""
-    min_n, max_n = ngram_range
-    # No segment has as many units as there are posts, and larger numbers would leave 64 bits.
-    min_n, max_n = (min(n, len(units.posts)) for n in (min_n, max_n))
+    """Hash all n-grams of every segment; ``short_segments_whole`` makes one n-gram of a segment below ``min_n``."""
+    # No segment has as many units as there are boundaries, and larger numbers would overflow 64 bits.
+    min_n, max_n = (min(n, len(units.boundaries)) for n in ngram_range)
     return Ragged(
         *_hash_ngrams(
-            units.text, units.posts, units.segments, units.rows, units.gap, min_n, max_n, short_segments_whole
+            units.text,
+            units.boundaries,
+            units.segments,
+            units.rows,
+            units.separator_width,
+            min_n,
+            max_n,
+            short_segments_whole,
         )
     )
 
@@ -31,7 +37,7 @@ def hash_ngrams(units: Units, ngram_range: tuple[int, int], *, short_segments_wh
 def ngram_offsets(
     segments: NDArray[np.int64], rows: NDArray[np.int64], min_n: Number, max_n: Number, short_segments_whole: bool
 ) -> NDArray[np.int64]:
-    """Return where the n-grams of each row begin if all of them stand end to end; see :class:`Units` for the layout."""
+    """Return where the n-grams of each row begin, and the end; see :class:`Units` for the layout."""
     offsets = np.empty(len(rows), dtype=np.int64)
     size = 0
     for row in range(len(rows) - 1):
@@ -50,18 +56,18 @@ def ngram_offsets(
 @compiled
 def _hash_ngrams(
     text: NDArray[np.uint8],
-    posts: NDArray[np.int64],
+    boundaries: NDArray[np.int64],
     segments: NDArray[np.int64],
     rows: NDArray[np.int64],
-    gap: Number,
+    separator_width: Number,
     min_n: Number,
     max_n: Number,
     short_segments_whole: bool,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     offsets = ngram_offsets(segments, rows, min_n, max_n, short_segments_whole)
     hashes = np.empty(offsets[len(rows) - 1], dtype=np.int32)
-    blocks = np.empty(_STRIDE + max_n, dtype=np.uint32)
-    states = np.empty(_STRIDE, dtype=np.uint32)
+    blocks = np.empty(_MAX_VECTOR_UNITS + max_n, dtype=np.uint32)
+    states = np.empty(_MAX_VECTOR_UNITS, dtype=np.uint32)
     at = 0
     for segment in range(len(segments) - 1):
         first = segments[segment]
@@ -69,18 +75,18 @@ def _hash_ngrams(
         shortest = min(min_n, n_units) if short_segments_whole else min_n
         if shortest == 0 or n_units < shortest:
             continue
-        single_bytes = gap == 0 and posts[first + n_units] - posts[first] == n_units
-        if single_bytes and n_units >= max(min_n, _WORTH_A_VECTOR):
+        single_bytes = separator_width == 0 and boundaries[first + n_units] - boundaries[first] == n_units
+        if single_bytes and n_units >= max(min_n, _MIN_VECTOR_UNITS):
             longest = min(max_n, n_units)
-            at = _hash_single_bytes(text, posts[first], n_units, min_n, longest, blocks, states, hashes, at)
+            at = _hash_single_bytes(text, boundaries[first], n_units, min_n, longest, blocks, states, hashes, at)
             continue
         for start in range(first, first + n_units - shortest + 1):
-            begin = posts[start]
+            begin = boundaries[start]
             position = begin
             state = np.uint32(_SEED)
-            # A longer n-gram begins with the shorter one: its hash goes on from the same state.
+            # A longer n-gram begins with the shorter one: its hash continues from the same state.
             for last in range(start + shortest, min(start + max_n, first + n_units) + 1):
-                stop = posts[last] - gap
+                stop = boundaries[last] - separator_width
                 while position + 4 <= stop:
                     state = mix_block(state, load_uint32(text, position))
                     position += 4
@@ -102,8 +108,10 @@ def _hash_single_bytes(
     at: Number,
 ) -> Number:
     """Hash the n-grams of units of one byte each: all of one n at a time, so that the loop is vectorized."""
-    for first in range(0, n_units - min_n + 1, _STRIDE):
-        n_starts = min(_STRIDE, n_units - first)
+    # blocks[i] holds the four bytes from the i-th start on, states[i] the hash of its n-gram up to the last multiple of
+    # four bytes.
+    for first in range(0, n_units - min_n + 1, _MAX_VECTOR_UNITS):
+        n_starts = min(_MAX_VECTOR_UNITS, n_units - first)
         for i in range(min(n_starts + max_n, n_units - first + 1)):
             blocks[i] = load_uint32(text, begin + first + i)
         states[:n_starts] = np.uint32(_SEED)
@@ -121,24 +129,27 @@ def _hash_single_bytes(
 
 
 def hash_skipgrams(units: Units, ngram_range: tuple[int, int], *, max_skip: int) -> Ragged:
-    """Hash all k-skip-n-grams of every segment of words: n words in order, at most k words left out between them."""
-    min_n, max_n = ngram_range
-    # No segment has as many words as there are posts, and larger numbers would leave 64 bits.
-    min_n, max_n, max_skip = (min(number, len(units.posts)) for number in (min_n, max_n, max_skip))
+    """Hash all skip-grams of every segment: n words in order, at most ``max_skip`` left out between first and last."""
+    # No segment has as many words as there are boundaries, and larger numbers would overflow 64 bits.
+    min_n, max_n, max_skip = (min(n, len(units.boundaries)) for n in (*ngram_range, max_skip))
     sizes = np.zeros(len(units.rows), dtype=np.int64)
     nothing = np.empty(0, dtype=np.int32)
-    _hash_skipgrams(units.text, units.posts, units.segments, units.rows, min_n, max_n, max_skip, sizes[1:], nothing)
+    _hash_skipgrams(
+        units.text, units.boundaries, units.segments, units.rows, min_n, max_n, max_skip, sizes[1:], nothing
+    )
     offsets = np.cumsum(sizes)
     hashes = np.empty(offsets[-1], dtype=np.int32)
     if len(hashes) > 0:
-        _hash_skipgrams(units.text, units.posts, units.segments, units.rows, min_n, max_n, max_skip, sizes[1:], hashes)
+        _hash_skipgrams(
+            units.text, units.boundaries, units.segments, units.rows, min_n, max_n, max_skip, sizes[1:], hashes
+        )
     return Ragged(hashes, offsets)
 
 
 @compiled
 def _hash_skipgrams(
     text: NDArray[np.uint8],
-    posts: NDArray[np.int64],
+    boundaries: NDArray[np.int64],
     segments: NDArray[np.int64],
     rows: NDArray[np.int64],
     min_n: Number,
@@ -162,9 +173,9 @@ def _hash_skipgrams(
                         chosen[i] = start + i
                     while True:
                         if len(hashes) > 0:
-                            hashes[at] = _hash_words(text, posts, chosen[:n], joined)
+                            hashes[at] = _hash_words(text, boundaries, chosen[:n], joined)
                         at += 1
-                        # The next choice: move the last word that can still move, and draw up those behind it.
+                        # The next combination: advance the last word that can, and move those after it next to it.
                         moving = n - 1
                         while moving > 0 and chosen[moving] == furthest - (n - 1 - moving):
                             moving -= 1
@@ -179,13 +190,13 @@ def _hash_skipgrams(
 @compiled
 def _hash_words(
     text: NDArray[np.uint8],
-    posts: NDArray[np.int64],
+    boundaries: NDArray[np.int64],
     chosen: NDArray[np.int64],
     joined: NDArray[np.uint8],
 ) -> Number:
     length = 0
     for word in chosen:
-        for i in range(posts[word], posts[word + 1]):  # the blank behind the word included
+        for i in range(boundaries[word], boundaries[word + 1]):  # with the space after the word
             joined[length] = text[i]
             length += 1
     return murmur3_span(joined, 0, length - 1, 0)

@@ -1,4 +1,4 @@
-"""Rows of tables: gathered, summed, averaged, and grouped by the row they change."""
+"""Rows of tables grouped, summed, averaged and gathered."""
 
 from __future__ import annotations
 
@@ -11,8 +11,23 @@ from sklearn_hashnlp.kernels._compile import Number, compiled
 from sklearn_hashnlp.kernels._intrinsics import prefetch_row
 from sklearn_hashnlp.kernels._ragged import Ragged
 
-_MOST_BITS = 12  # of a digit: its 4096 counters stay in the fastest cache
-_PLACE = np.int64(2**32 - 1)
+_MAX_DIGIT_BITS = 12  # of a radix sort: 4096 counters stay in the first-level cache
+_LOW_HALF = np.int64(2**32 - 1)
+_AHEAD = 4  # rows between the prefetch of a row and its use
+_LINE_VALUES = 16  # values of a cache line
+
+
+def group_rows(
+    rows: NDArray[np.int32],  # (n_values,)
+    n_rows: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:  # (n_values,), (n_groups + 1,), (n_groups,)
+    """Return the positions in ``rows`` sorted by row, where each row's positions start, and the distinct rows."""
+    n_bits = max(n_rows - 1, 1).bit_length()
+    n_rounds = -(-n_bits // _MAX_DIGIT_BITS)
+    items, spare, distinct = (np.empty(len(rows), dtype=np.int64) for _ in range(3))
+    order, starts = np.empty_like(rows), np.empty(len(rows) + 1, dtype=np.int64)
+    n_groups = _group(rows, -(-n_bits // n_rounds), n_rounds, items, spare, order, starts, distinct)
+    return order, starts[: n_groups + 1], distinct[:n_groups]
 
 
 @compiled
@@ -26,8 +41,8 @@ def _group(
     starts: NDArray[np.int64],
     distinct: NDArray[np.int64],
 ) -> int:
-    # An item holds a row in its upper half and its place in the lower. Items are sorted digit by digit from the
-    # row's lowest, and each round keeps the order of the one before.
+    # A radix sort: an item holds a row in its upper half and its position in the lower. Items are sorted digit by digit
+    # from the lowest, and each round keeps the order of the one before.
     mask = (1 << n_bits) - 1
     counts = np.zeros((n_rounds, mask + 1), dtype=np.int64)
     for at in range(len(rows)):
@@ -35,9 +50,9 @@ def _group(
         for round_ in range(n_rounds):
             counts[round_, (rows[at] >> (round_ * n_bits)) & mask] += 1
     for round_ in range(n_rounds):
-        ends, shift, place = counts[round_], 32 + round_ * n_bits, 0
+        ends, shift, end = counts[round_], 32 + round_ * n_bits, 0
         for digit in range(mask + 1):
-            place, ends[digit] = place + ends[digit], place
+            end, ends[digit] = end + ends[digit], end
         for at in range(len(rows)):
             digit = (items[at] >> shift) & mask
             spare[ends[digit]] = items[at]
@@ -46,7 +61,7 @@ def _group(
     n_groups, last = 0, np.int64(-1)
     for at in range(len(rows)):
         row = items[at] >> 32
-        order[at] = items[at] & _PLACE
+        order[at] = items[at] & _LOW_HALF
         if row != last:
             starts[n_groups] = at
             distinct[n_groups] = row
@@ -56,48 +71,46 @@ def _group(
     return n_groups
 
 
-def group_rows(
-    rows: NDArray[np.int32],  # (n_values,)
-    n_rows: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Bring together the places that name the same row."""
-    n_bits = max(n_rows - 1, 1).bit_length()
-    n_rounds = -(-n_bits // _MOST_BITS)
-    items, spare, distinct = (np.empty(len(rows), dtype=np.int64) for _ in range(3))
-    order, starts = np.empty_like(rows), np.empty(len(rows) + 1, dtype=np.int64)
-    n_groups = _group(rows, -(-n_bits // n_rounds), n_rounds, items, spare, order, starts, distinct)
-    return order, starts[: n_groups + 1], distinct[:n_groups]
-
-
-@compiled
-def _sum(values: NDArray[Any], order: NDArray[np.int32], starts: NDArray[np.int64], sums: NDArray[Any]) -> None:
-    width = values.shape[1]
-    for group in range(len(starts) - 1):
-        first = order[starts[group]]
-        for column in range(width):
-            sums[group, column] = values[first, column]
-        for place in range(starts[group] + 1, starts[group + 1]):
-            row = order[place]
-            for column in range(width):
-                sums[group, column] += values[row, column]
-
-
 def sum_rows(
     rows: NDArray[np.int32],  # (n_values,)
     values: NDArray[Any],  # (n_values, n_columns)
     n_rows: int,
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Add up the values that name the same row of a table."""
+    """Return the distinct rows, ascending, and the sum of the values of each, in their order."""
     order, starts, distinct = group_rows(rows, n_rows)
     sums = np.empty((len(distinct), values.shape[1]), dtype=values.dtype)
-    _sum(values, order, starts, sums)
+    _sum_groups(values, order, starts, sums)
     return distinct, sums
 
 
 @compiled
-def _means(
+def _sum_groups(values: NDArray[Any], order: NDArray[np.int32], starts: NDArray[np.int64], sums: NDArray[Any]) -> None:
+    width = values.shape[1]
+    for group in range(len(starts) - 1):
+        first = order[starts[group]]
+        for column in range(width):
+            sums[group, column] = values[first, column]
+        for i in range(starts[group] + 1, starts[group + 1]):
+            row = order[i]
+            for column in range(width):
+                sums[group, column] += values[row, column]
+
+
+def mean_rows(
+    table: NDArray[Any],  # (n_table_rows, n_columns)
+    rows: Ragged,
+) -> NDArray[np.float32]:  # (n_groups, n_columns)
+    """Return the mean of each group of rows of a table; zeros for an empty group."""
+    means = np.empty((len(rows.offsets) - 1, table.shape[1]), dtype=np.float32)
+    total = np.empty(table.shape[1], dtype=np.float64 if table.dtype.kind == "f" else np.int32)
+    _mean_groups(table, rows.values, rows.offsets, total, means)
+    return means
+
+
+@compiled
+def _mean_groups(
     table: NDArray[Any],
-    numbers: NDArray[np.int64],
+    indices: NDArray[np.int64],
     offsets: NDArray[np.int64],
     total: NDArray[Any],
     means: NDArray[np.float32],
@@ -106,56 +119,13 @@ def _means(
     for group in range(len(offsets) - 1):
         start, stop = offsets[group], offsets[group + 1]
         total[:] = 0
-        for place in range(start, stop):
-            row = numbers[place]
+        for i in range(start, stop):
+            row = indices[i]
             for column in range(width):
                 total[column] += table[row, column]
         count = np.float64(max(stop - start, 1))
         for column in range(width):
             means[group, column] = np.float32(np.float64(total[column]) / count)
-
-
-def mean_rows(
-    table: NDArray[Any],  # (n_table_rows, n_columns)
-    rows: Ragged,
-) -> NDArray[np.float32]:  # (n_groups, n_columns)
-    """Return the mean of each group of rows of a table."""
-    means = np.empty((len(rows.offsets) - 1, table.shape[1]), dtype=np.float32)
-    total = np.empty(table.shape[1], dtype=np.float64 if table.dtype.kind == "f" else np.int32)
-    _means(table, rows.values, rows.offsets, total, means)
-    return means
-
-
-_AHEAD = 4  # rows between asking for one and copying it: long enough for memory to answer
-_LINE = 16  # values that memory gives at once
-
-
-@compiled
-def _offsets(indptr: NDArray[Any], rows: NDArray[np.int64], offsets: NDArray[np.int64]) -> None:
-    offsets[0] = 0
-    for place in range(len(rows)):
-        offsets[place + 1] = offsets[place] + indptr[rows[place] + 1] - indptr[rows[place]]
-
-
-@compiled
-def _copy(
-    indices: NDArray[Any],
-    data: NDArray[Any],
-    indptr: NDArray[Any],
-    rows: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    columns: NDArray[Any],
-    values: NDArray[Any],
-) -> None:
-    lines_of_indices, lines_of_data = indices.reshape(-1, 1), data.reshape(-1, 1)
-    for place in range(len(rows)):
-        ahead = rows[min(place + _AHEAD, len(rows) - 1)]
-        for step in range(indptr[ahead], indptr[ahead + 1], _LINE):
-            prefetch_row(lines_of_indices, step)
-            prefetch_row(lines_of_data, step)
-        start, stop = indptr[rows[place]], indptr[rows[place] + 1]
-        columns[offsets[place] : offsets[place + 1]] = indices[start:stop]
-        values[offsets[place] : offsets[place + 1]] = data[start:stop]
 
 
 def gather_rows(
@@ -166,30 +136,41 @@ def gather_rows(
     *,
     index_dtype: Any = np.int64,
 ) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.int64]]:
-    """Copy rows of a CSR matrix."""
+    """Return the columns, the values and the offsets of some rows of a CSR matrix."""
     offsets = np.empty(len(rows) + 1, dtype=np.int64)
     _offsets(indptr, rows, offsets)
     columns = np.empty(offsets[-1], dtype=index_dtype)
     values = np.empty(offsets[-1], dtype=np.float32)
-    _copy(indices, data, indptr, rows, offsets, columns, values)
+    _copy_rows(indices, data, indptr, rows, offsets, columns, values)
     return columns, values, offsets
 
 
 @compiled
-def _gather(
-    inputs: NDArray[Any],
-    targets: NDArray[Any],
-    positions: NDArray[Any],
+def _offsets(indptr: NDArray[Any], rows: NDArray[np.int64], offsets: NDArray[np.int64]) -> None:
+    offsets[0] = 0
+    for i in range(len(rows)):
+        offsets[i + 1] = offsets[i] + indptr[rows[i] + 1] - indptr[rows[i]]
+
+
+@compiled
+def _copy_rows(
+    indices: NDArray[Any],
+    data: NDArray[Any],
+    indptr: NDArray[Any],
     rows: NDArray[np.int64],
-    contexts: NDArray[np.int64],
-    found: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    columns: NDArray[Any],
+    values: NDArray[Any],
 ) -> None:
-    width = contexts.shape[1]
-    for at in range(len(rows)):
-        position = positions[rows[at]]
-        found[at] = targets[position]
-        for column in range(width):
-            contexts[at, column] = inputs[position - width + column]
+    lines_of_indices, lines_of_data = indices.reshape(-1, 1), data.reshape(-1, 1)
+    for i in range(len(rows)):
+        ahead = rows[min(i + _AHEAD, len(rows) - 1)]
+        for step in range(indptr[ahead], indptr[ahead + 1], _LINE_VALUES):
+            prefetch_row(lines_of_indices, step)
+            prefetch_row(lines_of_data, step)
+        start, stop = indptr[rows[i]], indptr[rows[i] + 1]
+        columns[offsets[i] : offsets[i + 1]] = indices[start:stop]
+        values[offsets[i] : offsets[i + 1]] = data[start:stop]
 
 
 def gather_windows(
@@ -199,8 +180,25 @@ def gather_windows(
     rows: NDArray[np.int64],  # (n,)
     width: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Gather the words at some positions of a text and the words before each of them."""
+    """Return the ``width`` words before some positions of a text, the oldest first, and the words at the positions."""
     contexts = np.empty((len(rows), width), dtype=np.int64)
-    found = np.empty(len(rows), dtype=np.int64)
-    _gather(inputs, targets, positions, rows, contexts, found)
-    return contexts, found
+    words = np.empty(len(rows), dtype=np.int64)
+    _gather_windows(inputs, targets, positions, rows, contexts, words)
+    return contexts, words
+
+
+@compiled
+def _gather_windows(
+    inputs: NDArray[Any],
+    targets: NDArray[Any],
+    positions: NDArray[Any],
+    rows: NDArray[np.int64],
+    contexts: NDArray[np.int64],
+    words: NDArray[np.int64],
+) -> None:
+    width = contexts.shape[1]
+    for at in range(len(rows)):
+        position = positions[rows[at]]
+        words[at] = targets[position]
+        for column in range(width):
+            contexts[at, column] = inputs[position - width + column]

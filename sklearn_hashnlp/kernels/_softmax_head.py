@@ -1,4 +1,4 @@
-"""A linear layer, its softmax and cross-entropy, there and back at once."""
+"""Forward and backward pass of a linear layer with softmax and cross-entropy."""
 
 from __future__ import annotations
 
@@ -10,55 +10,14 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels._compile import Number, compiled
 
 
-class HeadGradients(NamedTuple):
-    """What :func:`softmax_head` gives."""
+class HeadResult(NamedTuple):
+    """Loss, scores and gradients of :func:`softmax_head`."""
 
-    loss: float  # mean over the rows of their cross-entropy times their weight
+    loss: float  # mean over the rows of cross-entropy times row weight
     scores: NDArray[Any]  # (n_rows, n_classes): before the softmax
     inputs: NDArray[Any]  # (n_rows, width): gradient of the inputs
-    weight: NDArray[Any]  # (n_classes, width): gradient of the layer's weights
-    bias: NDArray[Any]  # (n_classes,): gradient of its biases
-
-
-@compiled
-def _learn(
-    inputs: NDArray[Any],
-    weight: NDArray[Any],
-    bias: NDArray[Any],
-    targets: NDArray[np.int64],
-    row_weights: NDArray[Any],
-    scores: NDArray[Any],
-    of_inputs: NDArray[Any],
-    of_weight: NDArray[Any],
-    of_bias: NDArray[Any],
-) -> Number:
-    n_rows, width = inputs.shape
-    n_classes = len(bias)
-    loss, zero = 0.0, inputs.dtype.type(0)
-    across = np.ascontiguousarray(weight.T)  # scores are added up side by side: no sum is split up
-    slopes = np.empty(n_classes, dtype=inputs.dtype)
-    for row in range(n_rows):
-        vector, own, back = inputs[row], scores[row], of_inputs[row]
-        own[:] = bias
-        for column in range(width):
-            for number in range(n_classes):
-                own[number] += across[column, number] * vector[column]
-        largest, total = own.max(), zero
-        for number in range(n_classes):
-            slopes[number] = np.exp(own[number] - largest)
-            total += slopes[number]
-        share = row_weights[row] / inputs.dtype.type(n_rows)
-        loss += share * (np.log(total) + largest - own[targets[row]])
-        for number in range(n_classes):
-            slopes[number] *= share / total
-        slopes[targets[row]] -= share
-        for number in range(n_classes):
-            slope = slopes[number]
-            of_bias[number] += slope
-            for column in range(width):
-                back[column] += slope * weight[number, column]
-                of_weight[number, column] += slope * vector[column]
-    return loss
+    weight: NDArray[Any]  # (n_classes, width): gradient of the layer's weight
+    bias: NDArray[Any]  # (n_classes,): gradient of the layer's bias
 
 
 def softmax_head(
@@ -66,10 +25,10 @@ def softmax_head(
     weight: NDArray[Any],  # (n_classes, width)
     bias: NDArray[Any],  # (n_classes,)
     targets: NDArray[np.int64],  # (n_rows,)
-    row_weights: NDArray[Any] | None,  # (n_rows,)
-) -> HeadGradients:
-    """Score rows by a linear layer and differentiate the mean of their cross-entropy."""
-    found = HeadGradients(
+    row_weights: NDArray[Any] | None,  # (n_rows,); None is one each
+) -> HeadResult:
+    """Compute the scores of a linear layer and the gradients of the mean cross-entropy."""
+    result = HeadResult(
         0.0,
         np.empty((len(inputs), len(bias)), dtype=inputs.dtype),
         np.zeros_like(inputs),
@@ -78,4 +37,45 @@ def softmax_head(
     )
     if row_weights is None:
         row_weights = np.ones(len(inputs), dtype=inputs.dtype)
-    return found._replace(loss=float(_learn(inputs, weight, bias, targets, row_weights, *found[1:])))
+    return result._replace(loss=float(_forward_backward(inputs, weight, bias, targets, row_weights, *result[1:])))
+
+
+@compiled
+def _forward_backward(
+    inputs: NDArray[Any],
+    weight: NDArray[Any],
+    bias: NDArray[Any],
+    targets: NDArray[np.int64],
+    row_weights: NDArray[Any],
+    scores: NDArray[Any],
+    d_inputs: NDArray[Any],
+    d_weight: NDArray[Any],
+    d_bias: NDArray[Any],
+) -> Number:
+    n_rows, width = inputs.shape
+    n_classes = len(bias)
+    loss, zero = 0.0, inputs.dtype.type(0)
+    transposed = np.ascontiguousarray(weight.T)  # the loop over classes is vectorized, so no sum is split up
+    d_scores = np.empty(n_classes, dtype=inputs.dtype)
+    for row in range(n_rows):
+        vector, row_scores, d_vector = inputs[row], scores[row], d_inputs[row]
+        row_scores[:] = bias
+        for column in range(width):
+            for label in range(n_classes):
+                row_scores[label] += transposed[column, label] * vector[column]
+        largest, total = row_scores.max(), zero
+        for label in range(n_classes):
+            d_scores[label] = np.exp(row_scores[label] - largest)
+            total += d_scores[label]
+        share = row_weights[row] / inputs.dtype.type(n_rows)
+        loss += share * (np.log(total) + largest - row_scores[targets[row]])
+        for label in range(n_classes):
+            d_scores[label] *= share / total
+        d_scores[targets[row]] -= share
+        for label in range(n_classes):
+            d_score = d_scores[label]
+            d_bias[label] += d_score
+            for column in range(width):
+                d_vector[column] += d_score * weight[label, column]
+                d_weight[label, column] += d_score * vector[column]
+    return loss

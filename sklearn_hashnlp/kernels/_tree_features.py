@@ -1,4 +1,4 @@
-"""Hashed direct connections: features of a row that add to the scores of a tree's nodes without a hidden layer."""
+"""Hashed direct connections of a hierarchical softmax: features that add to scores without a hidden layer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,25 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels._compile import Number, compiled
 from sklearn_hashnlp.kernels._hash_ids import mix_id, slot_of
 from sklearn_hashnlp.kernels._rows import group_rows
-from sklearn_hashnlp.kernels._tree_forward import Visits
+from sklearn_hashnlp.kernels._tree_forward import PathNodes
 
-NODE_STEP = 0x9E3779B1  # an odd number near 2**32 over the golden ratio: neighbouring nodes get keys far apart
+NODE_STEP = 0x9E3779B1  # odd, near 2**32 over the golden ratio: neighboring nodes have distant keys
 _STEP = np.uint64(NODE_STEP)
+
+
+def locate_features(
+    features: NDArray[np.int64],  # (rows, n_features): the low 32 bits count; a negative one is absent
+    path_nodes: PathNodes,
+    constants: tuple[int, int],
+    n_slots: int,
+) -> NDArray[np.int32]:  # (n_pairs, n_features), -1 for an absent feature
+    """Hash each feature of a row to a slot at each node on its path."""
+    # Feature x at node i has the key fmix32(x) + i * NODE_STEP modulo 2**32, hashed to a slot of the table; score j of
+    # the node adds the entry (slot + j) mod n_slots.
+    slots = np.empty((len(path_nodes.rows), features.shape[1]), dtype=np.int32)
+    a, b, size = (np.uint64(number) for number in (*constants, n_slots))
+    _locate(features, path_nodes.nodes, path_nodes.starts, path_nodes.rows, a, b, size, slots)
+    return slots
 
 
 @compiled
@@ -36,31 +51,18 @@ def _locate(
                 slots[at, j] = slot if feature >= 0 else -1
 
 
-def locate_features(
-    features: NDArray[np.int64],  # (rows, n_features)
-    visits: Visits,
-    constants: tuple[int, int],
-    n_slots: int,
-) -> NDArray[np.int32]:  # (n_visits, n_features)
-    """Find where in the table each feature of a row begins at each node that the row visits."""
-    slots = np.empty((len(visits.rows), features.shape[1]), dtype=np.int32)
-    a, b, size = (np.uint64(number) for number in (*constants, n_slots))
-    _locate(features, visits.nodes, visits.starts, visits.rows, a, b, size, slots)
-    return slots
-
-
 @compiled
 def add_direct(
     direct: NDArray[Any],  # (n_slots,)
-    slots: NDArray[np.int32],  # (n_visits, n_features)
+    slots: NDArray[np.int32],  # (n_pairs, n_features)
     starts: NDArray[np.int64],  # (n_groups + 1,)
-    places: NDArray[np.int64],  # (n_groups + 1,)
+    score_starts: NDArray[np.int64],  # (n_groups + 1,)
     scores: NDArray[Any],  # (n,)
 ) -> None:
-    """Add to each score what the features of its row say."""
+    """Add to each score the entries of its row's features."""
     for group in range(len(starts) - 1):
-        place = places[group]
-        arity = (places[group + 1] - place) // (starts[group + 1] - starts[group])
+        score_start = score_starts[group]
+        arity = (score_starts[group + 1] - score_start) // (starts[group + 1] - starts[group])
         for at in range(starts[group], starts[group + 1]):
             for feature in range(slots.shape[1]):
                 slot = slots[at, feature]
@@ -68,25 +70,41 @@ def add_direct(
                     continue
                 before_end = min(arity, len(direct) - slot)
                 for j in range(before_end):
-                    scores[place + j] += direct[slot + j]
-                for j in range(before_end, arity):  # round to the beginning
-                    scores[place + j] += direct[(slot + j) % len(direct)]
-            place += arity
+                    scores[score_start + j] += direct[slot + j]
+                for j in range(before_end, arity):  # wraps around
+                    scores[score_start + j] += direct[(slot + j) % len(direct)]
+            score_start += arity
+
+
+def direct_gradients(
+    slots: NDArray[np.int32],  # (n_pairs, n_features)
+    d_scores: NDArray[Any],  # (n,)
+    path_nodes: PathNodes,
+    n_slots: int,
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the entries of the table that have a gradient, ascending, and their gradients."""
+    max_entries = len(d_scores) * slots.shape[1]
+    entries, owners = np.empty(max_entries, dtype=np.int32), np.empty(max_entries, dtype=np.int64)
+    n_entries = _list_entries(slots, path_nodes.starts, path_nodes.score_starts, n_slots, entries, owners)
+    order, starts, distinct = group_rows(entries[:n_entries], n_slots)
+    sums = np.empty(len(distinct), dtype=d_scores.dtype)
+    _sum_entries(order, starts, owners, d_scores, sums)
+    return distinct, sums
 
 
 @compiled
 def _list_entries(
     slots: NDArray[np.int32],
     starts: NDArray[np.int64],
-    places: NDArray[np.int64],
+    score_starts: NDArray[np.int64],
     n_slots: Number,
     entries: NDArray[np.int32],
     owners: NDArray[np.int64],
 ) -> int:
     n_entries = 0
     for group in range(len(starts) - 1):
-        place = places[group]
-        arity = (places[group + 1] - place) // (starts[group + 1] - starts[group])
+        score_start = score_starts[group]
+        arity = (score_starts[group + 1] - score_start) // (starts[group + 1] - starts[group])
         for at in range(starts[group], starts[group + 1]):
             for feature in range(slots.shape[1]):
                 slot = slots[at, feature]
@@ -94,38 +112,22 @@ def _list_entries(
                     continue
                 for j in range(arity):
                     entries[n_entries] = (slot + j) % n_slots
-                    owners[n_entries] = place + j
+                    owners[n_entries] = score_start + j
                     n_entries += 1
-            place += arity
+            score_start += arity
     return n_entries
 
 
 @compiled
-def _sum_groups(
+def _sum_entries(
     order: NDArray[np.int32],
     starts: NDArray[np.int64],
     owners: NDArray[np.int64],
-    changes: NDArray[Any],
+    d_scores: NDArray[Any],
     sums: NDArray[Any],
 ) -> None:
     for group in range(len(starts) - 1):
-        total = changes.dtype.type(0)
+        total = d_scores.dtype.type(0)
         for at in range(starts[group], starts[group + 1]):
-            total += changes[owners[order[at]]]
+            total += d_scores[owners[order[at]]]
         sums[group] = total
-
-
-def direct_gradients(
-    slots: NDArray[np.int32],  # (n_visits, n_features)
-    changes: NDArray[Any],  # (n,)
-    visits: Visits,
-    n_slots: int,
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Differentiate with respect to the table."""
-    most = len(changes) * slots.shape[1]
-    entries, owners = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int64)
-    n_entries = _list_entries(slots, visits.starts, visits.places, n_slots, entries, owners)
-    order, starts, distinct = group_rows(entries[:n_entries], n_slots)
-    sums = np.empty(len(distinct), dtype=changes.dtype)
-    _sum_groups(order, starts, owners, changes, sums)
-    return distinct, sums

@@ -1,4 +1,4 @@
-"""The way of a batch through a tree of classifiers: which nodes its classes pass, and what the nodes say of them."""
+"""Forward pass of a hierarchical softmax: the nodes on the paths of a batch, their scores and log-probabilities."""
 
 from __future__ import annotations
 
@@ -11,38 +11,61 @@ from sklearn_hashnlp.kernels._compile import compiled, vectorized
 from sklearn_hashnlp.kernels._intrinsics import dot, dot_4, dot_16, exp_of_negative, log1p_of_unit, prefetch_row
 from sklearn_hashnlp.kernels._rows import group_rows
 
-_AHEAD = 8  # nodes between asking for a weight and using it
+_AHEAD = 8  # nodes between the prefetch of a weight and its use
 
 
-class TreeWalk(NamedTuple):
-    """A tree as the kernels read it: from the leaves up."""
+class UpwardTree(NamedTuple):
+    """A tree as the kernels read it from the leaves up."""
 
-    # (V, 2): the inner node that each class hangs from, and which of its branches the class is; -1 where there is no
-    # node
-    class_up: NDArray[np.int32]
-    # (n_nodes, 2): the same for each inner node, whose number is larger than its parent's; -1 for the root
-    node_up: NDArray[np.int32]
-    # (n_nodes + 1,): node i owns the rows ``first_rows[i]`` to ``first_rows[i + 1]`` of the weight: one row if it has
-    # two children, else one a child
+    class_up: NDArray[np.int32]  # (V, 2): parent and branch of each class, or -1 where there is no inner node
+    node_up: NDArray[np.int32]  # (n_nodes, 2): parent and branch of each inner node; -1 for the root
+    # (n_nodes + 1,): node i has the weight rows first_rows[i] .. first_rows[i + 1], one if it has two children, else
+    # one for each child.
     first_rows: NDArray[np.int64]
-    depths: NDArray[np.int64]  # (V,): inner nodes on the path of each class
+    depths: NDArray[np.int64]  # (V,): number of inner nodes on the path of each class
 
 
-class Visits(NamedTuple):
-    """Which inner nodes the paths of a batch's classes pass, node by node."""
+class PathNodes(NamedTuple):
+    """The inner nodes on the paths of a batch's classes: pairs of a node and a row, grouped by node."""
 
-    nodes: NDArray[np.int64]  # (n_groups,): the nodes that are passed, ascending
-    starts: NDArray[np.int64]  # (n_groups + 1,): where the visits of each node begin, and the end
-    rows: NDArray[np.int32]  # (n_visits,): row of the batch; the visits of one node ascend
-    branches: NDArray[np.int32]  # (n_visits,): the branch that the row's class takes
-    # (n_groups + 1,): where the scores of each node begin: those of its first visit, of its second, and so on
-    places: NDArray[np.int64]
-    weight_rows: NDArray[np.int64]  # (n_weight_rows,): all rows of the weight that the nodes own, ascending
+    nodes: NDArray[np.int64]  # (n_groups,): the nodes, ascending
+    starts: NDArray[np.int64]  # (n_groups + 1,): where the pairs of each node begin, and the end
+    rows: NDArray[np.int32]  # (n_pairs,): row of the batch, ascending within a node
+    branches: NDArray[np.int32]  # (n_pairs,): branch on the path to the row's class
+    score_starts: NDArray[np.int64]  # (n_groups + 1,): where the scores of each node begin, pair by pair
+    weight_rows: NDArray[np.int64]  # (n_weight_rows,): the weight rows of the nodes, ascending
     weight_starts: NDArray[np.int64]  # (n_groups + 1,): where in ``weight_rows`` each node begins, and the end
 
 
+def find_path_nodes(
+    targets: NDArray[np.int64],  # (rows,)
+    tree: UpwardTree,
+) -> PathNodes:
+    """Find the inner nodes on the path from the root to each target."""
+    n_pairs = int(tree.depths[targets].sum())
+    nodes, rows, branches, sorted_rows, sorted_branches = (np.empty(n_pairs, dtype=np.int32) for _ in range(5))
+    _walk_up(targets, tree.class_up, tree.node_up, nodes, rows, branches)
+    order, starts, distinct = group_rows(nodes, len(tree.node_up))
+    score_starts, weight_starts = np.empty_like(starts), np.empty_like(starts)
+    _sort_by_node(
+        order,
+        rows,
+        branches,
+        distinct,
+        starts,
+        tree.first_rows,
+        sorted_rows,
+        sorted_branches,
+        score_starts,
+        weight_starts,
+    )
+    weight_rows = np.empty(weight_starts[-1], dtype=np.int64)
+    _list_weight_rows(distinct, tree.first_rows, weight_starts, weight_rows)
+    return PathNodes(distinct, starts, sorted_rows, sorted_branches, score_starts, weight_rows, weight_starts)
+
+
 @compiled
-def _climb(
+def _walk_up(
     targets: NDArray[np.int64],
     class_up: NDArray[np.int32],
     node_up: NDArray[np.int32],
@@ -60,7 +83,7 @@ def _climb(
 
 
 @compiled
-def _arrange(
+def _sort_by_node(
     order: NDArray[np.int32],
     rows: NDArray[np.int32],
     branches: NDArray[np.int32],
@@ -69,20 +92,20 @@ def _arrange(
     first_rows: NDArray[np.int64],
     sorted_rows: NDArray[np.int32],
     sorted_branches: NDArray[np.int32],
-    places: NDArray[np.int64],
+    score_starts: NDArray[np.int64],
     weight_starts: NDArray[np.int64],
 ) -> None:
     for at in range(len(order)):
         sorted_rows[at], sorted_branches[at] = rows[order[at]], branches[order[at]]
-    places[0] = weight_starts[0] = 0
+    score_starts[0] = weight_starts[0] = 0
     for group in range(len(nodes)):
         arity = first_rows[nodes[group] + 1] - first_rows[nodes[group]]
-        places[group + 1] = places[group] + arity * (starts[group + 1] - starts[group])
+        score_starts[group + 1] = score_starts[group] + arity * (starts[group + 1] - starts[group])
         weight_starts[group + 1] = weight_starts[group] + arity
 
 
 @compiled
-def _list_rows(
+def _list_weight_rows(
     nodes: NDArray[np.int64],
     first_rows: NDArray[np.int64],
     weight_starts: NDArray[np.int64],
@@ -94,31 +117,33 @@ def _list_rows(
             weight_rows[at] = first + at - weight_starts[group]
 
 
-def visit_paths(
-    targets: NDArray[np.int64],  # (rows,)
-    walk: TreeWalk,
-) -> Visits:
-    """List the inner nodes between the root and each target, node by node."""
-    n_visits = int(walk.depths[targets].sum())
-    nodes, rows, branches, sorted_rows, sorted_branches = (np.empty(n_visits, dtype=np.int32) for _ in range(5))
-    _climb(targets, walk.class_up, walk.node_up, nodes, rows, branches)
-    order, starts, distinct = group_rows(nodes, len(walk.node_up))
-    places, weight_starts = np.empty_like(starts), np.empty_like(starts)
-    _arrange(
-        order,
-        rows,
-        branches,
-        distinct,
-        starts,
-        walk.first_rows,
-        sorted_rows,
-        sorted_branches,
-        places,
-        weight_starts,
-    )
-    weight_rows = np.empty(weight_starts[-1], dtype=np.int64)
-    _list_rows(distinct, walk.first_rows, weight_starts, weight_rows)
-    return Visits(distinct, starts, sorted_rows, sorted_branches, places, weight_rows, weight_starts)
+def add_scores(
+    inputs: NDArray[Any],  # (rows, in_features)
+    weight: NDArray[Any],  # (n_scores, in_features)
+    bias: NDArray[Any],  # (n_scores,)
+    path_nodes: PathNodes,
+    scores: NDArray[Any],  # (n,): in the order of ``path_nodes.score_starts``
+) -> None:
+    """Add to each score the bias, and the dot product of its weight row with the row's input."""
+    groups = path_nodes.weight_rows, path_nodes.weight_starts, path_nodes.starts
+    _add_bias(bias, *groups, path_nodes.score_starts, scores)
+    _add_products(inputs, weight, *groups, path_nodes.rows, path_nodes.score_starts, scores)
+
+
+@compiled
+def _add_bias(
+    bias: NDArray[Any],
+    weight_rows: NDArray[np.int64],
+    weight_starts: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    score_starts: NDArray[np.int64],
+    scores: NDArray[Any],
+) -> None:
+    for group in range(len(starts) - 1):
+        first, arity = weight_rows[weight_starts[group]], weight_starts[group + 1] - weight_starts[group]
+        for score_start in range(score_starts[group], score_starts[group + 1], arity):
+            for j in range(arity):
+                scores[score_start + j] += bias[first + j]
 
 
 @vectorized
@@ -129,155 +154,127 @@ def _add_products(
     weight_starts: NDArray[np.int64],
     starts: NDArray[np.int64],
     rows: NDArray[np.int32],
-    places: NDArray[np.int64],
+    score_starts: NDArray[np.int64],
     scores: NDArray[Any],
 ) -> None:
-    # A node is a small matrix product, the inputs that visit it times its rows of the weight: in blocks of four by
-    # four, and what is left over in smaller ones. How it is cut depends on the node alone.
+    # A node is a small matrix product of the inputs of its pairs with its weight rows: in blocks of four by four, and
+    # the rest in smaller ones. The blocks depend on the node alone.
     n_groups = len(starts) - 1
     for group in range(n_groups):
         prefetch_row(weight, weight_rows[weight_starts[min(group + _AHEAD, n_groups - 1)]])
         first, arity = weight_rows[weight_starts[group]], weight_starts[group + 1] - weight_starts[group]
-        start, end, place = starts[group], starts[group + 1], places[group]
-        last, whole = end - (end - start) % 4, arity - arity % 4
-        for at in range(start, last, 4):
+        start, end, score_start = starts[group], starts[group + 1], score_starts[group]
+        blocked_end, n_blocked = end - (end - start) % 4, arity - arity % 4
+        for at in range(start, blocked_end, 4):
             x_0, x_1, x_2, x_3 = inputs[rows[at]], inputs[rows[at + 1]], inputs[rows[at + 2]], inputs[rows[at + 3]]
-            to_0 = place + (at - start) * arity
-            to_1, to_2, to_3 = to_0 + arity, to_0 + 2 * arity, to_0 + 3 * arity
-            for j in range(0, whole, 4):
+            out_0 = score_start + (at - start) * arity
+            out_1, out_2, out_3 = out_0 + arity, out_0 + 2 * arity, out_0 + 3 * arity
+            for j in range(0, n_blocked, 4):
                 row = first + j
                 sums = dot_16(x_0, x_1, x_2, x_3, weight[row], weight[row + 1], weight[row + 2], weight[row + 3])
                 for i in range(4):
-                    scores[to_0 + j + i] += sums[0][i]
-                    scores[to_1 + j + i] += sums[1][i]
-                    scores[to_2 + j + i] += sums[2][i]
-                    scores[to_3 + j + i] += sums[3][i]
-            for j in range(whole, arity):
+                    scores[out_0 + j + i] += sums[0][i]
+                    scores[out_1 + j + i] += sums[1][i]
+                    scores[out_2 + j + i] += sums[2][i]
+                    scores[out_3 + j + i] += sums[3][i]
+            for j in range(n_blocked, arity):
                 s_0, s_1, s_2, s_3 = dot_4(weight[first + j], x_0, x_1, x_2, x_3)
-                scores[to_0 + j] += s_0
-                scores[to_1 + j] += s_1
-                scores[to_2 + j] += s_2
-                scores[to_3 + j] += s_3
-        for at in range(last, end):
-            x, to = inputs[rows[at]], place + (at - start) * arity
-            for j in range(0, whole, 4):
+                scores[out_0 + j] += s_0
+                scores[out_1 + j] += s_1
+                scores[out_2 + j] += s_2
+                scores[out_3 + j] += s_3
+        for at in range(blocked_end, end):
+            x, out = inputs[rows[at]], score_start + (at - start) * arity
+            for j in range(0, n_blocked, 4):
                 row = first + j
                 s_0, s_1, s_2, s_3 = dot_4(x, weight[row], weight[row + 1], weight[row + 2], weight[row + 3])
-                scores[to + j] += s_0
-                scores[to + j + 1] += s_1
-                scores[to + j + 2] += s_2
-                scores[to + j + 3] += s_3
-            for j in range(whole, arity):
-                scores[to + j] += dot(x, weight[first + j])
+                scores[out + j] += s_0
+                scores[out + j + 1] += s_1
+                scores[out + j + 2] += s_2
+                scores[out + j + 3] += s_3
+            for j in range(n_blocked, arity):
+                scores[out + j] += dot(x, weight[first + j])
+
+
+def sum_log_probs(
+    scores: NDArray[Any],  # (n,)
+    path_nodes: PathNodes,
+    n_rows: int,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the log-probability of each row's class, and its derivatives by the row's scores."""
+    log_probs, derivatives = np.zeros(n_rows, dtype=scores.dtype), np.empty_like(scores)
+    branch_log_probs = np.empty(len(path_nodes.rows), dtype=scores.dtype)
+    _sum_log_probs(
+        path_nodes.weight_starts,
+        path_nodes.starts,
+        path_nodes.score_starts,
+        path_nodes.rows,
+        path_nodes.branches,
+        scores,
+        derivatives,
+        branch_log_probs,
+        log_probs,
+    )
+    return log_probs, derivatives
 
 
 @compiled
-def _add_bias(
-    bias: NDArray[Any],
-    weight_rows: NDArray[np.int64],
+def _sum_log_probs(
     weight_starts: NDArray[np.int64],
     starts: NDArray[np.int64],
-    places: NDArray[np.int64],
-    scores: NDArray[Any],
-) -> None:
-    for group in range(len(starts) - 1):
-        first, arity = weight_rows[weight_starts[group]], weight_starts[group + 1] - weight_starts[group]
-        for place in range(places[group], places[group + 1], arity):
-            for j in range(arity):
-                scores[place + j] += bias[first + j]
-
-
-def add_scores(
-    inputs: NDArray[Any],  # (rows, in_features)
-    weight: NDArray[Any],  # (n_scores, in_features)
-    bias: NDArray[Any],  # (n_scores,)
-    visits: Visits,
-    scores: NDArray[Any],  # (n,)
-) -> None:
-    """Add to each score of the visited nodes its row of the weight times the visitor's input, and its bias."""
-    whom = visits.weight_rows, visits.weight_starts, visits.starts
-    _add_bias(bias, *whom, visits.places, scores)
-    _add_products(inputs, weight, *whom, visits.rows, visits.places, scores)
-
-
-@vectorized
-def _decide_by_sigmoid(
-    scores: NDArray[Any], branches: NDArray[np.int32], slopes: NDArray[Any], log_probs: NDArray[Any]
-) -> None:
-    for at in range(len(scores)):
-        sign = 2.0 * branches[at] - 1.0
-        score = sign * scores[at]
-        small = exp_of_negative(-abs(score))
-        log_probs[at] = min(score, 0.0) - log1p_of_unit(small)
-        slopes[at] = sign * (small if score > 0 else 1.0) / (1.0 + small)
-
-
-@vectorized
-def _decide_by_softmax(
-    scores: NDArray[Any], arity: int, branches: NDArray[np.int32], slopes: NDArray[Any], log_probs: NDArray[Any]
-) -> None:
-    for at in range(len(branches)):
-        own, out = scores[at * arity : (at + 1) * arity], slopes[at * arity : (at + 1) * arity]
-        highest = own[0]
-        for j in range(1, arity):
-            highest = own[j] if own[j] > highest else highest
-        for j in range(arity):
-            out[j] = exp_of_negative(own[j] - highest)
-        total = 0.0
-        for j in range(arity):
-            total += out[j]
-        log_probs[at] = own[branches[at]] - highest - np.log(total)
-        share = -1.0 / total
-        for j in range(arity):
-            out[j] *= share
-        out[branches[at]] += 1.0
-
-
-@compiled
-def _decide(
-    nodes_arity: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    places: NDArray[np.int64],
+    score_starts: NDArray[np.int64],
     rows: NDArray[np.int32],
     branches: NDArray[np.int32],
     scores: NDArray[Any],
-    slopes: NDArray[Any],
-    steps: NDArray[Any],
+    derivatives: NDArray[Any],
+    branch_log_probs: NDArray[Any],
     log_probs: NDArray[Any],
 ) -> None:
     group, n_groups = 0, len(starts) - 1
     while group < n_groups:
-        begin, arity = group, nodes_arity[group + 1] - nodes_arity[group]
+        begin, arity = group, weight_starts[group + 1] - weight_starts[group]
         group += 1
-        while arity == 1 and group < n_groups and nodes_arity[group + 1] - nodes_arity[group] == 1:
-            group += 1  # sigmoids in a row are one long loop
-        first, last, start, end = places[begin], places[group], starts[begin], starts[group]
-        own, out, step, branch = scores[first:last], slopes[first:last], steps[start:end], branches[start:end]
+        while arity == 1 and group < n_groups and weight_starts[group + 1] - weight_starts[group] == 1:
+            group += 1  # neighboring sigmoids are one long loop
+        first, last, start, end = score_starts[begin], score_starts[group], starts[begin], starts[group]
+        own_scores, own_derivatives = scores[first:last], derivatives[first:last]
+        own_log_probs, own_branches = branch_log_probs[start:end], branches[start:end]
         if arity == 1:
-            _decide_by_sigmoid(own, branch, out, step)
+            _log_sigmoid(own_scores, own_branches, own_derivatives, own_log_probs)
         else:
-            _decide_by_softmax(own, arity, branch, out, step)
-    for at in range(len(rows)):  # of a row, the root comes first
-        log_probs[rows[at]] += steps[at]
+            _log_softmax(own_scores, arity, own_branches, own_derivatives, own_log_probs)
+    for at in range(len(rows)):  # the root of each row comes first
+        log_probs[rows[at]] += branch_log_probs[at]
 
 
-def decide(
-    scores: NDArray[Any],  # (n,)
-    visits: Visits,
-    n_rows: int,
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the log-probability that each row goes where its class is, and how it changes with the scores."""
-    log_probs, slopes = np.zeros(n_rows, dtype=scores.dtype), np.empty_like(scores)
-    steps = np.empty(len(visits.rows), dtype=scores.dtype)
-    _decide(
-        visits.weight_starts,
-        visits.starts,
-        visits.places,
-        visits.rows,
-        visits.branches,
-        scores,
-        slopes,
-        steps,
-        log_probs,
-    )
-    return log_probs, slopes
+@vectorized
+def _log_sigmoid(
+    scores: NDArray[Any], branches: NDArray[np.int32], derivatives: NDArray[Any], log_probs: NDArray[Any]
+) -> None:
+    for at in range(len(scores)):
+        sign = 2.0 * branches[at] - 1.0
+        score = sign * scores[at]
+        exp_score = exp_of_negative(-abs(score))
+        log_probs[at] = min(score, 0.0) - log1p_of_unit(exp_score)
+        derivatives[at] = sign * (exp_score if score > 0 else 1.0) / (1.0 + exp_score)
+
+
+@vectorized
+def _log_softmax(
+    scores: NDArray[Any], arity: int, branches: NDArray[np.int32], derivatives: NDArray[Any], log_probs: NDArray[Any]
+) -> None:
+    for at in range(len(branches)):
+        own_scores, own_derivatives = scores[at * arity : (at + 1) * arity], derivatives[at * arity : (at + 1) * arity]
+        largest = own_scores[0]
+        for j in range(1, arity):
+            largest = own_scores[j] if own_scores[j] > largest else largest
+        for j in range(arity):
+            own_derivatives[j] = exp_of_negative(own_scores[j] - largest)
+        total = 0.0
+        for j in range(arity):
+            total += own_derivatives[j]
+        log_probs[at] = own_scores[branches[at]] - largest - np.log(total)
+        share = -1.0 / total
+        for j in range(arity):
+            own_derivatives[j] *= share
+        own_derivatives[branches[at]] += 1.0

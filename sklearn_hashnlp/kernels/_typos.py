@@ -1,4 +1,4 @@
-"""Typing errors: characters deleted, swapped and inserted at random."""
+"""Random typos: characters deleted, swapped and inserted."""
 
 from __future__ import annotations
 
@@ -10,10 +10,20 @@ from sklearn_hashnlp.kernels._hashes import GAMMA, mix_word
 from sklearn_hashnlp.kernels._ragged import Ragged
 
 DELETION, SWAP, INSERTION = 0, 1, 2
-"""The kinds of edits."""
+"""Kinds of edits."""
 
 _LOW = np.uint64(2**32 - 1)
 _HALF = np.uint64(32)
+
+
+def distort_characters(texts: Ragged, *, rate: float, kinds: NDArray[np.int64], key: int) -> Ragged:
+    """Make typos in each text: ``floor(rate * n + u)`` edits of its n characters, u in [0, 1)."""
+    # An edit deletes a character, swaps it with the next one (the last with the one before it), or inserts before or
+    # after it a character drawn from those of the text.
+    out = np.empty(2 * len(texts.values), dtype=np.uint32)
+    ends = np.empty(len(texts.offsets), dtype=np.int64)
+    _distort(texts.values, texts.offsets, rate, kinds, np.uint64(key), out, ends)
+    return Ragged(out[: ends[-1]], ends)
 
 
 @compiled
@@ -32,7 +42,7 @@ def _distort(
     for text in range(len(offsets) - 1):
         start, stop = offsets[text], offsets[text + 1]
         length = stop - start
-        # The text's own stream of random words begins where a hash of its characters ends.
+        # The random stream of a text is seeded by a hash of its characters, so equal texts get equal typos.
         state = key
         for at in range(start, stop):
             state = mix_word((state + GAMMA) ^ np.uint64(characters[at]))
@@ -44,7 +54,7 @@ def _distort(
             if left > np.uint64(0):
                 state += GAMMA
                 word = mix_word(state)
-                # Knuth's algorithm S: as many of the characters that follow as edits are left, all alike.
+                # Knuth's algorithm S: of the remaining characters, as many as edits are left, with equal probability.
                 if (word >> _HALF) * np.uint64(stop - at) >> _HALF < left:
                     left -= np.uint64(1)
                     kind = kinds[np.int64((word & _LOW) * n_kinds >> _HALF)]
@@ -77,11 +87,3 @@ def _distort(
             to += 1
             at += 1
         ends[text + 1] = to
-
-
-def distort_characters(texts: Ragged, *, rate: float, kinds: NDArray[np.int64], key: int) -> Ragged:
-    """Make typing errors in each text."""
-    out = np.empty(2 * len(texts.values), dtype=np.uint32)
-    ends = np.empty(len(texts.offsets), dtype=np.int64)
-    _distort(texts.values, texts.offsets, rate, kinds, np.uint64(key), out, ends)
-    return Ragged(out[: ends[-1]], ends)

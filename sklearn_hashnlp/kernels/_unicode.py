@@ -1,4 +1,4 @@
-"""What a character is to a tokenizer: a table over all of Unicode, and UTF-8 decoding inside kernels."""
+"""The character classes of tokenizers, as tables over Unicode, and UTF-8 decoding inside kernels."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels._compile import Number, inlined
 
 ASCII, UNICODE = 0x80, 0x110000
-"""How many code points there are of each kind."""
+"""Numbers of code points."""
 
 OTHER, WORD, SPACE = 0, 1, 2
-r"""The classes of a character: ``\w`` and ``\s`` of a ``str`` pattern in :mod:`re`, and all the rest."""
+r"""Character classes: ``\w`` and ``\s`` of a ``str`` pattern in :mod:`re`, and all others."""
 
 
 @cache
 def character_classes(n_code_points: int = UNICODE) -> NDArray[np.uint8]:
-    r"""Return for each code point whether :mod:`re` takes it for ``\w``, for ``\s`` or for neither."""
-    # One character a string: numpy asks CPython's own tables, as `re` does, without a loop in Python.
+    r"""Return the class of each code point: whether :mod:`re` matches it by ``\w``, by ``\s`` or by neither."""
+    # One string per character: numpy uses the Unicode tables of CPython, as `re` does, without a loop in Python.
     characters = np.arange(n_code_points, dtype=np.uint32).view("U1")
     classes = np.full(n_code_points, OTHER, dtype=np.uint8)
     classes[np.strings.isalnum(characters)] = WORD
@@ -30,13 +30,13 @@ def character_classes(n_code_points: int = UNICODE) -> NDArray[np.uint8]:
 
 @cache
 def visible_as_words(n_code_points: int = UNICODE) -> NDArray[np.uint8]:
-    """Return the classes of characters if all that is not white space can stand in a word."""
+    """Return the class of each code point where all but whitespace are word characters."""
     return np.where(character_classes(n_code_points) == SPACE, np.uint8(SPACE), np.uint8(WORD))
 
 
 @cache
-def ascii_letters(lowercase: bool) -> NDArray[np.uint8]:
-    """Return what each ASCII character becomes: itself or, if ``lowercase``, the small letter of a capital."""
+def ascii_mapping(lowercase: bool) -> NDArray[np.uint8]:
+    """Return the table that maps each ASCII character to itself, or to its lowercase."""
     table = np.arange(ASCII, dtype=np.uint8)
     if lowercase:
         table[ord("A") : ord("Z") + 1] += ord("a") - ord("A")
@@ -45,7 +45,7 @@ def ascii_letters(lowercase: bool) -> NDArray[np.uint8]:
 
 @inlined
 def utf8_width(first_byte: Number) -> Number:
-    """Return the number of bytes, 1 to 4, of the UTF-8 character that begins with ``first_byte``."""
+    """Return the number of bytes, 1 to 4, of the UTF-8 character that starts with ``first_byte``."""
     return 1 + (first_byte >= 0xC0) + (first_byte >= 0xE0) + (first_byte >= 0xF0)
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from sklearn_hashnlp._threads import run_in_background
 from sklearn_hashnlp.kernels._tree_backward import input_gradients, score_gradients, weight_gradients
 from sklearn_hashnlp.kernels._tree_features import add_direct, direct_gradients, locate_features
-from sklearn_hashnlp.kernels._tree_forward import TreeWalk, add_scores, decide, visit_paths
+from sklearn_hashnlp.kernels._tree_forward import UpwardTree, add_scores, find_path_nodes, sum_log_probs
 from sklearn_hashnlp.nn._autograd import kernels_apply, sparse_gradient
 from sklearn_hashnlp.nn._tree_torch import PathTensors, Scorer, path_log_probs
 
@@ -35,7 +35,7 @@ class CompiledPaths(torch.autograd.Function):
         direct: Tensor | None,  # (n_direct,)
         target: Tensor,  # (rows,)
         features: Tensor | None,  # (rows, n_features)
-        walk: TreeWalk,
+        tree: UpwardTree,
         paths: PathTensors,  # the same tree, for second derivatives
         constants: tuple[int, int],  # of the hash function of direct connections
         sparse: bool,
@@ -44,15 +44,17 @@ class CompiledPaths(torch.autograd.Function):
         # Saved so that torch detects tensors that change before the backward pass.
         ctx.save_for_backward(inputs, weight, bias, direct, target, features)
         inputs, weight, bias = (tensor.detach().contiguous() for tensor in (inputs, weight, bias))
-        visits = visit_paths(target.contiguous().numpy(), walk)
-        scores: NDArray[Any] = np.zeros(visits.places[-1], dtype=inputs.numpy().dtype)
+        path_nodes = find_path_nodes(target.contiguous().numpy(), tree)
+        scores: NDArray[Any] = np.zeros(path_nodes.score_starts[-1], dtype=inputs.numpy().dtype)
         ctx.slots = None
         if direct is not None and features is not None:
-            ctx.slots = locate_features(features.contiguous().numpy(), visits, constants, len(direct))
-            add_direct(direct.detach().contiguous().numpy(), ctx.slots, visits.starts, visits.places, scores)
-        add_scores(inputs.numpy(), weight.numpy(), bias.numpy(), visits, scores)
-        log_probs, ctx.d_scores = decide(scores, visits, len(target))
-        ctx.visits, ctx.n_scores, ctx.sparse = visits, len(weight), sparse
+            ctx.slots = locate_features(features.contiguous().numpy(), path_nodes, constants, len(direct))
+            add_direct(
+                direct.detach().contiguous().numpy(), ctx.slots, path_nodes.starts, path_nodes.score_starts, scores
+            )
+        add_scores(inputs.numpy(), weight.numpy(), bias.numpy(), path_nodes, scores)
+        log_probs, ctx.derivatives = sum_log_probs(scores, path_nodes, len(target))
+        ctx.path_nodes, ctx.n_scores, ctx.sparse = path_nodes, len(weight), sparse
         ctx.paths, ctx.constants = paths, constants
         ctx.n_direct = 0 if direct is None else len(direct)
         return torch.from_numpy(log_probs)
@@ -66,22 +68,24 @@ class CompiledPaths(torch.autograd.Function):
         if torch.is_grad_enabled():
             return _differentiable_gradients(ctx, gradient)
         inputs, weight = (tensor.detach().contiguous() for tensor in ctx.saved_tensors[:2])
-        visits, (needs_inputs, needs_weight, needs_bias, needs_direct) = ctx.visits, ctx.needs_input_grad[:4]
-        rows = visits.weight_rows
+        path_nodes, (needs_inputs, needs_weight, needs_bias, needs_direct) = ctx.path_nodes, ctx.needs_input_grad[:4]
+        rows = path_nodes.weight_rows
         results: list[Tensor | None] = [None] * _N_ARGUMENTS
-        d_scores = score_gradients(gradient.detach().contiguous().numpy(), ctx.d_scores, visits)
+        d_scores = score_gradients(gradient.detach().contiguous().numpy(), ctx.derivatives, path_nodes)
         task = None
         if needs_weight or needs_bias:
-            work = (weight_gradients, inputs.numpy(), d_scores, visits)
+            work = (weight_gradients, inputs.numpy(), d_scores, path_nodes)
             # Both products read the same arrays and write their own: neither waits for the other.
             is_large = d_scores.size * weight.shape[1] > _MIN_BACKGROUND
             task = run_in_background(*work) if needs_inputs and is_large else None
             if task is None:
                 d_weight, d_bias = weight_gradients(*work[1:])
         if needs_inputs:
-            results[0] = torch.from_numpy(input_gradients(weight.numpy(), d_scores, visits, len(inputs)))
+            results[0] = torch.from_numpy(input_gradients(weight.numpy(), d_scores, path_nodes, len(inputs)))
         if needs_direct and ctx.slots is not None:
-            results[3] = _as_gradient(*direct_gradients(ctx.slots, d_scores, visits, ctx.n_direct), ctx.n_direct, ctx)
+            results[3] = _as_gradient(
+                *direct_gradients(ctx.slots, d_scores, path_nodes, ctx.n_direct), ctx.n_direct, ctx
+            )
         if task is not None:
             d_weight, d_bias = task.result()
         if needs_weight:

@@ -298,7 +298,7 @@ class HashEmbeddingBag(HashTables):
         """The options that the compiled kernels read."""
         return BagLayout(
             variant=VARIANTS.index(self.variant),
-            side_by_side=self.aggregation == "concat",
+            concat=self.aggregation == "concat",
             append_weight=self.append_weight,
             norm=_NORMS.index(self.normalize),
         )

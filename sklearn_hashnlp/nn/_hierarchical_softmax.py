@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sklearn_hashnlp._threads import map_blocks
-from sklearn_hashnlp.kernels._tree_forward import TreeWalk
+from sklearn_hashnlp.kernels._tree_forward import UpwardTree
 from sklearn_hashnlp.kernels._tree_search import TreeScorer, descend, search_best
 from sklearn_hashnlp.nn._compiled_tree import CompiledPaths, runs_compiled
 from sklearn_hashnlp.nn._hashing import INTEGERS, hash_constants
@@ -209,7 +209,7 @@ class HierarchicalSoftmax(nn.Module):
         elif runs_compiled(inputs, self.weight):
             arguments = (inputs, self.weight, self.bias, self.direct, target, features)
             classes, nodes, rows = (buffer.numpy() for buffer in (self.class_up, self.node_up, self.first_rows))
-            trees = TreeWalk(classes, nodes, rows, self.tree.depths), self._path_tensors()
+            trees = UpwardTree(classes, nodes, rows, self.tree.depths), self._path_tensors()
             log_probs = CompiledPaths.apply(*arguments, *trees, self._constants, self.sparse)  # type: ignore[no-untyped-call]  # torch has no types for it
         else:
             log_probs = path_log_probs(self._scorer(), self._path_tensors(), inputs, target, features)

@@ -15,7 +15,7 @@ from torch.autograd.graph import increment_version
 from torch.optim import Optimizer
 
 from sklearn_hashnlp.kernels._bags import RowGradients
-from sklearn_hashnlp.kernels._row_updates import add_drift, are_ascending
+from sklearn_hashnlp.kernels._row_updates import add_average_offset, are_ascending
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
 
 # torch wraps this method so that its compiler skips it; the first call would import the compiler, taking two seconds.
@@ -118,7 +118,7 @@ class RowwiseOptimizer(Optimizer):
                 is_table = isinstance(touched, Tensor) and touched.shape == (average_offset.shape[0],)
                 if _is_compiled(parameter) and is_table:
                     table = parameter.detach().view(average_offset.shape).numpy()
-                    add_drift(table, average_offset.numpy(), touched.numpy(), table.dtype.type(1 / n_steps))
+                    add_average_offset(table, average_offset.numpy(), touched.numpy(), table.dtype.type(1 / n_steps))
                     increment_version(parameter)
                 else:
                     parameter.add_(average_offset.view_as(parameter), alpha=1 / n_steps)

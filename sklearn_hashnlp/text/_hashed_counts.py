@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 
 from sklearn_hashnlp._sklearn import in_configured_sparse_interface
 from sklearn_hashnlp._threads import map_in_background
-from sklearn_hashnlp.kernels import L1, L2, NO_NORM, Ragged, Room, Texts, count_hashes
+from sklearn_hashnlp.kernels import L1, L2, NO_NORM, Allocate, Ragged, Texts, count_hashes
 from sklearn_hashnlp.text._documents import in_chunks, pack
 
 _MOST_ROOM_AHEAD = 2**25
@@ -30,7 +30,7 @@ class Rows(NamedTuple):
     indptr: NDArray[np.int64]
 
 
-MakeRows: TypeAlias = Callable[[int, list[Any], Room | None], Iterator[Rows]]
+MakeRows: TypeAlias = Callable[[int, list[Any], Allocate | None], Iterator[Rows]]
 
 
 def sparse_matrix(
@@ -50,7 +50,7 @@ def sparse_matrix(
     chunks = chain(begin, chunks)
     if len(begin) < 2:
         for first, chunk in chunks:
-            for rows in make_rows(first, chunk, stack.room):
+            for rows in make_rows(first, chunk, stack.allocate):
                 stack.keep(rows)
     else:
         _fill_from_threads(stack, chunks, make_rows, n_threads)
@@ -71,7 +71,7 @@ class _Stack:
         """Return whether so many values need arrays that are larger than these."""
         return self.size + n_values > len(self.indices)
 
-    def room(self, n_values: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    def allocate(self, n_values: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         """Return the place of the next values."""
         end = self.size + n_values
         if self.is_full(n_values):
@@ -123,7 +123,7 @@ def _fill_from_threads(
                 n_values = sum(len(rows.indices) for rows in pieces)
                 if stack.is_full(n_values):
                     turns.wait_for_copies()
-                indices, data = stack.room(n_values)
+                indices, data = stack.allocate(n_values)
                 for rows in pieces:
                     stack.keep(rows)
         except BaseException:
@@ -197,7 +197,7 @@ def hashed_counts(
     """Read, pack, hash and count documents, chunk by chunk, on one or more threads."""
     number = np.dtype(dtype).type
 
-    def make_rows(first: int, chunk: list[Any], room: Room | None) -> Iterator[Rows]:
+    def make_rows(first: int, chunk: list[Any], allocate: Allocate | None) -> Iterator[Rows]:
         for texts in pack(
             read(chunk, first),
             lowercase=bool(lowercase),
@@ -213,7 +213,7 @@ def hashed_counts(
                     binary=bool(binary),
                     norm=NORMS[norm],
                     dtype=number,
-                    room=room,
+                    allocate=allocate,
                 )
             )
 

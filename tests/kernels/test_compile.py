@@ -83,6 +83,6 @@ def test_machine_code_is_stale_once_any_kernel_file_has_changed(tmp_path):
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})" + WHAT_WAS_CACHED
     cache = tmp_path / "cache"
     assert [run(code, cache), run(code, cache)] == [[0, 1], [1, 0]]
-    with (tmp_path / "sklearn_hashnlp" / "kernels" / "_murmur3.py").open("a", encoding="utf-8") as file:
+    with (tmp_path / "sklearn_hashnlp" / "kernels" / "_hashes.py").open("a", encoding="utf-8") as file:
         file.write("# changed\n")
     assert run(code, cache) == [0, 1]

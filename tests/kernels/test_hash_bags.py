@@ -50,7 +50,7 @@ def plain_documents(ids, offsets, counts, pool, importance, layout, n_hashes):
                 parts[i] += weight * pool[slots[j, i]]
                 appended[i] += weight
                 norm += (abs(weight) if layout.norm == L1_BAG_NORM else weight**2) / k
-        vector = parts.reshape(-1) if layout.side_by_side else parts.sum(axis=0)
+        vector = parts.reshape(-1) if layout.concat else parts.sum(axis=0)
         if layout.append_weight and importance is not None:
             vector = np.concatenate([vector, appended])
         if layout.norm == L2_BAG_NORM:
@@ -62,9 +62,9 @@ def plain_documents(ids, offsets, counts, pool, importance, layout, n_hashes):
 layouts = pytest.mark.parametrize(
     "layout",
     [
-        BagLayout(variant, side_by_side, append_weight, norm)
+        BagLayout(variant, concat, append_weight, norm)
         for variant in VARIANTS
-        for side_by_side in (False, True)
+        for concat in (False, True)
         for append_weight in (False, True)
         for norm in NORMS
     ],
@@ -178,7 +178,7 @@ def test_a_document_depends_on_its_values_alone(lengths, seed, variant, norm, ap
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     ids, counts = rng.integers(0, 30, offsets[-1]), rng.normal(size=offsets[-1])
     pool, importance = make_tables(variant, 2)
-    layout = BagLayout(variant, side_by_side=True, append_weight=append_weight, norm=norm)
+    layout = BagLayout(variant, concat=True, append_weight=append_weight, norm=norm)
     together = embed(ids, offsets, counts, pool, importance, constants_of(2), layout).documents
     for document, length in enumerate(lengths):
         own = slice(offsets[document], offsets[document + 1])

@@ -100,7 +100,7 @@ def test_columns_beyond_those_kept_are_made_anew(monkeypatch):
     hyperplanes = Hyperplanes.of("normal", 32)
     rows = [[(int(c), float(rng.integers(1, 4))) for c in np.unique(rng.integers(0, 3000, 700))] for _ in range(8)]
     expected = project(rows, hyperplanes, "sums")
-    monkeypatch.setattr(_project_rows, "_MOST_KEPT", 256)
+    monkeypatch.setattr(_project_rows, "_MAX_CACHED", 256)
     np.testing.assert_array_equal(project(rows, hyperplanes, "sums"), expected)
     np.testing.assert_array_equal(
         expected[0], np.float32(np.array(plain_sums(rows[0], hyperplanes)) * hyperplanes.scale)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels._row_updates import adagrad_rows, adam_rows, add_drift, are_ascending
+from sklearn_hashnlp.kernels._row_updates import adagrad_rows, adam_rows, add_average_offset, are_ascending
 
 N_ROWS = 40
 
@@ -133,5 +133,5 @@ def test_drift_is_added_to_marked_rows_alone(dtype):
     drift[1], drift[3] = [2, 0, -4], [0, 0, 8]
     expected = table.copy()
     expected[[1, 3]] += dtype(0.25) * drift[[1, 3]]
-    add_drift(table, drift, np.array([0, 0.1, 0, 3], dtype=dtype), dtype(0.25))
+    add_average_offset(table, drift, np.array([0, 0.1, 0, 3], dtype=dtype), dtype(0.25))
     assert table.tolist() == expected.tolist()

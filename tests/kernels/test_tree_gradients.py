@@ -8,41 +8,45 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._tree_backward import input_gradients, score_gradients, weight_gradients
-from sklearn_hashnlp.kernels._tree_forward import visit_paths
+from sklearn_hashnlp.kernels._tree_forward import find_path_nodes
 
 from ..random_trees import TREES, random_shape
-from .test_tree_paths import walk_of
+from .test_tree_paths import upward_tree
 
 
-def blocks_of(visits, values):
+def blocks_of(path_nodes, values):
     """Give, node by node, its rows of the batch, its rows of the weight, and its scores as a matrix."""
-    for group in range(len(visits.nodes)):
-        rows = visits.rows[visits.starts[group] : visits.starts[group + 1]]
-        own = visits.weight_rows[visits.weight_starts[group] : visits.weight_starts[group + 1]]
-        yield rows, own, values[visits.places[group] : visits.places[group + 1]].reshape(len(rows), len(own))
+    for group in range(len(path_nodes.nodes)):
+        rows = path_nodes.rows[path_nodes.starts[group] : path_nodes.starts[group + 1]]
+        own = path_nodes.weight_rows[path_nodes.weight_starts[group] : path_nodes.weight_starts[group + 1]]
+        yield (
+            rows,
+            own,
+            values[path_nodes.score_starts[group] : path_nodes.score_starts[group + 1]].reshape(len(rows), len(own)),
+        )
 
 
 def assert_gradients(tree, n_rows, width, dtype, seed):
     rng = np.random.default_rng(seed)
-    visits = visit_paths(rng.integers(0, tree.n_classes, n_rows), walk_of(tree))
-    inputs, weight, slopes, gradients = (
+    path_nodes = find_path_nodes(rng.integers(0, tree.n_classes, n_rows), upward_tree(tree))
+    inputs, weight, derivatives, gradients = (
         rng.integers(-9, 9, shape).astype(dtype)  # whole numbers: nothing is rounded
-        for shape in ((n_rows, width), (tree.n_scores, width), visits.places[-1], n_rows)
+        for shape in ((n_rows, width), (tree.n_scores, width), path_nodes.score_starts[-1], n_rows)
     )
-    changes = score_gradients(gradients, slopes, visits)
-    of_weight, of_bias = weight_gradients(inputs, changes, visits)
-    of_inputs = input_gradients(weight, changes, visits, n_rows)
+    d_scores = score_gradients(gradients, derivatives, path_nodes)
+    of_weight, of_bias = weight_gradients(inputs, d_scores, path_nodes)
+    of_inputs = input_gradients(weight, d_scores, path_nodes, n_rows)
     expected_weight, expected_bias = np.zeros_like(weight), np.zeros(tree.n_scores, dtype=dtype)
     expected_inputs = np.zeros_like(inputs)
-    for rows, own, block in blocks_of(visits, slopes):
+    for rows, own, block in blocks_of(path_nodes, derivatives):
         change = block * gradients[rows, None]
         expected_weight[own] += change.T @ inputs[rows]
         expected_bias[own] += change.sum(axis=0)
         expected_inputs[rows] += change @ weight[own]
-    assert (of_weight == expected_weight[visits.weight_rows]).all()
-    assert (of_bias == expected_bias[visits.weight_rows]).all()
+    assert (of_weight == expected_weight[path_nodes.weight_rows]).all()
+    assert (of_bias == expected_bias[path_nodes.weight_rows]).all()
     assert (of_inputs == expected_inputs).all()
-    assert of_weight.shape == (len(visits.weight_rows), width)
+    assert of_weight.shape == (len(path_nodes.weight_rows), width)
     assert of_weight.dtype == of_bias.dtype == of_inputs.dtype == dtype
 
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels._tree_forward import TreeWalk, add_scores, decide, visit_paths
+from sklearn_hashnlp.kernels._tree_forward import UpwardTree, add_scores, find_path_nodes, sum_log_probs
 
 from ..random_trees import TREES, chain, random_shape
 
 
-def walk_of(tree):
-    return TreeWalk(
+def upward_tree(tree):
+    return UpwardTree(
         np.stack([tree.class_parent, tree.class_branch], axis=1).astype(np.int32),
         np.stack([tree.node_parent, tree.node_branch], axis=1).astype(np.int32),
         tree.score_offsets,
@@ -25,27 +25,27 @@ def walk_of(tree):
 
 def plain_visits(tree, targets):
     """List (node, row, branch), node by node."""
-    visits = []
+    path_nodes = []
     for row, target in enumerate(targets):
         nodes, branches = tree.path(int(target))
-        visits += [(int(node), row, int(branch)) for node, branch in zip(nodes, branches, strict=True)]
-    return sorted(visits)
+        path_nodes += [(int(node), row, int(branch)) for node, branch in zip(nodes, branches, strict=True)]
+    return sorted(path_nodes)
 
 
 @given(tree=TREES, seed=st.integers(0, 9), n_rows=st.integers(0, 20))
 def test_visits_are_those_of_the_paths_node_by_node(tree, seed, n_rows):
     targets = np.random.default_rng(seed).integers(0, tree.n_classes, n_rows)
-    visits, expected = visit_paths(targets, walk_of(tree)), plain_visits(tree, targets)
-    nodes = np.repeat(visits.nodes, np.diff(visits.starts))
-    assert list(zip(nodes, visits.rows, visits.branches, strict=True)) == expected
-    assert visits.nodes.tolist() == sorted({node for node, _, _ in expected})
+    path_nodes, expected = find_path_nodes(targets, upward_tree(tree)), plain_visits(tree, targets)
+    nodes = np.repeat(path_nodes.nodes, np.diff(path_nodes.starts))
+    assert list(zip(nodes, path_nodes.rows, path_nodes.branches, strict=True)) == expected
+    assert path_nodes.nodes.tolist() == sorted({node for node, _, _ in expected})
     widths = np.diff(tree.score_offsets)
-    assert visits.weight_rows.tolist() == [
-        row for node in visits.nodes for row in range(*tree.score_offsets[node : node + 2])
+    assert path_nodes.weight_rows.tolist() == [
+        row for node in path_nodes.nodes for row in range(*tree.score_offsets[node : node + 2])
     ]
-    assert np.diff(visits.weight_starts).tolist() == widths[visits.nodes].tolist()
-    assert np.diff(visits.places).tolist() == (widths[visits.nodes] * np.diff(visits.starts)).tolist()
-    assert visits.places[0] == visits.weight_starts[0] == 0
+    assert np.diff(path_nodes.weight_starts).tolist() == widths[path_nodes.nodes].tolist()
+    assert np.diff(path_nodes.score_starts).tolist() == (widths[path_nodes.nodes] * np.diff(path_nodes.starts)).tolist()
+    assert path_nodes.score_starts[0] == path_nodes.weight_starts[0] == 0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -55,18 +55,18 @@ def test_visits_are_those_of_the_paths_node_by_node(tree, seed, n_rows):
 def test_scores_are_products_and_biases_exactly(n_rows, most_children, width, dtype):
     rng = np.random.default_rng(width)
     tree = random_shape(60, most_children, seed=n_rows)
-    visits = visit_paths(rng.integers(0, 60, n_rows), walk_of(tree))
+    path_nodes = find_path_nodes(rng.integers(0, 60, n_rows), upward_tree(tree))
     inputs, weight, bias, scores = (
         rng.integers(-9, 9, shape).astype(dtype)  # whole numbers: nothing is rounded
-        for shape in ((n_rows, width), (tree.n_scores, width), tree.n_scores, visits.places[-1])
+        for shape in ((n_rows, width), (tree.n_scores, width), tree.n_scores, path_nodes.score_starts[-1])
     )
     expected = scores.copy()
-    for group, node in enumerate(visits.nodes):
+    for group, node in enumerate(path_nodes.nodes):
         first, last = tree.score_offsets[node : node + 2]
-        block = expected[visits.places[group] : visits.places[group + 1]].reshape(-1, last - first)
-        rows = visits.rows[visits.starts[group] : visits.starts[group + 1]]
+        block = expected[path_nodes.score_starts[group] : path_nodes.score_starts[group + 1]].reshape(-1, last - first)
+        rows = path_nodes.rows[path_nodes.starts[group] : path_nodes.starts[group + 1]]
         block += inputs[rows] @ weight[first:last].T + bias[first:last]
-    add_scores(inputs, weight, bias, visits, scores)
+    add_scores(inputs, weight, bias, path_nodes, scores)
     assert (scores == expected).all()
 
 
@@ -75,40 +75,40 @@ def plain_decision(scores, branch):
     pair = [0.0, scores[0]] if len(scores) == 1 else list(scores)
     highest = max(pair)
     total = sum(math.exp(score - highest) for score in pair)
-    slopes = [(branch == j) - math.exp(score - highest) / total for j, score in enumerate(pair)]
-    return pair[branch] - highest - math.log(total), slopes[1:] if len(scores) == 1 else slopes
+    derivatives = [(branch == j) - math.exp(score - highest) / total for j, score in enumerate(pair)]
+    return pair[branch] - highest - math.log(total), derivatives[1:] if len(scores) == 1 else derivatives
 
 
 @given(tree=TREES, seed=st.integers(0, 9), scale=st.sampled_from([0.1, 3.0, 300.0]))
 def test_decisions_follow_the_formula(tree, seed, scale):
     rng = np.random.default_rng(seed)
-    visits = visit_paths(rng.integers(0, tree.n_classes, 12), walk_of(tree))
-    scores = rng.normal(0, scale, visits.places[-1])
+    path_nodes = find_path_nodes(rng.integers(0, tree.n_classes, 12), upward_tree(tree))
+    scores = rng.normal(0, scale, path_nodes.score_starts[-1])
     expected_log_probs, expected_slopes = np.zeros(12), np.empty_like(scores)
-    for group in range(len(visits.nodes)):
-        width = np.diff(visits.weight_starts)[group]
-        for i, at in enumerate(range(visits.starts[group], visits.starts[group + 1])):
-            place = visits.places[group] + i * width
-            log_prob, slopes = plain_decision(scores[place : place + width].tolist(), int(visits.branches[at]))
-            expected_log_probs[visits.rows[at]] += log_prob
-            expected_slopes[place : place + width] = slopes
-    log_probs, slopes = decide(scores, visits, 12)
+    for group in range(len(path_nodes.nodes)):
+        width = np.diff(path_nodes.weight_starts)[group]
+        for i, at in enumerate(range(path_nodes.starts[group], path_nodes.starts[group + 1])):
+            place = path_nodes.score_starts[group] + i * width
+            log_prob, derivatives = plain_decision(scores[place : place + width].tolist(), int(path_nodes.branches[at]))
+            expected_log_probs[path_nodes.rows[at]] += log_prob
+            expected_slopes[place : place + width] = derivatives
+    log_probs, derivatives = sum_log_probs(scores, path_nodes, 12)
     np.testing.assert_allclose(log_probs, expected_log_probs, rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(slopes, expected_slopes, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(derivatives, expected_slopes, rtol=1e-9, atol=1e-12)
 
 
 def test_scores_that_are_no_numbers_are_not_hidden():
     for tree in (random_shape(9, 2, seed=0), random_shape(9, 9, seed=1)):
-        visits = visit_paths(np.arange(9), walk_of(tree))
-        log_probs, slopes = decide(np.full(visits.places[-1], np.nan), visits, 9)
+        path_nodes = find_path_nodes(np.arange(9), upward_tree(tree))
+        log_probs, derivatives = sum_log_probs(np.full(path_nodes.score_starts[-1], np.nan), path_nodes, 9)
         assert np.isnan(log_probs).all()
-        assert np.isnan(slopes).all()
+        assert np.isnan(derivatives).all()
 
 
 def test_the_deepest_tree_is_walked_to_its_end():
     tree = chain(3000)
-    visits = visit_paths(np.array([2999, 0]), walk_of(tree))
-    assert visits.nodes.tolist() == list(range(2999))
-    assert len(visits.rows) == 3000
-    log_probs, _ = decide(np.zeros(3000), visits, 2)
+    path_nodes = find_path_nodes(np.array([2999, 0]), upward_tree(tree))
+    assert path_nodes.nodes.tolist() == list(range(2999))
+    assert len(path_nodes.rows) == 3000
+    log_probs, _ = sum_log_probs(np.zeros(3000), path_nodes, 2)
     np.testing.assert_allclose(log_probs, [-2999 * math.log(2), -math.log(2)], rtol=1e-12)

@@ -27,8 +27,8 @@ def strings(units: Units) -> list[list[list[str]]]:
     for row in range(len(units.rows) - 1):
         segments = []
         for segment in range(units.rows[row], units.rows[row + 1]):
-            posts = units.posts[units.segments[segment] : units.segments[segment + 1]]
-            segments.append([text[a : b - units.gap].decode() for a, b in pairwise(posts)])
+            boundaries = units.boundaries[units.segments[segment] : units.segments[segment + 1]]
+            segments.append([text[a : b - units.separator_width].decode() for a, b in pairwise(boundaries)])
         rows.append(segments)
     return rows
 
