@@ -16,7 +16,7 @@ from torch import Tensor
 
 
 class Dataset(SkorchDataset):  # type: ignore[misc]  # skorch has no types
-    """Rows with their targets, handed out many at a time."""
+    """Rows with their targets, gathered many at a time."""
 
     def __init__(self, n_rows: int, targets: NDArray[Any] | None, row_weights: NDArray[np.float32] | None) -> None:
         self.targets = np.zeros(n_rows, dtype=np.int64) if targets is None else targets
@@ -38,7 +38,7 @@ class Dataset(SkorchDataset):  # type: ignore[misc]  # skorch has no types
     @property
     @abstractmethod
     def n_values(self) -> int:
-        """How many numbers the rows hold."""
+        """The number of values that the rows hold."""
 
     @abstractmethod
     def select(self, rows: NDArray[np.int64]) -> Self:
@@ -50,12 +50,12 @@ class Dataset(SkorchDataset):  # type: ignore[misc]  # skorch has no types
 
 
 def as_tensor(array: NDArray[Any]) -> Tensor:
-    """Return an array to torch, which knows no read-only memory."""
+    """Return an array as a tensor; read-only memory, which torch does not know, is copied."""
     return torch.from_numpy(array if array.flags.writeable else array.copy())
 
 
 class Batches:
-    """Go through rows once, batch by batch."""
+    """Batches of the rows of a dataset, in an order of their own in each epoch."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Batches:
             yield self.dataset.take(order[part] if self.shuffle else part)
 
     def parts(self) -> list[slice]:
-        """Return which rows, in their order, make up each batch."""
+        """Return the rows of each batch, as slices of the order."""
         return [slice(start, stop) for start, stop in pairwise(self._edges())]
 
     def _order(self) -> NDArray[np.int64]:
@@ -102,18 +102,18 @@ class Batches:
 
 Rows = TypeVar("Rows", bound=Dataset)
 
-_FEWEST = 20  # accuracy on fewer rows says next to nothing
+_MIN_VALIDATION_ROWS = 20  # accuracy on fewer rows says next to nothing
 
 
 def validation_split(rows: Rows, fraction: float, *, seed: int) -> tuple[Rows, Rows | None]:
-    """Set a share of the rows apart, stratified by class if a row has one; or none where that would be of no use."""
+    """Split off a validation set, stratified by class if a row has one; or none where it would be of no use."""
     n_valid = int(np.ceil(fraction * len(rows)))
     one_label = rows.targets.ndim == 1
     counts = np.bincount(rows.targets) if one_label else np.array([len(rows)])
-    fewest = max(_FEWEST, len(counts))  # stratification wants a row of each class on both sides
+    fewest = max(_MIN_VALIDATION_ROWS, len(counts))  # stratification wants a row of each class on both sides
     if counts.min() < 2 or n_valid < fewest or len(rows) - n_valid < len(counts):
         return rows, None
-    everything = np.arange(len(rows))
+    indices = np.arange(len(rows))
     stratify = rows.targets if one_label else None
-    train, valid = train_test_split(everything, test_size=n_valid, stratify=stratify, random_state=seed)
+    train, valid = train_test_split(indices, test_size=n_valid, stratify=stratify, random_state=seed)
     return rows.select(np.sort(train)), rows.select(np.sort(valid))

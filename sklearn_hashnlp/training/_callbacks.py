@@ -1,4 +1,4 @@
-"""skorch callbacks: learning rate schedules, progress."""
+"""skorch callbacks: schedules of the learning rate, seeds of epochs, the log of steps, progress."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.training._early_stopping import lower_is_better
 
+_RECENT_BATCHES = 200  # enough for a steady number, and few enough to see it fall
+
 
 class LinearSchedule(Callback):  # type: ignore[misc]  # skorch has no types
-    """Let the step size fall from step to step, in equal parts, so that it would be 0 after the last."""
+    """Lower the learning rate linearly from step to step, so that it would be 0 after the last."""
 
     def __init__(self, n_steps: int, n_done: int = 0) -> None:
         self.n_steps = n_steps
         self.n_done = n_done
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
-        """Begin the line, or go on along it."""
+        """Begin, or go on where a resumed training was."""
         self.steps_ = self.n_done
 
     def on_batch_begin(self, net: Any, training: bool | None = None, **_: Any) -> None:
-        """Set the size of the step to come."""
+        """Set the learning rate of the step to come."""
         if not training:
             return
         if self.steps_:
@@ -34,92 +36,6 @@ class LinearSchedule(Callback):  # type: ignore[misc]  # skorch has no types
             for group in net.optimizer_.param_groups:
                 group["lr"] *= left / (left + 1)
         self.steps_ += 1
-
-
-_RECENT_BATCHES = 200  # enough for a steady number, and few enough to see it fall
-
-
-class LanguageProgress(Callback):  # type: ignore[misc]  # skorch has no types
-    """Return where a training is: every batch, every entry of its log and every epoch."""
-
-    def __init__(self, tell: Callable[[str], None], move: Callable[[int, int, str], None]) -> None:
-        self.tell = tell
-        self.move = move
-
-    def on_train_begin(self, net: Any, **_: Any) -> None:
-        """Learn how many epochs there will be, and where their log is."""
-        self._n_epochs = len(net.history) + net.max_epochs  # those before an interruption count
-        logs = [callback.log for _, callback in net.callbacks_ if isinstance(callback, StepLog)]
-        self._log = logs[0] if logs else []
-        self._n_told = len(self._log)
-
-    def on_epoch_begin(self, net: Any, dataset_train: Any = None, **_: Any) -> None:
-        """Begin to count."""
-        self._n_words = len(dataset_train)
-        self._n_seen = self._n_measured = 0
-        self._losses: deque[float] = deque(maxlen=_RECENT_BATCHES)
-
-    def on_batch_begin(self, net: Any, batch: Any = None, training: bool = False, **_: Any) -> None:
-        """Move on, at the beginning of a batch: to ask for its loss at its end would make a GPU wait."""
-        if training:
-            self._move(net)
-            self._n_seen += len(batch[0])
-
-    def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Return how the epoch went."""
-        self._move(net)
-        epoch = net.history[-1]
-        parts = [f"Epoch {epoch['epoch']}/{self._n_epochs}", f"training perplexity {epoch['train_perplexity']:.2f}"]
-        if "valid_perplexity" in epoch:
-            parts.append(f"validation perplexity {epoch['valid_perplexity']:.2f}")
-        self.tell("   ".join([*parts, f"{epoch['dur']:.1f} s"]))
-
-    def _move(self, net: Any) -> None:
-        for entry in self._log[self._n_told :]:
-            self.tell(_epoch_line(entry))
-        self._n_told = len(self._log)
-        batches = net.history[-1]["batches"]
-        while self._n_measured < len(batches) and "train_loss" in batches[self._n_measured]:
-            self._losses.append(batches[self._n_measured]["train_loss"])
-            self._n_measured += 1
-        text = f"Epoch {len(net.history)}/{self._n_epochs}"
-        if self._losses:
-            text += f", perplexity {_perplexity(sum(self._losses) / len(self._losses)):.1f}"
-        n_before = (len(net.history) - 1) * self._n_words
-        self.move(n_before + self._n_seen, self._n_epochs * self._n_words, text)
-
-
-def _epoch_line(entry: dict[str, float]) -> str:
-    parts = [f"  step {entry['step']}", f"training perplexity {_perplexity(entry['train_loss']):.2f}"]
-    if "valid_loss" in entry:
-        parts.append(f"validation perplexity {_perplexity(entry['valid_loss']):.2f}")
-    return "   ".join(parts)
-
-
-def _perplexity(loss: float) -> float:
-    return math.exp(min(loss, 700.0))
-
-
-class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
-    """Return every epoch's order and dropout a seed of its own, which only the training's and its number decide."""
-
-    def __init__(self, seed: int, generator: np.random.Generator) -> None:
-        self.seed = seed
-        self.generator = generator
-
-    def on_epoch_begin(self, net: Any, **_: Any) -> None:
-        """Seed the generators."""
-        of_order, of_dropout, of_words = np.random.SeedSequence((self.seed, len(net.history))).generate_state(3)
-        self.generator.bit_generator.state = np.random.default_rng(of_order).bit_generator.state
-        for layer, seed in ((net.module_.dropout, of_dropout), (net.module_.embedding_dropout, of_words)):
-            if torch.device(net.device).type == "cpu":
-                layer.generator = np.random.default_rng(seed)
-            else:
-                layer.generator = torch.Generator(net.device).manual_seed(int(seed))
-
-    def on_train_end(self, net: Any, **_: Any) -> None:
-        """Leave the module as it was."""
-        net.module_.dropout.generator = net.module_.embedding_dropout.generator = None
 
 
 class ReduceOnPlateau(Callback):  # type: ignore[misc]  # skorch has no types
@@ -151,8 +67,30 @@ class ReduceOnPlateau(Callback):  # type: ignore[misc]  # skorch has no types
                 group["lr"] *= self.factor
 
 
+class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
+    """Seed order and dropout of every epoch by the training's seed and the number of the epoch alone."""
+
+    def __init__(self, seed: int, generator: np.random.Generator) -> None:
+        self.seed = seed
+        self.generator = generator
+
+    def on_epoch_begin(self, net: Any, **_: Any) -> None:
+        """Seed the generators."""
+        of_order, of_dropout, of_words = np.random.SeedSequence((self.seed, len(net.history))).generate_state(3)
+        self.generator.bit_generator.state = np.random.default_rng(of_order).bit_generator.state
+        for layer, seed in ((net.module_.dropout, of_dropout), (net.module_.embedding_dropout, of_words)):
+            if torch.device(net.device).type == "cpu":
+                layer.generator = np.random.default_rng(seed)
+            else:
+                layer.generator = torch.Generator(net.device).manual_seed(int(seed))
+
+    def on_train_end(self, net: Any, **_: Any) -> None:
+        """Take the generators away."""
+        net.module_.dropout.generator = net.module_.embedding_dropout.generator = None
+
+
 class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
-    """Note training and validation loss every so many steps of an epoch, and print them."""
+    """Log training and validation loss every so many steps of an epoch, and print them."""
 
     def __init__(
         self, every: int, valid_loss: Callable[[], float] | None, log: list[dict[str, float]], *, show: bool
@@ -185,21 +123,12 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
             print(_step_line(entry), flush=True)
 
 
-def _step_line(entry: dict[str, float]) -> str:
-    parts = [f"epoch {entry['epoch']}, step {entry['step']}: train loss {entry['train_loss']:.4f}"]
-    parts.append(f"perplexity {math.exp(min(entry['train_loss'], 700.0)):.2f}")
-    if "valid_loss" in entry:
-        parts.append(f"valid loss {entry['valid_loss']:.4f}")
-        parts.append(f"perplexity {math.exp(min(entry['valid_loss'], 700.0)):.2f}")
-    return ", ".join(parts)
-
-
 class EpochProgress(Callback):  # type: ignore[misc]  # skorch has no types
-    """Moves a progress bar with every batch and tells a line with every epoch."""
+    """Move a progress bar with every batch, and write a line with the measures of every epoch."""
 
-    def __init__(self, tell: Callable[[str], None], move: Callable[[int, int], None]) -> None:
-        self.tell = tell
-        self.move = move
+    def __init__(self, write: Callable[[str], None], update: Callable[[int, int], None]) -> None:
+        self.write = write
+        self.update = update
 
     def initialize(self) -> EpochProgress:
         """Begin a new training."""
@@ -208,46 +137,116 @@ class EpochProgress(Callback):  # type: ignore[misc]  # skorch has no types
         return self
 
     def on_epoch_begin(self, net: Any, dataset_train: Any = None, **kwargs: Any) -> None:
-        """Learn how many rows there are."""
+        """Count the rows of all epochs."""
         self.total_ = len(dataset_train) * net.max_epochs
 
     def on_batch_end(self, net: Any, batch: Any = None, training: bool | None = None, **kwargs: Any) -> None:
         """Move the bar."""
         if training:
             self.seen_ += len(batch[1])
-            self.move(self.seen_, self.total_)
+            self.update(self.seen_, self.total_)
 
     def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
-        """Return how the epoch went."""
+        """Write the line of the epoch."""
         epoch = net.history[-1]
         parts = [f"Epoch {epoch['epoch']}/{net.max_epochs}", f"training loss {epoch['train_loss']:.4f}"]
         if "valid_loss" in epoch:
             parts.append(f"validation loss {epoch['valid_loss']:.4f}")
         if "valid_acc" in epoch:
             parts.append(f"validation accuracy {epoch['valid_acc']:.4f}")
-        self.tell("   ".join([*parts, f"{epoch['dur']:.1f} s"]))
+        self.write("   ".join([*parts, f"{epoch['dur']:.1f} s"]))
+
+
+class LanguageProgress(Callback):  # type: ignore[misc]  # skorch has no types
+    """Move a progress bar with every batch, and write a line with every entry of the log and every epoch."""
+
+    def __init__(self, write: Callable[[str], None], update: Callable[[int, int, str], None]) -> None:
+        self.write = write
+        self.update = update
+
+    def on_train_begin(self, net: Any, **_: Any) -> None:
+        """Count the epochs, and find their log."""
+        self._n_epochs = len(net.history) + net.max_epochs  # those before an interruption count
+        logs = [callback.log for _, callback in net.callbacks_ if isinstance(callback, StepLog)]
+        self._log = logs[0] if logs else []
+        self._n_written = len(self._log)
+
+    def on_epoch_begin(self, net: Any, dataset_train: Any = None, **_: Any) -> None:
+        """Begin to count."""
+        self._n_words = len(dataset_train)
+        self._n_seen = self._n_measured = 0
+        self._losses: deque[float] = deque(maxlen=_RECENT_BATCHES)
+
+    def on_batch_begin(self, net: Any, batch: Any = None, training: bool = False, **_: Any) -> None:
+        """Move on, at the beginning of a batch: to ask for its loss at its end would make a GPU wait."""
+        if training:
+            self._move(net)
+            self._n_seen += len(batch[0])
+
+    def on_epoch_end(self, net: Any, **_: Any) -> None:
+        """Write the line of the epoch."""
+        self._move(net)
+        epoch = net.history[-1]
+        parts = [f"Epoch {epoch['epoch']}/{self._n_epochs}", f"training perplexity {epoch['train_perplexity']:.2f}"]
+        if "valid_perplexity" in epoch:
+            parts.append(f"validation perplexity {epoch['valid_perplexity']:.2f}")
+        self.write("   ".join([*parts, f"{epoch['dur']:.1f} s"]))
+
+    def _move(self, net: Any) -> None:
+        for entry in self._log[self._n_written :]:
+            self.write(_log_line(entry))
+        self._n_written = len(self._log)
+        batches = net.history[-1]["batches"]
+        while self._n_measured < len(batches) and "train_loss" in batches[self._n_measured]:
+            self._losses.append(batches[self._n_measured]["train_loss"])
+            self._n_measured += 1
+        text = f"Epoch {len(net.history)}/{self._n_epochs}"
+        if self._losses:
+            text += f", perplexity {_perplexity(sum(self._losses) / len(self._losses)):.1f}"
+        n_before = (len(net.history) - 1) * self._n_words
+        self.update(n_before + self._n_seen, self._n_epochs * self._n_words, text)
 
 
 class FitProgress(Callback):  # type: ignore[misc]  # skorch has no types
-    """Return the share of a training that is done, as if no later epoch were better than the best so far."""
+    """Report the share of a training that is done, as if no later epoch were better than the best so far."""
 
     def __init__(
-        self, moved: Callable[[float], None], max_epochs: int, patience: int, monitor: str = "valid_acc"
+        self, report: Callable[[float], None], max_epochs: int, patience: int, monitor: str = "valid_acc"
     ) -> None:
-        self.moved = moved
+        self.report = report
         self.max_epochs = max_epochs
         self.patience = patience
         self.monitor = monitor
 
     def on_train_begin(self, _net: Any, **_: Any) -> None:
         """Begin."""
-        self.moved(0.0)
+        self.report(0.0)
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Return where the training is."""
+        """Report the share."""
         epochs, last = len(net.history), self.max_epochs
         if self.patience and self.monitor in net.history[-1]:
             scores = net.history[:, self.monitor]
             best = min(scores) if self.monitor == "valid_loss" else max(scores)
             last = min(last, scores.index(best) + 1 + self.patience)
-        self.moved(min(1.0, epochs / last))
+        self.report(min(1.0, epochs / last))
+
+
+def _step_line(entry: dict[str, float]) -> str:
+    parts = [f"epoch {entry['epoch']}, step {entry['step']}: train loss {entry['train_loss']:.4f}"]
+    parts.append(f"perplexity {_perplexity(entry['train_loss']):.2f}")
+    if "valid_loss" in entry:
+        parts.append(f"valid loss {entry['valid_loss']:.4f}")
+        parts.append(f"perplexity {_perplexity(entry['valid_loss']):.2f}")
+    return ", ".join(parts)
+
+
+def _log_line(entry: dict[str, float]) -> str:
+    parts = [f"  step {entry['step']}", f"training perplexity {_perplexity(entry['train_loss']):.2f}"]
+    if "valid_loss" in entry:
+        parts.append(f"validation perplexity {_perplexity(entry['valid_loss']):.2f}")
+    return "   ".join(parts)
+
+
+def _perplexity(loss: float) -> float:
+    return math.exp(min(loss, 700.0))

@@ -35,8 +35,8 @@ class UndoLog:
         new = indices[~self._seen[indices]]
         if len(new):
             self._seen[new] = True
-            places = torch.from_numpy(new).to(self.table.device)
-            self._entries.append((places, self.table.detach()[places]))
+            written = torch.from_numpy(new).to(self.table.device)
+            self._entries.append((written, self.table.detach()[written]))
 
     def clear(self) -> None:
         """Take the table as it is for the state to return to."""

@@ -1,4 +1,4 @@
-"""What all estimators that hold a trained net have in common."""
+"""A mixin of all estimators that hold a trained net: history, pickling, state, the warning of an interrupt."""
 
 from __future__ import annotations
 

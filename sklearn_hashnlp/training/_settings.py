@@ -74,7 +74,7 @@ _PARAMETERS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
 
 
 class Seeds(NamedTuple):
-    """What is drawn from ``random_state`` for one training."""
+    """The seeds that are drawn from ``random_state`` for one training."""
 
     hash: int
     module: int

@@ -1,4 +1,4 @@
-"""The conditions under which every estimator runs torch."""
+"""The scope in which every estimator runs torch: one thread, no modes, seeded, on a device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 
 class _Everyone:
-    """How many Python threads are inside :func:`one_torch_thread`, and the number that the first of them found."""
+    """The count of Python threads inside :func:`one_torch_thread`, and the user's number of torch threads."""
 
     lock = Lock()
     n_inside = 0
@@ -18,7 +18,7 @@ class _Everyone:
 
 
 class _Here(local):
-    """Whether this Python thread is inside."""
+    """The state of this Python thread."""
 
     inside = False
 
