@@ -553,9 +553,6 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         if not streams and (objective.sentence.start or objective.sentence.end):
             warn_of_single_sentences(paragraphs, caller=type(self).__name__)
         settings = TrainingSettings.of(self, seed=seed)
-        last_callbacks = []
-        if not streams and self.checkpoint_dir is not None:
-            last_callbacks.append(("checkpoints", SaveFromTimeToTime(self._save, float(self.checkpoint_every))))
         record = RecordTraining(
             state,
             self.log_,
@@ -563,6 +560,9 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
             monitor=None if self.monitor is None else lambda: score_of(self),
             show=settings.verbose > 1,
         )
+        callbacks: list[tuple[str, Any]] = [("record", record), ("learning_rate", WarmUpAndDecay(not streams))]
+        if not streams and self.checkpoint_dir is not None:
+            callbacks.append(("checkpoints", SaveFromTimeToTime(self._save, float(self.checkpoint_every))))
         with plain_torch(torch.device(net.device).type):
             fit_net(
                 net,
@@ -571,8 +571,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
                 settings.single_epoch() if streams else settings,
                 optimizer=net.optimizer_,
                 loss=objective,
-                first_callbacks=[("record", record), ("learning_rate", WarmUpAndDecay(not streams))],
-                last_callbacks=last_callbacks,
+                first_callbacks=callbacks,
                 first_epoch=n_before - state.epoch,
             )
         if state.best_weights:

@@ -108,9 +108,9 @@ def test_a_training_that_was_killed_gives_the_same_weights_when_taken_up(tmp_pat
     assert run.stdout.split() == [str(-signal.SIGKILL)] * len(KILLED), run.stderr
     for place, (name, n_steps) in enumerate(KILLED):
         folder = tmp_path / str(place)
-        course = load_model(folder)._course
-        assert (course.epoch > 0) == (n_steps > 7), "both epochs are to be tried"
-        assert len(course.losses) == course.batch == (n_steps - N_FIRST * course.epoch)
+        state = load_model(folder)._training_state
+        assert (state.epoch > 0) == (n_steps > 7), "both epochs are to be tried"
+        assert len(state.losses) == state.batch == (n_steps - N_FIRST * state.epoch)
         kept = {"checkpoint_dir": folder, "resume": True, "n_jobs": 2}
         resumed = make(**VARIED[name], **kept).fit(PARAGRAPHS)
         assert state_of(resumed) == whole[name], (name, n_steps)
@@ -150,7 +150,7 @@ def test_a_training_that_stops_at_its_very_end(tmp_path, name, moment, whole):
     kept = {"checkpoint_dir": tmp_path, "resume": True}
     with pytest.raises(InterruptionError):
         make(**VARIED[name], **kept, callbacks=[Moments(moment)]).fit(PARAGRAPHS)
-    assert load_model(tmp_path)._course.epoch == 2
+    assert load_model(tmp_path)._training_state.epoch == 2
     assert state_of(make(**VARIED[name], **kept).fit(PARAGRAPHS)) == whole[name]
 
 
@@ -161,7 +161,7 @@ def test_a_training_that_stops_before_its_first_step_keeps_what_words_have_learn
         raise InterruptionError
 
     with monkeypatch.context() as patch:
-        patch.setattr("sklearn_hashnlp.sentences._sgnn_sentence_encoder.train_sentences", stop)
+        patch.setattr("sklearn_hashnlp.sentences._sgnn_sentence_encoder.fit_net", stop)
         with pytest.raises(InterruptionError):
             make(**kept).fit(PARAGRAPHS)
     monkeypatch.setattr("sklearn_hashnlp.sentences._sgnn_sentence_encoder.first_stage", stop)
@@ -264,7 +264,7 @@ def test_how_often_is_saved(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "sklearn_hashnlp.sentences._sgnn_sentence_encoder.save_model",
         lambda model, folder, training_state: saved.append(
-            model._course and (model._course.epoch, model._course.batch)
+            model._training_state and (model._training_state.epoch, model._training_state.batch)
         ),
     )
     make(checkpoint_dir=tmp_path).fit(PARAGRAPHS)

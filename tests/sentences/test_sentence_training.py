@@ -7,7 +7,7 @@ import pytest
 import torch
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.sentences._batches import ParagraphBatches
+from sklearn_hashnlp.sentences._batches import ParagraphBatch, ParagraphBatches
 from sklearn_hashnlp.sentences._net import EpochsOfParagraphs
 from sklearn_hashnlp.sentences._training import TrainingState, load_trained_weights, trained_weights
 from tests.sentence_texts import LISTS, PARAGRAPHS, bytes_of, make, read
@@ -21,6 +21,9 @@ class Steps(Callback):
     def __init__(self):
         self.rates, self.sizes, self.losses, self.trains, self.places = [], [], [], [], []
 
+    def on_epoch_begin(self, net, dataset_train=None, **kwargs):
+        self.epochs = dataset_train
+
     def on_grad_computed(self, net, **kwargs):
         self.trains.append(net.module_.training)
 
@@ -28,7 +31,7 @@ class Steps(Callback):
         self.rates.append([group["lr"] for group in net.optimizer_.param_groups])
         self.sizes.append(len(batch.blocks))
         self.losses.append(loss.item())
-        self.places.append((net.paragraphs.epoch, batch.number, net.paragraphs.n_batches))
+        self.places.append((batch.epoch, batch.number, self.epochs.n_batches))
 
 
 def steps_of(**options):
@@ -49,7 +52,7 @@ class FakeBatches:
     def __iter__(self):
         for number in range(self.first, 3):
             self.waited += 0.5
-            yield number
+            yield ParagraphBatch(None, None, None, number)
 
 
 def test_epochs_follow_one_another_and_their_waits_add_up():
@@ -59,12 +62,14 @@ def test_epochs_follow_one_another_and_their_waits_add_up():
         asked.append((epoch, first))
         return FakeBatches(first)
 
-    epochs = EpochsOfParagraphs(make_batches, 7, epoch=2, first=1)
+    epochs = EpochsOfParagraphs(make_batches, 7, n_epochs=4, epoch=2, first=1)
     assert len(epochs) == 7
     begin = time.perf_counter()
-    assert list(epochs) == [1, 2]
+    batches = list(epochs)
+    assert [(batch.epoch, batch.number) for batch in batches] == [(2, 1), (2, 2)]
+    assert [batch.progress for batch in batches] == [(2 + 1 / 3) / 4, (2 + 2 / 3) / 4]
     assert (epochs.epoch, epochs.first, epochs.n_batches, epochs.waited) == (3, 0, 3, 1.0)
-    assert list(epochs) == [0, 1, 2]
+    assert [batch.number for batch in epochs] == [0, 1, 2]
     assert asked == [(2, 1), (3, 0)]
     assert epochs.waited == 2.5
     assert 0 < epochs.total <= time.perf_counter() - begin
@@ -77,13 +82,13 @@ def test_epochs_follow_one_another_and_their_waits_add_up():
 
 
 def test_an_epoch_that_was_finished_has_no_batches_left():
-    epochs = EpochsOfParagraphs(lambda epoch, first: FakeBatches(first), 7, epoch=0, first=3)
+    epochs = EpochsOfParagraphs(lambda epoch, first: FakeBatches(first), 7, n_epochs=None, epoch=0, first=3)
     assert list(epochs) == []
     assert (epochs.epoch, epochs.n_batches) == (1, 3)
 
 
 @pytest.mark.parametrize("max_epochs", [1, 2])
-def test_the_step_size_rises_at_first_and_then_falls_to_nothing(max_epochs):
+def test_the_learning_rate_rises_at_first_and_then_falls_to_nothing(max_epochs):
     _, steps = steps_of(max_epochs=max_epochs, batch_size=4)
     assert len(steps.rates) > 20 * max_epochs
     for (epoch, step, n_steps), (of_linear, rate) in zip(steps.places, steps.rates, strict=True):
@@ -93,7 +98,7 @@ def test_the_step_size_rises_at_first_and_then_falls_to_nothing(max_epochs):
     assert all(after < before for (_, before), (_, after) in pairwise(steps.rates[3:]))
 
 
-def test_a_stream_has_steps_of_one_size():
+def test_a_stream_has_one_learning_rate():
     steps = Steps()
     make(callbacks=[steps]).partial_fit(PARAGRAPHS).partial_fit(PARAGRAPHS)
     assert {rate for _, rate in steps.rates} == {0.01}
@@ -183,19 +188,19 @@ def test_of_equal_scores_the_first_is_kept_and_what_is_no_number_is_none():
     assert bytes_of(nothing) == bytes_of(make().fit(PARAGRAPHS))
 
 
-def test_what_a_course_keeps_is_what_training_changes():
+def test_the_training_state_keeps_what_training_changes():
     net = make().fit(PARAGRAPHS).net_
     kept = trained_weights(net)
     names = {name for name, value in net.module_.named_parameters() if value.requires_grad}
     assert set(kept) == names
     assert {"network.spelling.weight", "network.transformer.tables.tables.weight"}.isdisjoint(kept)
-    course = TrainingState()
-    course.note(0.5, net)
+    state = TrainingState()
+    state.note(0.5, net)
     with torch.no_grad():
         for parameter in net.module_.parameters():
             parameter += 1
-    course.note(0.5, net)
-    load_trained_weights(net, course.best_weights)
+    state.note(0.5, net)
+    load_trained_weights(net, state.best_weights)
     assert all(torch.equal(value, kept[name]) for name, value in trained_weights(net).items())
 
 

@@ -92,7 +92,7 @@ def _run_whole(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
     expected = [word if word in vocabulary else "<unk>" for _, word in windows]
     for entry in model.history_:
         number = entry["epoch"]
-        saved = load_model(passes / f"pass-{number:05d}")
+        saved = load_model(passes / f"epoch-{number:05d}")
         hits = {search: _share(saved.predict(contexts, search).tolist(), expected) for search in ("greedy", "exact")}
         run.tell(f"pass {number}: hit rate {hits['greedy']:.2%} greedy, {hits['exact']:.2%} exact")
         yield {

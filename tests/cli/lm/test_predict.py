@@ -105,7 +105,7 @@ def test_every_saved_epoch_predicts(hashnlp: Any, sentences: Path, tmp_path: Pat
     arguments = ["--order", 3, "--epochs", 2, "--checkpoint-dir", tmp_path / "p", "--keep", "all"]
     assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *arguments).code == 0
     for number in (1, 2):
-        folder = tmp_path / "p" / f"pass-{number:05d}"
+        folder = tmp_path / "p" / f"epoch-{number:05d}"
         expected = load_model(folder).predict(["the cat"])[0]
         assert hashnlp("lm", "predict", "-m", folder, "-q", stdin="the cat sat").out == f"{expected}\tsat\n"
 

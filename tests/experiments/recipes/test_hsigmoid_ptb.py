@@ -58,7 +58,7 @@ def test_every_pass_is_saved_and_measured(data: Path, tmp_path: Path) -> None:
     assert len(windows) == 7  # of 8, 7 and 4 words with both marks
     n_steps = -(-sum(max(len(line.split()) + 2 - 4, 0) for line in TRAIN) // 8)
     for result in results:
-        model = load_model(folder / f"pass-0000{result['pass']}")
+        model = load_model(folder / f"epoch-0000{result['pass']}")
         assert result["valid_perplexity"] == pytest.approx(model.perplexity(VALID), rel=1e-6)
         assert (result["n_words"], result["n_vocabulary"]) == (7, 11)
         contexts = [context for context, _ in windows]
@@ -77,7 +77,7 @@ def test_every_pass_is_saved_and_measured(data: Path, tmp_path: Path) -> None:
 def test_the_network_is_that_of_the_source(data: Path, tmp_path: Path) -> None:
     run(data, passes=1, checkpoint_dir=str(tmp_path / "passes"))
     (folder,) = (tmp_path / "passes").iterdir()
-    parameters = load_model(folder / "pass-00001").get_params()
+    parameters = load_model(folder / "epoch-00001").get_params()
     wanted = {
         "order": 5,
         "output": "hsigmoid",
@@ -155,10 +155,10 @@ def test_the_table_comes_from_the_lines_alone(data: Path) -> None:
 def test_an_interrupted_run_goes_on_with_its_passes(data: Path, tmp_path: Path) -> None:
     settings = replace(RECIPE.quick, data=str(data), batch_size=8, log_every=3, hidden_size=4)
     whole = list(run_recipe(RECIPE, settings=settings, folder=tmp_path))
-    learned = {path: path.stat().st_mtime_ns for path in tmp_path.glob("passes/pass-*/*")}
+    learned = {path: path.stat().st_mtime_ns for path in tmp_path.glob("passes/epoch-*/*")}
     [rest] = run_recipe(RECIPE, settings=settings, folder=tmp_path, known=whole[:1])
     assert rest == whole[1]  # the seconds, too: nothing was trained again
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("passes/pass-*/*")} == learned
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("passes/epoch-*/*")} == learned
 
 
 def test_files_that_are_not_there_are_told(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,23 +19,23 @@ def test_which_epochs_are_kept(tmp_path, keep, kept, early_stopping):
     model = make(**options, keep=keep, early_stopping=early_stopping).fit(SENTENCES, X_valid=VALID)
     valid_losses = losses(model, "valid_loss")
     best = valid_losses.index(min(valid_losses)) + 1
-    assert {int(path.name[5:]) for path in tmp_path.iterdir()} == {
+    assert {int(path.name[6:]) for path in tmp_path.iterdir()} == {
         best if number == 2 else number for number in kept
     } | ({2} if keep == "all" else set())
     for path in tmp_path.iterdir():
-        number = int(path.name[5:])
+        number = int(path.name[6:])
         assert -load_model(path).score(VALID) == pytest.approx(valid_losses[number - 1], rel=1e-6)
     if keep != "last":
-        loaded = load_model(tmp_path / f"pass-{best if early_stopping else 5:05d}")
+        loaded = load_model(tmp_path / f"epoch-{best if early_stopping else 5:05d}")
         assert bytes_of(loaded) == bytes_of(model)
 
 
 def test_epochs_of_an_earlier_training_are_not_overwritten(tmp_path):
     model = make(checkpoint_dir=tmp_path, callbacks=[Callback()], random_state=np.random.RandomState(0)).fit(SENTENCES)
-    with pytest.raises(ValueError, match=r"holds pass-0000. of an earlier training. Set resume=True"):
+    with pytest.raises(ValueError, match=r"holds epoch-0000. of an earlier training. Set resume=True"):
         model.fit(SENTENCES)
     model.set_params(warm_start=True).fit(SENTENCES)
-    assert load_model(tmp_path / "pass-00006").history_[-1]["epoch"] == 6
+    assert load_model(tmp_path / "epoch-00006").history_[-1]["epoch"] == 6
 
 
 def test_a_folder_that_is_a_file(tmp_path):

@@ -21,14 +21,14 @@ def test_on_cuda(tmp_path, options):
     assert model.net_.module_.hidden_layer.weight.device.type == "cuda"
     assert len(model.sample(3, 0)) == 3
     assert model.embeddings_.shape == (len(model.vocabulary_), 6)
-    loaded = load_model(tmp_path / "pass-00003")
+    loaded = load_model(tmp_path / "epoch-00003")
     np.testing.assert_allclose(loaded.score_samples(VALID), model.score_samples(VALID), rtol=1e-4)
     code = (
         "import sys; from sklearn_hashnlp import load_model\n"
         "model = load_model(sys.argv[1]); print(model.net_.device, model.perplexity(['a b']))"
     )
     out = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "pass-00003")],
+        [sys.executable, "-c", code, str(tmp_path / "epoch-00003")],
         check=True, capture_output=True, text=True, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
     ).stdout.split()  # fmt: skip
     assert out[0] == "cpu"

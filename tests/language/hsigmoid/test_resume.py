@@ -77,7 +77,7 @@ def test_validation_sentences_are_the_same_when_resumed(tmp_path):
     }
     with pytest.raises(KilledError):
         make(**options, callbacks=[KillAt(3)]).fit(SENTENCES)
-    first = load_model(tmp_path / "pass-00002")
+    first = load_model(tmp_path / "epoch-00002")
     model = make(**options).fit(SENTENCES)
     assert model._seeds == first._seeds
     assert model.history_[:2] == first.history_

@@ -52,7 +52,7 @@ def test_validation_sentences_that_were_added_or_left_out(tmp_path, early_stoppi
 
 
 def test_the_best_epoch_is_gone(tmp_path):
-    with pytest.raises(ValueError, match="returns to the best pass, which keep='last' does not keep"):
+    with pytest.raises(ValueError, match="returns to the best epoch, which keep='last' does not keep"):
         make(tmp_path, early_stopping=True, keep="last").fit(SENTENCES)
     options = {
         "early_stopping": True,
@@ -64,14 +64,14 @@ def test_the_best_epoch_is_gone(tmp_path):
     losses = [entry["valid_loss"] for entry in make(tmp_path, **options).fit(SENTENCES, X_valid=VALID).history_]
     best = losses.index(min(losses)) + 1
     assert best < 9
-    shutil.rmtree(tmp_path / f"pass-{best:05d}")
-    with pytest.raises(ValueError, match=f"lacks pass-0000{best}, the best pass"):
+    shutil.rmtree(tmp_path / f"epoch-{best:05d}")
+    with pytest.raises(ValueError, match=f"lacks epoch-0000{best}, the best epoch"):
         make(tmp_path, **options).fit(SENTENCES, X_valid=VALID)
 
 
 def test_the_digest_of_the_windows_is_saved(tmp_path):
     model = make(tmp_path, keep="all").fit(SENTENCES)
-    assert load_model(tmp_path / "pass-00001")._trained_on == model._trained_on is not None
+    assert load_model(tmp_path / "epoch-00001")._trained_on == model._trained_on is not None
     assert model.partial_fit(SENTENCES)._trained_on is None
 
 
@@ -83,14 +83,14 @@ def test_a_process_that_is_killed_outright(tmp_path):
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=Path(__file__).parents[3])
     try:
         deadline = time.monotonic() + 120
-        while not (tmp_path / "pass-00003").exists() and time.monotonic() < deadline and process.poll() is None:
+        while not (tmp_path / "epoch-00003").exists() and time.monotonic() < deadline and process.poll() is None:
             time.sleep(0.002)
     finally:
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
-    passes = sorted(path for path in tmp_path.iterdir() if path.name.startswith("pass-"))
-    assert passes
-    last = len(load_model(passes[-1]).history_)
+    checkpoints = sorted(path for path in tmp_path.iterdir() if path.name.startswith("epoch-"))
+    assert checkpoints
+    last = len(load_model(checkpoints[-1]).history_)
     options = {"max_epochs": last + 2, "learning_rate_schedule": "constant"}
     resumed = make(tmp_path, **options).fit(SENTENCES)
     whole = make(None, resume=False, **options).fit(SENTENCES)
