@@ -36,7 +36,7 @@ from sklearn_hashnlp.training._parameters import check_hidden_layers, check_sche
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device
 from sklearn_hashnlp.trees import SoftmaxTree
-from sklearn_hashnlp.trees._named_tree import CLASS_TREES, class_tree
+from sklearn_hashnlp.trees._tree_names import CLASS_TREES, class_tree
 
 _DIM_WITH_HIDDEN_LAYERS = 20
 _EPOCHS_WITH_EARLY_STOPPING = 20

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, loss_from_values, loss_to_values
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.training._batches import Batches, Dataset
-from sklearn_hashnlp.training._net import Net
+from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import optimizer_from_arrays
 
 PREDICT_ROWS = 1024

@@ -17,7 +17,7 @@ from sklearn_hashnlp.classifiers._compiled_step import CompiledTraining, trains_
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseBatches, SparseDataset
 from sklearn_hashnlp.nn._hash_embedding_network import BagOfHashEmbeddings
-from sklearn_hashnlp.training._net import Step, stored_tree
+from sklearn_hashnlp.training._loop import Step, stored_tree
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
 from sklearn_hashnlp.trees import SoftmaxTree
 

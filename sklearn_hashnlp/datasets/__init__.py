@@ -1,10 +1,6 @@
 """Texts and labels: from your own files, from Python's standard library, or from public data sets."""
 
-from sklearn_hashnlp.datasets._labelled import load_labelled
-from sklearn_hashnlp.datasets._paragraphs import stream_paragraphs
-from sklearn_hashnlp.datasets._stdlib_docstrings import load_stdlib_docstrings
-from sklearn_hashnlp.datasets._wikipedia import stream_wikipedia
-from sklearn_hashnlp.datasets._zhang import (
+from sklearn_hashnlp.datasets._fetch_zhang import (
     fetch_ag_news,
     fetch_amazon_review_full,
     fetch_amazon_review_polarity,
@@ -15,6 +11,10 @@ from sklearn_hashnlp.datasets._zhang import (
     fetch_yelp_review_polarity,
     fetch_zhang,
 )
+from sklearn_hashnlp.datasets._labelled import load_labelled
+from sklearn_hashnlp.datasets._paragraphs import stream_paragraphs
+from sklearn_hashnlp.datasets._stdlib_docstrings import load_stdlib_docstrings
+from sklearn_hashnlp.datasets._wikipedia import stream_wikipedia
 
 __all__ = [
     "fetch_ag_news",

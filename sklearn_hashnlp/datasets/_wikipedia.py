@@ -104,7 +104,7 @@ def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
 
 
 def _paragraphs(path: Path) -> Iterator[str]:
-    from sklearn_hashnlp.datasets._wikitext import plain_paragraphs  # mwparserfromhell may be missing
+    from sklearn_hashnlp.datasets._wiki_markup import plain_paragraphs  # mwparserfromhell may be missing
 
     for article in _articles(path):
         try:

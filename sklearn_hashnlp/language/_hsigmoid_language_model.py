@@ -12,12 +12,12 @@ from skorch.callbacks import Callback
 from torch import Tensor
 
 from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
+from sklearn_hashnlp.language._architecture import check_same_network, language_architecture
 from sklearn_hashnlp.language._batches import WindowDataset
 from sklearn_hashnlp.language._net import LanguageNet, make_language_net
-from sklearn_hashnlp.language._network import check_same_network, language_architecture
 from sklearn_hashnlp.language._neural import NeuralLanguageModel
 from sklearn_hashnlp.language._reader import Tokenizer, TrainingData, read_training_data
-from sklearn_hashnlp.language._training import Resumed, check_same_training
+from sklearn_hashnlp.language._resume import Resumed, check_same_training
 from sklearn_hashnlp.language._trees import TREES, language_tree
 from sklearn_hashnlp.training._callbacks import SeedEpochs, StepLog
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch

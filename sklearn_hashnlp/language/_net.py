@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from skorch.callbacks import Callback, EpochTimer, PassthroughScoring, PrintLog
 from torch import Tensor, nn
 
+from sklearn_hashnlp.language._architecture import make_nplm
 from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
-from sklearn_hashnlp.language._network import make_nplm
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
-from sklearn_hashnlp.training._net import Net, stored_tree
+from sklearn_hashnlp.training._loop import Net, stored_tree
 from sklearn_hashnlp.training._optimizers import optimizer_from_arrays, optimizer_to_arrays
 
 SCORE_ROWS = 1024

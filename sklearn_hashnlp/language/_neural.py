@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_hashnlp.language._architecture import word_encoder_of
 from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._net import LanguageNet, net_from_state
-from sklearn_hashnlp.language._network import word_encoder_of
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._trees import mean_hidden_states, two_level_clusters
 from sklearn_hashnlp.language._windows import WordWindows

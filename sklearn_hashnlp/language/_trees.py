@@ -16,7 +16,7 @@ from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._net import LanguageNet
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.trees import SoftmaxTree
-from sklearn_hashnlp.trees._named_tree import CLASS_TREES, named_tree
+from sklearn_hashnlp.trees._tree_names import CLASS_TREES, named_tree
 
 _CLUSTERED: Final = ("cluster", "binary_cluster")  # trees made of co-occurrence vectors
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from sklearn_hashnlp.nn._hashing import history_hashes
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
-from sklearn_hashnlp.nn._layers import SeededDropout
+from sklearn_hashnlp.nn._reproducible_layers import SeededDropout
 from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax, FullSoftmax
 from sklearn_hashnlp.nn._word_embeddings import WordTable
 from sklearn_hashnlp.trees import SoftmaxTree

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from sklearn_hashnlp.nn._sentence_network import make_sentence_module
 from sklearn_hashnlp.sentences._batches import ParagraphBatch, ParagraphBatches
 from sklearn_hashnlp.sentences._objective import SentenceObjective
-from sklearn_hashnlp.training._net import Net
+from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._torch_scope import torch_seed
 
 _TABLES = "network.transformer.tables.tables.weight"  # of which only rows of words that were seen are not zero

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
 from sklearn_hashnlp.training._checkpoints import read_weights, write_weights
-from sklearn_hashnlp.training._state import clear_tables, load_arrays, module_to_arrays
+from sklearn_hashnlp.training._weights import clear_tables, load_arrays, module_to_arrays
 
 FILE_NAME = "best_weights.safetensors"
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from sklearn_hashnlp.training._net import Net
+from sklearn_hashnlp.training._loop import Net
 
 
 class FittedNet(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types

@@ -16,7 +16,7 @@ from torch.optim import Optimizer
 
 from sklearn_hashnlp.training._callbacks import LinearSchedule, ReduceOnPlateau
 from sklearn_hashnlp.training._early_stopping import EarlyStopping
-from sklearn_hashnlp.training._net import Net
+from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import transfer_state
 from sklearn_hashnlp.training._settings import TrainingSettings
 

@@ -14,7 +14,7 @@ from torch.optim import Optimizer
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES
-from sklearn_hashnlp.training._state import pack_table, unpack_table
+from sklearn_hashnlp.training._weights import pack_table, unpack_table
 
 OPTIMIZERS: Final[dict[str, Any]] = {"adagrad": RowwiseAdagrad, "adam": RowwiseAdam}
 """By the names that they have as a parameter."""

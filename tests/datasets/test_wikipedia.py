@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from sklearn_hashnlp.datasets import _wikipedia, _wikitext, stream_wikipedia
+from sklearn_hashnlp.datasets import _wiki_markup, _wikipedia, stream_wikipedia
 
 HEAD = """\
 <mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="de">
@@ -127,14 +127,14 @@ def test_an_article_that_cannot_be_parsed_is_skipped_with_a_warning(
 ) -> None:
     path = tmp_path / "dump.xml"
     path.write_bytes(DUMP)
-    plain_paragraphs = _wikitext.plain_paragraphs
+    plain_paragraphs = _wiki_markup.plain_paragraphs
 
     def refuse_dogs(wikitext: str, hidden: frozenset[str]) -> list[str]:
         if "ist er" in wikitext:
             raise ValueError("too hard")
         return plain_paragraphs(wikitext, hidden)
 
-    monkeypatch.setattr(_wikitext, "plain_paragraphs", refuse_dogs)
+    monkeypatch.setattr(_wiki_markup, "plain_paragraphs", refuse_dogs)
     with pytest.warns(UserWarning, match=r"dump\.xml: the article 'Hund' is skipped: too hard\."):
         assert list(stream_wikipedia(path)) == ["Katzen & Hunde.", "Zwei <3.", "Ende."]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sklearn_hashnlp.language._network import word_encoder_of
+from sklearn_hashnlp.language._architecture import word_encoder_of
 from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_hashnlp.nn._layers import SeededDropout
+from sklearn_hashnlp.nn._reproducible_layers import SeededDropout
 
 
 def seeded(p: float, kind: str = "numpy") -> SeededDropout:

@@ -17,13 +17,13 @@ from sklearn_hashnlp.classifiers._losses import make_loss
 from sklearn_hashnlp.classifiers._sparse_net import make_net
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatches, SparseDataset
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
-from sklearn_hashnlp.training import _net
+from sklearn_hashnlp.training import _loop
 from sklearn_hashnlp.training._checkpoints import read_weights
 from sklearn_hashnlp.training._early_stopping import FILE_NAME
 from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._settings import TrainingSettings
-from sklearn_hashnlp.training._state import load_arrays
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
+from sklearn_hashnlp.training._weights import load_arrays
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((333, 200)) < 0.05) * RNG.random((333, 200)), dtype=np.float32)
@@ -266,7 +266,7 @@ def test_losses_that_are_asked_for_later_are_the_same(every, monkeypatch):
         return [batch for epoch in net.history for batch in epoch["batches"]]
 
     expected = trained(valid_rows=VALID_ROWS)
-    monkeypatch.setitem(_net.MEASURED_EVERY, "cpu", every)
+    monkeypatch.setitem(_loop.MEASURED_EVERY, "cpu", every)
     found = trained(valid_rows=VALID_ROWS)
     assert records(found) == records(expected)
     assert (

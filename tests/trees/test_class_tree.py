@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp import trees
-from sklearn_hashnlp.trees._named_tree import CLASS_TREES, class_tree
+from sklearn_hashnlp.trees._tree_names import CLASS_TREES, class_tree
 
 COUNTS = np.array([9, 1, 4, 1, 30, 2, 2])
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
-from sklearn_hashnlp.datasets._text_set import TextSet, find_text_set, read_text_set
+from sklearn_hashnlp.datasets._train_test_files import TextSet, find_text_set, read_text_set
 from sklearn_hashnlp.experiments._recipe import Result
 from sklearn_hashnlp.experiments.recipes._hash_embedding_pipeline import Moved, make_network, make_ngrams, make_pipeline
 from sklearn_hashnlp.experiments.recipes._hash_embedding_settings import HashEmbeddingSettings

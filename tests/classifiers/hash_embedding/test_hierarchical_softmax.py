@@ -17,7 +17,7 @@ from sklearn_hashnlp.classifiers._compiled_step import CompiledTraining, trains_
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.trees import balanced_tree, huffman_tree, tree_from_nested
-from sklearn_hashnlp.trees._named_tree import CLASS_TREES
+from sklearn_hashnlp.trees._tree_names import CLASS_TREES
 
 RNG = np.random.default_rng(0)
 N_CLASSES = 23

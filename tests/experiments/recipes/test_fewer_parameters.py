@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sklearn_hashnlp import make_text_classifier
-from sklearn_hashnlp.datasets._text_set import read_text_set
+from sklearn_hashnlp.datasets._train_test_files import read_text_set
 from sklearn_hashnlp.experiments import get_recipe, run_recipe
 
 from ...labelled_words import write_text_set

@@ -18,8 +18,8 @@ from skorch.utils import TeeGenerator
 from torch import Tensor
 
 from sklearn_hashnlp.training._optimizers import load_optimizer, optimizer_to_arrays
-from sklearn_hashnlp.training._state import load_arrays, module_to_arrays
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
+from sklearn_hashnlp.training._weights import load_arrays, module_to_arrays
 from sklearn_hashnlp.trees import SoftmaxTree
 
 MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: asking CUDA for a loss means waiting for it

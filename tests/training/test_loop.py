@@ -8,8 +8,8 @@ import torch
 from skorch.callbacks import Callback
 from torch import nn
 
-from sklearn_hashnlp.training import _net
-from sklearn_hashnlp.training._net import Net
+from sklearn_hashnlp.training import _loop
+from sklearn_hashnlp.training._loop import Net
 
 X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
 Y = X[:, :1] - X[:, 1:2]
@@ -88,11 +88,11 @@ def test_callbacks_of_batches():
 
 @pytest.mark.parametrize("every", [1, 3, 100])
 def test_losses_asked_for_later(every, monkeypatch):
-    monkeypatch.setitem(_net.MEASURED_EVERY, "cpu", every)
+    monkeypatch.setitem(_loop.MEASURED_EVERY, "cpu", every)
     torch.manual_seed(0)
     net = make(max_epochs=2).fit(X, Y)
     torch.manual_seed(0)
-    monkeypatch.setitem(_net.MEASURED_EVERY, "cpu", 1)
+    monkeypatch.setitem(_loop.MEASURED_EVERY, "cpu", 1)
     other = make(max_epochs=2).fit(X, Y)
     assert [entry["batches"] for entry in net.history] == [entry["batches"] for entry in other.history]
 

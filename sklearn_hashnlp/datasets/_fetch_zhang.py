@@ -14,7 +14,7 @@ from sklearn.utils import Bunch
 
 from sklearn_hashnlp.datasets import _remote
 from sklearn_hashnlp.datasets._row_formats import is_class_number
-from sklearn_hashnlp.datasets._text_set import PARTS, find_text_set, has_both_parts, read_part
+from sklearn_hashnlp.datasets._train_test_files import PARTS, find_text_set, has_both_parts, read_part
 from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS, ZhangSet
 
 _SUBSETS = (*PARTS, "all")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.datasets._text_set import find_text_set, read_part, read_text_set
+from sklearn_hashnlp.datasets._train_test_files import find_text_set, read_part, read_text_set
 from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS
 
 

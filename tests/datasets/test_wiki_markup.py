@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mwparserfromhell.parser import ParserError
 
-from sklearn_hashnlp.datasets._wikitext import plain_paragraphs
+from sklearn_hashnlp.datasets._wiki_markup import plain_paragraphs
 
 HIDDEN = frozenset({"file", "image", "category", "datei", "mediawiki file"})
 PIECES = [

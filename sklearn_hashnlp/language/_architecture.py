@@ -8,7 +8,7 @@ from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._vocabulary import START_TOKEN, Vocabulary
 from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder, WordEncoder, hash_words
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
-from sklearn_hashnlp.nn._layers import SteadyLinear
+from sklearn_hashnlp.nn._reproducible_layers import SteadyLinear
 from sklearn_hashnlp.nn._word_embeddings import ProjectedEmbedding
 
 _EMBEDDINGS = ("hashed_words", "projected_words")  # the other keys of an architecture are arguments of NPLM
