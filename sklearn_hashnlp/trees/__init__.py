@@ -1,4 +1,4 @@
-"""Trees over classes for the hierarchical softmax, and builders of trees; numpy is all they need."""
+"""Trees over classes for hierarchical softmax, and functions that build them; numpy only."""
 
 from sklearn_hashnlp.trees._cluster_tree import cluster_tree
 from sklearn_hashnlp.trees._custom_trees import tree_from_nested, tree_from_paths

@@ -1,4 +1,4 @@
-"""Checks of the arrays that a tree is made of, and their numbering."""
+"""Checks of the two arrays of a tree, its parents, and the numbering of its nodes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
 
 
 def integer_array(values: ArrayLike, name: str) -> Ints:
-    """Copy one-dimensional integers to an int64 array that nobody can write to."""
+    """Copy one-dimensional integers to a read-only int64 array."""
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise TypeError(
-            f"SoftmaxTree wants {name} as a one-dimensional array of integers, "
-            f"but an array of {array.dtype} with shape {array.shape} came."
+            f"SoftmaxTree: {name} must be a one-dimensional array of integers, "
+            f"got an array of {array.dtype} with shape {array.shape}."
         )
     array = array.astype(np.int64)
     array.setflags(write=False)
@@ -22,11 +24,11 @@ def integer_array(values: ArrayLike, name: str) -> Ints:
 
 
 def check_tree(children: Ints, offsets: Ints) -> None:
-    """Raise ValueError unless the arrays describe a tree with each class 0..V-1 at one leaf."""
+    """Raise ValueError unless the arrays are a tree with each class 0..V-1 at one leaf."""
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(children) or (np.diff(offsets) < 0).any():
         raise ValueError(
-            f"SoftmaxTree wants offsets that rise from 0 to the number of children, {len(children)}, "
-            f"but {_shown(offsets)} came."
+            f"SoftmaxTree: offsets must ascend from 0 to the number of children, {len(children)}, "
+            f"got {_format(offsets)}."
         )
     if len(offsets) == 1:
         return
@@ -34,8 +36,8 @@ def check_tree(children: Ints, offsets: Ints) -> None:
     if (arities < 2).any():
         node = int(np.argmax(arities < 2))
         raise ValueError(
-            f"SoftmaxTree wants two or more children below each inner node, but node {node} has {int(arities[node])}. "
-            "Put its child in its place."
+            f"SoftmaxTree: each inner node must have two or more children, got {int(arities[node])} for node {node}. "
+            "Replace the node by its child."
         )
     _check_nodes(children, offsets)
     _check_classes(children, edge_parents(offsets))
@@ -46,21 +48,21 @@ def _check_nodes(children: Ints, offsets: Ints) -> None:
     edges = np.flatnonzero(children >= 0)
     nodes, parents = children[edges], edge_parents(offsets)[edges]
     for wrong, what in (
-        (nodes >= n_nodes, f"is not there: there are {n_nodes} inner nodes"),
-        (nodes <= parents, "has no larger number than its parent"),
+        (nodes >= n_nodes, f"does not exist: there are {n_nodes} inner nodes"),
+        (nodes <= parents, "must have a larger number than its parent"),
     ):
         if wrong.any():
-            place = int(np.argmax(wrong))
+            index = int(np.argmax(wrong))
             raise ValueError(
-                f"SoftmaxTree: node {int(parents[place])} has the child {int(nodes[place])}, which {what}. "
-                "Number the inner nodes from the root, 0, downwards."
+                f"SoftmaxTree: node {int(parents[index])} has the child {int(nodes[index])}, which {what}. "
+                "Number the inner nodes from the root, 0, down."
             )
-    times = np.bincount(nodes, minlength=n_nodes)[1:]
-    if (times != 1).any():
-        node = 1 + int(np.argmax(times != 1))
+    counts = np.bincount(nodes, minlength=n_nodes)[1:]
+    if (counts != 1).any():
+        node = 1 + int(np.argmax(counts != 1))
         above = parents[nodes == node]
-        what = f"the nodes {int(above[0])} and {int(above[1])} both have it" if len(above) else "no node has it"
-        raise ValueError(f"SoftmaxTree wants each inner node but the root as one node's child: {what} for node {node}.")
+        got = f"{int(above[0])} and {int(above[1])}" if len(above) else "none"
+        raise ValueError(f"SoftmaxTree: each inner node but the root must have one parent, got {got} for node {node}.")
 
 
 def _check_classes(children: Ints, parents: Ints) -> None:
@@ -69,22 +71,23 @@ def _check_classes(children: Ints, parents: Ints) -> None:
     ordered = np.sort(classes)
     if (ordered == np.arange(len(ordered))).all():
         return
-    wanted = f"SoftmaxTree wants each class 0..V-1 at one leaf, but in a tree of {len(ordered)} leaves"
-    twice = np.flatnonzero(ordered[1:] == ordered[:-1])
-    if len(twice):
-        number = int(ordered[twice[0]])
-        above = parents[edges[classes == number]]
-        raise ValueError(f"{wanted} class {number} stands twice, below the nodes {int(above[0])} and {int(above[1])}.")
+    wanted = f"SoftmaxTree: each class 0..V-1 must be one leaf, but in a tree of {len(ordered)} leaves"
+    duplicates = np.flatnonzero(ordered[1:] == ordered[:-1])
+    if len(duplicates):
+        class_index = int(ordered[duplicates[0]])
+        above = parents[edges[classes == class_index]]
+        nodes = f"{int(above[0])} and {int(above[1])}"
+        raise ValueError(f"{wanted} class {class_index} occurs twice, below the nodes {nodes}.")
     missing = int(np.argmax(ordered != np.arange(len(ordered))))
     raise ValueError(f"{wanted} class {missing} is missing, and the largest class is {int(ordered[-1])}.")
 
 
-def _shown(values: Ints) -> str:
+def _format(values: Ints) -> str:
     return np.array2string(values, threshold=8, edgeitems=3, separator=", ")
 
 
 def edge_parents(offsets: Ints) -> Ints:
-    """Return the inner node that each edge hangs from."""
+    """Return the parent of each edge."""
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
@@ -97,7 +100,7 @@ def node_parents(children: Ints, offsets: Ints) -> Ints:
 
 
 def sum_to_root(parents: Ints, values: Ints) -> Ints:
-    """Add up a value over each inner node and all nodes above it."""
+    """Return for each inner node the sum of a value over the node and its ancestors."""
     n_nodes = len(parents)
     totals = np.append(values, 0)
     above = np.append(np.where(parents < 0, n_nodes, parents), n_nodes)
@@ -108,7 +111,7 @@ def sum_to_root(parents: Ints, values: Ints) -> Ints:
 
 
 def preorder_numbers(children: Ints, offsets: Ints) -> Ints:
-    """Return the number of each inner node in pre-order: a node before its children, the first child first."""
+    """Return the pre-order number of each inner node: a node before its children, the first child first."""
     parents = node_parents(children, offsets)
     sizes = _subtree_sizes(parents)
     inner = children >= 0
@@ -120,17 +123,17 @@ def preorder_numbers(children: Ints, offsets: Ints) -> Ints:
     return sum_to_root(parents, steps)
 
 
-def renumber(children: Ints, offsets: Ints, numbers: Ints) -> tuple[Ints, Ints]:
-    """Return `children` and `offsets` of the same tree where node i has the number ``numbers[i]``."""
-    arities = np.empty(len(numbers), dtype=np.int64)
-    arities[numbers] = np.diff(offsets)
+def renumber(children: Ints, offsets: Ints, new_numbers: Ints) -> tuple[Ints, Ints]:
+    """Return ``children`` and ``offsets`` of the same tree, with node i renumbered to ``new_numbers[i]``."""
+    arities = np.empty(len(new_numbers), dtype=np.int64)
+    arities[new_numbers] = np.diff(offsets)
     new_offsets = np.append(0, np.cumsum(arities))
     parents = edge_parents(offsets)
-    places = new_offsets[numbers[parents]] + np.arange(len(children)) - offsets[parents]
+    positions = new_offsets[new_numbers[parents]] + np.arange(len(children)) - offsets[parents]
     new_children = np.empty_like(children)
-    new_children[places] = children
+    new_children[positions] = children
     inner = children >= 0
-    new_children[places[inner]] = numbers[children[inner]]
+    new_children[positions[inner]] = new_numbers[children[inner]]
     return new_children, new_offsets
 
 

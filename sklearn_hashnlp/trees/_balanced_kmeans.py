@@ -1,4 +1,4 @@
-"""Clusters of equal size."""
+"""Balanced clustering: two-means splits and k-means whose clusters have about equal sizes."""
 
 from __future__ import annotations
 
@@ -8,67 +8,67 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
-Doubles = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from sklearn_hashnlp.trees._arrays import Doubles, Floats, Ints
 
-_N_POWER_STEPS = 4
-_N_MEAN_STEPS = 12
+_N_POWER_ITERATIONS = 4
+_N_TWO_MEANS_STEPS = 12
+_N_LLOYD_STEPS = 10
+_N_ASSIGNMENT_ROUNDS = 8
+_MAX_DISTANCES = 2**22  # in memory at once
 
 
 @dataclass(frozen=True)
 class Balance:
-    """How large the left part of each cluster should be."""
+    """The target sizes of the left parts of clusters."""
 
-    weights: Doubles  # how much each row counts, more than 0
-    shares: Doubles  # the share of a cluster's weight that its left part should have
-    # How far from it a cut may be, relative to the smaller of the shares of both parts; 0 wants the nearest cut
-    slack: float
+    weights: Doubles  # positive weight of each row
+    shares: Doubles  # target share of each cluster's weight in its left part
+    slack: float  # largest deviation from it, relative to the smaller share of both parts; 0 is the nearest cut
 
     def cut(self, scores: Floats, starts: Ints) -> tuple[Ints, Ints]:
-        """Sort each cluster by score and cut it where the sign changes, or as near to it as the balance lets."""
+        """Sort each cluster by score and cut it where the sign changes, or as near as the balance allows."""
         sizes = np.diff(np.append(starts, len(scores)))
         cluster = np.repeat(np.arange(len(starts)), sizes)
         order = np.lexsort((scores, cluster))
         weights = self.weights[order]
         totals = np.add.reduceat(weights, starts)
         cumulative = np.cumsum(weights)
-        # What each row says is said of the cut behind it; behind the last there is none.
+        # The values of each row are those of the cut after it; after the last row there is none.
         fractions = (cumulative - (cumulative - weights)[starts][cluster]) / totals[cluster]
-        off = np.abs(fractions - self.shares[cluster])
-        excess = np.maximum(off - (self.slack * np.minimum(self.shares, 1 - self.shares))[cluster], 0)
+        deviation = np.abs(fractions - self.shares[cluster])
+        excess = np.maximum(deviation - (self.slack * np.minimum(self.shares, 1 - self.shares))[cluster], 0)
         excess[starts + sizes - 1] = np.inf
         sign_change = starts + np.add.reduceat((scores < 0).astype(np.int64), starts) - 1
         distance = np.abs(np.arange(len(scores)) - sign_change[cluster]).astype(np.float64)
-        # Rows that are all alike tell nothing about where to cut.
-        alike = scores[order[starts]] == scores[order[starts + sizes - 1]]
-        distance = np.where(alike[cluster], off, distance)
+        # Equal scores do not say where to cut.
+        is_constant = scores[order[starts]] == scores[order[starts + sizes - 1]]
+        distance = np.where(is_constant[cluster], deviation, distance)
         allowed = excess <= np.minimum.reduceat(excess, starts)[cluster]
         distance[~allowed] = np.inf
         best = np.flatnonzero(distance == np.minimum.reduceat(distance, starts)[cluster])
-        places = best[np.searchsorted(best, starts)]
-        return order, places - starts + 1
+        cuts = best[np.searchsorted(best, starts)]
+        return order, cuts - starts + 1
 
 
 def balanced_split(
     vectors: Floats, weights: Floats, balance: Balance, starts: Ints, generator: np.random.Generator
 ) -> tuple[Ints, Ints]:
-    """Split each cluster into a left and a right part."""
+    """Split each cluster in two by two-means; return the order of the rows and the sizes of the left parts."""
     sizes = np.diff(np.append(starts, len(vectors)))
     cluster = np.repeat(np.arange(len(starts)), sizes)
     weighted = vectors * weights[:, None]
-    middles = np.add.reduceat(weighted, starts) / np.add.reduceat(weights, starts)[:, None]
-    directions = generator.standard_normal(middles.shape, dtype=np.float32)
-    for _ in range(_N_POWER_STEPS):
-        scores = _scores(vectors, directions, middles, cluster)
+    centers = np.add.reduceat(weighted, starts) / np.add.reduceat(weights, starts)[:, None]
+    directions = generator.standard_normal(centers.shape, dtype=np.float32)
+    for _ in range(_N_POWER_ITERATIONS):
+        scores = _scores(vectors, directions, centers, cluster)
         directions = np.add.reduceat(weighted * scores[:, None], starts)
         directions /= np.maximum(np.abs(directions).max(axis=1, keepdims=True), np.float32(1e-30))
-    order, left_sizes = balance.cut(_scores(vectors, directions, middles, cluster), starts)
-    places = np.arange(len(vectors))
+    order, left_sizes = balance.cut(_scores(vectors, directions, centers, cluster), starts)
+    positions = np.arange(len(vectors))
     was_left = np.zeros(len(vectors), dtype=bool)
-    for _ in range(_N_MEAN_STEPS):
+    for _ in range(_N_TWO_MEANS_STEPS):
         is_left = np.empty(len(vectors), dtype=bool)
-        is_left[order] = places < np.repeat(starts + left_sizes, sizes)
+        is_left[order] = positions < np.repeat(starts + left_sizes, sizes)
         if (is_left == was_left).all():
             break
         was_left = is_left
@@ -79,23 +79,18 @@ def balanced_split(
     return order, left_sizes
 
 
-def _scores(vectors: Floats, directions: NDArray[Any], middles: NDArray[Any], cluster: Ints) -> Floats:
-    """Project each row, less its cluster's middle, on its cluster's direction."""
-    at_middle = np.einsum("ij,ij->i", middles, directions)
-    scores: Floats = np.einsum("ij,ij->i", vectors, directions[cluster]) - at_middle[cluster]
+def _scores(vectors: Floats, directions: NDArray[Any], centers: NDArray[Any], cluster: Ints) -> Floats:
+    """Project each row, minus its cluster's center, on its cluster's direction."""
+    center_scores = np.einsum("ij,ij->i", centers, directions)
+    scores: Floats = np.einsum("ij,ij->i", vectors, directions[cluster]) - center_scores[cluster]
     return scores
 
 
-_N_STEPS = 10
-_N_ROUNDS = 8
-_CHUNK = 2**22  # distances held at once
-
-
-def balanced_means(vectors: Floats, weights: Floats, loads: Doubles, labels: Ints, capacity: float) -> Ints:
-    """Improve clusters by Lloyd's steps that fill no cluster above its capacity."""
+def balanced_k_means(vectors: Floats, weights: Floats, loads: Doubles, labels: Ints, capacity: float) -> Ints:
+    """Improve clusters by Lloyd's algorithm with at most ``capacity`` load in a cluster; return the labels."""
     n_clusters = int(labels.max()) + 1
     means = np.empty((n_clusters, vectors.shape[1]), dtype=np.float32)
-    for _ in range(_N_STEPS):
+    for _ in range(_N_LLOYD_STEPS):
         order = np.argsort(labels, kind="stable")
         starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
         sums = np.add.reduceat(vectors[order] * weights[order, None], starts)
@@ -107,54 +102,54 @@ def balanced_means(vectors: Floats, weights: Floats, loads: Doubles, labels: Int
 
 
 def _assign(vectors: Floats, weights: Floats, loads: Doubles, means: Floats, capacity: float) -> Ints:
-    """Let rows ask for the nearest open cluster, those that would lose most elsewhere first, the refused again."""
+    """Assign rows to the nearest open cluster, those with the largest loss elsewhere first, in several rounds."""
     labels = np.zeros(len(vectors), dtype=np.int64)
-    room = np.full(len(means), capacity)
+    remaining = np.full(len(means), capacity)
     is_open = np.ones(len(means), dtype=bool)
     waiting = np.arange(len(vectors))
     nearest = waiting
-    for _ in range(_N_ROUNDS):
+    for _ in range(_N_ASSIGNMENT_ROUNDS):
         open_clusters = np.flatnonzero(is_open)
         if not len(waiting) or not len(open_clusters):
             break
-        place, loss = _nearest(vectors[waiting], means[open_clusters])
-        nearest = open_clusters[place]
+        index, loss = _nearest(vectors[waiting], means[open_clusters])
+        nearest = open_clusters[index]
         order = np.lexsort((-loss * weights[waiting], nearest))
         waiting, nearest = waiting[order], nearest[order]
         starts = np.flatnonzero(np.diff(nearest, prepend=-1))
         group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(nearest))))
-        taken = np.cumsum(loads[waiting])
-        taken -= (taken - loads[waiting])[starts][group]
-        fits = taken <= room[nearest] + 1e-9 * capacity
-        # The first may be too large for any cluster: an empty one is its own.
-        fits[starts] |= room[nearest[starts]] == capacity
+        load_sums = np.cumsum(loads[waiting])
+        load_sums -= (load_sums - loads[waiting])[starts][group]
+        fits = load_sums <= remaining[nearest] + 1e-9 * capacity
+        # The first row may exceed the capacity of any cluster: it gets an empty one.
+        fits[starts] |= remaining[nearest[starts]] == capacity
         labels[waiting[fits]] = nearest[fits]
-        np.subtract.at(room, nearest[fits], loads[waiting[fits]])
+        np.subtract.at(remaining, nearest[fits], loads[waiting[fits]])
         is_open[nearest[~fits]] = False
         waiting, nearest = waiting[~fits], nearest[~fits]
     if len(waiting):
-        # Rows that are all alike ask for one cluster after the other; they fill the emptiest, so as to stay together.
-        emptiest = np.argsort(-room, kind="stable")
-        levels = np.cumsum(np.maximum(room[emptiest], 0))
-        middles = np.cumsum(loads[waiting]) - loads[waiting] / 2
-        places = np.searchsorted(levels, middles, side="right")
-        labels[waiting] = emptiest[np.minimum(places, len(means) - 1)]
+        # Equal rows are refused by one cluster after the other; they fill the emptiest ones, to stay together.
+        emptiest = np.argsort(-remaining, kind="stable")
+        levels = np.cumsum(np.maximum(remaining[emptiest], 0))
+        load_centers = np.cumsum(loads[waiting]) - loads[waiting] / 2
+        ranks = np.searchsorted(levels, load_centers, side="right")
+        labels[waiting] = emptiest[np.minimum(ranks, len(means) - 1)]
     return labels
 
 
 def _nearest(vectors: Floats, means: Floats) -> tuple[Ints, Floats]:
     """Return the nearest mean of each row, and how much farther the second nearest is."""
-    place = np.zeros(len(vectors), dtype=np.int64)
+    index = np.zeros(len(vectors), dtype=np.int64)
     loss = np.zeros(len(vectors), dtype=np.float32)
     norms = np.einsum("ij,ij->i", means, means)
     columns = np.ascontiguousarray(means.T)
-    step = max(1, _CHUNK // len(means))
+    step = max(1, _MAX_DISTANCES // len(means))
     for start in range(0, len(vectors), step):
         rows = slice(start, start + step)
-        # einsum, since the last bits of a matrix product change with the number of threads.
+        # einsum, since the last bits of a matrix product depend on the number of threads.
         distances = norms - 2 * np.einsum("ik,kj->ij", vectors[rows], columns)
-        place[rows] = distances.argmin(axis=1)
+        index[rows] = distances.argmin(axis=1)
         if len(means) > 1:
             two = np.partition(distances, 1, axis=1)
             loss[rows] = two[:, 1] - two[:, 0]
-    return place, loss
+    return index, loss

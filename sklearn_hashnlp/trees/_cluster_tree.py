@@ -1,4 +1,4 @@
-"""A tree learned from what the contexts of classes look like."""
+"""A tree learned from vectors of the classes, by recursive clustering."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sklearn_hashnlp.trees._arrays import preorder_numbers, renumber
-from sklearn_hashnlp.trees._balanced_kmeans import Balance, balanced_means, balanced_split
+from sklearn_hashnlp.trees._arrays import Doubles, Floats, Ints, preorder_numbers, renumber
+from sklearn_hashnlp.trees._balanced_kmeans import Balance, balanced_k_means, balanced_split
 from sklearn_hashnlp.trees._counts import (
     RandomState,
     as_generator,
@@ -20,14 +20,8 @@ from sklearn_hashnlp.trees._counts import (
 )
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
-Floats = NDArray[np.float32]
-Doubles = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-# How much larger than the mean a cluster below the root may be.
-_CAPACITY = 1.5
-# No class weighs less in a mean, whose sum is float32.
-_LEAST_SHARE = 1e-12
+_CAPACITY = 1.5  # size of a cluster below the root, relative to the mean
+_MIN_SHARE = 1e-12  # of a class in a mean, whose sum is float32
 
 
 def cluster_tree(
@@ -41,38 +35,37 @@ def cluster_tree(
     slack: float = 0.4,
     random_state: RandomState = None,
 ) -> SoftmaxTree:
-    """Build a tree in which classes that occur in like contexts stand close to each other.
+    """Build a tree by clustering vectors of the classes, so that similar classes share most of their path.
 
-    Clusters are split from the root down by two-means over the vectors, balanced so that no path grows long; a node of
-    more children is split several times over. With three children or more, the clusters below the root are then
-    improved by k-means with at most 1.5 times the mean size.
+    Clusters are split from the root down by balanced two-means, so that no path becomes long; for a node of more than
+    two children several times. With three children or more, the clusters below the root are then improved by k-means,
+    each with at most 1.5 times the mean size.
 
     Parameters
     ----------
     counts : int or array-like of shape (V,)
-        Class counts, zeros allowed; a number of classes stands for equal counts. Frequent classes weigh more in the
+        Class counts, zeros allowed; a number of classes is equal counts. Frequent classes have a larger weight in the
         means.
     vectors : array-like of float, shape (V, d)
-        What is known of each class, such as the mean of a trained network's hidden layer over the contexts in which the
-        class followed. Classes of which nothing is known, all zero, come to stand together.
+        A vector of each class, such as the mean hidden state of a trained network over the contexts of the class.
+        Classes without a vector, all zero, are put next to each other.
     arity : int or "sqrt", default=2
-        Largest number of children of a node. 2 gives a deep binary tree; "sqrt" one of two levels, with about sqrt(V)
+        Maximum number of children of a node. 2 is a deep binary tree; "sqrt" a tree of two levels, with about sqrt(V)
         clusters of about sqrt(V) classes, which predicts best and costs most.
     n_direct : int, default=0
-        So many of the most frequent classes hang directly below the root, beside the clusters, as in the head of an
+        Number of the most frequent classes that are children of the root, beside the clusters, as in the head of an
         adaptive softmax.
     leaf_size : int, default=None
-        A cluster below the root of at most so many classes is one node with a child for each; by default the arity, and
-        with "sqrt" any number of classes.
+        Maximum number of classes of a cluster below the root that is one node with a child for each class; by default
+        the arity, and with "sqrt" unlimited.
     balance : {"auto", "counts", "size"}, default="auto"
-        What the parts of a split have about equal amounts of: of counts, so that frequent classes have short paths; or
-        of classes, so that no path is longer than needed. "auto" takes counts for binary trees and size for others.
+        What the parts of a split have in about equal amounts: counts, so that frequent classes have short paths, or
+        classes, so that no path is longer than needed. "auto" is counts for binary trees and size for others.
     slack : float, default=0.4
-        How far from equal a split may be in favour of clusters as they lie, from 0 (the most equal split) to less than
-        1 (nearly any): the smaller part has at least (1 - slack) times what it should have, if a class that outweighs
-        the others does not forbid it.
+        How unequal a split may be to follow the clusters, from 0 (as equal as possible) to less than 1 (nearly any):
+        the smaller part has at least (1 - slack) times its target, unless a class outweighs all others.
     random_state : int, Generator, RandomState or None, default=None
-        Where two-means begin; an int gives the same tree every time, for any number of threads.
+        Seed of the initial directions of two-means; an int gives the same tree every time, at any number of threads.
 
     Returns
     -------
@@ -82,7 +75,7 @@ def cluster_tree(
     Raises
     ------
     TypeError
-        If `counts` are no counts, or `random_state` is none of the above.
+        If `counts` are not class counts, or `random_state` is none of the above.
     ValueError
         If there is not one finite vector for each class, or a parameter is outside its range.
 
@@ -101,79 +94,77 @@ def cluster_tree(
     n_classes = len(weights)
     rows = _check_vectors(vectors, n_classes)
     if not is_integer(n_direct) or not 0 <= n_direct <= n_classes:
-        raise ValueError(
-            f"cluster_tree wants n_direct in 0..{n_classes}, the number of classes, but {n_direct!r} came."
-        )
+        raise ValueError(f"cluster_tree: n_direct must be in 0..{n_classes}, the number of classes, got {n_direct!r}.")
     if balance not in ("auto", "counts", "size"):
-        raise ValueError(f"cluster_tree wants balance='auto', 'counts' or 'size', but {balance!r} came.")
+        raise ValueError(f"cluster_tree: balance must be 'auto', 'counts' or 'size', got {balance!r}.")
     if not 0 <= slack < 1:
-        raise ValueError(f"cluster_tree wants a slack of at least 0 and less than 1, but {slack!r} came.")
+        raise ValueError(f"cluster_tree: slack must be at least 0 and less than 1, got {slack!r}.")
     if arity == "sqrt":
-        largest = max(2, round(float(np.sqrt(n_classes - n_direct))))
-        flat_size = n_classes if leaf_size is None else leaf_size
+        max_arity = max(2, round(float(np.sqrt(n_classes - n_direct))))
+        max_flat = n_classes if leaf_size is None else leaf_size
     else:
-        largest = check_arity(arity, "cluster_tree")
-        flat_size = largest if leaf_size is None else leaf_size
-    if not is_integer(flat_size) or flat_size < 1:
-        raise ValueError(f"cluster_tree wants an integer leaf_size of at least 1, but {leaf_size!r} came.")
+        max_arity = check_arity(arity, "cluster_tree")
+        max_flat = max_arity if leaf_size is None else leaf_size
+    if not is_integer(max_flat) or max_flat < 1:
+        raise ValueError(f"cluster_tree: leaf_size must be an integer of at least 1, got {leaf_size!r}.")
     generator = as_generator(random_state, "cluster_tree")
     if n_classes == 1:
         return SoftmaxTree([], [0])
     positive = positive_counts(weights)
-    by_counts = balance == "counts" or (balance == "auto" and largest == 2)
-    shares = np.maximum(positive / positive.sum(), _LEAST_SHARE).astype(np.float32)
+    by_counts = balance == "counts" or (balance == "auto" and max_arity == 2)
+    shares = np.maximum(positive / positive.sum(), _MIN_SHARE).astype(np.float32)
     clusters = _Clusters(rows, shares, positive if by_counts else np.ones(n_classes), slack)
     order = np.argsort(-weights, kind="stable")
-    return _grow(clusters, order, largest, n_direct, flat_size, generator)
+    return _grow(clusters, order, max_arity, n_direct, max_flat, generator)
 
 
 @dataclass(frozen=True)
 class _Clusters:
-    """What is known of each class."""
+    """The data of each class that clusters are made of."""
 
-    vectors: Floats
-    weights: Floats
-    loads: Doubles
+    vectors: Floats  # (V, d)
+    weights: Floats  # (V,): in a mean
+    loads: Doubles  # (V,): the amounts that are balanced
     slack: float
 
     def split(
         self, order: Ints, starts: Ints, sizes: Ints, parts: Ints, generator: np.random.Generator
     ) -> tuple[Ints, Ints, Ints]:
-        """Rearrange the classes of each cluster into parts; give each part's start, size and cluster, by start."""
+        """Reorder the classes of each cluster into parts; return each part's start, size and cluster, by start."""
         owners = np.arange(len(starts))
-        done: list[tuple[Ints, Ints, Ints]] = []
+        results: list[tuple[Ints, Ints, Ints]] = []
         while len(starts):
-            places = _ranges(starts, sizes)
-            members = order[places]
+            positions = _ranges(starts, sizes)
+            members = order[positions]
             left_parts = parts // 2
-            rule = Balance(self.loads[members], left_parts / parts, self.slack)
+            balance = Balance(self.loads[members], left_parts / parts, self.slack)
             begins = np.cumsum(sizes) - sizes
-            moved, left = balanced_split(self.vectors[members], self.weights[members], rule, begins, generator)
-            order[places] = members[moved]
+            moved, left = balanced_split(self.vectors[members], self.weights[members], balance, begins, generator)
+            order[positions] = members[moved]
             starts = np.stack([starts, starts + left], axis=1).ravel()
             sizes = np.stack([left, sizes - left], axis=1).ravel()
             owners = np.repeat(owners, 2)
             parts = np.minimum(np.stack([left_parts, parts - left_parts], axis=1).ravel(), sizes)
             whole = parts == 1
-            done.append((starts[whole], sizes[whole], owners[whole]))
+            results.append((starts[whole], sizes[whole], owners[whole]))
             starts, sizes, owners, parts = starts[~whole], sizes[~whole], owners[~whole], parts[~whole]
-        starts, sizes, owners = (np.concatenate(column) for column in zip(*done, strict=True))
+        starts, sizes, owners = (np.concatenate(column) for column in zip(*results, strict=True))
         by_start = np.argsort(starts)
         return starts[by_start], sizes[by_start], owners[by_start]
 
     def improve(self, order: Ints, start: int, sizes: Ints) -> tuple[Ints, Ints]:
-        """Improve neighbouring clusters by balanced k-means; give the starts and sizes of those that are left."""
+        """Improve neighboring clusters by balanced k-means; return the starts and sizes of those that are left."""
         members = order[start:]
         loads = self.loads[members]
         labels = np.repeat(np.arange(len(sizes)), sizes)
-        # Where loads are equal, that is a whole number of classes.
+        # With equal loads, the capacity is an integer number of classes.
         capacity = max(
             _CAPACITY * loads.sum() / len(sizes), np.ceil(_CAPACITY * len(members) / len(sizes)) * loads.min()
         )
-        labels = balanced_means(self.vectors[members], self.weights[members], loads, labels, capacity)
+        labels = balanced_k_means(self.vectors[members], self.weights[members], loads, labels, capacity)
         new_sizes = np.bincount(labels)
         new_sizes = new_sizes[new_sizes > 0]
-        if len(new_sizes) > 1:  # one class that outweighs all others may draw them in
+        if len(new_sizes) > 1:  # else one class that outweighs all others has drawn them in
             order[start:] = members[np.argsort(labels, kind="stable")]
             sizes = new_sizes
         return start + np.cumsum(sizes) - sizes, sizes
@@ -182,18 +173,18 @@ class _Clusters:
 def _grow(
     clusters: _Clusters, order: Ints, arity: int, n_direct: int, leaf_size: int, generator: np.random.Generator
 ) -> SoftmaxTree:
-    """Split clusters level by level; those of a node stand side by side in `order`."""
+    """Split clusters level by level; those of a node are neighbors in `order`."""
     n_classes = len(order)
     direct = np.arange(n_direct)
-    parents, places, children = [np.zeros(n_direct, dtype=np.int64)], [direct], [~order[direct]]
-    # The nodes without children yet: their numbers, and where their classes stand.
+    parents, positions, children = [np.zeros(n_direct, dtype=np.int64)], [direct], [~order[direct]]
+    # The nodes without children yet: their numbers, and the start and size of their classes in `order`.
     nodes, starts, sizes, n_nodes = np.array([0]), np.array([n_direct]), np.array([n_classes - n_direct]), 1
     while len(nodes):
         is_root = n_nodes == 1
         flat = sizes <= (arity if is_root else leaf_size)
         leaves = _ranges(starts[flat], sizes[flat])
         parents.append(np.repeat(nodes[flat], sizes[flat]))
-        places.append(leaves)
+        positions.append(leaves)
         children.append(~order[leaves])
         nodes, starts, sizes = nodes[~flat], starts[~flat], sizes[~flat]
         if not len(nodes):
@@ -204,13 +195,13 @@ def _grow(
             owners = np.zeros_like(starts)
         inner = sizes > 1
         parents.append(nodes[owners])
-        places.append(starts)
+        positions.append(starts)
         children.append(np.where(inner, n_nodes + np.cumsum(inner) - 1, ~order[starts]))
         nodes = n_nodes + np.arange(int(inner.sum()))
         starts, sizes, n_nodes = starts[inner], sizes[inner], n_nodes + len(nodes)
-    above = np.concatenate(parents)
-    edges = np.concatenate(children)[np.lexsort((np.concatenate(places), above))]
-    offsets = np.append(0, np.cumsum(np.bincount(above, minlength=n_nodes)))
+    owner_nodes = np.concatenate(parents)
+    edges = np.concatenate(children)[np.lexsort((np.concatenate(positions), owner_nodes))]
+    offsets = np.append(0, np.cumsum(np.bincount(owner_nodes, minlength=n_nodes)))
     return SoftmaxTree(*renumber(edges, offsets, preorder_numbers(edges, offsets)))
 
 
@@ -224,14 +215,14 @@ def _check_vectors(vectors: ArrayLike, n_classes: int) -> Floats:
     rows = np.asarray(vectors)
     if rows.ndim != 2 or len(rows) != n_classes or rows.shape[1] == 0 or rows.dtype.kind not in "iuf":
         raise ValueError(
-            f"cluster_tree wants vectors of numbers with shape ({n_classes}, d), one for each class, "
-            f"but an array of {rows.dtype} with shape {rows.shape} came."
+            f"cluster_tree: vectors must be numbers of shape ({n_classes}, d), one vector for each class, "
+            f"got an array of {rows.dtype} with shape {rows.shape}."
         )
     finite = np.isfinite(rows).all(axis=1)
     if not finite.all():
         raise ValueError(
-            f"cluster_tree wants finite vectors, but that of class {int(np.argmin(finite))} has a NaN or an infinity."
+            f"cluster_tree: vectors must be finite, got NaN or an infinity for class {int(np.argmin(finite))}."
         )
-    # Two-means compare squares: brought to a size of about one, no square leaves float32's range.
+    # Two-means compares squares: scaled to a largest value of one, none of them overflows float32.
     largest = float(np.abs(rows).max())
     return (rows / largest if largest > 0 else rows).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Trees from nested lists and from tables of paths."""
+"""Trees from nested lists and from the paths of the classes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from operator import index
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sklearn_hashnlp.trees._arrays import preorder_numbers, renumber
+from sklearn_hashnlp.trees._arrays import Ints, preorder_numbers, renumber
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 
@@ -22,20 +21,20 @@ def tree_from_nested(nested: Sequence[Any] | int) -> SoftmaxTree:
     Parameters
     ----------
     nested : list, tuple or int
-        A list is an inner node, an int a class; every class 0..V-1 stands somewhere once. The class 0 alone is the tree
-        of one class.
+        A list is an inner node, an int a class; every class 0..V-1 occurs once. The int 0 alone is the tree of one
+        class.
 
     Returns
     -------
     SoftmaxTree
-        The tree; its :meth:`~SoftmaxTree.to_nested` gives the lists again.
+        The tree; its :meth:`~SoftmaxTree.to_nested` returns the lists.
 
     Raises
     ------
     TypeError
-        If anything but lists, tuples and integers is inside.
+        If there is anything but lists, tuples and integers.
     ValueError
-        If a class is missing or stands twice, or a list holds fewer than two.
+        If a class is missing or occurs twice, or a list has fewer than two items.
 
     Examples
     --------
@@ -49,38 +48,35 @@ def tree_from_nested(nested: Sequence[Any] | int) -> SoftmaxTree:
     while waiting:
         parent, item = waiting.pop()
         if isinstance(item, (list, tuple)):
-            number = len(blocks)
+            node = len(blocks)
             blocks.append([])
             if parent >= 0:
-                blocks[parent].append(number)
-            waiting.extend((number, inner) for inner in reversed(item))
+                blocks[parent].append(node)
+            waiting.extend((node, inner) for inner in reversed(item))
         elif isinstance(item, (int, np.integer)) and not isinstance(item, bool) and item >= 0:
             if parent >= 0:
                 blocks[parent].append(~int(item))
             elif item != 0:
-                raise ValueError(f"tree_from_nested wants the one class of a tree to be 0, but {item} came.")
+                raise ValueError(f"tree_from_nested: the class of a tree of one class must be 0, got {item}.")
         else:
             raise TypeError(
-                "tree_from_nested wants lists of lists and classes, integers of at least 0, "
-                f"but {item!r} ({type(item).__name__}) is among them."
+                "tree_from_nested: items must be lists, tuples or classes, which are integers of at least 0, "
+                f"got {item!r} ({type(item).__name__})."
             )
     flat = np.array([child for block in blocks for child in block], dtype=np.int64)
     return SoftmaxTree(flat, np.append(0, np.cumsum([len(block) for block in blocks], dtype=np.int64)))
 
 
-Ints = NDArray[np.int64]
-
-
 def tree_from_paths(paths: Sequence[Sequence[int]]) -> SoftmaxTree:
-    """Build a tree from the branches that lead from the root to each class.
+    """Build a tree from the path of each class, the branches from the root to it.
 
     Inner nodes are numbered in pre-order: a node before its children, the first child's subtree first.
 
     Parameters
     ----------
     paths : sequence of sequences of int
-        For class 0, 1, ..., V - 1 its branches, the root's first: 0 for a node's first child, 1 for its second, and so
-        on. ``[()]`` is the tree of one class.
+        The branches of class 0, 1, ..., V - 1, the root's first: 0 is a node's first child, 1 its second, and so on.
+        ``[()]`` is the tree of one class.
 
     Returns
     -------
@@ -90,9 +86,9 @@ def tree_from_paths(paths: Sequence[Sequence[int]]) -> SoftmaxTree:
     Raises
     ------
     TypeError
-        If a branch is no integer.
+        If a branch is not an integer.
     ValueError
-        If there is no class, two classes have one path, a path is the beginning of another, or an inner node lacks a
+        If there is no class, two classes have the same path, a path is a prefix of another, or an inner node lacks a
         branch.
 
     Examples
@@ -103,75 +99,75 @@ def tree_from_paths(paths: Sequence[Sequence[int]]) -> SoftmaxTree:
     """
     lengths = np.fromiter((len(path) for path in paths), dtype=np.int64, count=len(paths))
     if not len(lengths):
-        raise ValueError("tree_from_paths wants the path of one class or more, but no path came.")
+        raise ValueError("tree_from_paths: paths must have the path of one class or more, got none.")
     branches = np.fromiter(map(index, chain.from_iterable(paths)), dtype=np.int64, count=int(lengths.sum()))
     if len(lengths) == 1 and not len(branches):
         return SoftmaxTree([], [0])
     starts = np.cumsum(lengths) - lengths
     wrong = (branches < 0) | (branches >= len(lengths))
     if wrong.any():
-        place = int(np.argmax(wrong))
-        owner = int(np.searchsorted(starts + lengths, place, side="right"))
+        edge = int(np.argmax(wrong))
+        owner = int(np.searchsorted(starts + lengths, edge, side="right"))
         raise ValueError(
-            f"tree_from_paths wants branches from 0, fewer than the {len(lengths)} classes, but the path of class "
-            f"{owner} holds {int(branches[place])}."
+            f"tree_from_paths: branches must be in 0..{len(lengths) - 1}, below the number of classes, got "
+            f"{int(branches[edge])} in the path of class {owner}."
         )
     children, offsets = _grow(starts, lengths, branches)
     return SoftmaxTree(*renumber(children, offsets, preorder_numbers(children, offsets)))
 
 
 def _grow(starts: Ints, lengths: Ints, branches: Ints) -> tuple[Ints, Ints]:
-    """Return children and offsets, nodes numbered level by level."""
+    """Return children and offsets, with nodes numbered level by level."""
     n_classes = len(lengths)
     children: list[Ints] = []
     arities: list[Ints] = []
-    # The classes whose paths reach below the last level, the node each has come to, and that level's first node.
+    # The classes whose paths go on below the last level, the node each has reached, and the first node of that level.
     alive, nodes, first, level = np.arange(n_classes), np.zeros(n_classes, dtype=np.int64), 0, 0
     while len(alive):
         if (lengths[alive] == level).any():
-            _refuse_beginning(starts, lengths, branches, alive, nodes, level)
+            _refuse_prefix(starts, lengths, branches, alive, nodes, level)
         edges, of_class = np.unique(nodes * n_classes + branches[starts[alive] + level], return_inverse=True)
         parents, edge_branches = np.divmod(edges, n_classes)
         arity = np.bincount(parents - first)
         wanted = np.arange(len(edges)) - np.repeat(np.cumsum(arity) - arity, arity)
         if (edge_branches != wanted).any():
-            place = int(np.argmax(edge_branches != wanted))
-            _refuse_gap(starts, branches, int(alive[np.argmax(of_class == place)]), level, int(wanted[place]))
+            edge = int(np.argmax(edge_branches != wanted))
+            _refuse_gap(starts, branches, int(alive[np.argmax(of_class == edge)]), level, int(wanted[edge]))
         ends = lengths[alive] == level + 1
         n_here = np.bincount(of_class, minlength=len(edges))
         is_leaf = np.zeros(len(edges), dtype=bool)
         is_leaf[of_class[ends]] = True
         if (is_leaf & (n_here > 1)).any():
-            _refuse_beginning(starts, lengths, branches, alive, of_class, level + 1)
+            _refuse_prefix(starts, lengths, branches, alive, of_class, level + 1)
         first += len(arity)
-        numbers = first + np.cumsum(~is_leaf) - 1
-        numbers[of_class[ends]] = ~alive[ends]
-        children.append(numbers)
+        child_values = first + np.cumsum(~is_leaf) - 1
+        child_values[of_class[ends]] = ~alive[ends]
+        children.append(child_values)
         arities.append(arity)
-        alive, nodes, level = alive[~ends], numbers[of_class[~ends]], level + 1
+        alive, nodes, level = alive[~ends], child_values[of_class[~ends]], level + 1
     return np.concatenate(children), np.append(0, np.cumsum(np.concatenate(arities)))
 
 
-def _refuse_beginning(starts: Ints, lengths: Ints, branches: Ints, alive: Ints, places: Ints, length: int) -> None:
-    """Raise ValueError for two classes at one place, one of which ends there."""
+def _refuse_prefix(starts: Ints, lengths: Ints, branches: Ints, alive: Ints, nodes_reached: Ints, length: int) -> None:
+    """Raise ValueError for two classes at one node, one of whose paths ends there."""
     for ending in np.flatnonzero(lengths[alive] == length).tolist():
-        others = alive[(places == places[ending]) & (alive != alive[ending])]
+        others = alive[(nodes_reached == nodes_reached[ending]) & (alive != alive[ending])]
         if len(others):
             first = int(alive[ending])
             path = branches[starts[first] : starts[first] + length].tolist()
             raise ValueError(
-                f"tree_from_paths wants no path that is another's or its beginning, but the path of class {first}, "
-                f"{_shown(path)}, is that of class {int(others[0])} or its beginning."
+                f"tree_from_paths: no path may be another's or its prefix, got {_format(path)} of class {first}, which "
+                f"is the path of class {int(others[0])} or its prefix."
             )
 
 
 def _refuse_gap(starts: Ints, branches: Ints, owner: int, level: int, branch: int) -> None:
     path = branches[starts[owner] : starts[owner] + level].tolist()
     raise ValueError(
-        f"tree_from_paths wants the branches of an inner node to count up from 0, but the one at {_shown(path)}, "
-        f"on the path of class {owner}, has no branch {branch}."
+        f"tree_from_paths: the branches of an inner node must count up from 0, but the node at {_format(path)}, on the "
+        f"path of class {owner}, has no branch {branch}."
     )
 
 
-def _shown(path: list[int]) -> str:
+def _format(path: list[int]) -> str:
     return f"({', '.join(map(str, path[:20]))}{', ...' if len(path) > 20 else ''})"

@@ -1,4 +1,4 @@
-"""The tree with the shortest expected path."""
+"""Huffman's tree, which has the shortest expected path."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 def huffman_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
     """Build Huffman's tree: no tree of this arity has a shorter expected path under the counts.
 
-    The least frequent classes are joined first. It looks at nothing but frequency, so that words which have nothing to
-    do with each other share nodes: fast, but for a language model :func:`cluster_tree` predicts better.
+    The least frequent classes are merged first. It depends on frequency alone, so unrelated words share nodes: it is
+    fast, but a language model predicts better with :func:`cluster_tree`.
 
     Parameters
     ----------
     counts : int or array-like of shape (V,)
-        Class counts, zeros allowed; a number of classes stands for equal counts.
+        Class counts, zeros allowed; a number of classes is equal counts.
     arity : int, default=2
-        Children of an inner node. Where V does not come out even, the node of the least frequent classes has fewer.
+        Number of children of an inner node. The node of the least frequent classes may have fewer.
 
     Returns
     -------
     SoftmaxTree
         Nodes are numbered from the most to the least frequent, and so are the children of a node. Of equal counts,
-        single classes are joined before nodes, which keeps the longest path short, and smaller class numbers before
-        larger ones.
+        single classes are merged before nodes, which keeps the longest path short, and smaller classes before larger
+        ones.
 
     Raises
     ------
     TypeError, ValueError
-        If `counts` is neither a number of classes nor counts, or `arity` no integer of at least 2.
+        If `counts` is neither a number of classes nor class counts, or `arity` is not an integer of at least 2.
 
     References
     ----------
@@ -53,33 +53,35 @@ def huffman_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
     n_classes = len(weights)
     if n_classes == 1:
         return SoftmaxTree([], [0])
-    # Each join takes `arity` and puts one back; the first takes fewer, so that the last finds just enough.
-    n_joins = -(-(n_classes - 1) // (arity - 1))
-    takes = np.full(n_joins, arity)
-    takes[0] = n_classes - (n_joins - 1) * (arity - 1)
+    # Each merge replaces `arity` items by one; the first takes fewer, so that the last has `arity`.
+    n_merges = -(-(n_classes - 1) // (arity - 1))
+    takes = np.full(n_merges, arity)
+    takes[0] = n_classes - (n_merges - 1) * (arity - 1)
     order = np.argsort(weights, kind="stable")
     offsets = np.append(0, np.cumsum(takes))
-    children = _join(weights[order].tolist(), (~order).tolist(), takes.tolist())
-    return SoftmaxTree(*renumber(children, offsets, np.arange(n_joins)[::-1]))
+    children = _merge(weights[order].tolist(), (~order).tolist(), takes.tolist())
+    return SoftmaxTree(*renumber(children, offsets, np.arange(n_merges)[::-1]))
 
 
-def _join(leaf_weights: list[float], leaves: list[int], takes: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the children of each join, in the order of joining."""
+def _merge(
+    leaf_weights: list[float], leaves: list[int], takes: list[int]
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the children of each merge, in the order of merging."""
     children: list[int] = []
-    join_weights: list[float] = []
-    n_leaves, leaf, join = len(leaves), 0, 0
+    merge_weights: list[float] = []
+    n_leaves, leaf, merge = len(leaves), 0, 0
     for take in takes:
         weight = 0.0
         taken = []
         for _ in range(take):
-            if join == len(join_weights) or (leaf < n_leaves and leaf_weights[leaf] <= join_weights[join]):
+            if merge == len(merge_weights) or (leaf < n_leaves and leaf_weights[leaf] <= merge_weights[merge]):
                 weight += leaf_weights[leaf]
                 taken.append(leaves[leaf])
                 leaf += 1
             else:
-                weight += join_weights[join]
-                taken.append(join)
-                join += 1
-        join_weights.append(weight)
+                weight += merge_weights[merge]
+                taken.append(merge)
+                merge += 1
+        merge_weights.append(weight)
         children.extend(reversed(taken))
     return np.array(children, dtype=np.int64)

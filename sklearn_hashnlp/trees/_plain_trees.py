@@ -1,4 +1,4 @@
-"""Trees that look at nothing but the number of classes: balanced, complete, random."""
+"""Trees that depend on the number of classes alone: balanced, complete, random."""
 
 from __future__ import annotations
 
@@ -11,29 +11,28 @@ from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 
 def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
-    """Build a tree of least depth: each node deals its classes out to its children as evenly as they go.
+    """Build a tree of least depth: each node distributes its classes evenly over its children.
 
-    The classes stand at the leaves in their order, so that numbers which follow each other share most of their path. It
-    suits classes whose order means something; :func:`huffman_tree` has shorter expected paths, :func:`cluster_tree`
-    predicts better.
+    The leaves are the classes in their order, so neighboring classes share most of their path. It suits classes whose
+    order means something; :func:`huffman_tree` has shorter expected paths, and :func:`cluster_tree` predicts better.
 
     Parameters
     ----------
     counts : int or array-like of shape (V,)
         Number of classes, or the class counts; only their number matters.
     arity : int, default=2
-        Largest number of children; a node with fewer classes below it has one child a class.
+        Maximum number of children; a node with fewer classes has one child for each.
 
     Returns
     -------
     SoftmaxTree
-        With paths of at most ceil(log V / log arity) nodes, numbered in pre-order. The sizes of a node's children
+        Its paths have at most ceil(log V / log arity) nodes, numbered in pre-order. The sizes of a node's children
         differ by one at most, the larger ones first.
 
     Raises
     ------
     TypeError, ValueError
-        If `counts` is neither a number of classes nor counts, or `arity` no integer of at least 2.
+        If `counts` is neither a number of classes nor class counts, or `arity` is not an integer of at least 2.
 
     Examples
     --------
@@ -48,7 +47,7 @@ def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
     if n_classes == 1:
         return SoftmaxTree([], [0])
     children, arities = [], []
-    # The nodes of one level: each has the classes start..start+size-1 below it.
+    # The nodes of one level, each with the classes start..start+size-1.
     starts, sizes, n_nodes = np.array([0]), np.array([n_classes]), 1
     while len(sizes):
         below = np.minimum(arity, sizes)
@@ -68,9 +67,9 @@ def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
 def complete_tree(counts: ArrayLike | int) -> SoftmaxTree:
     """Build the complete binary tree, every level full but the last.
 
-    It is the tree of Paddle's hierarchical sigmoid: in the heap 1, 2, ..., 2V - 1 the inner
-    nodes are 1..V-1 and class c is the leaf c + V. So for i = 0 .. bit_length(c + V) - 2, from the leaf up, class c
-    passes node ``((c + V) >> (i + 1)) - 1`` by branch ``((c + V) >> i) & 1``; branch 1 is the right child.
+    It is the tree of Paddle's hierarchical sigmoid: in the heap 1, 2, ..., 2V - 1 the inner nodes are 1..V-1 and class
+    c is the leaf c + V. So for i = 0 .. bit_length(c + V) - 2, from the leaf up, the path of class c has the node
+    ``((c + V) >> (i + 1)) - 1`` and the branch ``((c + V) >> i) & 1``; branch 1 is the right child.
 
     Parameters
     ----------
@@ -85,7 +84,7 @@ def complete_tree(counts: ArrayLike | int) -> SoftmaxTree:
     Raises
     ------
     TypeError, ValueError
-        If `counts` is neither a number of classes nor counts.
+        If `counts` is neither a number of classes nor class counts.
 
     References
     ----------
@@ -104,24 +103,24 @@ def complete_tree(counts: ArrayLike | int) -> SoftmaxTree:
 
 
 def random_tree(counts: ArrayLike | int, *, random_state: RandomState = None) -> SoftmaxTree:
-    """Build a random binary tree: shuffle, join neighbours two by two, carry an odd one up, until two are left.
+    """Build a random binary tree: shuffle the classes, then merge neighbors in pairs until one node is left.
 
     Parameters
     ----------
     counts : int or array-like of shape (V,)
         Number of classes, or the class counts; only their number matters.
     random_state : int, Generator, RandomState or None, default=None
-        Decides the order of the classes; an int gives the same tree every time.
+        Seed of the order of the classes; an int gives the same tree every time.
 
     Returns
     -------
     SoftmaxTree
-        Numbered in pre-order, with paths of at most ceil(log2 V) nodes.
+        Numbered in pre-order; its paths have at most ceil(log2 V) nodes.
 
     Raises
     ------
     TypeError, ValueError
-        If `counts` is neither a number of classes nor counts, or `random_state` is none of the above.
+        If `counts` is neither a number of classes nor class counts, or `random_state` is none of the above.
 
     Examples
     --------
@@ -140,7 +139,7 @@ def random_tree(counts: ArrayLike | int, *, random_state: RandomState = None) ->
         children.append(row[: 2 * n_pairs])
         row = np.append(np.arange(n_nodes, n_nodes + n_pairs), row[2 * n_pairs :])
         n_nodes += n_pairs
-    # Joins were counted from the leaves up; the last is the root.
+    # Merges were numbered from the leaves up; the last is the root.
     edges, offsets = renumber(
         np.concatenate(children), np.arange(0, 2 * n_nodes + 1, 2), np.arange(n_nodes)[::-1].astype(np.int64)
     )

@@ -1,4 +1,4 @@
-"""The tree that a hierarchical softmax walks down."""
+"""The tree of a hierarchical softmax."""
 
 from __future__ import annotations
 
@@ -8,52 +8,23 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sklearn_hashnlp.trees._arrays import check_tree, edge_parents, integer_array, node_parents, sum_to_root
+from sklearn_hashnlp.trees._arrays import Ints, check_tree, edge_parents, integer_array, node_parents, sum_to_root
 from sklearn_hashnlp.trees._counts import class_counts
 
 
-def draw_tree(tree: SoftmaxTree, names: Sequence[str] | None, max_lines: int | None) -> str:
-    """Write a line for each inner node and class, children below their parent."""
-
-    def name(child: int) -> str:
-        if child >= 0:
-            return f"node {child}"
-        return f"class {~child}" if names is None else str(names[~child])
-
-    lines: list[str] = []
-    n_lines = tree.n_nodes + tree.n_classes
-    limit = n_lines if max_lines is None else max_lines
-    # What is still to be written, the next on top: the bars before it, its own corner, and the child.
-    waiting = [("", "", 0 if tree.n_nodes else ~0)]
-    while waiting and len(lines) < limit:
-        bars, corner, child = waiting.pop()
-        lines.append(f"{bars}{corner}{name(child)}")
-        if child >= 0:
-            bars += {"": "", "├── ": "│   ", "└── ": "    "}[corner]
-            below = tree.children[tree.offsets[child] : tree.offsets[child + 1]].tolist()
-            waiting.append((bars, "└── ", below[-1]))
-            waiting.extend((bars, "├── ", other) for other in below[-2::-1])
-    if len(lines) < n_lines:
-        lines.append(f"... and {n_lines - len(lines):,} more lines")
-    return "\n".join(lines)
-
-
-Ints = NDArray[np.int64]
-
-
 class DepthStatistics(NamedTuple):
-    """How long the paths of a tree are.
+    """Statistics of the path lengths of a tree.
 
     Attributes
     ----------
     min, max : int
         The shortest and the longest path.
     median, mean : float
-        Over the classes, each counted once.
+        Over the classes, all with equal weight.
     expected : float
-        The mean under the class counts; without counts the mean.
+        The mean weighted by the class counts; without counts the mean.
     """
 
     min: int
@@ -65,23 +36,23 @@ class DepthStatistics(NamedTuple):
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class SoftmaxTree:
-    """Classes as the leaves of a tree whose inner nodes each choose among their children.
+    """A tree whose leaves are classes and whose inner nodes each predict one of their children.
 
     The probability of a class is the product of the probabilities of the branches on its path from the root (Morin and
-    Bengio, 2005). An inner node with two children decides by a sigmoid, whose one score above zero means child 1, the
-    right one; a node with more decides by a softmax over one score a child.
+    Bengio, 2005). An inner node with two children has a sigmoid of one score, the log-odds of child 1, the right one; a
+    node with more children has a softmax over one score for each.
 
-    A tree is two arrays, and neither it nor they can be changed. Arrays that follow from them are made at first use and
-    kept; that takes less than a second for a million classes.
+    A tree is two arrays and immutable. Derived arrays are computed at first use and cached, in less than a second for a
+    million classes.
 
     Parameters
     ----------
     children : array-like of int, shape (n_edges,)
-        The children of node 0, those of node 1, and so on, end to end. A value >= 0 is the number of an inner node,
+        The children of node 0, of node 1, and so on, concatenated. A value >= 0 is an inner node, whose number is
         larger than its parent's; a value < 0 is the class ``~value``, that is ``-1 - value``.
     offsets : array-like of int, shape (n_nodes + 1,)
-        The children of node i are ``children[offsets[i] : offsets[i + 1]]``; node 0 is the root. ``[0]`` for the tree
-        of one class, which has no inner node.
+        The children of node i are ``children[offsets[i] : offsets[i + 1]]``; node 0 is the root. ``[0]`` is the tree of
+        one class, which has no inner node.
 
     Attributes
     ----------
@@ -91,15 +62,15 @@ class SoftmaxTree:
     Raises
     ------
     TypeError
-        If an array does not hold integers in one dimension.
+        If an array is not a one-dimensional array of integers.
     ValueError
-        If the arrays are no tree: a class missing or at two leaves, an inner node with fewer than two children, with no
-        parent, with two, or with a smaller number than its parent's.
+        If the arrays are not a tree: a class is missing or occurs twice, or an inner node has fewer than two children,
+        no parent, two parents, or a smaller number than its parent.
 
     See Also
     --------
-    complete_tree, balanced_tree, random_tree, huffman_tree, two_level_tree, cluster_tree : Trees for any classes.
-    tree_from_nested, tree_from_paths : A tree of one's own.
+    complete_tree, balanced_tree, random_tree, huffman_tree, two_level_tree, cluster_tree : Build trees of any size.
+    tree_from_nested, tree_from_paths : Build custom trees.
 
     References
     ----------
@@ -162,9 +133,9 @@ class SoftmaxTree:
 
     @cached_property
     def score_offsets(self) -> Ints:
-        """Where the scores of each inner node begin, int64 of shape (n_nodes + 1,).
+        """Start of the scores of each inner node, int64 of shape (n_nodes + 1,).
 
-        Node i owns the rows ``score_offsets[i] : score_offsets[i + 1]``: one if it has two children, else one a child.
+        Node i has the rows ``score_offsets[i] : score_offsets[i + 1]``: one if it has two children, else one for each.
         """
         return _read_only(np.append(0, np.cumsum(np.where(self.arities == 2, 1, self.arities))))
 
@@ -175,7 +146,7 @@ class SoftmaxTree:
 
     @cached_property
     def node_branch(self) -> Ints:
-        """Which child of its parent each inner node is, int64 of shape (n_nodes,); -1 for the root."""
+        """Index of each inner node among its parent's children, int64 of shape (n_nodes,); -1 for the root."""
         branches = np.full(self.n_nodes, -1, dtype=np.int64)
         inner = np.flatnonzero(self.children >= 0)
         nodes = self.children[inner]
@@ -184,7 +155,7 @@ class SoftmaxTree:
 
     @cached_property
     def class_parent(self) -> Ints:
-        """Inner node that each class hangs from, int64 of shape (V,); -1 where there is no inner node."""
+        """Parent of each class, int64 of shape (V,); -1 for the tree of one class."""
         parents = np.full(self.n_classes, -1, dtype=np.int64)
         leaves = self.children < 0
         parents[~self.children[leaves]] = edge_parents(self.offsets)[leaves]
@@ -192,7 +163,7 @@ class SoftmaxTree:
 
     @cached_property
     def class_branch(self) -> Ints:
-        """Which child of its parent each class is, int64 of shape (V,); -1 where there is no inner node."""
+        """Index of each class among its parent's children, int64 of shape (V,); -1 for the tree of one class."""
         branches = np.full(self.n_classes, -1, dtype=np.int64)
         leaves = np.flatnonzero(self.children < 0)
         classes = ~self.children[leaves]
@@ -205,7 +176,7 @@ class SoftmaxTree:
         return _read_only(self._path_sums(np.ones(self.n_nodes, dtype=np.int64)))
 
     def path(self, class_index: int) -> tuple[Ints, Ints]:
-        """Walk from the root to a class.
+        """Return the path from the root to a class.
 
         Parameters
         ----------
@@ -215,9 +186,9 @@ class SoftmaxTree:
         Returns
         -------
         nodes : ndarray of int64, shape (depth,)
-            The inner nodes on the way, the root first.
+            The inner nodes on the path, the root first.
         branches : ndarray of int64, shape (depth,)
-            Which child is taken at each.
+            Index of the child at each.
 
         Raises
         ------
@@ -225,7 +196,7 @@ class SoftmaxTree:
             If there is no such class.
         """
         if not 0 <= class_index < self.n_classes:
-            raise IndexError(f"SoftmaxTree.path wants a class in 0..{self.n_classes - 1}, but {class_index} came.")
+            raise IndexError(f"SoftmaxTree.path: class_index must be in 0..{self.n_classes - 1}, got {class_index}.")
         nodes, branches = [], []
         node, branch = int(self.class_parent[class_index]), int(self.class_branch[class_index])
         while node >= 0:
@@ -235,31 +206,31 @@ class SoftmaxTree:
         return np.array(nodes[::-1], dtype=np.int64), np.array(branches[::-1], dtype=np.int64)
 
     def paths(self) -> tuple[Ints, Ints, Ints]:
-        """Walk from the root to every class.
+        """Return the paths from the root to all classes.
 
         Returns
         -------
         offsets : ndarray of int64, shape (V + 1,)
-            The path of class c stands at ``offsets[c] : offsets[c + 1]`` of the other two.
+            The path of class c is ``offsets[c] : offsets[c + 1]`` of the other two.
         nodes : ndarray of int64
-            The inner nodes on the way, the root first.
+            The inner nodes on each path, the root first.
         branches : ndarray of int64
-            Which child is taken at each.
+            Index of the child at each.
         """
         offsets = np.append(0, np.cumsum(self.depths))
         nodes = np.empty(offsets[-1], dtype=np.int64)
         branches = np.empty(offsets[-1], dtype=np.int64)
-        node, branch, places = self.class_parent, self.class_branch, offsets[1:] - 1
+        node, branch, indices = self.class_parent, self.class_branch, offsets[1:] - 1
         while True:
             below_root = node >= 0
-            node, branch, places = node[below_root], branch[below_root], places[below_root]
+            node, branch, indices = node[below_root], branch[below_root], indices[below_root]
             if not len(node):
                 return offsets, nodes, branches
-            nodes[places], branches[places] = node, branch
-            node, branch, places = self.node_parent[node], self.node_branch[node], places - 1
+            nodes[indices], branches[indices] = node, branch
+            node, branch, indices = self.node_parent[node], self.node_branch[node], indices - 1
 
     def expected_depth(self, counts: ArrayLike) -> float:
-        """Average the number of inner nodes on a path under class counts.
+        """Compute the mean number of inner nodes on a path, weighted by class counts.
 
         Parameters
         ----------
@@ -269,7 +240,7 @@ class SoftmaxTree:
         Returns
         -------
         float
-            The mean path length: for a binary tree the sigmoids a prediction of a known class takes.
+            The mean path length: for a binary tree the number of sigmoids for the probability of one class.
 
         Raises
         ------
@@ -279,7 +250,7 @@ class SoftmaxTree:
         return self._average(self.depths, counts, "expected_depth")
 
     def expected_cost(self, counts: ArrayLike) -> float:
-        """Average the number of scores that a path needs under class counts.
+        """Compute the mean number of scores on a path, weighted by class counts.
 
         Parameters
         ----------
@@ -289,8 +260,8 @@ class SoftmaxTree:
         Returns
         -------
         float
-            The mean number of rows of a layer's weight that a training example touches: one for a node with two
-            children, one a child for any other. For a flat tree it is V.
+            The mean number of rows of a layer's weight that a training sample updates: one for a node with two
+            children, one for each child of any other. For a flat tree it is V.
 
         Raises
         ------
@@ -300,12 +271,12 @@ class SoftmaxTree:
         return self._average(self._path_sums(np.diff(self.score_offsets)), counts, "expected_cost")
 
     def depth_statistics(self, counts: ArrayLike | None = None) -> DepthStatistics:
-        """Sum up how long the paths are.
+        """Compute statistics of the path lengths.
 
         Parameters
         ----------
         counts : array-like of shape (V,), default=None
-            Class counts, not all zero; by default every class counts the same.
+            Class counts, not all zero; by default all classes have equal weight.
 
         Returns
         -------
@@ -324,14 +295,14 @@ class SoftmaxTree:
         )
 
     def draw(self, names: Sequence[str] | None = None, *, max_lines: int | None = 1000) -> str:
-        """Write the tree down, a line for each inner node and each class, children below their parent.
+        """Draw the tree as text, a line for each inner node and each class, children below their parent.
 
         Parameters
         ----------
         names : sequence of str, default=None
             Names of the V classes; by default "class 0" and so on.
         max_lines : int, default=1000
-            Where to stop, with a line that tells how many are left out; None writes them all.
+            Maximum number of lines, followed by one with the number of omitted lines; None is unlimited.
 
         Returns
         -------
@@ -344,16 +315,18 @@ class SoftmaxTree:
             If there is not one name for each class.
         """
         if names is not None and len(names) != self.n_classes:
-            raise ValueError(f"SoftmaxTree.draw wants a name for each of {self.n_classes} classes, {len(names)} came.")
-        return draw_tree(self, names, max_lines)
+            raise ValueError(
+                f"SoftmaxTree.draw: names must have one name for each of {self.n_classes} classes, got {len(names)}."
+            )
+        return _draw(self, names, max_lines)
 
     def to_nested(self, node: int = 0) -> Any:
-        """Give nested lists of classes, as :func:`tree_from_nested` takes them.
+        """Return nested lists of classes, as :func:`tree_from_nested` takes them.
 
         Parameters
         ----------
         node : int, default=0
-            The inner node to begin at; by default the root.
+            The inner node to start at; by default the root.
 
         Returns
         -------
@@ -368,7 +341,7 @@ class SoftmaxTree:
         if self.n_classes == 1 and node == 0:
             return 0
         if not 0 <= node < self.n_nodes:
-            raise IndexError(f"SoftmaxTree.to_nested wants an inner node in 0..{self.n_nodes - 1}, but {node} came.")
+            raise IndexError(f"SoftmaxTree.to_nested: node must be an inner node in 0..{self.n_nodes - 1}, got {node}.")
         children, offsets = self.children.tolist(), self.offsets.tolist()
         lists: list[list[Any]] = [[] for _ in range(self.n_nodes)]
         for number, inside in enumerate(lists):
@@ -377,7 +350,7 @@ class SoftmaxTree:
         return lists[node]
 
     def to_arrays(self) -> dict[str, Ints]:
-        """Give the two arrays that are the tree, to be saved.
+        """Return the two arrays that define the tree, to be saved.
 
         Returns
         -------
@@ -388,12 +361,12 @@ class SoftmaxTree:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> SoftmaxTree:
-        """Build the tree that :meth:`to_arrays` was called on.
+        """Build a tree from the arrays that :meth:`to_arrays` returned.
 
         Parameters
         ----------
         arrays : mapping
-            With ``children`` and ``offsets``; anything else is passed over.
+            With ``children`` and ``offsets``; anything else is ignored.
 
         Returns
         -------
@@ -403,12 +376,12 @@ class SoftmaxTree:
         Raises
         ------
         ValueError
-            If an array is missing, or they are no tree.
+            If an array is missing, or they are not a tree.
         """
         missing = [name for name in ("children", "offsets") if name not in arrays]
         if missing:
             raise ValueError(
-                f"SoftmaxTree.from_arrays wants the arrays children and offsets, but {missing[0]} is not among "
+                f"SoftmaxTree.from_arrays: arrays must have children and offsets, but {missing[0]} is not among "
                 f"{sorted(arrays)}."
             )
         return cls(arrays["children"], arrays["offsets"])
@@ -426,7 +399,7 @@ class SoftmaxTree:
         return hash((self.children.tobytes(), self.offsets.tobytes()))
 
     def __reduce__(self) -> tuple[type[SoftmaxTree], tuple[Ints, Ints]]:
-        # Arrays that follow from the two are not worth their bytes in a file.
+        # Derived arrays are left out of pickles.
         return SoftmaxTree, (self.children, self.offsets)
 
     def _path_sums(self, values: Ints) -> Ints:
@@ -439,8 +412,8 @@ class SoftmaxTree:
         weights = class_counts(np.atleast_1d(np.asarray(counts)), who)
         if len(weights) != self.n_classes or not weights.any():
             raise ValueError(
-                f"{who} wants a count for each of {self.n_classes} classes, not all of them zero, "
-                f"but {len(weights)} came with the sum {weights.sum():g}."
+                f"{who}: counts must be one for each of {self.n_classes} classes and not all zero, "
+                f"got {len(weights)} with the sum {weights.sum():g}."
             )
         return float(weights @ values / weights.sum())
 
@@ -448,3 +421,29 @@ class SoftmaxTree:
 def _read_only(array: Ints) -> Ints:
     array.setflags(write=False)
     return array
+
+
+def _draw(tree: SoftmaxTree, names: Sequence[str] | None, max_lines: int | None) -> str:
+    """Draw a tree as :meth:`SoftmaxTree.draw` does."""
+
+    def name(child: int) -> str:
+        if child >= 0:
+            return f"node {child}"
+        return f"class {~child}" if names is None else str(names[~child])
+
+    lines: list[str] = []
+    n_lines = tree.n_nodes + tree.n_classes
+    limit = n_lines if max_lines is None else max_lines
+    # A stack of the lines to be written: the bars before each, its corner, and the child.
+    waiting = [("", "", 0 if tree.n_nodes else ~0)]
+    while waiting and len(lines) < limit:
+        bars, corner, child = waiting.pop()
+        lines.append(f"{bars}{corner}{name(child)}")
+        if child >= 0:
+            bars += {"": "", "├── ": "│   ", "└── ": "    "}[corner]
+            below = tree.children[tree.offsets[child] : tree.offsets[child + 1]].tolist()
+            waiting.append((bars, "└── ", below[-1]))
+            waiting.extend((bars, "├── ", other) for other in below[-2::-1])
+    if len(lines) < n_lines:
+        lines.append(f"... and {n_lines - len(lines):,} more lines")
+    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The tree over a classifier's labels."""
+"""Trees by the name of their builder, as estimators take them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sklearn_hashnlp import trees
 from sklearn_hashnlp.trees import SoftmaxTree
 
 CLASS_TREES: Final = ("balanced", "complete", "huffman", "random", "two_level")
-"""Names of the trees that are built from counts alone."""
+"""Names of the trees that are built from class counts alone."""
 
 
 def class_tree(tree: SoftmaxTree | str, counts: NDArray[np.int64] | int, *, seed: int, caller: str) -> SoftmaxTree:
-    """Return a tree over labels."""
+    """Return the tree over the labels of a classifier: the one given, or one built by name."""
     if isinstance(tree, SoftmaxTree):
         n_classes = counts if isinstance(counts, int) else len(counts)
         if tree.n_classes != n_classes:

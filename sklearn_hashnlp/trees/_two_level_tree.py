@@ -1,4 +1,4 @@
-"""Classes in groups of like frequency."""
+"""A tree of two levels: groups of similar frequency, then classes."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ def two_level_tree(counts: ArrayLike | int, n_groups: int | None = None) -> Soft
     """Build a tree of two levels: a softmax over groups, then a softmax over the classes of one.
 
     Groups are runs of the classes from the most to the least frequent, with nearly equal sums of the *square roots* of
-    the counts. With G groups of sizes s and shares m of all counts, a word takes ``G + sum(m * s)`` scores; groups of
-    equal share and groups of equal size both make that G + V / G, and these groups make it least.
+    the counts. With G groups of sizes s and shares m of all counts, a class costs ``G + sum(m * s)`` scores on average;
+    with groups of equal share, and with groups of equal size, that is G + V / G, and with these groups it is least.
 
     Parameters
     ----------
     counts : int or array-like of shape (V,)
-        Class counts, zeros allowed; a number of classes stands for equal counts.
+        Class counts, zeros allowed; a number of classes is equal counts.
     n_groups : int, default=None
-        Number G of groups, 1..V; fewer come out where a class outweighs a group. By default the number with the fewest
-        scores, the sum of sqrt(p) over the classes' shares p of all counts: sqrt(V) for equal counts, fewer else.
+        Number G of groups, 1..V; the tree has fewer where a class outweighs a group. By default the number with the
+        fewest scores, the sum of sqrt(p) over the classes' shares p of all counts: sqrt(V) for equal counts, else less.
 
     Returns
     -------
     SoftmaxTree
-        The most frequent group first. A group of one class is a child of the root itself, and the classes of a single
-        group all are.
+        The most frequent group first. A group of one class is a child of the root, and so are the classes of a single
+        group.
 
     Raises
     ------
     TypeError, ValueError
-        If `counts` is neither a number of classes nor counts, or `n_groups` no integer in 1..V.
+        If `counts` is neither a number of classes nor class counts, or `n_groups` is not an integer in 1..V.
 
     References
     ----------
@@ -53,7 +53,9 @@ def two_level_tree(counts: ArrayLike | int, n_groups: int | None = None) -> Soft
     if n_groups is None:
         n_groups = round(float(roots.sum()))
     elif not is_integer(n_groups) or not 1 <= n_groups <= n_classes:
-        raise ValueError(f"two_level_tree wants 1..{n_classes} groups of {n_classes} classes, but {n_groups=} came.")
+        raise ValueError(
+            f"two_level_tree: n_groups must be in 1..{n_classes}, the number of classes, got {n_groups!r}."
+        )
     order = np.argsort(-weights, kind="stable")
     middles = np.cumsum(roots[order]) - roots[order] / 2
     groups = np.floor(middles / roots.sum() * n_groups).astype(np.int64)
@@ -62,7 +64,7 @@ def two_level_tree(counts: ArrayLike | int, n_groups: int | None = None) -> Soft
 
 
 def tree_of_groups(order: NDArray[np.int64], starts: NDArray[np.int64]) -> SoftmaxTree:
-    """Build a tree of two levels from classes in order and the places where groups start."""
+    """Build a tree of two levels from ordered classes and the start of each group."""
     sizes = np.diff(np.append(starts, len(order)))
     if len(order) == 1:
         return SoftmaxTree([], [0])

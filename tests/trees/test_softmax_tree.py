@@ -1,10 +1,9 @@
-"""The tree: its laws, the notebook's example, and what is refused."""
+"""The tree: its laws, the reference implementation's example, and what is refused."""
 
 from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -14,39 +13,16 @@ from hypothesis import given
 
 from sklearn_hashnlp.trees import DepthStatistics, SoftmaxTree, complete_tree, tree_from_nested
 
+from ..oracles.trees import leaf_paths, subtrees
 from .strategies import nested_trees
 
-NOTEBOOK = [[[[7, 8], [6, 5]], [[4, 1], [0, 2]]], [9, 3]]
+REFERENCE = [[[[7, 8], [6, 5]], [[4, 1], [0, 2]]], [9, 3]]
 
 
-def subtrees(nested: Any) -> Iterator[list[Any]]:
-    """The notebook's own walk, as the oracle of pre-order."""
-    if isinstance(nested, list):
-        yield nested
-        for child in nested:
-            yield from subtrees(child)
-
-
-def leaf_paths(nested: Any) -> dict[int, tuple[list[int], list[int]]]:
-    """Nodes, counted in pre-order, and branches of each class, by recursion."""
-    numbers = {id(subtree): number for number, subtree in enumerate(subtrees(nested))}
-    found: dict[int, tuple[list[int], list[int]]] = {}
-
-    def walk(item: Any, nodes: list[int], branches: list[int]) -> None:
-        if not isinstance(item, list):
-            found[item] = nodes, branches
-            return
-        for branch, child in enumerate(item):
-            walk(child, [*nodes, numbers[id(item)]], [*branches, branch])
-
-    walk(nested, [], [])
-    return found
-
-
-def test_the_notebooks_tree() -> None:
-    tree = tree_from_nested(NOTEBOOK)
+def test_the_tree_of_the_reference_implementation() -> None:
+    tree = tree_from_nested(REFERENCE)
     assert [tree.to_nested(node) for node in range(tree.n_nodes)] == [
-        NOTEBOOK,
+        REFERENCE,
         [[[7, 8], [6, 5]], [[4, 1], [0, 2]]],
         [[7, 8], [6, 5]],
         [7, 8],
@@ -177,7 +153,7 @@ def test_drawing() -> None:
     ]
     assert tree.draw("abcde", max_lines=3).splitlines() == ["node 0", "├── node 1", "│   ├── c", "... and 5 more lines"]
     assert tree.draw(max_lines=None) == tree.draw()
-    with pytest.raises(ValueError, match=r"SoftmaxTree\.draw wants a name for each of 5 classes, 2 came"):
+    with pytest.raises(ValueError, match=r"SoftmaxTree\.draw: names must have one name for each of 5 classes, got 2"):
         tree.draw(["a", "b"])
 
 
@@ -199,20 +175,20 @@ def test_a_chain_deeper_than_the_stack() -> None:
 @pytest.mark.parametrize(
     ("children", "offsets", "error", "message"),
     [
-        ([0.0, 1.0], [0, 2], TypeError, r"wants children as a one-dimensional array of integers, but .* float64"),
-        ([[-1, -2]], [0, 2], TypeError, r"children .* shape \(1, 2\) came"),
-        ([-1, -2], [], ValueError, r"offsets that rise from 0 to the number of children, 2, but \[\] came"),
-        ([-1, -2], [0, 3], ValueError, r"the number of children, 2, but \[0, 3\] came"),
-        ([-1, -2], [1, 2], ValueError, r"rise from 0"),
-        ([1, -1, -2, -3], [0, 3, 2, 4], ValueError, r"rise from 0"),
-        ([1, -1, -2], [0, 2, 3], ValueError, r"two or more children .* node 1 has 1\. Put its child in its place"),
-        ([1, -1, -2, -3], [0, 2, 2, 4], ValueError, r"node 1 has 0"),
-        ([2, -1, -2, -3], [0, 2, 4], ValueError, r"node 0 has the child 2, which is not there: there are 2 inner"),
-        ([0, -1, -2, -3], [0, 2, 4], ValueError, r"node 0 has the child 0, which has no larger number"),
-        ([1, -1, 2, -2, 1, -3], [0, 2, 4, 6], ValueError, r"node 2 has the child 1, which has no larger number"),
-        ([1, 1, -1, -2], [0, 2, 4], ValueError, r"the nodes 0 and 0 both have it for node 1"),
-        ([-3, -4, -1, -2], [0, 2, 4], ValueError, r"no node has it for node 1"),
-        ([1, -1, -2, -2], [0, 2, 4], ValueError, r"tree of 3 leaves class 1 stands twice, below the nodes 1 and 1"),
+        ([0.0, 1.0], [0, 2], TypeError, r"children must be a one-dimensional array of integers, got .* float64"),
+        ([[-1, -2]], [0, 2], TypeError, r"children .* shape \(1, 2\)"),
+        ([-1, -2], [], ValueError, r"offsets must ascend from 0 to the number of children, 2, got \[\]"),
+        ([-1, -2], [0, 3], ValueError, r"the number of children, 2, got \[0, 3\]"),
+        ([-1, -2], [1, 2], ValueError, r"ascend from 0"),
+        ([1, -1, -2, -3], [0, 3, 2, 4], ValueError, r"ascend from 0"),
+        ([1, -1, -2], [0, 2, 3], ValueError, r"two or more children, got 1 for node 1\. Replace the node by its child"),
+        ([1, -1, -2, -3], [0, 2, 2, 4], ValueError, r"got 0 for node 1"),
+        ([2, -1, -2, -3], [0, 2, 4], ValueError, r"node 0 has the child 2, which does not exist: there are 2 inner"),
+        ([0, -1, -2, -3], [0, 2, 4], ValueError, r"node 0 has the child 0, which must have a larger number"),
+        ([1, -1, 2, -2, 1, -3], [0, 2, 4, 6], ValueError, r"node 2 has the child 1, which must have a larger number"),
+        ([1, 1, -1, -2], [0, 2, 4], ValueError, r"one parent, got 0 and 0 for node 1"),
+        ([-3, -4, -1, -2], [0, 2, 4], ValueError, r"one parent, got none for node 1"),
+        ([1, -1, -2, -2], [0, 2, 4], ValueError, r"tree of 3 leaves class 1 occurs twice, below the nodes 1 and 1"),
         ([1, -1, -4, -2], [0, 2, 4], ValueError, r"tree of 3 leaves class 2 is missing, and the largest class is 3"),
     ],
 )
@@ -224,13 +200,17 @@ def test_what_is_no_tree(children: Any, offsets: Any, error: type[Exception], me
 def test_wrong_questions_are_named() -> None:
     tree = complete_tree(3)
     for wrong in (3, -1):
-        with pytest.raises(IndexError, match=rf"SoftmaxTree\.path wants a class in 0\.\.2, but {wrong} came"):
+        with pytest.raises(IndexError, match=rf"SoftmaxTree\.path: class_index must be in 0\.\.2, got {wrong}"):
             tree.path(wrong)
-        with pytest.raises(IndexError, match=rf"SoftmaxTree\.to_nested wants an inner node in 0\.\.1, but {wrong}"):
+        with pytest.raises(
+            IndexError, match=rf"SoftmaxTree\.to_nested: node must be an inner node in 0\.\.1, got {wrong}"
+        ):
             tree.to_nested(wrong)
-    with pytest.raises(ValueError, match=r"expected_depth wants a count for each of 3 classes.* 2 came with the sum 3"):
+    with pytest.raises(
+        ValueError, match=r"expected_depth: counts must be one for each of 3 classes.* got 2 with the sum 3"
+    ):
         tree.expected_depth([1, 2])
-    with pytest.raises(ValueError, match=r"expected_cost .* not all of them zero, but 3 came with the sum 0"):
+    with pytest.raises(ValueError, match=r"expected_cost: .* not all zero, got 3 with the sum 0"):
         tree.expected_cost([0, 0, 0])
-    with pytest.raises(ValueError, match=r"from_arrays wants .* but offsets is not among \['children'\]"):
+    with pytest.raises(ValueError, match=r"from_arrays: .* but offsets is not among \['children'\]"):
         SoftmaxTree.from_arrays({"children": [-1, -2]})

@@ -1,4 +1,4 @@
-"""Groups of like frequency."""
+"""Trees of two levels, whose groups have similar frequencies."""
 
 from __future__ import annotations
 
@@ -46,14 +46,12 @@ def test_default_has_the_fewest_scores() -> None:
     assert best < 0.8 * (two_level_tree(2000).expected_cost(counts))
 
 
-def test_single_classes_hang_from_the_root() -> None:
+def test_single_classes_are_children_of_the_root() -> None:
     assert two_level_tree([100, 1, 1, 1, 1], 3).to_nested() == [0, [1, 2, 3, 4]]
     assert two_level_tree(4, 4).to_nested() == two_level_tree(4, 1).to_nested() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("n_groups", [0, 4, 2.5, True])
 def test_wrong_numbers_of_groups(n_groups: Any) -> None:
-    with pytest.raises(
-        ValueError, match=rf"two_level_tree wants 1\.\.3 groups of 3 classes, but n_groups={n_groups} came"
-    ):
+    with pytest.raises(ValueError, match=rf"two_level_tree: n_groups must be in 1\.\.3, .* got {n_groups}"):
         two_level_tree(3, n_groups)

@@ -1,0 +1,93 @@
+"""Trees over classes, as nested lists, by recursion and by trying everything."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from typing import Any
+
+
+def balanced_lists(start: int, size: int, arity: int) -> Any:
+    """Split classes into parts, the larger ones first, and each part again."""
+    if size == 1:
+        return start
+    n_parts = min(arity, size)
+    parts = []
+    for part in range(n_parts):
+        part_size = size // n_parts + (part < size % n_parts)
+        parts.append(balanced_lists(start, part_size, arity))
+        start += part_size
+    return parts
+
+
+def complete_path(class_index: int, n_classes: int) -> tuple[list[int], list[int]]:
+    """Return the nodes and branches of Paddle's hierarchical sigmoid, from the leaf up."""
+    heap = class_index + n_classes
+    length = heap.bit_length() - 1
+    return [(heap >> (i + 1)) - 1 for i in range(length)], [(heap >> i) & 1 for i in range(length)]
+
+
+def merged_neighbors(outputs: list[Any]) -> list[Any]:
+    """Merge neighbors in pairs until two are left: the loop of the reference implementation's random tree."""
+    while len(outputs) > 2:
+        merged: list[Any] = []
+        for i in range(0, len(outputs), 2):
+            if len(outputs) - (i + 1) > 0:
+                merged.append([outputs[i], outputs[i + 1]])
+            else:
+                merged.append(outputs[i])
+        outputs = merged
+    return outputs
+
+
+def huffman_cost(counts: list[int], arity: int) -> int:
+    """Return the cost of Huffman's tree, the sum of all merges, by a heap padded with classes of count zero."""
+    heap = [*counts, *[0] * (-(len(counts) - 1) % (arity - 1))]
+    heapq.heapify(heap)
+    cost = 0
+    while len(heap) > 1:
+        weight = sum(heapq.heappop(heap) for _ in range(arity))
+        cost += weight
+        heapq.heappush(heap, weight)
+    return cost
+
+
+def least_cost(counts: tuple[int, ...], arity: int) -> int:
+    """Return the least cost of any tree by trying every merge, without Huffman's idea."""
+    if len(counts) == 1:
+        return 0
+    best = None
+    for mask in range(1, 2 ** len(counts)):
+        size = mask.bit_count()
+        if not 2 <= size <= arity:
+            continue
+        weight = sum(c for i, c in enumerate(counts) if mask >> i & 1)
+        rest = tuple(sorted([c for i, c in enumerate(counts) if not mask >> i & 1] + [weight]))
+        cost = weight + least_cost(rest, arity)
+        best = cost if best is None else min(best, cost)
+    assert best is not None
+    return best
+
+
+def subtrees(nested: Any) -> Iterator[list[Any]]:
+    """Yield the inner nodes of nested lists in pre-order."""
+    if isinstance(nested, list):
+        yield nested
+        for child in nested:
+            yield from subtrees(child)
+
+
+def leaf_paths(nested: Any) -> dict[int, tuple[list[int], list[int]]]:
+    """Return the nodes, numbered in pre-order, and the branches of the path to each class."""
+    numbers = {id(subtree): number for number, subtree in enumerate(subtrees(nested))}
+    paths: dict[int, tuple[list[int], list[int]]] = {}
+
+    def walk(item: Any, nodes: list[int], branches: list[int]) -> None:
+        if not isinstance(item, list):
+            paths[item] = nodes, branches
+            return
+        for branch, child in enumerate(item):
+            walk(child, [*nodes, numbers[id(item)]], [*branches, branch])
+
+    walk(nested, [], [])
+    return paths
