@@ -1,0 +1,181 @@
+"""The table of all public estimators and transformers: small parameters, data to fit, and methods that answer."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+import sklearn_hashnlp
+from sklearn_hashnlp import (
+    AugmentedTextClassifier,
+    CharNgramFeaturizer,
+    FrequentNgramVectorizer,
+    HashEmbeddingClassifier,
+    HashingNgramVectorizer,
+    HsigmoidLanguageModel,
+    QuantizedSGNNClassifier,
+    SGNNClassifier,
+    SGNNProjector,
+    SGNNWordProjector,
+    make_text_classifier,
+)
+from tests.language.hsigmoid import small_models
+from tests.sentence_texts import PARAGRAPHS, QUERIES
+from tests.sentence_texts import make as make_encoder
+
+RNG = np.random.default_rng(0)
+WORDS = ["goal", "match", "team", "vote", "law", "minister"]
+CLASSES = RNG.integers(0, 2, 80)
+LABELS = np.array(["politics", "sport"])[CLASSES]
+TEXTS = [" ".join(RNG.choice(WORDS[:3] if sport else WORDS[3:], 5)) for sport in CLASSES]
+TOPICS = np.stack([CLASSES, 1 - CLASSES, CLASSES], axis=1)
+BITS = (RNG.integers(0, 2, (2, 24))[CLASSES] ^ (RNG.random((80, 24)) < 0.2)).astype(np.uint8)
+COUNTS = csr_array(BITS * RNG.integers(1, 4, BITS.shape), dtype=np.float64)
+
+
+class Case(NamedTuple):
+    """``make(**parameters).fit(X, y)``, and the methods that answer for other rows."""
+
+    make: Callable[..., Any]
+    X: Any
+    y: Any
+    asked: Any
+    answers: tuple[str, ...]
+
+
+def _hash_embedding(X: Any = COUNTS, y: Any = LABELS, **options: Any) -> Case:
+    small = {"n_buckets": 300, "n_embeddings": 1000, "max_epochs": 3, "batch_size": 16, "random_state": 0}
+    return Case(_maker(HashEmbeddingClassifier, small | options), X, y, X[:20], _SCORES)
+
+
+def _sgnn(X: Any = BITS, y: Any = LABELS, **options: Any) -> Case:
+    small = {"hidden_layer_sizes": (16,), "max_epochs": 9, "batch_size": 16, "learning_rate": 0.02, "random_state": 0}
+    return Case(_maker(SGNNClassifier, small | options), X, y, X[:20], _SCORES)
+
+
+def _language_model(**options: Any) -> Case:
+    asked = ["a b c", "h g", "never seen", ""]
+    make = _maker(HsigmoidLanguageModel, small_models.SMALL | options)
+    return Case(make, small_models.SENTENCES, None, asked, ("score_samples", "predict_proba", "perplexity"))
+
+
+def _encoder(**options: Any) -> Case:
+    return Case(_maker(make_encoder, options), PARAGRAPHS, None, QUERIES, ("transform",))
+
+
+def _texts(make: Callable[..., Any], **options: Any) -> Case:
+    return Case(_maker(make, options), TEXTS, None, [*TEXTS[:9], "", "日本語 🙂"], ("transform",))
+
+
+def _maker(make: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+    return lambda **others: make(**options | others)
+
+
+def _quantized(**options: Any) -> QuantizedSGNNClassifier:
+    return QuantizedSGNNClassifier(_sgnn().make(), **options)
+
+
+def _augmented(**options: Any) -> AugmentedTextClassifier:
+    return AugmentedTextClassifier(**{"estimator": _pipeline(), "distortion": 0.2, "random_state": 0} | options)
+
+
+def _pipeline(**options: Any) -> Any:
+    small = {"classifier__n_buckets": 300, "classifier__n_embeddings": 1000, "classifier__max_epochs": 3}
+    return make_text_classifier(random_state=0).set_params(**small | options)
+
+
+def _word_projector(**options: Any) -> SGNNWordProjector:
+    parts = {"featurizer": CharNgramFeaturizer(), "projector": SGNNProjector(n_projections=3, n_bits=5)}
+    return SGNNWordProjector(**parts | options)
+
+
+_SCORES = ("predict", "predict_proba", "decision_function", "predict_topk")
+
+CASES: dict[str, Case] = {
+    "HashingNgramVectorizer": _texts(HashingNgramVectorizer, ngram_range=(1, 2)),
+    "FrequentNgramVectorizer": _texts(FrequentNgramVectorizer, max_features=9, ngram_range=(1, 2)),
+    "CharNgramFeaturizer": _texts(CharNgramFeaturizer),
+    "SGNNProjector": Case(_maker(SGNNProjector, {"n_bits": 5}), COUNTS, None, COUNTS[:20], ("transform",)),
+    "SGNNWordProjector": _texts(_word_projector),
+    "HashEmbeddingClassifier": _hash_embedding(),
+    "HashEmbeddingClassifier, ova, hidden layers": _hash_embedding(loss="ova", hidden_layer_sizes=(8,)),
+    "HashEmbeddingClassifier, hinge, adam": _hash_embedding(loss="hinge", optimizer="adam", ngram_dropout=(2, 5)),
+    "HashEmbeddingClassifier, hsigmoid": _hash_embedding(loss="hsigmoid", early_stopping=True, validation_fraction=0.3),
+    "HashEmbeddingClassifier, several labels": _hash_embedding(y=TOPICS, loss="ova"),
+    "SGNNClassifier": _sgnn(),
+    "SGNNClassifier, packed, adagrad": _sgnn(X=np.packbits(BITS, axis=1), packed=True, optimizer="adagrad"),
+    "SGNNClassifier, several labels": _sgnn(y=TOPICS, loss="ova"),
+    "QuantizedSGNNClassifier": Case(_quantized, BITS, LABELS, BITS[:20], _SCORES),
+    "AugmentedTextClassifier": Case(_augmented, TEXTS, LABELS, TEXTS[:20], _SCORES[:-1]),
+    "make_text_classifier": Case(_pipeline, TEXTS, LABELS, TEXTS[:20], _SCORES[:-1]),
+    "HsigmoidLanguageModel": _language_model(),
+    "HsigmoidLanguageModel, softmax, adam": _language_model(output="softmax", optimizer="adam", dropout=0.3),
+    "HsigmoidLanguageModel, characters": _language_model(embedding="sgnn", n_projections=20, tree="random"),
+    "SGNNSentenceEncoder": _encoder(),
+    "SGNNSentenceEncoder, three losses": _encoder(masked_weight=0.5, word_weight=0.5, dropout=0.2),
+}
+
+
+def kind(name: str) -> str:
+    """Return the name of the class, or of the function that makes the pipeline."""
+    return name.split(",")[0]
+
+
+ONE_OF_A_KIND = [name for name in CASES if name in sklearn_hashnlp.__all__ and name != "make_text_classifier"]
+"""One case for each public class, for laws that options have no part in."""
+TRAINED = [name for name in CASES if kind(name) not in ONE_OF_A_KIND[:5]]
+"""Those that learn by epochs."""
+NETS = [name for name in TRAINED if hasattr(CASES[name].make(), "callbacks")]
+"""Those that train a net of their own, with ``callbacks``."""
+STREAMS = [name for name in NETS if hasattr(CASES[name].make(), "partial_fit")]
+CLASSIFIERS = [name for name in NETS if "Classifier" in name]
+
+
+def fit(name: str, **parameters: Any) -> Any:
+    """Make a new model and fit it."""
+    return refit(name, CASES[name].make(**parameters))
+
+
+@cache
+def _fitted(name: str) -> Any:
+    return fit(name)
+
+
+def fitted(name: str) -> Any:
+    """Return a copy of a model that was fitted once in this process."""
+    return copy.deepcopy(_fitted(name))
+
+
+def answers(name: str, model: Any) -> dict[str, bytes]:
+    """Return what each method answers, to the last bit."""
+    case = CASES[name]
+    return {method: as_bytes(getattr(model, method)(case.asked)) for method in case.answers}
+
+
+def as_bytes(value: Any) -> bytes:
+    """Return the bytes of an array, a matrix, a list or a number."""
+    if issparse(value):
+        return b"".join(np.ascontiguousarray(part).tobytes() for part in (value.data, value.indices, value.indptr))
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.tobytes()
+    return repr(value).encode()
+
+
+def refit(name: str, model: Any) -> Any:
+    """Fit a model on what its case has."""
+    case = CASES[name]
+    return model.fit(case.X) if case.y is None else model.fit(case.X, case.y)
+
+
+def part_fit(name: str, model: Any, part: slice) -> Any:
+    """Train on some rows more."""
+    case = CASES[name]
+    if case.y is None:
+        return model.partial_fit(case.X[part])
+    classes = range(case.y.shape[1]) if case.y.ndim == 2 else np.unique(case.y)
+    return model.partial_fit(case.X[part], case.y[part], classes=classes)

@@ -1,0 +1,146 @@
+"""Copies of all public estimators: pickles, joblib, deep copies, model folders, other processes."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
+
+from sklearn_hashnlp import load_model, save_model
+from tests.contract.estimators import CASES, ONE_OF_A_KIND, STREAMS, TRAINED, answers, fitted, part_fit, refit
+
+
+def _joblib(model, folder):
+    joblib.dump(model, folder / "model.joblib")
+    return joblib.load(folder / "model.joblib")
+
+
+def _folder(model, folder):
+    save_model(model, folder / "model")
+    return load_model(folder / "model")
+
+
+def _folder_with_training_state(model, folder):
+    save_model(model, folder / "model", training_state=True)
+    return load_model(folder / "model")
+
+
+WAYS = {
+    "pickle": lambda model, _: pickle.loads(pickle.dumps(model)),
+    "deepcopy": lambda model, _: copy.deepcopy(model),
+    "joblib": _joblib,
+    "folder": _folder,
+}
+IN_NO_FOLDER = {"AugmentedTextClassifier", "QuantizedSGNNClassifier"}
+IN_FOLDERS = [name for name in CASES if name not in IN_NO_FOLDER]
+
+
+@pytest.mark.parametrize(
+    ("name", "way"), [(name, way) for name in CASES for way in WAYS if way != "folder" or name in IN_FOLDERS]
+)
+def test_a_copy_answers_the_same(name, way, tmp_path):
+    model = fitted(name)
+    other = WAYS[way](model, tmp_path)
+    assert answers(name, other) == answers(name, model)
+    assert repr(other) == repr(model)
+    for attribute in ("history_", "n_parameters_", "n_features_in_", "vocabulary_", "log_"):
+        assert getattr(other, attribute, None) == getattr(model, attribute, None)
+
+
+@pytest.mark.parametrize("way", [*(way for way in WAYS if way != "folder"), "folder with training state"])
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_copy_learns_on_as_the_model_does(name, way, tmp_path):
+    model = fitted(name)
+    before = answers(name, model)
+    other = WAYS.get(way, _folder_with_training_state)(model, tmp_path)
+    for learner in (model, other):
+        part_fit(name, learner, slice(0, 40))
+    assert answers(name, other) == answers(name, model) != before
+    assert len(other.history_) == len(model.history_) == len(fitted(name).history_) + 1
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_without_the_state_of_training_the_optimizer_starts_anew(name, tmp_path):
+    model = fitted(name)
+    other = _folder(model, tmp_path)
+    for learner in (model, other):
+        part_fit(name, learner, slice(0, 40))
+    assert answers(name, other) != answers(name, model)
+
+
+@pytest.mark.parametrize("name", sorted(IN_NO_FOLDER))
+def test_a_folder_says_what_it_cannot_hold(name, tmp_path):
+    with pytest.raises(TypeError, match=f"A model folder cannot hold this model: it is a .*{name}"):
+        save_model(fitted(name), tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ONE_OF_A_KIND)
+def test_before_fit(name, tmp_path):
+    model = CASES[name].make()
+    assert answers(name, refit(name, pickle.loads(pickle.dumps(model)))) == answers(name, fitted(name))
+    if name in IN_NO_FOLDER:
+        return
+    if get_tags(model).requires_fit:
+        with pytest.raises(NotFittedError):
+            save_model(model, tmp_path / "model")
+        assert list(tmp_path.iterdir()) == []
+    else:
+        assert answers(name, _folder(model, tmp_path)) == answers(name, fitted(name))
+
+
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+@pytest.mark.parametrize("name", [name for name in TRAINED if name in IN_FOLDERS])
+def test_a_smaller_folder_answers_nearly_the_same(name, precision, tmp_path):
+    model = fitted(name)
+    save_model(model, tmp_path / "model", precision=precision)
+    small, method = load_model(tmp_path / "model"), CASES[name].answers[0 if len(CASES[name].answers) == 1 else 1]
+    np.testing.assert_allclose(
+        getattr(small, method)(CASES[name].asked), getattr(model, method)(CASES[name].asked), atol=0.05
+    )
+
+
+ELSEWHERE = """
+import hashlib, json, sys
+from pathlib import Path
+import joblib
+from sklearn_hashnlp import load_model
+from tests.contract.estimators import answers
+found = {}
+for folder in sorted(Path(sys.argv[1]).iterdir()):
+    name = (folder / "name").read_text()
+    models = [joblib.load(folder / "model.joblib")]
+    if (folder / "model").exists():
+        models.append(load_model(folder / "model"))
+    found[name] = [[hashlib.sha256(part).hexdigest() for part in answers(name, model).values()] for model in models]
+print(json.dumps(found))
+"""
+
+
+def test_another_process_answers_the_same(tmp_path):
+    for name in ONE_OF_A_KIND:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "name").write_text(name)
+        joblib.dump(fitted(name), folder / "model.joblib")
+        if name in IN_FOLDERS:
+            save_model(fitted(name), folder / "model")
+    environment = os.environ | {"PYTHONHASHSEED": "1"}
+    command = [sys.executable, "-c", ELSEWHERE, tmp_path]
+    found = json.loads(
+        subprocess.run(command, check=True, capture_output=True, cwd=Path(__file__).parents[2], env=environment).stdout
+    )
+    for name in ONE_OF_A_KIND:
+        own = [hashlib.sha256(part).hexdigest() for part in answers(name, fitted(name)).values()]
+        assert found[name] == [own] * (1 + (name in IN_FOLDERS)), name

@@ -1,0 +1,95 @@
+"""Parameters of all public estimators: declared, checked, stored untouched, cloned."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+from sklearn.base import clone
+from sklearn.utils import estimator_checks, estimator_html_repr
+
+import sklearn_hashnlp
+from tests.contract.estimators import CASES, ONE_OF_A_KIND, fit, fitted, kind, refit
+
+CHECKS = [
+    estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
+    estimator_checks.check_estimator_cloneable,
+    estimator_checks.check_estimator_repr,
+    estimator_checks.check_estimator_tags_renamed,
+    estimator_checks.check_get_params_invariance,
+    estimator_checks.check_mixin_order,
+    estimator_checks.check_no_attributes_set_in_init,
+    estimator_checks.check_parameters_default_constructible,
+    estimator_checks.check_set_params,
+    estimator_checks.check_valid_tag_types,
+]
+NO_DEFAULTS = {"AugmentedTextClassifier", "SGNNWordProjector"}  # they are made of estimators that must be given
+POSITIONAL = {"AugmentedTextClassifier", "QuantizedSGNNClassifier", "SGNNWordProjector"}
+UNCHECKED = {("HashingNgramVectorizer", "dtype")}  # as in scikit-learn's HashingVectorizer
+
+
+def test_the_table_has_every_public_estimator():
+    public = {name for name in sklearn_hashnlp.__all__ if hasattr(getattr(sklearn_hashnlp, name), "get_params")}
+    assert set(ONE_OF_A_KIND) == public
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", ONE_OF_A_KIND)
+def test_scikit_learns_checks_that_need_no_data_pass(name, check):
+    if check is estimator_checks.check_parameters_default_constructible and name in NO_DEFAULTS:
+        with pytest.raises(TypeError, match="missing"):
+            getattr(sklearn_hashnlp, name)()
+    else:
+        check(name, CASES[name].make())
+
+
+@pytest.mark.parametrize("name", ONE_OF_A_KIND)
+def test_defaults_are_those_of_the_signature(name):
+    cls = getattr(sklearn_hashnlp, name)
+    parameters = inspect.signature(cls).parameters
+    given = {"estimator", "featurizer", "projector"} if name in NO_DEFAULTS else set()
+    model = cls(**{part: None for part in given if part in parameters})
+    for parameter in parameters.values():
+        if parameter.name not in given:
+            assert getattr(model, parameter.name) is parameter.default
+    keywords = {parameter.name for parameter in parameters.values() if parameter.kind is parameter.KEYWORD_ONLY}
+    assert keywords == set(parameters) or name in POSITIONAL
+    with pytest.raises(ValueError, match="Invalid parameter 'widht'"):
+        model.set_params(widht=3)
+
+
+@pytest.mark.parametrize("name", ONE_OF_A_KIND)
+def test_constraints_are_those_of_all_parameters_and_no_others(name):
+    cls = getattr(sklearn_hashnlp, name)
+    assert set(cls._parameter_constraints) == set(inspect.signature(cls).parameters)
+
+
+@pytest.mark.parametrize("name", ONE_OF_A_KIND)
+def test_fit_names_a_wrong_parameter(name):
+    class Strange:
+        """Nothing that any parameter takes."""
+
+    for parameter in sorted(inspect.signature(getattr(sklearn_hashnlp, name)).parameters):
+        if (name, parameter) in UNCHECKED:
+            continue
+        with pytest.raises((ValueError, TypeError), match=f"{parameter}.* {name}|{name}.*{parameter}"):
+            fit(name, **{parameter: Strange()})
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if kind(name) in ONE_OF_A_KIND])
+def test_fit_returns_the_model_and_leaves_its_parameters(name):
+    model = CASES[name].make()
+    before, given = repr(model), model.get_params()
+    assert refit(name, model) is model
+    assert repr(model) == before
+    assert all(model.get_params()[parameter] is value for parameter, value in given.items())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_clone_has_the_parameters_and_nothing_learned(name):
+    model = fitted(name)
+    copy = clone(model)
+    assert repr(copy) == repr(model)
+    assert not [attribute for attribute in vars(copy) if attribute.endswith("_")]
+    assert set(vars(copy)) == set(vars(CASES[name].make()))
+    assert type(model).__name__ in estimator_html_repr(model)

@@ -1,0 +1,60 @@
+"""Weights of rows and of classes in all classifiers that are trained here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from tests.contract.estimators import BITS, CASES, CLASSIFIERS, LABELS, answers
+
+OF_ONE_LABEL = [name for name in CLASSIFIERS if "several" not in name]
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_rows_of_weight_zero_are_as_if_absent(name):
+    case, weights = CASES[name], np.random.default_rng(1).integers(0, 2, 80)
+    weighted = case.make().fit(case.X, case.y, sample_weight=weights)
+    without = case.make().fit(case.X[weights > 0], case.y[weights > 0])
+    assert answers(name, weighted) == answers(name, without)
+
+
+@pytest.mark.parametrize("name", OF_ONE_LABEL)
+def test_weights_pull_towards_their_class(name):
+    case, X, y = CASES[name], np.full_like(BITS[:1].repeat(90, axis=0), 1), np.arange(90) % 2
+    options = {"max_epochs": 30, "learning_rate": 0.1, "early_stopping": False}
+
+    def probability(y, weights=None, class_weight=None):
+        model = case.make(**options, class_weight=class_weight).fit(X, y, sample_weight=weights)
+        return model.predict_proba(X[:1])[0, 1]
+
+    by_row, by_class = probability(y, np.where(y == 1, 9.0, 1.0)), probability(y, class_weight={1: 9.0})
+    assert by_row == by_class > probability(y) + 0.2
+    rare = np.arange(90) % 9 == 0
+    assert abs(probability(rare, class_weight="balanced") - 0.5) < abs(probability(rare) - 0.5)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_weights_are_routed(name):
+    case, weights = CASES[name], np.ones(80)
+    with config_context(enable_metadata_routing=True):
+        classifier = case.make().set_fit_request(sample_weight=True)
+        classifier.set_partial_fit_request(sample_weight=True, classes=True)
+        model = make_pipeline(FunctionTransformer(accept_sparse=True), classifier)
+        model.fit(case.X, case.y, sample_weight=weights)
+        with pytest.raises(ValueError, match="takes no negative values in sample_weight, got -1 for row 0"):
+            model.fit(case.X, case.y, sample_weight=-weights)
+
+
+@pytest.mark.parametrize("name", OF_ONE_LABEL)
+def test_labels_of_any_kind_come_back(name):
+    case = CASES[name]
+    for labels in (["b", "a"], np.array(["ü", "b"], dtype=object), [7, -2], [True, False], [1.0, 2.0]):
+        y = np.asarray(labels)[(LABELS == "sport").astype(int)]
+        model = case.make().fit(case.X, y)
+        assert model.classes_.tolist() == sorted(labels)
+        assert model.predict(case.asked).dtype == y.dtype
+        best = model.classes_[model.predict_proba(case.asked).argmax(axis=1)]
+        assert model.predict(case.asked).tolist() == best.tolist()

@@ -1,0 +1,54 @@
+"""scikit-learn's own checks of the estimators that take any numbers, and the few of them that are meant to fail.
+
+Of those that take texts, and of QuantizedSGNNClassifier, which takes bits, ``test_parameters`` runs the checks that
+need no data.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from sklearn.utils.estimator_checks import check_class_weight_classifiers, check_estimator
+
+from sklearn_hashnlp import HashEmbeddingClassifier, SGNNClassifier, SGNNProjector
+
+# A row of weight 2 is one step of twice the size; the same row twice is two rows, in batches of their own.
+_REPEATED_ROWS = "no learner by shuffled batches learns the same from weighted rows and from repeated rows"
+_DENSE = {"check_sample_weight_equivalence_on_dense_data": _REPEATED_ROWS}
+_SPARSE = {"check_sample_weight_equivalence_on_sparse_data": _REPEATED_ROWS}
+_FEW_STEPS = {
+    "check_class_weight_classifiers": "two epochs over its 50 rows are four steps; with more epochs it passes"
+}
+_SMALL_TABLES = partial(HashEmbeddingClassifier, n_buckets=10_000, n_embeddings=100_000)
+CASES = {
+    "HashEmbeddingClassifier": (HashEmbeddingClassifier(), _DENSE | _SPARSE),
+    "HashEmbeddingClassifier, ova": (_SMALL_TABLES(loss="ova"), _DENSE | _SPARSE | _FEW_STEPS),
+    "HashEmbeddingClassifier, hinge": (_SMALL_TABLES(loss="hinge"), _DENSE | _SPARSE),
+    "HashEmbeddingClassifier, hsigmoid": (_SMALL_TABLES(loss="hsigmoid"), _DENSE | _SPARSE | _FEW_STEPS),
+    "SGNNClassifier": (SGNNClassifier(), _DENSE),
+    "SGNNClassifier, ova": (SGNNClassifier(loss="ova"), _DENSE),
+    **{
+        f"SGNNProjector, {output}, {hyperplanes}": (
+            SGNNProjector(n_projections=2, n_bits=5, output=output, hyperplanes=hyperplanes),
+            {},
+        )
+        for output in ("binary", "sign", "packed", "float")
+        for hyperplanes in ("normal", "sign", "google")
+    },
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_scikit_learns_own_checks_pass(name):
+    model, expected = CASES[name]
+    results = check_estimator(model, on_skip=None, expected_failed_checks=expected)  # another failure raises
+    skipped = {result["check_name"] for result in results if result["status"] == "skipped"}
+    assert skipped <= {"check_array_api_input"}  # needs an environment variable; we claim no support
+    assert {result["check_name"] for result in results if result["status"] == "xfail"} == set(expected)
+    assert len(results) > (30 if "Projector" in name else 50)
+
+
+@pytest.mark.parametrize("loss", ["ova", "hsigmoid"])
+def test_the_check_that_needs_more_steps_passes_with_more_epochs(loss):
+    check_class_weight_classifiers("HashEmbeddingClassifier", _SMALL_TABLES(loss=loss, max_epochs=40))

@@ -1,0 +1,192 @@
+"""Training of all public estimators: repeatable, alone in its modes and random numbers, and usable when interrupted."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from skorch.callbacks import Callback
+
+from tests.contract.estimators import (
+    CASES,
+    CLASSIFIERS,
+    NETS,
+    STREAMS,
+    TRAINED,
+    answers,
+    fit,
+    fitted,
+    kind,
+    part_fit,
+    refit,
+)
+
+SEEDED = [name for name in TRAINED if kind(name) not in ("QuantizedSGNNClassifier", "make_text_classifier")]
+THREADED = [name for name in CASES if "n_jobs" in CASES[name].make().get_params(deep=False)]
+
+
+@contextmanager
+def torch_threads(number):
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+        assert torch.get_num_threads() == number
+    finally:
+        torch.set_num_threads(before)
+
+
+def weights(model):
+    return [value.cpu().numpy().tobytes() for value in model.net_.module_.state_dict().values()]
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_the_same_seed_gives_the_same_bytes_at_any_number_of_threads(name):
+    found = []
+    for number in (1, 2):
+        with torch_threads(number):
+            torch.manual_seed(number)  # the user's generators have no say
+            np.random.seed(number)  # noqa: NPY002 (a user's)
+            model = fit(name)
+            found.append((answers(name, model), weights(model) if name in NETS else None))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_the_same_stream_gives_the_same_bytes_at_any_number_of_threads(name):
+    found = []
+    for number in (1, 2):
+        with torch_threads(number):
+            model = CASES[name].make()
+            for part in (slice(0, 25), slice(25, 40)):
+                part_fit(name, model, part)
+            found.append(weights(model))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", THREADED)
+def test_the_number_of_jobs_changes_nothing(name):
+    expected = answers(name, fitted(name))
+    for n_jobs in (1, 2, -1):
+        assert answers(name, fit(name, n_jobs=n_jobs)) == expected
+
+
+@pytest.mark.parametrize("name", SEEDED)
+def test_another_seed_gives_another_model(name):
+    assert answers(name, fit(name, random_state=1)) != answers(name, fitted(name))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_fitted_again_it_is_as_if_fitted_once(name):
+    model = fitted(name)
+    if name in STREAMS:
+        part_fit(name, model, slice(0, 40))
+    expected = fitted(name)
+    assert answers(name, refit(name, model)) == answers(name, expected)
+    assert len(getattr(model, "history_", ())) == len(getattr(expected, "history_", ()))
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_the_generators_of_torch_and_numpy_are_left_alone(name):
+    torch.manual_seed(5)
+    np.random.seed(5)  # noqa: NPY002 (a user's)
+    expected = torch.rand(1).item(), np.random.rand()  # noqa: NPY002
+    torch.manual_seed(5)
+    np.random.seed(5)  # noqa: NPY002
+    answers(name, fit(name))
+    assert (torch.rand(1).item(), np.random.rand()) == expected  # noqa: NPY002
+
+
+@contextmanager
+def float64_by_default():
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+MODES = {
+    "float64": float64_by_default,
+    "autocast": partial(torch.autocast, "cpu", dtype=torch.bfloat16),
+    "inference": torch.inference_mode,
+    "no gradients": torch.no_grad,
+}
+
+
+IN_DEFAULT_DTYPE = pytest.mark.xfail(strict=True, reason="its layers have torch's default dtype, whatever that is")
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [
+        pytest.param(name, mode, marks=IN_DEFAULT_DTYPE if mode == "float64" and name not in CLASSIFIERS else ())
+        for name in NETS
+        for mode in MODES
+    ],
+)
+def test_the_users_modes_of_torch_change_nothing(name, mode):
+    expected = fitted(name)
+    with MODES[mode]():
+        model = fit(name)
+        inside = answers(name, model)
+    assert inside == answers(name, model) == answers(name, expected)
+    assert weights(model) == weights(expected)
+    assert not any(parameter.is_inference() for parameter in model.net_.module_.parameters())
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_python_threads_that_fit_together_get_what_they_would_alone(name):
+    with ThreadPoolExecutor(3) as pool:
+        models = list(pool.map(lambda _: fit(name), range(3)))
+    assert [answers(name, model) for model in models] == [answers(name, fitted(name))] * 3
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_is_printed(name, capfd):
+    answers(name, fit(name))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_verbose_prints_every_epoch(name, capsys):
+    model = fit(name, verbose=1)
+    out = capsys.readouterr().out
+    assert "train_loss" in out
+    assert len(out.strip().splitlines()) >= len(model.history_)
+
+
+class Interrupt(Callback):
+    """What a user's Ctrl-C does in an epoch that is not the first."""
+
+    def on_batch_begin(self, net, training=False, **kwargs):
+        if training and len(net.history) == 2:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_an_interrupt_leaves_the_finished_epochs_and_a_usable_model(name):
+    model = CASES[name].make(max_epochs=50, callbacks=[Interrupt()])
+    with pytest.warns(UserWarning, match="Training interrupted by user") as caught:
+        refit(name, model)
+    assert [entry["epoch"] for entry in model.history_] == [1]
+    assert [warning.filename for warning in caught] == [refit.__code__.co_filename]
+    expected = answers(name, model)
+    part_fit(name, model.set_params(callbacks=None), slice(0, 40))
+    assert [entry["epoch"] for entry in model.history_] == [1, 2]
+    assert answers(name, model) != expected
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_cuda_is_asked_for_where_there_is_none(name, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(RuntimeError, match=rf"{kind(name)}\(device='cuda'\) needs a CUDA device.*device='cpu'"):
+        fit(name, device="cuda")
+    model = fit(name, device="auto")
+    assert str(model.net_.device) == "cpu"
+    assert answers(name, model) == answers(name, fitted(name))
