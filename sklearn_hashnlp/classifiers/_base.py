@@ -23,6 +23,13 @@ from sklearn_hashnlp.training._parameters import TRAINING
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
 _CALIBRATION_ROWS = 10_000
+_PARAMETER_OF = {  # those that are called otherwise in a net
+    "num_embeddings": "n_embeddings",
+    "num_buckets": "n_buckets",
+    "num_hashes": "n_hashes",
+    "hidden_sizes": "hidden_layer_sizes",
+    "pool_std": "importance_init",
+}
 
 CLASSIFIER_TRAINING: Final[dict[str, list[Any]]] = TRAINING | {
     "hidden_layer_sizes": [tuple, list],
@@ -291,15 +298,6 @@ def refuse_balanced(class_weight: Any) -> None:
             "Compute the weights from a sample of the labels, by sklearn.utils.class_weight.compute_class_weight, "
             "and set class_weight to a dict of them."
         )
-
-
-_PARAMETER_OF = {  # those that are called otherwise in a net
-    "num_embeddings": "n_embeddings",
-    "num_buckets": "n_buckets",
-    "num_hashes": "n_hashes",
-    "hidden_sizes": "hidden_layer_sizes",
-    "pool_std": "importance_init",
-}
 
 
 def check_unchanged(estimator: Any, wanted: dict[str, Any], net: dict[str, Any], device: str) -> None:

@@ -14,6 +14,8 @@ from torch.nn import functional
 
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 
+_MAX_INVERSE_TEMPERATURE = 1e3
+
 
 class Loss(nn.Module):
     """A loss of each row of a net's outputs, and what the scores mean that such a net computes."""
@@ -148,9 +150,6 @@ def _indicators(scores: Tensor, targets: Tensor) -> Tensor:
     if targets.dim() == 2:
         return targets.to(scores.dtype)
     return torch.zeros_like(scores).scatter_(1, targets.unsqueeze(1), 1.0)
-
-
-_MAX_INVERSE_TEMPERATURE = 1e3
 
 
 def fit_inverse_temperature(
