@@ -1,4 +1,4 @@
-"""Classifiers of texts and of sparse or projected rows; the names load torch on first use."""
+"""Classifiers of texts, of sparse rows and of projected rows; torch is imported on first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text classifier that has seen typing errors."""
+"""AugmentedTextClassifier: data augmentation by typing errors."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ from sklearn_hashnlp._sklearn import HasMethods, Interval, fit_context, index_ro
 from sklearn_hashnlp.text import distort_texts
 from sklearn_hashnlp.text._documents import as_documents
 
-_LARGEST_SEED = 2**31 - 1
-_ROUTES = {"fit": "estimator", "partial_fit": "last_step"}  # whose parameters a method takes, as metadata routing says
+_MAX_SEED = 2**31 - 1
+_ROUTES = {
+    "fit": "estimator",
+    "partial_fit": "last_step",
+}  # consumers of the methods' parameters
 
 
 def _has(method: str) -> Callable[[Any], bool]:
-    """Make a check that the classifier has a method, for ``available_if``."""
+    """Return a check that the classifier has a method, for ``available_if``."""
 
     def check(self: Any) -> bool:
-        getattr(getattr(self, "estimator_", self.estimator), method)  # its AttributeError says why not
+        getattr(getattr(self, "estimator_", self.estimator), method)  # raises AttributeError
         return True
 
     return check
@@ -46,44 +49,44 @@ def _last_step(estimator: Any) -> Any:
 class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Train a text classifier on the texts and on copies of them with random typing errors.
 
-    A model that has seen misspelt words takes them for what they are more often. Predictions are the classifier's own:
-    nothing is distorted there, and they take no longer.
+    A model that was trained on misspelled words is more robust to them. Predictions are those of the classifier, on the
+    texts as they are, and take no longer.
 
     Parameters
     ----------
     estimator : estimator
-        What takes strings and tells labels, such as what :func:`make_text_classifier` gives, or a
+        Classifier of strings, such as the result of :func:`make_text_classifier` or another
         :class:`~sklearn.pipeline.Pipeline` of vectorizer and classifier.
     distortion : float, default=0.05
-        Edits a character in the copies, from 0 to 1: deletions, swaps of neighbours and insertions alike; see
-        :func:`~sklearn_hashnlp.text.distort_texts`.
+        Edits per character in the copies, from 0 to 1: deletions, transpositions and insertions with equal
+        probability; see :func:`~sklearn_hashnlp.text.distort_texts`.
     n_copies : int, default=1
-        Distorted copies of each text, each with other errors. The classifier sees each text ``1 + n_copies`` times, and
-        so trains that much longer. With 0 it is trained as it would be by itself.
+        Number of distorted copies of each text, each with other errors. The training set grows by the factor
+        ``1 + n_copies``, and so does the training time. With 0 there is no augmentation.
     random_state : int, RandomState instance or None, default=None
-        Of the errors. The same int gives the same errors in each call of ``fit``; the classifier has its own
+        Seeds the errors. The same int gives the same errors in each call of ``fit``; the classifier has its own
         ``random_state``.
 
     Attributes
     ----------
     estimator_ : estimator
-        The trained classifier. It takes strings and is all that is needed to predict: it can be saved by
-        :func:`~sklearn_hashnlp.persistence.save_model` where its kind can.
+        The fitted classifier. It takes strings and suffices for prediction: save it by
+        :func:`~sklearn_hashnlp.persistence.save_model`, if that supports its type.
     classes_ : ndarray of shape (n_classes,)
-        Its labels.
+        The labels.
 
     See Also
     --------
-    sklearn_hashnlp.text.distort_texts : Makes the errors.
-    make_text_classifier : Makes a classifier for strings.
+    sklearn_hashnlp.text.distort_texts : Inserts the errors.
+    make_text_classifier : Builds a classifier of strings.
 
     Notes
     -----
-    Where the classifier itself holds out rows (``early_stopping``), copies of texts that it learns from are among them,
-    and its validation accuracy is too good. Compare models by :class:`~sklearn.model_selection.GridSearchCV` around the
-    whole, which holds texts out before any is copied.
+    If the classifier sets a validation set apart (``early_stopping``), that contains copies of training texts, and the
+    validation accuracy is too optimistic. Compare models by :class:`~sklearn.model_selection.GridSearchCV` around the
+    ``AugmentedTextClassifier``, which splits the texts before they are copied.
 
-    Parameters of ``fit`` that have a value for each text, such as ``sample_weight``, are repeated for the copies.
+    Parameters of ``fit`` with one value per text, such as ``sample_weight``, are repeated for the copies.
 
     References
     ----------
@@ -132,23 +135,23 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         X : iterable of str
             The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
         y : array-like of shape (n_texts,), or {array-like, sparse matrix} of shape (n_texts, n_classes)
-            Labels of a kind that the classifier takes.
+            Labels, as the classifier takes them.
         **fit_params : dict
-            Handed to the classifier's ``fit``, or routed to where they are asked for if metadata routing is enabled.
-            ``sample_weight`` goes to the last step of a pipeline.
+            Parameters of the classifier's ``fit``, or of the estimators that request them if metadata routing is
+            enabled. ``sample_weight`` is passed to the last step of a pipeline.
 
         Returns
         -------
-        AugmentedTextClassifier
-            Itself.
+        self : AugmentedTextClassifier
+            The fitted classifier.
 
         Raises
         ------
         ValueError
-            If a parameter has a value that it cannot have, ``X`` is a single string or a table, or ``X`` and ``y``
-            differ in length; and what the classifier raises.
+            If a parameter is invalid, ``X`` is a single string or a table, or ``X`` and ``y`` differ in length; and as
+            the classifier.
         TypeError
-            If a text is no ``str``.
+            If a text is not a ``str``.
         """
         random = check_random_state(self.random_state)
         texts, y, fit_params = self._augment(X, y, self._route("fit", fit_params), random)
@@ -159,11 +162,10 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
     @available_if(_has_partial_fit)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     @fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None, **partial_fit_params: Any) -> Self:
-        """Train on more texts and distorted copies of them; each call makes other errors.
+        """Train on more texts and distorted copies of them; the errors differ between calls.
 
-        Of a pipeline, which has no ``partial_fit`` of its own, the last step is trained on what the steps before make
-        of the texts; these steps must be stateless, as :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` is, or
-        fitted by an earlier ``fit``.
+        A pipeline has no ``partial_fit``: its last step is trained on the texts transformed by the other steps, which
+        must be stateless, as :class:`~sklearn_hashnlp.text.HashingNgramVectorizer`, or fitted by an earlier ``fit``.
 
         Parameters
         ----------
@@ -172,14 +174,14 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         y : array-like of shape (n_texts,), or {array-like, sparse matrix} of shape (n_texts, n_classes)
             Labels, as in ``fit``.
         classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come. Needed in the first call, where the classifier needs it.
+            All labels that can occur in any call. Required in the first call, if the classifier requires it.
         **partial_fit_params : dict
-            Handed to the ``partial_fit`` of the classifier, or of the pipeline's last step, such as ``sample_weight``.
+            Parameters of ``partial_fit`` of the classifier or of the pipeline's last step, such as ``sample_weight``.
 
         Returns
         -------
-        AugmentedTextClassifier
-            Itself.
+        self : AugmentedTextClassifier
+            The fitted classifier.
 
         Raises
         ------
@@ -188,9 +190,9 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         AttributeError
             If the classifier has no ``partial_fit``.
         """
-        goes_on = hasattr(self, "estimator_")
-        random = self._random if goes_on else check_random_state(self.random_state)
-        estimator = self.estimator_ if goes_on else clone(self.estimator)
+        resumes = hasattr(self, "estimator_")
+        random = self._random if resumes else check_random_state(self.random_state)
+        estimator = self.estimator_ if resumes else clone(self.estimator)
         params = self._route("partial_fit", partial_fit_params)
         rows, y, params = self._augment(X, y, params, random)
         if isinstance(estimator, Pipeline):
@@ -201,7 +203,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         return self
 
     def predict(self, X: Any) -> Any:
-        """Tell the label of each text.
+        """Predict the label of each text.
 
         Parameters
         ----------
@@ -211,7 +213,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         Returns
         -------
         ndarray of shape (n_texts,) or (n_texts, n_classes)
-            What the classifier predicts.
+            Predicted labels.
         """
         check_is_fitted(self)
         return self.estimator_.predict(X)
@@ -228,14 +230,14 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         Returns
         -------
         ndarray of shape (n_texts, n_classes)
-            The classifier's probabilities, columns in the order of ``classes_``.
+            Probabilities, columns in the order of ``classes_``.
         """
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
     @available_if(_has("predict_log_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_log_proba(self, X: Any) -> Any:
-        """Estimate the logarithms of class probabilities.
+        """Estimate class log-probabilities.
 
         Parameters
         ----------
@@ -245,14 +247,14 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         Returns
         -------
         ndarray of shape (n_texts, n_classes)
-            The classifier's log-probabilities, columns in the order of ``classes_``.
+            Log-probabilities, columns in the order of ``classes_``.
         """
         check_is_fitted(self)
         return self.estimator_.predict_log_proba(X)
 
     @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def decision_function(self, X: Any) -> Any:
-        """Score texts.
+        """Compute a score for each class.
 
         Parameters
         ----------
@@ -262,14 +264,14 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         Returns
         -------
         ndarray of shape (n_texts, n_classes) or (n_texts,)
-            The classifier's scores.
+            Scores of the classifier.
         """
         check_is_fitted(self)
         return self.estimator_.decision_function(X)
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """Labels of the trained classifier."""
+        """The labels of the fitted classifier."""
         return np.asarray(self.estimator_.classes_)
 
     def _augment(self, X: Any, y: Any, params: dict[str, Any], random: RandomState) -> tuple[Any, Any, dict[str, Any]]:
@@ -282,7 +284,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         params, y = index_rows_of_parameters(texts, params, rows), index_rows(y, rows)
         copies = [
             copy
-            for seed in random.randint(_LARGEST_SEED, size=self.n_copies)
+            for seed in random.randint(_MAX_SEED, size=self.n_copies)
             for copy in distort_texts(texts, self.distortion, random_state=seed)
         ]
         return texts + copies, y, params
@@ -296,12 +298,12 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         return params
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Say where the parameters of ``fit`` and ``partial_fit`` go.
+        """Return the routing of the parameters of ``fit`` and ``partial_fit``.
 
         Returns
         -------
         sklearn.utils.metadata_routing.MetadataRouter
-            To the classifier, and of ``partial_fit`` to the last step of a pipeline.
+            Routes parameters to the classifier, those of ``partial_fit`` to the last step of a pipeline.
         """
         router = MetadataRouter(owner=self)
         for method, estimator in (("fit", self.estimator), ("partial_fit", _last_step(self.estimator))):

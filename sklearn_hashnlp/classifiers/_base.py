@@ -1,4 +1,4 @@
-"""What classifiers have in common: labels and probabilities out of scores, and the state of a trained net."""
+"""Base classes of the classifiers: predictions from scores, and the state of a trained net."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sklearn_hashnlp.training._parameters import TRAINING
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
 _CALIBRATION_ROWS = 10_000
-_PARAMETER_OF = {  # those that are called otherwise in a net
+_PARAMETER_OF = {  # a net's hyper-parameters that have another name in the estimator
     "num_embeddings": "n_embeddings",
     "num_buckets": "n_buckets",
     "num_hashes": "n_hashes",
@@ -39,41 +39,40 @@ CLASSIFIER_TRAINING: Final[dict[str, list[Any]]] = TRAINING | {
     "monitor": [StrOptions({"valid_acc", "valid_loss"})],
     "restore_best": ["boolean"],
 }
-"""Constraints of the training parameters of both classifiers that have a net."""
+"""Constraints of the training parameters that both neural classifiers have."""
 
 
 class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """The part of a classifier that makes labels and probabilities of scores."""
+    """A classifier that computes labels and probabilities from scores."""
 
     classes_: NDArray[Any]
     _loss: Loss
 
-    _of_texts: ClassVar[str]
-    """What classifies texts, for whoever hands them to the classifier itself."""
+    _text_classifier: ClassVar[str]
+    """The call that makes a classifier of texts, for the error if ``X`` holds texts."""
 
     @abstractmethod
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Check that the classifier is fitted, check rows, and give each a score a class."""
+        """Check rows and compute their scores, shape (n_samples, n_classes)."""
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Score rows.
+        """Compute a score for each class.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of a kind that ``fit`` takes.
+            Rows, as in ``fit``.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            Scores before the softmax or the sigmoids, or log-probabilities where classes are the leaves of a tree; for
-            two classes, of which a row has one, the logarithm of the second's odds, which for the softmax is its score
-            less the first's.
+            Scores before the softmax or the sigmoids, or log-probabilities with ``loss="hsigmoid"``. In binary
+            classification the log-odds of the second class.
 
         Raises
         ------
         ValueError
-            If ``X`` is not as in ``fit``, or a score is infinite or not a number: after a training that diverged.
+            If ``X`` is not as in ``fit``, or a score is infinite or NaN, as after a training that diverged.
         """
         scores = self._scores(X)
         if len(self.classes_) == 2 and not self._loss.multilabel:
@@ -86,13 +85,13 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of a kind that ``fit`` takes.
+            Rows, as in ``fit``.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Probabilities, columns in the order of ``classes_``. A row sums to one, but for a model of an indicator
-            matrix, where each column has the probability of its label.
+            Probabilities, columns in the order of ``classes_``. Rows sum to one, except in multi-label classification,
+            where each column is the probability of its label.
 
         Raises
         ------
@@ -103,17 +102,17 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return self._loss.probabilities(scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Tell the most probable label of each row, or all labels that are more probable than not.
+        """Predict the most probable label of each row, or in multi-label classification all labels above 0.5.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows of a kind that ``fit`` takes.
+            Rows, as in ``fit``.
 
         Returns
         -------
         ndarray of shape (n_samples,), or of shape (n_samples, n_classes), dtype int64
-            Labels; of a model of an indicator matrix an indicator matrix.
+            Labels; in multi-label classification an indicator matrix.
 
         Raises
         ------
@@ -126,29 +125,28 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return np.asarray(self.classes_[self._most_probable(X)])
 
     def predict_topk(self, X: Any, k: int = 5, threshold: float = 0.0) -> list[list[tuple[Any, float]]]:
-        """Tell the most probable labels of each row and their probabilities.
+        """Predict the most probable labels of each row with their probabilities.
 
         In a pipeline: ``model[-1].predict_topk(model[:-1].transform(texts))``.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
+            Rows, as in ``fit``.
         k : int, default=5
-            Labels a row at most.
+            Maximal number of labels per row.
         threshold : float, default=0.0
-            Leave out labels that are less probable.
+            Minimal probability of a label.
 
         Returns
         -------
         list of list of (label, float)
-            For each row its labels and their probabilities, the most probable first; of equal ones the first of
-            ``classes_``.
+            For each row labels and probabilities, the most probable first; ties in the order of ``classes_``.
 
         Raises
         ------
         ValueError
-            If ``k`` is no integer of at least 1, and as in ``decision_function``.
+            If ``k`` is not an integer of at least 1, and as in ``decision_function``.
 
         Examples
         --------
@@ -163,46 +161,42 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}.")
         check_is_fitted(self)
-        probabilities, numbers = self._topk(X, min(int(k), len(self.classes_)))
+        probabilities, indices = self._topk(X, min(int(k), len(self.classes_)))
         labels = self.classes_.tolist()
         return [
-            [
-                (labels[number], probability)
-                for number, probability in zip(*best, strict=True)
-                if probability >= threshold
-            ]
-            for best in zip(numbers.tolist(), probabilities.tolist(), strict=True)
+            [(labels[index], probability) for index, probability in zip(*best, strict=True) if probability >= threshold]
+            for best in zip(indices.tolist(), probabilities.tolist(), strict=True)
         ]
 
     def _refuse_texts(self, X: Any) -> None:
-        """Return what is missing where texts come in the place of rows."""
-        refuse_texts(X, caller=type(self).__name__, makes_rows=self._of_texts)
+        """Raise an error that names the missing vectorizer if ``X`` holds texts."""
+        refuse_texts(X, caller=type(self).__name__, makes_rows=self._text_classifier)
 
     def _most_probable(self, X: Any) -> NDArray[np.int64]:
-        """Find the class number of each row, of which a row has one."""
+        """Return the encoded label of each row, where a row has one."""
         return np.asarray(self._scores(X).argmax(axis=1))
 
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Find the probabilities of the k most probable classes of each row, in falling order, and their numbers."""
+        """Return the k largest probabilities of each row, in descending order, and the indices of their classes."""
         probabilities = self.predict_proba(X)
-        numbers = np.argsort(-probabilities, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(probabilities, numbers, axis=1), numbers
+        indices = np.argsort(-probabilities, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(probabilities, indices, axis=1), indices
 
 
 class NetClassifier(ScoringClassifier, FittedNet):
-    """A classifier whose scores are a trained net's."""
+    """A classifier whose scores are computed by a trained net."""
 
     net_: ClassifierNet
     n_features_in_: int
     _rows_seen: int
-    _if_not_diverged: ClassVar[str] = "values in X are too large: scale them down"
+    _advice_if_not_diverged: ClassVar[str] = "values in X are too large: scale them down"
 
     @abstractmethod
     def _rows(self, X: Any) -> Dataset:
-        """Check rows, and make them what the net reads."""
+        """Check rows, and return the dataset that the net reads."""
 
     @property
-    def _loss(self) -> Loss:  # type: ignore[override]  # of the net, where a quantized classifier has its own
+    def _loss(self) -> Loss:  # type: ignore[override]  # here a property, in a quantized classifier an attribute
         return self.net_.criterion_
 
     @property
@@ -220,13 +214,13 @@ class NetClassifier(ScoringClassifier, FittedNet):
     def _check_finite(self, scores: NDArray[np.float64]) -> None:
         if not np.isfinite(scores).all():
             raise ValueError(
-                f"{type(self).__name__} cannot predict labels: a score is infinite or not a number. After a training "
-                "that diverged the model is lost: call fit with warm_start=False. Otherwise "
-                f"{self._if_not_diverged}."
+                f"{type(self).__name__} cannot predict labels: a score is infinite or not a number. If the training "
+                "diverged, train again by fit with warm_start=False. Otherwise "
+                f"{self._advice_if_not_diverged}."
             )
 
     def _keep(self, net: ClassifierNet, labels: Labels, n_rows: int, *, resumes: bool) -> None:
-        """Set what was learned."""
+        """Set the fitted attributes."""
         self._rows_seen = n_rows + (self._rows_seen if resumes else 0)
         self.classes_ = labels.classes
         self._keep_net(net, self.history_ if resumes else [])
@@ -251,8 +245,8 @@ class NetClassifier(ScoringClassifier, FittedNet):
             self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
         n_classes = values["architecture"]["num_classes"]
         if n_classes != len(self.classes_):
-            raise ValueError(f"The net has {n_classes} classes, and there are {len(self.classes_)} labels.")
-        self._rows_seen = int(values.get("rows_seen", 0))  # the first models had no count
+            raise ValueError(f"The net has {n_classes} classes, but the model has {len(self.classes_)} labels.")
+        self._rows_seen = int(values.get("rows_seen", 0))  # missing in the first models
         self._keep_net(self._net_from_state(values, arrays, values["history"]), [])
 
 
@@ -264,7 +258,7 @@ def initialized(net: ClassifierNet, seed: int) -> ClassifierNet:
 
 
 def calibrate(net: ClassifierNet, rows: Dataset, known: float, n_known: int) -> None:
-    """Fit the inverse temperature of a net's loss on some rows; the known one counts as much as its rows do."""
+    """Fit the inverse temperature of a net's loss on some rows; the previous one counts as much as its rows."""
     some = rows.select(np.arange(len(rows))[:: -(-len(rows) // _CALIBRATION_ROWS)])
     net.criterion_.inverse_temperature = fit_inverse_temperature(
         net.score_rows(some),
@@ -275,14 +269,14 @@ def calibrate(net: ClassifierNet, rows: Dataset, known: float, n_known: int) -> 
     )
 
 
-def labels_of_part(known: Labels | None, y: Any, classes: Any, *, caller: str) -> Labels:
-    """Return the labels of a call of ``partial_fit``: those known before, or all that will ever come."""
+def labels_of_partial_fit(known: Labels | None, y: Any, classes: Any, *, caller: str) -> Labels:
+    """Return the labels of a call of ``partial_fit``: those of earlier calls, or of ``classes`` in the first."""
     if known is not None and classes is None:
         return known
     if classes is None and y.ndim == 1:
         raise ValueError(
-            "classes must be passed on the first call to partial_fit: all labels that will ever come, since later "
-            "rows may have labels that these do not."
+            "classes must be passed on the first call to partial_fit: all labels that can occur in any call, since "
+            "later rows may have labels that these rows do not have."
         )
     labels = Labels.of(y, classes, caller=caller)
     if known is not None:
@@ -291,27 +285,27 @@ def labels_of_part(known: Labels | None, y: Any, classes: Any, *, caller: str) -
 
 
 def refuse_balanced(class_weight: Any) -> None:
-    """Refuse a class weight that only all labels together could tell."""
+    """Refuse balanced class weights, which need the labels of all calls."""
     if class_weight == "balanced":
         raise ValueError(
-            "class_weight='balanced' is not for partial_fit: one part does not tell how frequent the labels are. "
+            "class_weight='balanced' is not for partial_fit: a part of the rows does not have the label frequencies. "
             "Compute the weights from a sample of the labels, by sklearn.utils.class_weight.compute_class_weight, "
             "and set class_weight to a dict of them."
         )
 
 
 def check_unchanged(estimator: Any, wanted: dict[str, Any], net: dict[str, Any], device: str) -> None:
-    """Check that training can go on with a net that was made with some parameters."""
+    """Check that training can continue with a net whose hyper-parameters are ``net``."""
     for name, value in wanted.items():
         if net[name] != value:
             parameter = _PARAMETER_OF.get(name, name)
             raise ValueError(
-                f"{type(estimator).__name__} cannot go on with its trained net, which was made with another "
+                f"{type(estimator).__name__} cannot continue training its net, which was made with another "
                 f"{parameter!r} than {getattr(estimator, parameter)!r}. Set it back, or call fit with warm_start=False "
-                "to start anew."
+                "to train a new net."
             )
     if estimator.device not in ("auto", device):
         raise ValueError(
-            f"{type(estimator).__name__}(device={estimator.device!r}) cannot go on with its trained net, which is on "
-            f"{device!r}. Set device={device!r}, or call fit with warm_start=False to start anew."
+            f"{type(estimator).__name__}(device={estimator.device!r}) cannot continue training its net, which is on "
+            f"{device!r}. Set device={device!r}, or call fit with warm_start=False to train a new net."
         )

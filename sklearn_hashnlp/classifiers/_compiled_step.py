@@ -1,4 +1,4 @@
-"""Training steps of the plainest net, a bag and a linear softmax head, without torch's autograd."""
+"""Compiled training steps of a bag of hash embeddings with a linear softmax layer, without torch's autograd."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from sklearn_hashnlp.kernels._softmax_head import softmax_head
 from sklearn_hashnlp.nn._hash_embedding_network import BagOfHashEmbeddings
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 
-_MOST_CLASSES = 256  # torch's matrix products are faster beyond
+_MAX_CLASSES = 256  # with more, torch's matrix products are faster
 _MODULE_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _PARAMETER_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 
 
-class Places(NamedTuple):
-    """All about a batch that does not depend on what was learned."""
+class BatchIndices(NamedTuple):
+    """Table indices of the features of a batch, which do not depend on the weights."""
 
-    rows: NDArray[np.int32]
-    slots: NDArray[np.int32]
-    groups: BagGroups  # as :func:`group_bags` gives them
+    rows: NDArray[np.int32]  # of the importance table, see :func:`locate_ids`
+    slots: NDArray[np.int32]  # of the pool
+    groups: BagGroups  # the features of each row and slot, see :func:`group_bags`
 
 
-class CompiledTraining:
-    """Forward pass, cross-entropy, backward pass and the optimiser's step, in a handful of compiled kernels."""
+class CompiledStep:
+    """Forward pass, cross-entropy, backward pass and optimizer step in a few compiled kernels."""
 
     def __init__(self, module: BagOfHashEmbeddings, optimizer: Any) -> None:  # a RowwiseOptimizer
         self._bag, self._head, self._optimizer = module.bag, cast(nn.Linear, module.head[0]), optimizer
@@ -45,42 +45,42 @@ class CompiledTraining:
     def steps(
         self, batches: SparseBatches
     ) -> Iterator[tuple[tuple[SparseBatch, Tensor], Callable[[], dict[str, Any]]]]:
-        """Prepare a step for each batch; the next is made on the side while this one is taken."""
+        """Return each batch with its training step; the next batch is prepared in a second thread meanwhile."""
         steps = ((batch, partial(self._step, *batch, self._locate(batch[0]))) for batch in batches)
         return prefetch(steps) if len(batches) > 1 else steps
 
-    def _locate(self, batch: SparseBatch) -> Places:
+    def _locate(self, batch: SparseBatch) -> BatchIndices:
         n_rows, n_slots = self._bag.num_embeddings, len(self._bag.pool)
         rows, slots = locate_ids(batch.ids.numpy(), self._constants, n_rows, n_slots, self._layout.variant)
-        return Places(rows, slots, group_bags(rows, slots, batch.offsets.numpy(), n_rows, n_slots))
+        return BatchIndices(rows, slots, group_bags(rows, slots, batch.offsets.numpy(), n_rows, n_slots))
 
-    def _step(self, batch: SparseBatch, targets: Tensor, places: Places) -> dict[str, Any]:
+    def _step(self, batch: SparseBatch, targets: Tensor, indices: BatchIndices) -> dict[str, Any]:
         bag, head = self._bag, self._head
         pool = bag.pool.detach().numpy()
         importance = None if bag.importance is None else bag.importance.detach().numpy()
         counts = batch.weights.numpy()
-        bags = embed_bags(places.rows, places.slots, batch.offsets.numpy(), counts, pool, importance, self._layout)
-        found = softmax_head(
+        bags = embed_bags(indices.rows, indices.slots, batch.offsets.numpy(), counts, pool, importance, self._layout)
+        result = softmax_head(
             bags.documents,
             head.weight.detach().numpy(),
             head.bias.detach().numpy(),
             targets.numpy(),
             None if batch.row_weights is None else batch.row_weights.numpy(),
         )
-        of_tables = bag_gradients(found.inputs, bags, counts, pool, importance, self._layout, places.groups)
+        table_gradients = bag_gradients(result.inputs, bags, counts, pool, importance, self._layout, indices.groups)
         row_gradients: dict[Tensor, RowGradients] = {
             table: gradients
-            for table, gradients in zip((bag.pool, bag.importance), of_tables, strict=True)
+            for table, gradients in zip((bag.pool, bag.importance), table_gradients, strict=True)
             if table is not None and gradients is not None and table.requires_grad
         }
-        for parameter, gradient in ((head.weight, found.weight), (head.bias, found.bias)):
+        for parameter, gradient in ((head.weight, result.weight), (head.bias, result.bias)):
             parameter.grad = torch.from_numpy(gradient) if parameter.requires_grad else None
         self._optimizer.step(row_gradients=row_gradients)
-        return {"loss": torch.tensor(found.loss), "y_pred": torch.from_numpy(found.scores)}
+        return {"loss": torch.tensor(result.loss), "y_pred": torch.from_numpy(result.scores)}
 
 
-def trains_compiled(module: BagOfHashEmbeddings, optimizer: torch.optim.Optimizer) -> bool:
-    """Return whether :class:`CompiledTraining` can train a net with cross-entropy."""
+def supports_compiled_step(module: BagOfHashEmbeddings, optimizer: torch.optim.Optimizer) -> bool:
+    """Return whether :class:`CompiledStep` can train a net with cross-entropy."""
     head = module.head
     return (
         isinstance(optimizer, RowwiseOptimizer)
@@ -88,7 +88,7 @@ def trains_compiled(module: BagOfHashEmbeddings, optimizer: torch.optim.Optimize
         and (module.bag.aggregation != "median" or module.bag.importance is None)
         and len(head) == 1
         and isinstance(head[0], nn.Linear)
-        and head[0].out_features <= _MOST_CLASSES
+        and head[0].out_features <= _MAX_CLASSES
         and not _has_any_global_hook()  # type: ignore[no-untyped-call]  # torch's, without types
         and not any(getattr(part, name) for part in module.modules() for name in _MODULE_HOOKS)
         and not any(getattr(parameter, name) for parameter in module.parameters() for name in _PARAMETER_HOOKS)

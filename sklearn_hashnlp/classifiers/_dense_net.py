@@ -1,4 +1,4 @@
-"""The skorch net inside SGNNClassifier."""
+"""DenseNet: the skorch net of SGNNClassifier."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from sklearn_hashnlp.training._torch_scope import one_torch_thread
 
 
 class DenseNet(ClassifierNet):
-    """A skorch classifier of class numbers whose batches are :class:`DenseBatch`."""
+    """A skorch classifier of encoded labels whose batches are :class:`DenseBatch`."""
 
     divergence: ClassVar[str] = (
         "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate, or scale "
         "X down."
     )
 
-    def see(self, rows: DenseDataset) -> None:
-        """Count rows in to those by which all are standardised."""
+    def update_standardization(self, rows: DenseDataset) -> None:
+        """Update the mean and variance by which rows are standardized."""
         for part in DenseBatches(rows, PREDICT_ROWS).parts():
             values = self.module_.widen(rows.take(part)[0].values, torch.float64)
             self.module_.standardize.see(values.numpy())
 
     def infer(self, x: DenseBatch) -> Tensor:
-        """Score one batch."""
+        """Compute the scores of one batch."""
         scores: Tensor = self.module_(x.to(self.device).values)
         return scores
 
     def score_rows(self, rows: DenseDataset) -> NDArray[np.float64]:
-        """Score all rows of a set."""
+        """Compute the scores of all rows of a dataset."""
         module = deepcopy(self.module_).double().eval()
         parts = DenseBatches(rows, PREDICT_ROWS).parts()
         n_threads = cpu_count() if torch.device(self.device).type == "cpu" else 1
@@ -48,7 +48,7 @@ class DenseNet(ClassifierNet):
 
     def _score(self, module: DenseLayers, rows: DenseDataset, part: slice) -> NDArray[np.float32]:
         batch = rows.take(part)[0].to(self.device)
-        with one_torch_thread(), torch.inference_mode():  # each thread has modes of its own
+        with one_torch_thread(), torch.inference_mode():  # torch's modes hold for one thread
             scores: NDArray[np.float32] = module(batch.values).float().cpu().numpy()
         return scores
 

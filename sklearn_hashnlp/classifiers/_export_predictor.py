@@ -1,4 +1,4 @@
-"""A fitted pipeline as one Python file that needs numpy alone."""
+"""export_predictor: a fitted pipeline as one Python file that depends on numpy only."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ from sklearn_hashnlp.kernels._hyperplanes import QUANTILES
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector, SGNNWordProjector
 
 _COMPRESSION = 9
-# What cannot stand in a string of a source file in Latin-1, or not in all editors; the escape itself among it.
+# Bytes that a string literal in Latin-1 cannot contain, or not in all editors, and the escape byte itself.
 _ESCAPED = {0, 10, 13, 26, ord('"'), ord("\\"), ord("=")}
-_PLACE = '_CHECKSUM = 0\n_MODEL = ""\n'
+_PLACEHOLDER = '_CHECKSUM = 0\n_MODEL = ""\n'
 
 
 def export_predictor(pipeline: Pipeline, path: str | os.PathLike[str]) -> int:
-    """Write a fitted pipeline as a single Python file that predicts with numpy alone.
+    """Write a fitted pipeline as a single Python file that predicts with numpy only.
 
-    The file is a program (``python model.py "some text"``) and a module with ``predict(texts)``,
-    ``predict_proba(texts)`` and ``CLASSES``. The weights are inside, of eight bits and compressed. Its labels are those
-    of ``quantize(pipeline)``, for every text.
+    The file is a script (``python model.py "some text"``) and a module with ``predict(texts)``,
+    ``predict_proba(texts)`` and ``CLASSES``. It contains the weights, quantized to eight bits and compressed. It
+    predicts the same labels as ``quantize(pipeline)``, for every text.
 
     Parameters
     ----------
     pipeline : Pipeline
-        Fitted: ``CharNgramFeaturizer``, ``SGNNProjector`` and a classifier, or ``SGNNWordProjector`` and a classifier,
-        which is an ``SGNNClassifier`` or a ``QuantizedSGNNClassifier``. Featurizers with a ``norm``, and projectors
-        with ``hyperplanes="google"`` or ``output="float"``, cannot be exported.
+        Fitted pipeline of ``CharNgramFeaturizer``, ``SGNNProjector`` and a classifier, or of ``SGNNWordProjector`` and
+        a classifier, which is an ``SGNNClassifier`` or a ``QuantizedSGNNClassifier``. Featurizers with a ``norm``, and
+        projectors with ``hyperplanes="google"`` or ``output="float"``, cannot be exported.
     path : str or path-like
-        Where to write, such as ``"model.py"``. A file that is there is replaced when the new one is complete.
+        File to write, such as ``"model.py"``. An existing file is replaced once the new one is complete.
 
     Returns
     -------
     int
-        Bytes of the file.
+        Size of the file in bytes.
 
     Raises
     ------
     TypeError
-        If the pipeline is none of the two, or a label is no string, number or bool.
+        If the pipeline is neither of the two, or a label is not a string, number or bool.
     ValueError
-        If a parameter is not supported. The message names it.
+        If a parameter is not supported.
     sklearn.exceptions.NotFittedError
         If the classifier was not fitted.
     OSError
@@ -61,13 +61,13 @@ def export_predictor(pipeline: Pipeline, path: str | os.PathLike[str]) -> int:
 
     See Also
     --------
-    quantize : What rounds the weights.
-    sklearn_hashnlp.persistence.save_model : Saves what can be trained further.
+    quantize : Quantizes the weights.
+    sklearn_hashnlp.persistence.save_model : Saves a model that can be trained further.
 
     Notes
     -----
-    The file is text in Latin-1, whose last string has most byte values: copy it as binary. A checksum tells if it was
-    changed. A model of 1120 bits with hidden layers of 256 and 256 takes about 340 kB, of 128 and 128 about 160 kB.
+    The file is text in Latin-1 whose last string holds binary data: copy it as a binary file. A checksum detects
+    changes. A model of 1120 bits with hidden layers of 256 and 256 takes about 340 kB, of 128 and 128 about 160 kB.
 
     Examples
     --------
@@ -86,18 +86,18 @@ def export_predictor(pipeline: Pipeline, path: str | os.PathLike[str]) -> int:
     ['good', 'bad']
     >>> folder.cleanup()
     """
-    featurizer, projector, classifier, level = _parts(pipeline)
-    _check(featurizer, projector, classifier)
+    featurizer, projector, classifier, level = _find_steps(pipeline)
+    _check_steps(featurizer, projector, classifier)
     source = inspect.getsource(_standalone_predictor)
-    content = zlib.compress(_content(featurizer, projector, classifier, level), _COMPRESSION)
-    before, after = source.split(_PLACE)
+    content = zlib.compress(_serialize(featurizer, projector, classifier, level), _COMPRESSION)
+    before, after = source.split(_PLACEHOLDER)
     start = f'# -*- coding: latin-1 -*-\n{before}_CHECKSUM = {zlib.crc32(content)}\n_MODEL = "'
-    written = start.encode("ascii") + _escaped(content) + f'"\n{after}'.encode("ascii")
+    written = start.encode("ascii") + _escape(content) + f'"\n{after}'.encode("ascii")
     _write(Path(path), written)
     return len(written)
 
 
-def _parts(
+def _find_steps(
     pipeline: Any,
 ) -> tuple[CharNgramFeaturizer, SGNNProjector, QuantizedSGNNClassifier, str]:
     steps = [step for _, step in pipeline.steps] if isinstance(pipeline, Pipeline) else []
@@ -110,32 +110,34 @@ def _parts(
         case [SGNNWordProjector() as words, QuantizedSGNNClassifier() as last]:
             featurizer, projector, level = words.featurizer, words.projector, "word"
         case _:
-            found = ", ".join(type(step).__name__ for step in steps) if steps else type(pipeline).__name__
+            got = ", ".join(type(step).__name__ for step in steps) if steps else type(pipeline).__name__
             raise TypeError(
                 "export_predictor takes a Pipeline of CharNgramFeaturizer, SGNNProjector and SGNNClassifier, or of "
-                f"SGNNWordProjector and SGNNClassifier; got {found}."
+                f"SGNNWordProjector and SGNNClassifier; got {got}."
             )
     check_is_fitted(last)
     return featurizer, projector, last, level
 
 
-def _check(featurizer: CharNgramFeaturizer, projector: SGNNProjector, classifier: QuantizedSGNNClassifier) -> None:
-    featurizer.fit()  # checks its parameters, and does no more
+def _check_steps(
+    featurizer: CharNgramFeaturizer, projector: SGNNProjector, classifier: QuantizedSGNNClassifier
+) -> None:
+    featurizer.fit()  # only checks its parameters
     projector._validate_params()
     if featurizer.norm is not None:
         raise ValueError(
             f"export_predictor: a CharNgramFeaturizer with norm={featurizer.norm!r} cannot be exported. Set norm=None: "
-            "on which side of a hyperplane a row lies does not depend on its length."
+            "the sign of a projection does not depend on the norm of a row."
         )
     if projector.hyperplanes == "google":
         raise ValueError(
             "export_predictor: an SGNNProjector with hyperplanes='google' cannot be exported. Set hyperplanes to "
-            "'normal' or 'sign', and train anew."
+            "'normal' or 'sign', and train again."
         )
     if projector.output == "float":
         raise ValueError(
-            "export_predictor: an SGNNProjector with output='float' cannot be exported: its sums are of any size. "
-            "Set output to 'binary', and train anew."
+            "export_predictor: an SGNNProjector with output='float' cannot be exported: its values have no "
+            "bounds. Set output to 'binary', and train again."
         )
     n_inputs = classifier.layers_[0].weight.shape[1]
     n_bits = int(projector.n_projections) * int(projector.n_bits)
@@ -143,14 +145,14 @@ def _check(featurizer: CharNgramFeaturizer, projector: SGNNProjector, classifier
     if packed != classifier.packed_ or n_inputs != (-(-n_bits // 8) * 8 if packed else n_bits):
         raise ValueError(
             f"export_predictor: the classifier was trained on {n_inputs} {'packed ' * classifier.packed_}columns, and "
-            f"the projector gives {n_bits} with output={projector.output!r}. Was a parameter set after fit?"
+            f"the projector has {n_bits} with output={projector.output!r}. Was a parameter changed after fit?"
         )
 
 
-def _content(
+def _serialize(
     featurizer: CharNgramFeaturizer, projector: SGNNProjector, classifier: QuantizedSGNNClassifier, level: str
 ) -> bytes:
-    """Put a header of JSON and the arrays end to end, as the exported file reads them."""
+    """Concatenate a JSON header and the arrays, in the order in which the exported file reads them."""
     n_bits = int(projector.n_projections) * int(projector.n_bits)
     hyperplanes = Hyperplanes.of(
         projector.hyperplanes, n_bits, density=float(projector.density), seed=int(projector.random_state)
@@ -189,13 +191,13 @@ def _content(
     return b"".join(parts)
 
 
-def _escaped(content: bytes) -> bytes:
+def _escape(content: bytes) -> bytes:
     table = {byte: bytes([ord("="), (byte + 64) % 256]) if byte in _ESCAPED else bytes([byte]) for byte in range(256)}
     return b"".join(table[byte] for byte in content)
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old one or the new one, whole."""
+    """Write a file atomically."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     unfinished = Path(name)
     try:

@@ -1,4 +1,4 @@
-"""Text classification without a dictionary, as a scikit-learn classifier."""
+"""HashEmbeddingClassifier: a classifier of sparse rows through hash embeddings."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from sklearn_hashnlp.classifiers._base import (
     calibrate,
     check_unchanged,
     initialized,
-    labels_of_part,
+    labels_of_partial_fit,
     refuse_balanced,
 )
-from sklearn_hashnlp.classifiers._idf import start_from_document_frequency
+from sklearn_hashnlp.classifiers._idf import initialize_importance
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets
 from sklearn_hashnlp.classifiers._losses import LOSSES, TreeLoss, make_loss
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
@@ -40,173 +40,182 @@ from sklearn_hashnlp.trees._tree_names import CLASS_TREES, class_tree
 
 _DIM_WITH_HIDDEN_LAYERS = 20
 _EPOCHS_WITH_EARLY_STOPPING = 20
-_MANY_ROWS = 20_000  # from there on a second epoch gains nothing
-_POOL_STD = 0.1  # the reference implementation's
+_MANY_ROWS = 20_000  # with more, a second epoch does not improve the accuracy
+_POOL_STD = 0.1  # as in the reference implementation
 
 
 class HashEmbeddingClassifier(NetClassifier):
     """Classify sparse rows, such as hashed n-gram counts, through hash embeddings.
 
-    Every column has a vector, made of ``n_hashes`` vectors of a shared pool weighted by the column's own importance
-    [1]_ [2]_; a document is the sum of its columns' vectors; a softmax head, or a small network, tells its class. No
-    dictionary is kept and nothing depends on the number of columns, which may be as large as 2**31 - 1.
+    The embedding of a column combines ``n_hashes`` vectors of a shared pool, weighted by the column's own importance
+    weights [1]_ [2]_. A document is the sum of the embeddings of its columns. A linear layer, or a small multi-layer
+    perceptron, predicts its class. No vocabulary is stored, and the size of the model does not depend on the number of
+    columns, which may be as large as 2**31 - 1.
 
     Parameters
     ----------
     variant : {"improved", "paper", "standard"}, default="improved"
-        ``"improved"``: importance and components are looked up by the column itself. ``"paper"``: by the column hashed
-        to ``n_embeddings`` rows, so that columns which collide there share everything. ``"standard"``: the hashing
-        trick, one table of ``n_embeddings`` vectors and no importance. Where the rows have no more columns than
-        ``n_embeddings``, the improved variant has nothing to improve.
+        ``"improved"``: importance weights and component vectors are looked up by the column itself. ``"paper"``: by the
+        column hashed to ``n_embeddings`` rows, so that columns which collide there share everything. ``"standard"``:
+        the hashing trick, one table of ``n_embeddings`` vectors and no importance weights. If ``X`` has at most
+        ``n_embeddings`` columns, the improved variant has no advantage.
     n_buckets : int, default=10**6
-        Vectors in the shared pool; B in the paper. Ignored by ``variant="standard"``.
+        Number of vectors in the shared pool; B in the paper. Ignored by ``variant="standard"``.
     n_hashes : int, default=2
-        Vectors of the pool that make up one column's; k in the paper. Ignored by ``variant="standard"``.
+        Number of component vectors per column; k in the paper. Ignored by ``variant="standard"``.
     n_embeddings : int, default=10**7
-        Rows of the importance table; n (or K) in the paper.
+        Number of rows of the importance table; n (or K) in the paper.
     embedding_dim : int or "auto", default=20
-        Length of a vector; d in the paper. ``"auto"``: the number of classes or 32, whichever is less, but from 1,024
-        classes on the root of their number, at most 128; rounded up to a multiple of 4. With hidden layers 20.
+        Dimension of the embeddings; d in the paper. ``"auto"``: the number of classes but at most 32, from 1,024
+        classes on their square root but at most 128; rounded up to a multiple of 4. With hidden layers 20.
     aggregation : {"sum", "concat", "median"}, default="sum"
-        How the components are joined. Ignored by ``variant="standard"``.
+        How the component vectors are combined. Ignored by ``variant="standard"``.
     append_weight : bool, default=True
-        Whether a document also holds the sum of its columns' importance. Ignored by ``variant="standard"``.
+        Whether to append the sums of the columns' importance weights to document vectors. Ignored by
+        ``variant="standard"``.
     hash_rows : bool, default=True
         Whether a column is hashed to its row of the importance table, or of the table of ``variant="standard"``. False
-        takes the column itself, so that no two share a row: for a dictionary's columns, of which there must be at most
-        ``n_embeddings`` then.
+        uses the column index itself, so that no two columns share a row: for columns of a vocabulary. ``X`` must have
+        at most ``n_embeddings`` columns then.
     importance_init : {"idf", "ones", "zeros"}, default="idf"
-        What importance starts at. ``"idf"``: the inverse document frequency among the training rows, divided by its
-        mean, and zero for columns that no training row has, which then change nothing. ``"ones"``: one. In both
-        cases the pool starts at zero. ``"zeros"``: zero, and the pool is drawn with a standard deviation of 0.1, as in
-        the source (where importance is drawn, too, at 0.0005). Ignored by ``variant="standard"``, whose table starts
-        at zero.
+        Initial importance weights. ``"idf"``: the inverse document frequency in the training rows, divided by its
+        mean; zero for columns that occur in no training row, which then have no influence. ``"ones"``: one. In both
+        cases the pool is initialized with zeros. ``"zeros"``: zero, and the pool is drawn from a normal distribution
+        with a standard deviation of 0.1, as in the reference implementation [2]_ (which also draws the importance
+        weights, with 0.0005). Ignored by ``variant="standard"``, whose table is initialized with zeros.
     train_pool : bool, default=True
-        Whether training changes the pool (the table, for ``variant="standard"``). False keeps it as it is: as a fit
-        before left it, with ``warm_start``, or at zero.
+        Whether the pool (the table, for ``variant="standard"``) is trained. False freezes it: at its initial values
+        or, with ``warm_start``, at those of the previous fit.
     train_importance : bool, default=True
-        Whether training changes the importance. False keeps it as ``importance_init`` says.
+        Whether the importance weights are trained. False freezes them at their initial values, see
+        ``importance_init``.
     normalize : {None, "l1", "l2"}, default="l2"
-        By which norm of its columns, weighted by importance, a row's sum is divided; None is the source's plain sum.
+        Norm of a row's values times importance weights by which the sum of its embeddings is divided; None does not
+        normalize, as the reference implementation.
     hidden_layer_sizes : tuple of int, default=()
-        Hidden layers of the head, each batch-normalised and rectified; the source has (1000, 1000, 1000).
+        Sizes of the hidden layers between document vector and output, each with batch normalization and ReLU; the
+        reference implementation has (1000, 1000, 1000).
     ngram_dropout : (int, int) or None, default=None
-        In training each row keeps a random number of its columns, between these two inclusive; shorter rows stay
-        whole. The source has (4, 99).
+        In training each row keeps a random number of its columns, between these two inclusive; rows with fewer columns
+        keep all. The reference implementation has (4, 99).
     loss : {"softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
-        What training makes small. ``"softmax"``: cross-entropy. ``"ova"``: binary cross-entropy of each class against
-        all others, which lets a row have any number of labels. ``"hinge"``: squared hinge loss of each class against
-        all others, as in a linear support vector machine. ``"hsigmoid"``: cross-entropy again, with classes as the
-        leaves of ``tree`` and a decision at each branching [3]_: a row costs the length of a path instead of a score a
-        class, which pays from some thousands of classes on.
+        Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label
+        classification. ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
+        ``"hsigmoid"``: hierarchical softmax, the cross-entropy of a binary or multi-way decision at each inner node of
+        ``tree``, whose leaves are the classes [3]_. The time per row grows with the length of a path instead of the
+        number of classes, which is faster from some thousands of classes on.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
-        For ``loss="hsigmoid"`` alone: a builder of :mod:`sklearn_hashnlp.trees`, which is told how often each label
-        occurs, in ``partial_fit`` only how many there are; or a tree over the labels in the order of ``classes_``.
+        Tree of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, which gets the frequencies of the
+        labels (in ``partial_fit`` only their number); or a tree whose leaves are the labels in the order of
+        ``classes_``. Only with ``loss="hsigmoid"``.
     class_weight : dict, "balanced" or None, default=None
-        What the loss of a row is multiplied by, according to its label; 1 for labels that the dict does not name.
-        ``"balanced"``: by ``n_samples / (n_classes * number of rows of that label)``; not in ``partial_fit``. None with
-        an indicator matrix.
+        Weights of the classes: the loss of a row is multiplied by the weight of its label, 1 for labels that the dict
+        does not name. ``"balanced"``: ``n_samples / (n_classes * number of rows of that label)``; not in
+        ``partial_fit``. Must be None with an indicator matrix.
     optimizer : {"adagrad", "adam"}, default="adagrad"
-        Row-wise AdaGrad or row-wise Adam. Adam wants a smaller ``learning_rate``; the source has 0.001.
+        Row-wise AdaGrad or row-wise Adam. Adam needs a smaller ``learning_rate``; the reference implementation has
+        0.001.
     learning_rate : float, default=0.2
-        Step size; by AdaGrad, a head with hidden layers takes a tenth of it.
+        Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden layers.
     learning_rate_schedule : {"constant", "linear"}, default="constant"
-        ``"linear"``: the step size falls linearly to zero over ``max_epochs``. ``partial_fit`` keeps it constant.
+        ``"linear"``: the learning rate decays linearly to zero over ``max_epochs``. ``partial_fit`` keeps it constant.
     average : bool, default=True
-        Whether ``fit`` ends with the mean of the weights over the last quarter of its steps: a single pass else ends
-        where its last rows have pushed it. Not where rows are held out: the best epoch's weights are kept then.
+        Whether to average the weights over the last quarter of the training steps, which after a single epoch reduces
+        the influence of the last rows. Not with a validation set: the best epoch's weights are kept then.
     max_epochs : int or "auto", default="auto"
-        Passes over the training rows. ``"auto"``: two, from 20,000 rows on one, and 20 with ``early_stopping``.
+        Number of epochs. ``"auto"``: 20 with ``early_stopping``, else 2, but 1 from 20,000 rows on.
     max_time : float or None, default=None
-        Seconds of training after which ``fit`` ends, though not before the first step. The linear schedule is cut short
-        then, and before the last quarter of the steps there is no mean of the weights to end with.
+        Seconds of training after which ``fit`` stops, at the earliest after the first step. The linear schedule is cut
+        short then, and ``average`` has no effect before the last quarter of the steps.
     batch_size : int or "auto", default="auto"
-        Rows a step. ``"auto"``: the power of two nearest to a 128th of the rows, at least 32 and at most 256; 32 in
+        Rows per batch. ``"auto"``: the power of two nearest to a 128th of the rows, at least 32 and at most 256; 32 in
         ``partial_fit``.
     shuffle : bool, default=True
-        Whether each pass has an order of its own.
+        Whether to shuffle the training rows before each epoch.
     early_stopping : bool, default=False
-        Whether to hold out some training rows, stop when the model no longer gets better on them, and keep the weights
-        of the best epoch. Where a class has a single row or fewer than 20 rows would be held out, nothing is, and
-        training runs for ``max_epochs``.
+        Whether to set a validation set apart, stop when ``monitor`` no longer improves on it, and keep the weights of
+        the best epoch. Where a class has a single row or the validation set would have fewer than 20 rows, there is
+        none, and training runs for ``max_epochs``.
     validation_fraction : float, default=0.05
-        Share of the rows to hold out, stratified by class. Only with ``early_stopping``.
+        Share of the rows that become the validation set, stratified by class. Only with ``early_stopping``.
     monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
-        Which measure on the rows held out says what is better: accuracy (of a whole row of an indicator matrix), or
-        loss. It decides on stopping, the weights that are kept and the plateau alike. Only with ``early_stopping``.
-        The loss is weighted by ``sample_weight`` and ``class_weight``, the accuracy is not.
+        Metric on the validation set that early stopping, the best weights and ``lr_plateau`` depend on: accuracy (of a
+        whole row of an indicator matrix) or loss. The loss is weighted by ``sample_weight`` and ``class_weight``, the
+        accuracy is not. Only with ``early_stopping``.
     n_iter_no_change : int or None, default=10
-        Epochs without a better one after which training stops; None never stops early. Only with ``early_stopping``.
+        Epochs without improvement after which training stops; None never stops early. Only with ``early_stopping``.
     lr_plateau : (int, float) or None, default=None
-        Patience and factor: the step size is multiplied by the factor after so many epochs without a better one. The
-        source has (4, 0.5). Only with ``early_stopping``.
+        Patience and factor: the learning rate is multiplied by the factor after so many epochs without improvement.
+        The reference implementation has (4, 0.5). Only with ``early_stopping``.
     restore_best : bool, default=True
-        Whether to end with the weights of the best epoch; False ends with the last. Only with ``early_stopping``.
+        Whether to restore the weights of the best epoch at the end; False keeps the last epoch's. Only with
+        ``early_stopping``.
     checkpoint_dir : str, path-like or None, default=None
-        Folder in which the weights of the best epoch are kept while training runs; None keeps them in memory, and of
-        the tables only the rows that change. Only with ``early_stopping``.
+        Folder for the weights of the best epoch during training; None keeps them in memory, and only the rows of the
+        tables that change. Only with ``early_stopping``.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the weights that are there, if the labels and all that the net is made of are the
-        same.
+        Whether ``fit`` continues training from the weights of the previous call. The labels and the net's
+        hyper-parameters must be the same.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Where to compute; "auto" takes a CUDA device where there is one, and goes on where a trained net is. On a CPU
-        rows are scored on all processors.
+        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device. On a CPU rows
+        are scored on all processors.
     callbacks : list of skorch callbacks or None, default=None
-        Handed to skorch as they are: callbacks, their classes or pairs of a name and one. They see class numbers, the
-        places of the labels in ``classes_``. Those that clip gradients do not work: these are sparse. Any that look at
+        Passed to skorch: callbacks, their classes, or pairs of a name and either. They see encoded labels, the indices
+        of the labels in ``classes_``. Gradient clipping does not work, since gradients are sparse. Callbacks that read
         gradients make training slower.
     random_state : int, RandomState instance or None, default=None
-        Of hash functions, initial weights, order and dropout. The same int gives the same model to the last bit,
-        whatever the number of threads (on a CPU).
+        Seeds the hash functions, the initial weights, the validation set, the order of the rows and dropout. On a CPU
+        the same int gives the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 is silent, 1 prints a line an epoch, 2 shows progress within an epoch as well, 3 also what is set up.
+        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also what skorch sets up.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels; for an indicator matrix the numbers of its columns.
+        The labels; for an indicator matrix the indices of its columns.
     n_features_in_ : int
-        Columns seen in ``fit`` or in the first ``partial_fit``.
+        Number of columns in ``fit`` or the first ``partial_fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where they were all strings.
+        Names of the columns, if they were all strings.
     n_parameters_ : int
-        Numbers in the net: ``n_embeddings * n_hashes + n_buckets * embedding_dim`` (for ``variant="standard"``
-        ``n_embeddings * embedding_dim``) and the head's, which without hidden layers are ``(width + 1) * n_classes``
-        with ``width`` the length of a document's vector; with ``loss="hsigmoid"`` ``(width + 1) * tree.n_scores``.
+        Number of parameters of the net: ``n_embeddings * n_hashes + n_buckets * embedding_dim`` (for
+        ``variant="standard"`` ``n_embeddings * embedding_dim``) plus those of hidden and output layers; without hidden
+        layers ``(width + 1) * n_classes``, ``width`` being the length of a document vector; with ``loss="hsigmoid"``
+        ``(width + 1) * tree.n_scores``.
     history_ : list of dict
-        An entry an epoch, or a call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds) and, where rows
-        were held out, ``valid_loss`` and ``valid_acc``.
+        One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds) and, with a
+        validation set, ``valid_loss`` and ``valid_acc``.
     net_ : skorch.NeuralNetClassifier
         The trained net; ``net_.module_.bag`` is a :class:`sklearn_hashnlp.nn.HashEmbeddingBag`, and with
         ``loss="hsigmoid"`` ``net_.module_.head[-1]`` a :class:`sklearn_hashnlp.nn.HierarchicalSoftmax`, which has the
-        ``tree``. Of a model that was
-        loaded or copied, ``net_.history`` holds what ``history_`` holds, and neither batches nor callbacks are kept.
+        ``tree``. After loading or copying a model, ``net_.history`` has the same entries as ``history_``, without
+        batches, and the callbacks are gone.
 
     See Also
     --------
-    make_text_classifier : The whole way from strings to labels.
-    sklearn_hashnlp.nn.HashEmbeddingBag : The embedding alone.
+    make_text_classifier : Pipeline of vectorizer and classifier, which takes strings.
+    sklearn_hashnlp.nn.HashEmbeddingBag : The embedding layer.
 
     Notes
     -----
-    The pool starts at zero (but for ``importance_init="zeros"``) and the head at a random orthogonal matrix, so an
-    n-gram that was never seen in training adds nothing. Steps and memory grow with the columns that occur, not with the
-    size of the tables.
+    The pool is initialized with zeros (unless ``importance_init="zeros"``) and the output layer with a random
+    orthogonal matrix, so n-grams that do not occur in training contribute nothing. Training time and memory depend on
+    the columns that occur, not on the size of the tables.
 
-    Probabilities are the softmax of the scores for ``loss="softmax"``; for ``"hsigmoid"`` the scores are their
-    logarithms; for ``"ova"`` sigmoids, divided by their sum
-    unless ``y`` was an indicator matrix. For ``"hinge"`` they are the softmax of the scores times one number, fitted by
-    maximum likelihood after training: on the rows held out by ``early_stopping``, or else on those trained on, where
-    the model is surer than it should be. Hold rows out where probabilities count. In ``partial_fit`` the number found
-    before counts as much as the rows seen before, 10,000 at most, and the call's rows move it by their share.
+    Probabilities are the softmax of the scores for ``loss="softmax"``; for ``"hsigmoid"`` the scores are
+    log-probabilities; for ``"ova"`` probabilities are sigmoids, divided by their sum unless ``y`` was an indicator
+    matrix. For ``"hinge"`` they are calibrated: the softmax of the scores times an inverse temperature, fitted by
+    maximum likelihood after training. It is fitted on the validation set of ``early_stopping``, or else on training
+    rows, where the model is over-confident: set ``early_stopping=True`` if you need good probabilities. In
+    ``partial_fit`` the previous inverse temperature counts as much as the rows seen before, at most 10,000.
 
-    What ``partial_fit`` and ``warm_start`` go on with are the weights and the state of the optimizer. Pickles and deep
-    copies hold both. A model that was saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights, and
-    starts the optimizer anew unless it was saved with ``training_state=True``.
+    ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles and deep copies
+    hold both. A model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights; the state of the
+    optimizer is reset unless it was saved with ``training_state=True``.
 
-    An interrupt (Ctrl-C) ends ``fit`` early but in good order, with a warning: the model is the one reached so far, the
-    mean so far with ``average``, or the best epoch's with ``early_stopping``, and ``history_`` holds the epochs that
-    were finished.
+    An interrupt (Ctrl-C) ends ``fit`` early, with a warning. The model is fitted then: with the current weights, with
+    ``average`` their mean so far, with ``early_stopping`` those of the best epoch. ``history_`` holds the epochs that
+    were completed.
 
     References
     ----------
@@ -227,8 +236,8 @@ class HashEmbeddingClassifier(NetClassifier):
     """
 
     net_: SparseNet
-    _of_texts: ClassVar[str] = "make_text_classifier()"
-    _if_not_diverged: ClassVar[str] = "values in X are too large for normalize=None: scale them down"
+    _text_classifier: ClassVar[str] = "make_text_classifier()"
+    _advice_if_not_diverged: ClassVar[str] = "values in X are too large for normalize=None: scale them down"
     _idf_divisor: float | None
     _tree_name: str | None = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_TRAINING | {
@@ -331,7 +340,7 @@ class HashEmbeddingClassifier(NetClassifier):
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> HashEmbeddingClassifier:
-        """Train on rows and their labels.
+        """Train the classifier on rows and their labels.
 
         Parameters
         ----------
@@ -341,20 +350,21 @@ class HashEmbeddingClassifier(NetClassifier):
             Labels: strings, integers or bools. With ``loss="ova"`` also an indicator matrix: 1 where a row has the
             label of that column, else 0.
         sample_weight : array-like of shape (n_samples,), default=None
-            What the loss of each row is multiplied by, at least 0; None is 1. Rows of weight 0 are left out.
+            Weights of the rows, at least 0: the loss of each row is multiplied by its weight; None is 1. Rows of
+            weight 0 are left out.
 
         Returns
         -------
-        HashEmbeddingClassifier
-            Itself.
+        self : HashEmbeddingClassifier
+            The fitted classifier.
 
         Raises
         ------
         ValueError
-            If a parameter, ``X``, ``y`` or ``sample_weight`` is not as described, ``y`` has one class only or others
-            than ``tree``, ``X`` has
-            more than 2**31 - 1 columns or, with ``normalize=None``, a value larger than 1e15, if training diverges, or
-            if ``warm_start`` is set and the labels, the device or the net's parameters are not those of the fit before.
+            If a parameter, ``X``, ``y`` or ``sample_weight`` is not as described; if ``y`` has one class only, or not
+            as many as ``tree``; if ``X`` has more than 2**31 - 1 columns or, with ``normalize=None``, a value larger
+            than 1e15; if training diverges; or if ``warm_start`` is set and the labels, the device or the net's
+            hyper-parameters are not those of the previous fit.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
         """
@@ -379,10 +389,11 @@ class HashEmbeddingClassifier(NetClassifier):
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> HashEmbeddingClassifier:
-        """Train on more rows, once over them, going on from what was learned before by ``fit`` or ``partial_fit``.
+        """Train for one epoch on more rows, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
-        The step size is constant and no rows are held out: ``learning_rate_schedule``, ``average``, ``max_epochs``,
-        ``max_time``, ``early_stopping`` and what hangs on it have no effect. Memory grows by ``history_`` alone.
+        The learning rate is constant and there is no validation set: ``learning_rate_schedule``, ``average``,
+        ``max_epochs``, ``max_time``, ``early_stopping`` and the parameters that depend on it have no effect. Only
+        ``history_`` grows from call to call.
 
         Parameters
         ----------
@@ -391,20 +402,20 @@ class HashEmbeddingClassifier(NetClassifier):
         y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
             Labels, as in ``fit``.
         classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come. Needed in the first call, but for an indicator matrix.
+            All labels that can occur in any call. Required in the first call, unless ``y`` is an indicator matrix.
         sample_weight : array-like of shape (n_samples,), default=None
             As in ``fit``.
 
         Returns
         -------
-        HashEmbeddingClassifier
-            Itself.
+        self : HashEmbeddingClassifier
+            The fitted classifier.
 
         Raises
         ------
         ValueError
-            As in ``fit``; if ``classes`` is missing in the first call, or other labels come later; or if
-            ``class_weight="balanced"``. If training diverges, what was learned before is lost as well.
+            As in ``fit``; if ``classes`` is missing in the first call, or a later call has other labels; or if
+            ``class_weight="balanced"``. If training diverges, the weights learned before are lost as well.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
 
@@ -423,7 +434,7 @@ class HashEmbeddingClassifier(NetClassifier):
         device = resolve_device(self.device, caller=type(self).__name__)
         resumes = hasattr(self, "net_")
         X, y, weights = self._read(X, y, sample_weight, reset=not resumes)
-        labels = labels_of_part(self._labels if resumes else None, y, classes, caller=type(self).__name__)
+        labels = labels_of_partial_fit(self._labels if resumes else None, y, classes, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
         if resumes:
             self._check_unchanged()
@@ -433,7 +444,7 @@ class HashEmbeddingClassifier(NetClassifier):
         n_known = self._rows_seen if resumes else 0
         self._train(net, labels, rows, None, settings, resumes=resumes, n_known=n_known)
         for entry in net.history[-1:]:
-            entry["batches"] = []  # a stream has many calls
+            entry["batches"] = []  # history must not grow by every batch of every call
         return self
 
     def _check_parameters(self) -> None:
@@ -479,7 +490,7 @@ class HashEmbeddingClassifier(NetClassifier):
         return SparseDataset(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
 
     def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str) -> SparseNet:
-        """Build a net; ``y`` holds all labels that there will be, or is None."""
+        """Build an initialized net; the tree depends on the label frequencies in ``y``, if it is not None."""
         tree = None
         if self.loss == TreeLoss.name:
             counts = n_classes if y is None else np.unique(y, return_counts=True)[1]
@@ -514,7 +525,7 @@ class HashEmbeddingClassifier(NetClassifier):
         return int(np.clip(-(-wanted // 4) * 4, 4, 128))
 
     def _check_unchanged(self) -> None:
-        """Check that training can go on with the net that is there."""
+        """Check that training can continue with the trained net."""
         net = self.net_.architecture()
         wanted = self._architecture(net["num_classes"], net["hash_seed"]) | {"loss": self.loss}
         made_with = net | {"loss": self._loss.name}
@@ -526,7 +537,7 @@ class HashEmbeddingClassifier(NetClassifier):
         check_unchanged(self, wanted, made_with, self.net_.device)
 
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
-        """Read the training parameters; those that are "auto" depend on the number of rows."""
+        """Return the training settings; those that are "auto" depend on the number of rows."""
         max_epochs, batch_size = self.max_epochs, self.batch_size
         if max_epochs == "auto":
             max_epochs = _EPOCHS_WITH_EARLY_STOPPING if self.early_stopping else 2 if n_rows < _MANY_ROWS else 1
@@ -553,7 +564,7 @@ class HashEmbeddingClassifier(NetClassifier):
         resumes: bool,
         n_known: int = 0,
     ) -> None:
-        """Initialize the importance of new columns, train the net, and keep it."""
+        """Initialize the importance weights of new columns, train the net, and set the fitted attributes."""
         bag, head = net.module_.bag, net.module_.head
         tree_name, idf_divisor = (self._tree_name, self._idf_divisor) if resumes else (None, None)
         if not resumes and self.loss == TreeLoss.name and isinstance(self.tree, str):
@@ -563,7 +574,7 @@ class HashEmbeddingClassifier(NetClassifier):
         with plain_torch(torch.device(net.device).type):
             if self.importance_init == "idf" and self.variant != "standard":
                 n_seen = len(rows) + (self._rows_seen if resumes else 0)
-                idf_divisor = start_from_document_frequency(bag, rows.indices, n_seen, idf_divisor)
+                idf_divisor = initialize_importance(bag, rows.indices, n_seen, idf_divisor)
             bag.pool.requires_grad_(bool(self.train_pool))
             if bag.importance is not None:
                 bag.importance.requires_grad_(bool(self.train_importance))
@@ -587,19 +598,19 @@ class HashEmbeddingClassifier(NetClassifier):
         warn_of_interrupt(net)
 
     def _most_probable(self, X: Any) -> NDArray[np.int64]:
-        return self._best(X, 1)[1][:, 0] if isinstance(self._loss, TreeLoss) else super()._most_probable(X)
+        return self._tree_topk(X, 1)[1][:, 0] if isinstance(self._loss, TreeLoss) else super()._most_probable(X)
 
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if not isinstance(self._loss, TreeLoss):
             return super()._topk(X, k)
-        log_probs, classes = self._best(X, k)
+        log_probs, classes = self._tree_topk(X, k)
         return np.exp(log_probs), classes
 
-    def _best(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Find the most probable classes in the tree, without a score of every class."""
+    def _tree_topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Search the tree for the k most probable classes of each row, without a score for every class."""
         rows = self._rows(X)
         with plain_torch(torch.device(self.net_.device).type):
-            log_probs, classes = self.net_.best_classes(rows, k)
+            log_probs, classes = self.net_.topk(rows, k)
         self._check_finite(log_probs)
         return log_probs, classes
 

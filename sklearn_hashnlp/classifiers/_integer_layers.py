@@ -1,4 +1,4 @@
-"""Dense layers of trained weights as integers, with an arithmetic that gives the same numbers everywhere."""
+"""Dense layers quantized to integers, with the same results on every machine."""
 
 from __future__ import annotations
 
@@ -8,76 +8,76 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-#: What 1.0 in a row becomes.
 ONE = 2**12
-#: Outputs of hidden layers are below it.
-MOST = 2**24
-_LEVELS = 127
-# Weights with a bias that is so much larger become coarser, lest sums leave 53 bits, and products with them 63.
-_LARGEST_BIAS = 2.0**40
-_LARGEST_PRODUCT, _LARGEST_MULTIPLIER = 2.0**61, 2.0**30
-# How far a sum, and its last bit, may lie above the outputs of 24 bits that it becomes.
-_LARGEST_SCALED, _LARGEST_STEP = 2.0**45, 2.0**6
-_LARGEST_SHIFT = 62
+"""The integer that stands for 1.0 in a row."""
+MAX_ACTIVATION = 2**24
+"""Upper bound of the outputs of hidden layers."""
+_MAX_WEIGHT = 127
+# Weights with a much larger bias are rounded more coarsely, to keep sums below 2**53 and products below 2**63.
+_MAX_BIAS = 2.0**40
+_MAX_PRODUCT, _MAX_MULTIPLIER = 2.0**61, 2.0**30
+# How much larger than the outputs of 24 bits a sum, and its last bit, may be.
+_MAX_SCALED, _MAX_STEP = 2.0**45, 2.0**6
+_MAX_SHIFT = 62
 
 
 class IntegerLayer(NamedTuple):
-    """A linear layer, rectified unless it is the last, in integers."""
+    """A linear layer in integers, with ReLU unless it is the last."""
 
     weight: NDArray[np.int8]  # (n_outputs, n_inputs): between -127 and 127; each row has a scale of its own
     bias: NDArray[np.int64]  # (n_outputs,): added to the sums
-    # (n_outputs,): what brings the sums of all rows to one scale; zeros in the last layer
+    # (n_outputs,): brings all sums to the same scale; zeros in the last layer
     multiplier: NDArray[np.int32]
-    shift: int  # how many bits are dropped after that; 0 in the last layer
-    scale: NDArray[np.float64]  # (n_outputs,): what a sum of the last layer is multiplied by; zeros in the others
+    shift: int  # number of bits dropped after that; 0 in the last layer
+    scale: NDArray[np.float64]  # (n_outputs,): factors of the sums of the last layer; zeros in the others
 
 
 def integer_scores(layers: Sequence[IntegerLayer], rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Score rows."""
-    numbers = np.rint(rows * ONE)
+    """Compute the scores of rows."""
+    activations = np.rint(rows * ONE)
     for layer in layers[:-1]:
-        scaled = _sums(layer, numbers) * layer.multiplier
-        numbers = np.maximum((scaled + (1 << (layer.shift - 1))) >> layer.shift, 0).astype(np.float64)
-    return np.asarray(_sums(layers[-1], numbers) * layers[-1].scale)
+        scaled = _sums(layer, activations) * layer.multiplier
+        activations = np.maximum((scaled + (1 << (layer.shift - 1))) >> layer.shift, 0).astype(np.float64)
+    return np.asarray(_sums(layers[-1], activations) * layers[-1].scale)
 
 
-def _sums(layer: IntegerLayer, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    # Integers below 2**53 are added without error in float64, in whatever order a library does it.
-    sums = numbers @ layer.weight.T.astype(np.float64)
+def _sums(layer: IntegerLayer, activations: NDArray[np.float64]) -> NDArray[np.int64]:
+    # Sums of integers below 2**53 are exact in float64, in any order of summation.
+    sums = activations @ layer.weight.T.astype(np.float64)
     return np.asarray(sums.astype(np.int64) + layer.bias)
 
 
 def integer_layers(
     weights: Sequence[NDArray[np.float64]], biases: Sequence[NDArray[np.float64]]
 ) -> tuple[IntegerLayer, ...]:
-    """Round linear layers, all but the last rectified, to integers."""
+    """Quantize linear layers, with ReLU after all but the last, to integers."""
     layers = []
-    unit = 1 / ONE  # what the number 1 stands for
+    unit = 1 / ONE  # value of the integer 1
     lowest, highest = np.full(weights[0].shape[1], -ONE), np.full(weights[0].shape[1], ONE)
-    for place, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
+    for index, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
         if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-            raise ValueError(f"Layer {place} cannot become integers: it has weights that are infinite or not a number.")
-        scale = np.maximum(np.abs(weight).max(axis=1) / _LEVELS, np.abs(bias) / (unit * _LARGEST_BIAS))
-        scale[scale == 0] = scale[scale > 0].min(initial=1.0)  # of rows of zeros
+            raise ValueError(f"Layer {index} cannot be quantized: it has weights that are infinite or not a number.")
+        scale = np.maximum(np.abs(weight).max(axis=1) / _MAX_WEIGHT, np.abs(bias) / (unit * _MAX_BIAS))
+        scale[scale == 0] = scale[scale > 0].min(initial=1.0)  # for rows of zeros
         rounded = np.rint(weight / scale[:, np.newaxis]).astype(np.int8)
         offset = np.rint(bias / (scale * unit)).astype(np.int64)
         wide = rounded.astype(np.int64)
         top = offset + np.maximum(wide * lowest, wide * highest).sum(axis=1)
         largest = np.abs(offset) + (np.abs(wide) * np.maximum(-lowest, highest)).sum(axis=1)
         if largest.max() >= 2**53:
-            raise ValueError(f"Layer {place} cannot become integers: with {weight.shape[1]} inputs sums may overflow.")
-        if place == len(weights) - 1:
-            nothing = np.zeros(len(bias), dtype=np.int32)
-            layers.append(IntegerLayer(rounded, offset, nothing, 0, scale * unit))
+            raise ValueError(f"Layer {index} cannot be quantized: with {weight.shape[1]} inputs its sums may overflow.")
+        if index == len(weights) - 1:
+            no_multiplier = np.zeros(len(bias), dtype=np.int32)
+            layers.append(IntegerLayer(rounded, offset, no_multiplier, 0, scale * unit))
             break
-        # The largest output of any unit comes near MOST; multipliers are rounded, by one in 2**20. What is never
-        # positive is zero, and its size has no say.
-        lives = np.where(top > 0, scale, 0.0)
-        outputs, sums = (top * lives).max() / (MOST - 64), (largest * lives).max() / _LARGEST_SCALED
-        next_unit = unit * (max(outputs, sums, lives.max() / _LARGEST_STEP) or 1.0)
-        factor = lives * unit / next_unit
-        shift = _LARGEST_SHIFT
-        while max((largest * factor).max() / _LARGEST_PRODUCT, factor.max() / _LARGEST_MULTIPLIER) * 2.0**shift > 1:
+        # The largest possible output comes near MAX_ACTIVATION, with a margin since multipliers are rounded, by one in
+        # 2**20. Units that are never positive have the output 0 and do not influence the scale.
+        active_scale = np.where(top > 0, scale, 0.0)
+        outputs, sums = (top * active_scale).max() / (MAX_ACTIVATION - 64), (largest * active_scale).max() / _MAX_SCALED
+        next_unit = unit * (max(outputs, sums, active_scale.max() / _MAX_STEP) or 1.0)
+        factor = active_scale * unit / next_unit
+        shift = _MAX_SHIFT
+        while max((largest * factor).max() / _MAX_PRODUCT, factor.max() / _MAX_MULTIPLIER) * 2.0**shift > 1:
             shift -= 1
         multiplier = np.rint(factor * 2.0**shift).astype(np.int64)
         lowest = np.zeros(len(bias), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What a classifier tells apart: labels, checked and numbered for a net."""
+"""Labels of a classifier: checked, encoded for a net, and saved."""
 
 from __future__ import annotations
 
@@ -14,68 +14,68 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 @dataclass(frozen=True)
 class Labels:
-    """What a classifier tells apart."""
+    """The labels of a classifier, which it encodes as their indices."""
 
-    classes: NDArray[Any]  # (n_classes,): the labels, ascending
-    multilabel: bool  # whether a row may have any number of them; they are the numbers of the columns then
+    classes: NDArray[Any]  # (n_classes,): sorted
+    multilabel: bool  # whether y is an indicator matrix; the labels are the indices of its columns then
 
     @classmethod
     def of(cls, y: Any, classes: ArrayLike | None = None, *, caller: str) -> Self:
-        """Find the labels in y, or check those that are given."""
+        """Return the labels that occur in y, or in ``classes`` if given."""
         if y.ndim == 2:
-            numbers = np.arange(y.shape[1])
-            if classes is not None and not np.array_equal(classes, numbers):
+            indices = np.arange(y.shape[1])
+            if classes is not None and not np.array_equal(classes, indices):
                 raise ValueError(
-                    f"With an indicator matrix of {len(numbers)} columns classes must be None or their numbers, 0 to "
-                    f"{len(numbers) - 1} in order. Got {classes!r}."
+                    f"With an indicator matrix of {len(indices)} columns classes must be None or their indices, 0 to "
+                    f"{len(indices) - 1} in order. Got {classes!r}."
                 )
-            return cls(numbers, multilabel=True)
-        labels = _distinct(y, "y", caller) if classes is None else _distinct(np.asarray(classes), "classes", caller)
+            return cls(indices, multilabel=True)
+        labels = _unique(y, "y", caller) if classes is None else _unique(np.asarray(classes), "classes", caller)
         if len(labels) < 2:
             where = "rows of at least two classes in y" if classes is None else "at least two labels in classes"
-            came = f"one class only: {labels.tolist()[0]!r}" if len(labels) else "none"
+            got = f"one class only: {labels.tolist()[0]!r}" if len(labels) else "none"
             raise ValueError(
-                f"{caller} needs {where}, got {came}. Check that y holds the labels and "
+                f"{caller} needs {where}, got {got}. Check that y holds the labels and "
                 "that the rows were not sorted and cut."
             )
         return cls(labels, multilabel=False)
 
     def encode(self, y: Any) -> NDArray[Any]:
-        """Turn the labels of rows into what a net aims at."""
+        """Encode the labels of rows as indices, or an indicator matrix as float32."""
         if self.multilabel != (y.ndim == 2) or (self.multilabel and y.shape[1] != len(self.classes)):
-            wanted = f"an indicator matrix of {len(self.classes)} columns" if self.multilabel else "one label a row"
-            raise ValueError(f"The model was made for {wanted} in y, got y of shape {y.shape}.")
+            wanted = f"an indicator matrix of {len(self.classes)} columns" if self.multilabel else "one label per row"
+            raise ValueError(f"The model was fitted with {wanted} in y, got y of shape {y.shape}.")
         if self.multilabel:
             return np.asarray(y.toarray() if issparse(y) else y, dtype=np.float32)
-        number_of = {label: number for number, label in enumerate(self.classes.tolist())}
-        present, place = np.unique(y, return_inverse=True)
-        unseen = [label for label in present.tolist() if label not in number_of]
+        index_of = {label: index for index, label in enumerate(self.classes.tolist())}
+        present, inverse = np.unique(y, return_inverse=True)
+        unseen = [label for label in present.tolist() if label not in index_of]
         if unseen:
             raise ValueError(
-                f"The label {unseen[0]!r} in y was not seen before: the model tells {self.classes.tolist()} apart. "
-                "Pass all labels that will ever come as classes= in the first call of partial_fit."
+                f"The label {unseen[0]!r} in y was not seen before: the labels are {self.classes.tolist()}. "
+                "Pass all labels that can occur as classes= in the first call of partial_fit."
             )
-        return np.array([number_of[label] for label in present.tolist()], dtype=np.int64)[place.reshape(-1)]
+        return np.array([index_of[label] for label in present.tolist()], dtype=np.int64)[inverse.reshape(-1)]
 
     def check_same(self, others: Labels) -> None:
-        """Check that training can go on with other rows."""
+        """Check that training can continue with other rows, which have these labels."""
         if self.multilabel != others.multilabel or self.classes.tolist() != others.classes.tolist():
-            was, now = (
+            known, new = (
                 f"an indicator matrix of {len(one.classes)} columns" if one.multilabel else one.classes.tolist()
                 for one in (self, others)
             )
             raise ValueError(
-                f"The model tells {was} apart, and training cannot go on with {now}. Give the same labels, or call "
-                "fit with warm_start=False to start anew."
+                f"The model has the labels {known}, and training cannot continue with {new}. Give the same labels, or "
+                "call fit with warm_start=False to train a new net."
             )
 
 
 def check_targets(y: Any, *, loss: str, caller: str) -> Any:
-    """Return labels from indicator matrices, and refuse everything else."""
+    """Return y checked: an array of labels or, with ``loss="ova"``, an indicator matrix."""
     if issparse(y) and y.shape[1] == 1:
         raise ValueError(
-            f"{caller} takes one label a row as an array of shape (n_samples,), got a sparse matrix of a single "
-            f"column, shape {y.shape}, in y. Give y.toarray().ravel()."
+            f"{caller} takes one label per row as an array of shape (n_samples,), got a sparse matrix of one column, "
+            f"of shape {y.shape}, in y. Give y.toarray().ravel()."
         )
     if issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
         if issparse(y) and not y.has_canonical_format:
@@ -86,23 +86,23 @@ def check_targets(y: Any, *, loss: str, caller: str) -> Any:
         others = values[~np.isin(values, (0, 1))]
         if kind != "multilabel-indicator" or len(others):
             raise ValueError(
-                f"Unknown label type: {kind}. {caller} takes one label a row or, with loss='ova', a matrix of zeros "
-                f"and ones with a column a class. Got a matrix with the values {others[:3].tolist()} (a cell that a "
-                "sparse matrix holds twice is their sum)."
+                f"Unknown label type: {kind}. {caller} takes one label per row or, with loss='ova', a matrix of zeros "
+                f"and ones with one column per class. Got a matrix with the values {others[:3].tolist()} "
+                "(duplicate entries of a sparse matrix are summed)."
             )
         if loss != "ova":
             raise ValueError(
-                f"{caller}(loss={loss!r}) takes one label a row, got an indicator matrix of shape {y.shape} in y. "
-                "Set loss='ova' to let a row have any number of labels."
+                f"{caller}(loss={loss!r}) takes one label per row, got an indicator matrix of shape {y.shape} in y. "
+                "Set loss='ova' for multi-label classification."
             )
         return y
     y = column_or_1d(y, warn=True)
-    _distinct(y, "y", caller)
+    _unique(y, "y", caller)
     check_classification_targets(y)
     return y
 
 
-def _distinct(labels: NDArray[Any], name: str, caller: str) -> NDArray[Any]:
+def _unique(labels: NDArray[Any], name: str, caller: str) -> NDArray[Any]:
     try:
         return np.unique(labels)
     except TypeError as error:
@@ -114,7 +114,7 @@ def _distinct(labels: NDArray[Any], name: str, caller: str) -> NDArray[Any]:
 
 
 def pack_labels(classes: NDArray[Any]) -> dict[str, Any]:
-    """Turn class labels into JSON values."""
+    """Convert class labels to JSON values."""
     values = [value.item() if isinstance(value, np.generic) else value for value in classes.tolist()]
     for value in values:
         if not isinstance(value, str | int | float):
@@ -126,5 +126,5 @@ def pack_labels(classes: NDArray[Any]) -> dict[str, Any]:
 
 
 def unpack_labels(packed: dict[str, Any]) -> NDArray[Any]:
-    """Turn JSON values back into class labels."""
+    """Convert JSON values back to class labels."""
     return np.array(packed["values"], dtype=np.dtype(packed["dtype"]))

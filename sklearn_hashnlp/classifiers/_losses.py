@@ -1,4 +1,4 @@
-"""The losses of the classifiers: each is one class and one line of the table ``LOSSES``."""
+"""Losses of the classifiers: each is a class and an entry of ``LOSSES``."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ _MAX_INVERSE_TEMPERATURE = 1e3
 
 
 class Loss(nn.Module):
-    """A loss of each row of a net's outputs, and what the scores mean that such a net computes."""
+    """A loss of each row of a net's outputs, and the probabilities that the scores of such a net stand for."""
 
-    name: ClassVar[str]  # as a parameter of the classifiers
-    takes_several_labels: ClassVar[bool] = False  # of a row, by an indicator matrix
+    name: ClassVar[str]  # value of the parameter ``loss`` of the classifiers
+    takes_several_labels: ClassVar[bool] = False  # multi-label classification, by an indicator matrix
     fits_temperature: ClassVar[bool] = False  # after training, by maximum likelihood
     has_compiled_step: ClassVar[bool] = False
-    link: ClassVar[str] = "identity"  # from scores to logits: or "log_sigmoid"; exported predictors know both
+    link: ClassVar[str] = "identity"  # from scores to logits: "identity" or "log_sigmoid"; see _standalone_predictor
 
     def __init__(
         self, *, multilabel: bool = False, inverse_temperature: float = 1.0, layer: HierarchicalSoftmax | None = None
     ) -> None:
         super().__init__()
         self.multilabel = multilabel  # whether a row may have any number of labels
-        self.inverse_temperature = inverse_temperature  # by which scores are multiplied before the softmax
-        self.layer = layer  # the last of the net, where it is a tree
+        self.inverse_temperature = inverse_temperature  # factor of the scores before the softmax
+        self.layer = layer  # the last layer of the net, if it is a tree
 
     def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Return the rows that get their class, or all their classes and no others."""
+        """Return which rows are predicted correctly; of an indicator matrix the whole row."""
         if targets.dim() == 1:
             return outputs.argmax(dim=1) == targets
         return ((outputs > 0) == (targets > 0)).all(dim=1)
 
     def scores(self, outputs: Tensor) -> Tensor:
-        """Return a score a class, out of what the loss is computed from."""
+        """Return the scores of all classes, from the outputs that the loss is computed from."""
         return outputs
 
     def logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return numbers whose softmax are the probabilities, where a row has one label."""
-        # The softmax of the logarithms of sigmoids is sigmoids over their sum, and knows no sum that is zero.
+        """Return the logits, whose softmax are the probabilities if a row has one label."""
+        # The softmax of log-sigmoids is sigmoids divided by their sum, without underflow to a sum of zero.
         return np.asarray(log_expit(scores) if self.link == "log_sigmoid" else self.inverse_temperature * scores)
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -56,13 +56,13 @@ class Loss(nn.Module):
         return np.asarray(softmax(self.logits(scores), axis=1))
 
     def log_odds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute the logarithm of the odds of the second of two classes."""
+        """Compute the log-odds of the second of two classes."""
         logits = self.logits(scores)
         return np.asarray(logits[:, 1] - logits[:, 0])
 
 
 class SoftmaxLoss(Loss):
-    """Cross-entropy: of a row with the scores s and the class t, log(sum_c exp(s_c)) - s_t."""
+    """Cross-entropy: log(sum_c exp(s_c)) - s_t of a row with scores s and class t."""
 
     name = "softmax"
     has_compiled_step = True
@@ -98,7 +98,7 @@ class SquaredHingeLoss(Loss):
 
 
 class TreeLoss(Loss):
-    """Minus the logarithm of a class's probability in a tree: the sum over the decisions on its path."""
+    """Negative log-likelihood of a class in a tree: summed over the decisions on its path."""
 
     name = "hsigmoid"
     layer: HierarchicalSoftmax
@@ -109,7 +109,7 @@ class TreeLoss(Loss):
         return -log_probs
 
     def correct(self, hidden: Tensor, targets: Tensor) -> Tensor:
-        """Return the rows whose class is the most probable."""
+        """Return which rows have their class as the most probable."""
         return self.layer.predict(hidden) == targets
 
     def scores(self, hidden: Tensor) -> Tensor:
@@ -120,24 +120,24 @@ class TreeLoss(Loss):
 LOSSES: Final[dict[str, type[Loss]]] = {
     loss.name: loss for loss in (SoftmaxLoss, OneVsRestLoss, SquaredHingeLoss, TreeLoss)
 }
-"""All losses, by their names as a parameter."""
+"""All losses by name."""
 
 
 def make_loss(
     name: str, head: nn.Sequential | None = None, *, multilabel: bool = False, inverse_temperature: float = 1.0
 ) -> Loss:
-    """Make the loss of a net with a head; None where it is not trained."""
+    """Build a loss; a tree loss needs the net's head, whose last layer is the tree, unless only its scores are used."""
     layer = None if head is None or not isinstance(head[-1], HierarchicalSoftmax) else head[-1]
     return LOSSES[name](multilabel=multilabel, inverse_temperature=inverse_temperature, layer=layer)
 
 
 def loss_to_values(loss: Loss) -> dict[str, Any]:
-    """Return what :func:`loss_from_values` needs, as JSON values under the names that model folders have."""
+    """Return what :func:`loss_from_values` needs, as JSON values under the keys of saved models."""
     return {"loss": loss.name, "multilabel": loss.multilabel, "sharpness": loss.inverse_temperature}
 
 
 def loss_from_values(values: dict[str, Any], head: nn.Sequential | None = None) -> Loss:
-    """Make a loss again; the first models had the softmax and said nothing."""
+    """Build a saved loss; the first models have no entry and the softmax."""
     return make_loss(
         values.get("loss", "softmax"),
         head,
@@ -160,15 +160,15 @@ def fit_inverse_temperature(
     known: float = 1.0,
     known_rows: int = 0,
 ) -> float:
-    """Find the number by which scores are multiplied so that their softmax fits the targets best.
+    """Compute the inverse temperature of the scores that maximizes the likelihood of the targets.
 
-    A number that was fitted before counts as much as ``known_rows`` rows do, with targets drawn by it.
+    The previous one, ``known``, counts as much as ``known_rows`` rows with targets drawn from its probabilities.
     """
     n_rows, n_classes = scores.shape
     if weights is not None and not weights.any():
         weights = None
     own = scores[np.arange(n_rows), targets]
-    other = 1 / (n_rows + known_rows + n_classes)  # smoothed targets: rows that are all correct have a finite optimum
+    other = 1 / (n_rows + known_rows + n_classes)  # label smoothing: with all rows correct the optimum is finite
     expected = (softmax(known * scores, axis=1) * scores).sum(axis=1)
     target = (1 - n_classes * other) * own + other * scores.sum(axis=1)
     share = n_rows / (n_rows + known_rows)

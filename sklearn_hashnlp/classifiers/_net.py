@@ -1,4 +1,4 @@
-"""The skorch net of the classifiers: its batches are rows with targets, its criterion a loss of each row."""
+"""ClassifierNet: the skorch net of the classifiers, whose criterion is a loss of each row."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import optimizer_from_arrays
 
 PREDICT_ROWS = 1024
-_CHECKED_ROWS = 32
+_ROWS_TO_CHECK = 32
 _ADAGRAD_EPS = 1e-4  # damps the first steps of rare n-grams, whose gradients are small
-_HIDDEN_FACTOR = 0.1  # of the learning rate of a head with hidden layers above tables, by AdaGrad
+_HIDDEN_FACTOR = 0.1  # of the learning rate of hidden and output layers above tables, with AdaGrad
 
 
 class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch has no types
-    """A skorch classifier of encoded labels, made for one kind of :class:`Dataset`."""
+    """A skorch classifier of encoded labels, with one kind of :class:`Dataset`."""
 
     criterion_: Loss
     measures: ClassVar[tuple[str, ...]] = ("loss", "acc")
@@ -39,7 +39,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         device: str,
         **options: Any,
     ) -> Self:
-        """Build a net that is not initialized yet, silent and without anything that only training needs."""
+        """Build a net that is not initialized yet, with the settings for prediction only."""
         return cls(
             module,
             classes=list(range(architecture["num_classes"])),
@@ -66,7 +66,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         ]
 
     def architecture(self) -> dict[str, Any]:
-        """Return the module's arguments, all but the tree."""
+        """Return the module's arguments, except the tree."""
         return {name: value for name, value in self.get_params_for("module").items() if name != "tree"}
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -84,7 +84,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
 
     @abstractmethod
     def score_rows(self, rows: Any) -> NDArray[np.float64]:
-        """Compute a score a class for all rows of a set; a row's scores do not depend on its neighbors."""
+        """Compute the scores of all rows of a dataset; they do not depend on the other rows of a batch."""
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities, for skorch's callbacks."""
@@ -101,29 +101,29 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         """Compute the mean loss of a batch, and the outputs that callbacks see."""
         for layer in self.module_.head:
             if isinstance(layer, nn.BatchNorm1d):
-                layer.train(len(batch[0]) > 1)  # a single row has no variance: the running statistics serve
+                layer.train(len(batch[0]) > 1)  # a single row has no variance: use the running statistics
         return super().batch_loss(batch)
 
     def get_loss(self, y_pred: Tensor, y_true: Tensor, X: Any = None, training: bool = False) -> Tensor:
-        """Compute the mean over the rows of their loss times their weight."""
+        """Compute the mean over the rows of loss times weight."""
         losses: Tensor = self.criterion_(y_pred, y_true.to(y_pred.device))
         if X.row_weights is not None:
             losses = losses * X.row_weights.to(y_pred.device)
         return losses.mean()
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
-        """Compute loss and accuracy of a batch."""
+        """Compute outputs, loss and accuracy of a batch."""
         step: dict[str, Any] = super().validation_step(batch, **fit_params)
         correct = self.criterion_.correct(step["y_pred"], batch[1].to(step["y_pred"].device))
         return step | {"acc": correct.double().mean()}
 
     def check_scores(self, rows: Dataset) -> None:
-        """Check that the last step of a training, whose loss nobody sees, left usable weights."""
-        if not np.isfinite(self.score_rows(rows.select(np.arange(min(_CHECKED_ROWS, len(rows)))))).all():
+        """Check that scores are finite after the last training step, whose loss is not in the history."""
+        if not np.isfinite(self.score_rows(rows.select(np.arange(min(_ROWS_TO_CHECK, len(rows)))))).all():
             raise ValueError(self.divergence)
 
     def make_optimizer(self, name: str, learning_rate: float = 0.0) -> RowwiseAdagrad | RowwiseAdam:
-        """Build an optimizer without state: the tables are one group of parameters, the head is the other."""
+        """Build an optimizer without state: the tables are one parameter group, the head is the other."""
         names, head = self.tables(), list(self.module_.head.parameters())
         tables = [parameter for key, parameter in self.module_.named_parameters() if key in names]
         groups: list[dict[str, Any]] = [{"params": tables}, {"params": head}] if names else [{"params": head}]
@@ -134,5 +134,5 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         return RowwiseAdagrad(groups, lr=learning_rate, eps=_ADAGRAD_EPS)
 
     def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Load the state of an optimizer, of the kind that it was."""
+        """Load the state of an optimizer of the saved type."""
         self.optimizer_ = optimizer_from_arrays(self.module_, values, arrays, self.make_optimizer)

@@ -1,4 +1,4 @@
-"""An SGNN classifier with weights of eight bits and an arithmetic of integers."""
+"""QuantizedSGNNClassifier: an SGNN classifier with weights of eight bits and integer arithmetic."""
 
 from __future__ import annotations
 
@@ -17,56 +17,56 @@ from sklearn_hashnlp.classifiers._base import ScoringClassifier
 from sklearn_hashnlp.classifiers._integer_layers import IntegerLayer, integer_layers, integer_scores
 from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
 
-_ROWS = 4096  # scored at once
-_NARROW = [np.float64, np.float32, np.uint8, np.int8, np.bool_]
+_BATCH_SIZE = 4096
+_DTYPES = [np.float64, np.float32, np.uint8, np.int8, np.bool_]
 
 
 class PartSize(NamedTuple):
-    """What a part of a model takes, in bytes."""
+    """Size of a part of a model, in bytes."""
 
-    part: str  # its name; the last of a report is ``"total"``
-    before: int  # bytes of the trained network, which computes in float32
-    after: int  # bytes of the quantised one
+    part: str  # name; of the last part of a report ``"total"``
+    before: int  # bytes in the trained network, of float32 weights
+    after: int  # bytes in the quantized one
 
 
 class QuantizedSGNNClassifier(ScoringClassifier):
-    """Classify projected rows by a trained network whose weights were rounded to eight bits.
+    """Classify projected rows by a network whose weights were quantized to eight bits after training.
 
-    Each output of each layer has a scale of its own; the standardising of columns is folded into the first layer. What
-    is computed are integers (see Notes), so that a predictor in any language on any machine can give the same labels.
-    :func:`quantize` makes one of a classifier that is fitted; ``fit`` trains and then rounds.
+    Each output of each layer has its own scale; the standardization of columns is folded into the first layer. All
+    arithmetic is on integers (see Notes), so that predictors in any language on any machine can predict the same
+    labels. :func:`quantize` converts a fitted classifier; ``fit`` trains and then quantizes.
 
     Parameters
     ----------
     estimator : SGNNClassifier or None, default=None
-        What is trained; None is ``SGNNClassifier()``.
+        The classifier to train; None is ``SGNNClassifier()``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_features_in_ : int
-        Columns of a row.
+        Number of columns.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where they were all strings.
+        Names of the columns, if they were all strings.
     layers_ : tuple of IntegerLayer
-        The weights.
+        The quantized layers.
     packed_ : bool
-        Whether rows are bytes of eight bits.
+        Whether rows are packed bits, eight per uint8.
 
     See Also
     --------
-    export_predictor : Writes a predictor of one file.
+    export_predictor : Writes a predictor as one file.
 
     Notes
     -----
-    Rows are numbers from -1 to 1: bits, signs, packed bytes, or means of bits or signs. Others are refused, such as the
-    projections of ``SGNNProjector(output="float")``.
+    Rows are numbers from -1 to 1: bits, signs, packed bits, or means of bits or signs. Other rows raise an
+    error, such as the projections of ``SGNNProjector(output="float")``.
 
-    With 1 in a row as 4096, q are the row's integers. A layer sums ``a[k] = bias[k] + sum_j weight[k, j] q[j]``; the
-    input of the next is ``max(0, (a[k] multiplier[k] + 2**(shift - 1)) >> shift)``, with a ``shift`` for each layer; a
-    score of the last is ``a[k] scale[k]``, the only product that is not of integers. The label is that of the greatest
-    score, the first at a tie. No rows are needed to find the scales, and nothing saturates.
+    Rows are converted to integers q, 1 to 4096. A layer computes ``a[k] = bias[k] + sum_j weight[k, j] q[j]``; the
+    input of the next layer is ``max(0, (a[k] multiplier[k] + 2**(shift - 1)) >> shift)``, with one ``shift`` per layer;
+    a score of the last layer is ``a[k] scale[k]``, the only product that is not of integers. The predicted label has
+    the largest score, the first in a tie. The scales need no calibration data, and nothing overflows or saturates.
 
     References
     ----------
@@ -85,7 +85,7 @@ class QuantizedSGNNClassifier(ScoringClassifier):
     True
     >>> for part in model.size_report():
     ...     print(part.part, part.before, part.after)
-    standardisation 520 0
+    standardization 520 0
     layer 1 weights 8192 2048
     layer 1 biases and scales 128 384
     layer 2 weights 256 64
@@ -94,52 +94,52 @@ class QuantizedSGNNClassifier(ScoringClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": [SGNNClassifier, None]}
-    _of_texts: ClassVar[str] = "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), QuantizedSGNNClassifier())"
+    _text_classifier: ClassVar[str] = "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), QuantizedSGNNClassifier())"
 
     def __init__(self, estimator: SGNNClassifier | None = None) -> None:
         self.estimator = estimator
 
     @fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> QuantizedSGNNClassifier:
-        """Train a copy of ``estimator`` and round its weights.
+        """Train a clone of ``estimator`` and quantize its weights.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows, from -1 to 1; for a packed classifier an array of uint8.
+            Rows of numbers from -1 to 1; for a packed classifier an array of uint8.
         y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
             Labels, as ``SGNNClassifier`` takes them.
         sample_weight : array-like of shape (n_samples,), default=None
-            What the loss of each row is multiplied by; None is 1.
+            Weights of the rows: the loss of each row is multiplied by its weight; None is 1.
 
         Returns
         -------
-        QuantizedSGNNClassifier
-            Itself.
+        self : QuantizedSGNNClassifier
+            The fitted classifier.
 
         Raises
         ------
         TypeError, ValueError, RuntimeError
-            As :meth:`SGNNClassifier.fit`; ValueError also for rows beyond -1 and 1.
+            As :meth:`SGNNClassifier.fit`; ValueError also for numbers below -1 or above 1.
         """
         self._refuse_texts(X)
         estimator = SGNNClassifier() if self.estimator is None else clone(self.estimator)
         if not estimator.packed:
-            self._check_range(validate_data(self, X, dtype=_NARROW))  # told before the training
-        self._round(estimator.fit(X, y, sample_weight=sample_weight))
+            self._check_range(validate_data(self, X, dtype=_DTYPES))  # before the training, which may take long
+        self._quantize(estimator.fit(X, y, sample_weight=sample_weight))
         return self
 
     def size_report(self) -> list[PartSize]:
-        """Tell what each part took before and takes now.
+        """Return the size of each part before and after quantization.
 
         Returns
         -------
         list of PartSize
-            The parts in their order, and the total.
+            The parts in order, and the total.
         """
         check_is_fitted(self)
         first = self.layers_[0].weight
-        report = [PartSize("standardisation", 8 * (first.shape[1] + 1), 0)]  # float64 means and a scale
+        report = [PartSize("standardization", 8 * (first.shape[1] + 1), 0)]  # float64 means and a scale
         for number, layer in enumerate(self.layers_, 1):
             last = number == len(self.layers_)
             rescaling = layer.scale.nbytes if last else layer.multiplier.nbytes
@@ -149,13 +149,13 @@ class QuantizedSGNNClassifier(ScoringClassifier):
             ]
         return [*report, PartSize("total", sum(part.before for part in report), sum(part.after for part in report))]
 
-    def _round(self, estimator: SGNNClassifier) -> None:
+    def _quantize(self, estimator: SGNNClassifier) -> None:
         module = estimator.net_.module_
         linear = [layer for layer in module.head if isinstance(layer, nn.Linear)]
         weights = [layer.weight.detach().cpu().double().numpy() for layer in linear]
         biases = [layer.bias.detach().cpu().double().numpy() for layer in linear]
         weights[0] = weights[0] / float(module.standardize.scale)
-        # Multiplied and added up by numpy alone: a library's product of a matrix and a vector hangs on the machine.
+        # By numpy's elementwise product and sum: results of a BLAS library's matrix product depend on the machine.
         biases[0] = biases[0] - (weights[0] * module.standardize.mean.cpu().numpy()).sum(axis=1)
         self.layers_: tuple[IntegerLayer, ...] = integer_layers(weights, biases)
         self.packed_ = bool(module.packed)
@@ -168,7 +168,7 @@ class QuantizedSGNNClassifier(ScoringClassifier):
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         self._refuse_texts(X)
-        X = validate_data(self, X, dtype=None if self.packed_ else _NARROW, reset=False)
+        X = validate_data(self, X, dtype=None if self.packed_ else _DTYPES, reset=False)
         if not self.packed_:
             self._check_range(X)
         elif X.dtype != np.uint8:
@@ -177,19 +177,19 @@ class QuantizedSGNNClassifier(ScoringClassifier):
                 f"one of {X.dtype}. Pack bits by numpy.packbits(bits, axis=1)."
             )
         scores = []
-        for start in range(0, len(X), _ROWS):
-            rows = X[start : start + _ROWS]
+        for start in range(0, len(X), _BATCH_SIZE):
+            rows = X[start : start + _BATCH_SIZE]
             rows = np.unpackbits(rows, axis=1) if self.packed_ else rows
             scores.append(integer_scores(self.layers_, rows.astype(np.float64)))
         return np.concatenate(scores)
 
     def _check_range(self, X: NDArray[Any]) -> None:
-        lowest, highest = X.min(initial=0) + 0.0, X.max(initial=0) + 0.0  # and no -0
+        lowest, highest = X.min(initial=0) + 0.0, X.max(initial=0) + 0.0  # + 0.0 turns -0 into 0
         if lowest < -1 or highest > 1:
             raise ValueError(
                 f"{type(self).__name__} takes rows of numbers from -1 to 1 (bits, signs, or means of them), got "
                 f"numbers from {lowest:g} to {highest:g}. Set the projector's output to 'binary' or 'sign', or "
-                "to 'packed' with a classifier of packed=True, and train anew."
+                "to 'packed' with a classifier of packed=True, and train again."
             )
 
     def __sklearn_tags__(self) -> Any:
@@ -200,7 +200,7 @@ class QuantizedSGNNClassifier(ScoringClassifier):
 
 
 def quantize(model: SGNNClassifier | Pipeline) -> Any:
-    """Round the weights of a fitted classifier to eight bits.
+    """Quantize the weights of a fitted classifier to eight bits.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def quantize(model: SGNNClassifier | Pipeline) -> Any:
     Returns
     -------
     QuantizedSGNNClassifier or Pipeline
-        The quantised classifier; or a pipeline with the same transformers before it.
+        The quantized classifier; or a pipeline of the same transformers and the quantized classifier.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def quantize(model: SGNNClassifier | Pipeline) -> Any:
     ValueError
         If a weight is infinite or not a number.
     sklearn.exceptions.NotFittedError
-        If it was not fitted.
+        If the classifier was not fitted.
 
     Examples
     --------
@@ -242,5 +242,5 @@ def quantize(model: SGNNClassifier | Pipeline) -> Any:
         )
     check_is_fitted(model)
     quantized_classifier = QuantizedSGNNClassifier(clone(model))
-    quantized_classifier._round(model)
+    quantized_classifier._quantize(model)
     return quantized_classifier

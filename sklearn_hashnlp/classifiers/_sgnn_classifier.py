@@ -1,4 +1,4 @@
-"""Text classification from bits that were computed and never stored, as a scikit-learn classifier."""
+"""SGNNClassifier: a small dense network over projected rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sklearn_hashnlp.classifiers._base import (
     NetClassifier,
     check_unchanged,
     initialized,
-    labels_of_part,
+    labels_of_partial_fit,
     refuse_balanced,
 )
 from sklearn_hashnlp.classifiers._dense_net import DenseNet, dense_net_from_state, make_dense_net
@@ -32,135 +32,134 @@ from sklearn_hashnlp.training._parameters import check_hidden_layers, check_sche
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device
 
-_NARROW = [np.float32, np.uint8, np.int8, np.bool_]  # kept as they are; everything else becomes the first
-_MAX_EPOCHS = 20
-_MAX_ROWS = 10**6  # of all epochs together
-_MIN_EPOCHS = 5
+_DTYPES = [np.float32, np.uint8, np.int8, np.bool_]  # others are converted to the first
+_MIN_EPOCHS, _MAX_EPOCHS = 5, 20
+_MAX_ROWS = 10**6  # in all epochs together
 
 
 class SGNNClassifier(NetClassifier):
-    """Classify projected rows, such as a text's locality-sensitive bits, by a small dense network.
+    """Classify projected rows, such as the locality-sensitive hash of a text, by a small dense network.
 
-    A self-governing neural network [1]_ has no table of words: bits are computed from a text's characters, and a few
-    dense layers tell its class. Here are the layers; the bits come from a projector before it. They suit any dense
-    rows: bits, signs, bytes of eight bits, or floating-point numbers such as the mean of a text's words' bits.
+    A self-governing neural network [1]_ has no embedding table: bits are computed from the characters of a text, and a
+    few dense layers predict its class. This is the dense network; the bits come from a projector before it. It takes
+    any dense rows: bits, signs, packed bits, or floating-point numbers such as the mean of the bits of a text's words.
 
     Parameters
     ----------
     hidden_layer_sizes : tuple of int, default=(256, 256)
-        Widths of the hidden layers, each linear and rectified; the paper has two of 256. ``()`` is softmax regression.
+        Sizes of the hidden layers, each linear with ReLU; the paper has two of 256. ``()`` is softmax regression.
     packed : bool, default=False
-        Whether each number of a row is a uint8 of eight bits, the first of them the highest, as
-        :func:`numpy.packbits` makes them. Bits that fill up the last byte are columns that never change.
+        Whether rows are packed bits, eight per uint8 and the highest bit first, as from :func:`numpy.packbits`. The
+        bits that pad the last byte are constant columns.
     dropout : float, default=0.5
-        Share of each hidden layer's outputs that are dropped in training.
+        Dropout probability of the outputs of each hidden layer.
     input_dropout : float, default=0.2
-        Share of each row's columns that are dropped in training.
+        Dropout probability of the columns of the input.
     loss : {"softmax", "ova"}, default="softmax"
-        What training makes small. ``"softmax"``: cross-entropy. ``"ova"``: binary cross-entropy of each class against
-        all others, which lets a row have any number of labels.
+        Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label
+        classification.
     class_weight : dict, "balanced" or None, default=None
-        What the loss of a row is multiplied by, according to its label; 1 for labels that the dict does not name.
-        ``"balanced"``: by ``n_samples / (n_classes * number of rows of that label)``; not in ``partial_fit``. None with
-        an indicator matrix.
+        Weights of the classes: the loss of a row is multiplied by the weight of its label, 1 for labels that the dict
+        does not name. ``"balanced"``: ``n_samples / (n_classes * number of rows of that label)``; not in
+        ``partial_fit``. Must be None with an indicator matrix.
     optimizer : {"adam", "adagrad"}, default="adam"
         Adam or AdaGrad.
     learning_rate : float, default=0.002
-        Step size.
+        Learning rate.
     learning_rate_schedule : {"linear", "constant"}, default="linear"
-        ``"linear"``: the step size falls linearly to zero over ``max_epochs``. ``partial_fit`` keeps it constant.
+        ``"linear"``: the learning rate decays linearly to zero over ``max_epochs``. ``partial_fit`` keeps it constant.
     average : bool, default=False
-        Whether ``fit`` ends with the mean of the weights over the last quarter of its steps. Not where rows are held
-        out: the best epoch's weights are kept then.
+        Whether to average the weights over the last quarter of the training steps. Not with a validation set: the best
+        epoch's weights are kept then.
     max_epochs : int or "auto", default="auto"
-        Passes over the training rows. ``"auto"``: 20, but from 50,000 rows on so many that the passes have 10**6 rows
-        together, and at least 5.
+        Number of epochs. ``"auto"``: 20, but from 50,000 rows on 10**6 divided by the number of rows, and at least 5.
     max_time : float or None, default=None
-        Seconds of training after which ``fit`` ends, though not before the first step. The linear schedule is cut short
-        then, and before the last quarter of the steps there is no mean of the weights to end with.
+        Seconds of training after which ``fit`` stops, at the earliest after the first step. The linear schedule is cut
+        short then, and ``average`` has no effect before the last quarter of the steps.
     batch_size : int, default=64
-        Rows a step.
+        Rows per batch.
     shuffle : bool, default=True
-        Whether each pass has an order of its own.
+        Whether to shuffle the training rows before each epoch.
     early_stopping : bool, default=False
-        Whether to hold out some training rows, stop when the model no longer gets better on them, and keep the weights
-        of the best epoch. Where a class has a single row or fewer than 20 rows would be held out, nothing is, and
-        training runs for ``max_epochs``.
+        Whether to set a validation set apart, stop when ``monitor`` no longer improves on it, and keep the weights of
+        the best epoch. Where a class has a single row or the validation set would have fewer than 20 rows, there is
+        none, and training runs for ``max_epochs``.
     validation_fraction : float, default=0.05
-        Share of the rows to hold out, stratified by class. Only with ``early_stopping``.
+        Share of the rows that become the validation set, stratified by class. Only with ``early_stopping``.
     monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
-        Which measure on the rows held out says what is better: accuracy (of a whole row of an indicator matrix), or
-        loss. It decides on stopping, the weights that are kept and the plateau alike. Only with ``early_stopping``.
-        The loss is weighted by ``sample_weight`` and ``class_weight``, the accuracy is not.
+        Metric on the validation set that early stopping, the best weights and ``lr_plateau`` depend on: accuracy (of a
+        whole row of an indicator matrix) or loss. The loss is weighted by ``sample_weight`` and ``class_weight``, the
+        accuracy is not. Only with ``early_stopping``.
     n_iter_no_change : int or None, default=10
-        Epochs without a better one after which training stops; None never stops early. Only with ``early_stopping``.
+        Epochs without improvement after which training stops; None never stops early. Only with ``early_stopping``.
     lr_plateau : (int, float) or None, default=None
-        Patience and factor: the step size is multiplied by the factor after so many epochs without a better one. Only
-        with ``early_stopping``.
+        Patience and factor: the learning rate is multiplied by the factor after so many epochs without improvement.
+        Only with ``early_stopping``.
     restore_best : bool, default=True
-        Whether to end with the weights of the best epoch; False ends with the last. Only with ``early_stopping``.
+        Whether to restore the weights of the best epoch at the end; False keeps the last epoch's. Only with
+        ``early_stopping``.
     checkpoint_dir : str, path-like or None, default=None
-        Folder in which the weights of the best epoch are kept while training runs; None keeps them in memory. Only with
+        Folder for the weights of the best epoch during training; None keeps them in memory. Only with
         ``early_stopping``.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the weights that are there, if the labels and all that the net is made of are the
-        same.
+        Whether ``fit`` continues training from the weights of the previous call. The labels and the net's
+        hyper-parameters must be the same.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Where to compute; "auto" takes a CUDA device where there is one, and goes on where a trained net is. On a CPU
-        rows are scored on all processors.
+        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device. On a CPU rows
+        are scored on all processors.
     callbacks : list of skorch callbacks or None, default=None
-        Handed to skorch as they are: callbacks, their classes or pairs of a name and one. They see class numbers, the
-        places of the labels in ``classes_``.
+        Passed to skorch: callbacks, their classes, or pairs of a name and either. They see encoded labels, the indices
+        of the labels in ``classes_``.
     random_state : int, RandomState instance or None, default=None
-        Of initial weights, order and dropout. The same int gives the same model to the last bit, whatever the number of
-        threads (on a CPU).
+        Seeds the initial weights, the validation set, the order of the rows and dropout. On a CPU the same int gives
+        the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 is silent, 1 prints a line an epoch, 2 shows progress within an epoch as well, 3 also what is set up.
+        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also what skorch sets up.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels; for an indicator matrix the numbers of its columns.
+        The labels; for an indicator matrix the indices of its columns.
     n_features_in_ : int
-        Columns seen in ``fit`` or in the first ``partial_fit``; with ``packed`` these are bytes.
+        Number of columns in ``fit`` or the first ``partial_fit``; with ``packed`` these are bytes.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where they were all strings.
+        Names of the columns, if they were all strings.
     n_parameters_ : int
-        Numbers that were learned: a matrix and a bias of each layer.
+        Number of parameters of the net: weights and biases of all layers.
     history_ : list of dict
-        An entry an epoch, or a call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds) and, where rows
-        were held out, ``valid_loss`` and ``valid_acc``.
+        One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds) and, with a
+        validation set, ``valid_loss`` and ``valid_acc``.
     net_ : skorch.NeuralNetClassifier
-        The trained net; ``net_.module_.head`` has the layers, and ``net_.module_.standardize`` what is done to rows
-        before. Of a model that was loaded or copied, ``net_.history`` holds what ``history_`` holds, and neither
-        batches nor callbacks are kept.
+        The trained net; ``net_.module_.head`` has the layers, and ``net_.module_.standardize`` standardizes the rows
+        before. After loading or copying a model, ``net_.history`` has the same entries as ``history_``, without
+        batches, and the callbacks are gone.
 
     See Also
     --------
-    HashEmbeddingClassifier : For sparse rows, through a table of vectors.
-    sklearn_hashnlp.text.SGNNProjector : Makes bits of counted n-grams.
-    sklearn_hashnlp.text.SGNNWordProjector : Makes the mean of the words' bits of a text.
+    HashEmbeddingClassifier : Classifies sparse rows, through an embedding table.
+    sklearn_hashnlp.text.SGNNProjector : Projects n-gram counts to bits.
+    sklearn_hashnlp.text.SGNNWordProjector : Computes the mean of the bits of a text's words.
 
     Notes
     -----
-    Before the first layer each column loses its mean over the training rows, and all columns are divided by one number,
-    the root of their mean variance. So it does not matter whether bits are given as {0, 1} or as {-1, +1}, nor how
-    large floating-point projections are; and since this is linear it could be folded into the first layer.
-    ``partial_fit`` and ``warm_start`` count the new rows in.
+    Before the first layer rows are standardized: the mean over the training rows is subtracted from each column, and
+    all columns are divided by one number, the square root of their mean variance. So bits may be given as {0, 1} or as
+    {-1, +1}, and floating-point projections may have any scale. ``partial_fit`` and ``warm_start`` update mean and
+    variance by the new rows.
 
-    Rows stay as narrow as they are given: a batch of bits is widened when it is its turn, and a million rows of 1120
-    packed bits take 140 MB. Numbers of other types than uint8, int8, bool and float32 become float32 at once.
+    Rows keep their dtype until they are in a batch: a million rows of 1120 packed bits take 140 MB. Dtypes other than
+    uint8, int8, bool and float32 are converted to float32 at once.
 
     Probabilities are the softmax of the scores for ``loss="softmax"``; for ``"ova"`` sigmoids, divided by their sum
     unless ``y`` was an indicator matrix.
 
-    What ``partial_fit`` and ``warm_start`` go on with are the weights and the state of the optimizer. Pickles and deep
-    copies hold both. A model that was saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights, and
-    starts the optimizer anew unless it was saved with ``training_state=True``.
+    ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles and deep copies
+    hold both. A model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights; the state of the
+    optimizer is reset unless it was saved with ``training_state=True``.
 
-    An interrupt (Ctrl-C) ends ``fit`` early but in good order, with a warning: the model is the one reached so far, the
-    mean so far with ``average``, or the best epoch's with ``early_stopping``, and ``history_`` holds the epochs that
-    were finished.
+    An interrupt (Ctrl-C) ends ``fit`` early, with a warning. The model is fitted then: with the current weights, with
+    ``average`` their mean so far, with ``early_stopping`` those of the best epoch. ``history_`` holds the epochs that
+    were completed.
 
     References
     ----------
@@ -176,7 +175,7 @@ class SGNNClassifier(NetClassifier):
     >>> model.fit(texts, ["good", "bad", "good", "bad"]).predict(["fine and funny", "so dull"])
     array(['good', 'bad'], dtype='<U4')
 
-    Rows may be packed, and then take an eighth of the memory.
+    Bits may be packed, which takes an eighth of the memory.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -188,7 +187,7 @@ class SGNNClassifier(NetClassifier):
     """
 
     net_: DenseNet
-    _of_texts: ClassVar[str] = "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier())"
+    _text_classifier: ClassVar[str] = "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier())"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_TRAINING | {
         "packed": ["boolean"],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
@@ -256,31 +255,32 @@ class SGNNClassifier(NetClassifier):
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SGNNClassifier:
-        """Train on rows and their labels.
+        """Train the classifier on rows and their labels.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows: finite numbers; with ``packed`` an array of uint8.
+            Rows of finite numbers; with ``packed`` an array of uint8.
         y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
             Labels: strings, integers or bools. With ``loss="ova"`` also an indicator matrix: 1 where a row has the
             label of that column, else 0.
         sample_weight : array-like of shape (n_samples,), default=None
-            What the loss of each row is multiplied by, at least 0; None is 1. Rows of weight 0 are left out.
+            Weights of the rows, at least 0: the loss of each row is multiplied by its weight; None is 1. Rows of
+            weight 0 are left out.
 
         Returns
         -------
-        SGNNClassifier
-            Itself.
+        self : SGNNClassifier
+            The fitted classifier.
 
         Raises
         ------
         TypeError
             If ``X`` is sparse.
         ValueError
-            If a parameter, ``X``, ``y`` or ``sample_weight`` is not as described, ``y`` has one class only, if training
-            diverges, or if ``warm_start`` is set and the labels, the device or the net's parameters are not those of
-            the fit before.
+            If a parameter, ``X``, ``y`` or ``sample_weight`` is not as described; if ``y`` has one class only; if
+            training diverges; or if ``warm_start`` is set and the labels, the device or the net's hyper-parameters are
+            not those of the previous fit.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
         """
@@ -305,10 +305,11 @@ class SGNNClassifier(NetClassifier):
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> SGNNClassifier:
-        """Train on more rows, once over them, going on from what was learned before by ``fit`` or ``partial_fit``.
+        """Train for one epoch on more rows, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
-        The step size is constant and no rows are held out: ``learning_rate_schedule``, ``average``, ``max_epochs``,
-        ``max_time``, ``early_stopping`` and what hangs on it have no effect. Memory grows by ``history_`` alone.
+        The learning rate is constant and there is no validation set: ``learning_rate_schedule``, ``average``,
+        ``max_epochs``, ``max_time``, ``early_stopping`` and the parameters that depend on it have no effect. Only
+        ``history_`` grows from call to call.
 
         Parameters
         ----------
@@ -317,22 +318,22 @@ class SGNNClassifier(NetClassifier):
         y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
             Labels, as in ``fit``.
         classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come. Needed in the first call, but for an indicator matrix.
+            All labels that can occur in any call. Required in the first call, unless ``y`` is an indicator matrix.
         sample_weight : array-like of shape (n_samples,), default=None
             As in ``fit``.
 
         Returns
         -------
-        SGNNClassifier
-            Itself.
+        self : SGNNClassifier
+            The fitted classifier.
 
         Raises
         ------
         TypeError
             If ``X`` is sparse.
         ValueError
-            As in ``fit``; if ``classes`` is missing in the first call, or other labels come later; or if
-            ``class_weight="balanced"``. If training diverges, what was learned before is lost as well.
+            As in ``fit``; if ``classes`` is missing in the first call, or a later call has other labels; or if
+            ``class_weight="balanced"``. If training diverges, the weights learned before are lost as well.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
 
@@ -351,7 +352,7 @@ class SGNNClassifier(NetClassifier):
         device = resolve_device(self.device, caller=type(self).__name__)
         resumes = hasattr(self, "net_")
         X, y, weights = self._read(X, y, sample_weight, reset=not resumes)
-        labels = labels_of_part(self._labels if resumes else None, y, classes, caller=type(self).__name__)
+        labels = labels_of_partial_fit(self._labels if resumes else None, y, classes, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
         if resumes:
             self._check_unchanged()
@@ -360,7 +361,7 @@ class SGNNClassifier(NetClassifier):
         settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
         self._train(net, labels, rows, None, settings, resumes=resumes)
         for entry in net.history[-1:]:
-            entry["batches"] = []  # a stream has many calls
+            entry["batches"] = []  # history must not grow by every batch of every call
         return self
 
     def _check_parameters(self) -> None:
@@ -373,8 +374,7 @@ class SGNNClassifier(NetClassifier):
     ) -> tuple[Any, Any, NDArray[np.float32] | None]:
         """Check rows, labels and weights, and drop the rows of weight zero."""
         self._refuse_texts(X)
-        # What is not bytes yet is to be refused, and so not to be made floating-point before that is seen.
-        dtype = None if self.packed else _NARROW
+        dtype = None if self.packed else _DTYPES  # other dtypes than uint8 are refused below, not converted
         X, y = validate_data(self, X, y, dtype=dtype, multi_output=True, reset=reset)
         if self.packed:
             self._check_bytes(X)
@@ -389,7 +389,7 @@ class SGNNClassifier(NetClassifier):
     def _rows(self, X: Any) -> DenseDataset:
         self._refuse_texts(X)
         packed = self.net_.module_.packed
-        X = validate_data(self, X, dtype=None if packed else _NARROW, reset=False)
+        X = validate_data(self, X, dtype=None if packed else _DTYPES, reset=False)
         if packed:
             self._check_bytes(X)
         return DenseDataset(X)
@@ -398,7 +398,7 @@ class SGNNClassifier(NetClassifier):
         if X.dtype != np.uint8:
             raise ValueError(
                 f"{type(self).__name__}(packed=True) takes rows of bytes, an array of uint8, got one of {X.dtype}. "
-                "Pack bits by numpy.packbits(bits, axis=1), or set packed=False for rows with a number a column."
+                "Pack bits by numpy.packbits(bits, axis=1), or set packed=False for rows with one value per column."
             )
 
     def _new_net(self, n_classes: int, seeds: Seeds, device: str) -> DenseNet:
@@ -416,14 +416,14 @@ class SGNNClassifier(NetClassifier):
         }
 
     def _check_unchanged(self) -> None:
-        """Check that training can go on with the net that is there."""
+        """Check that training can continue with the trained net."""
         net = self.net_.architecture()
         wanted = self._architecture(net["num_classes"]) | {"loss": self.loss}
-        del wanted["in_features"]  # validate_data has compared the rows, and packed says what they are
+        del wanted["in_features"]  # validate_data has checked the number of columns
         check_unchanged(self, wanted, net | {"loss": self._loss.name}, self.net_.device)
 
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
-        """Read the training parameters; "auto" depends on the number of rows."""
+        """Return the training settings; "auto" depends on the number of rows."""
         max_epochs = self.max_epochs
         if max_epochs == "auto":
             max_epochs = np.clip(_MAX_ROWS // n_rows, _MIN_EPOCHS, _MAX_EPOCHS)
@@ -446,9 +446,9 @@ class SGNNClassifier(NetClassifier):
         *,
         resumes: bool,
     ) -> None:
-        """Standardize by the new rows as well, train the net, and keep it."""
+        """Update mean and variance by the rows, train the net, and set the fitted attributes."""
         with plain_torch(torch.device(net.device).type), net.module_.seeded(settings.seed):
-            net.see(rows)
+            net.update_standardization(rows)
             fit_net(
                 net,
                 rows,

@@ -1,4 +1,4 @@
-"""Sparse rows: checked, as datasets and batches, and on a device."""
+"""Sparse rows: checks, dataset, batches, and a copy on a device."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from torch import Tensor
 from sklearn_hashnlp.kernels._rows import gather_rows
 from sklearn_hashnlp.training._batches import Batches, Dataset, as_tensor
 
-_LARGE, _SMALL = 1e15, 1e-15  # the squares of what lies between are ordinary float32 numbers
-_MOST_COLUMNS = 2**31 - 1
-_BATCHES_AT_ONCE = 64  # gathered together: enough to keep a device busy, little enough for its memory
+_LARGE, _SMALL = 1e15, 1e-15  # between them squares neither overflow nor underflow in float32
+_MAX_COLUMNS = 2**31 - 1
+_BATCHES_PER_GATHER = 64  # enough to keep a device busy, and few enough for its memory
 
 
 def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
-    """Sort the columns of every row, add duplicates up and drop stored zeros, which are no occurrences."""
-    if X.shape[1] > _MOST_COLUMNS:
+    """Sort columns, sum duplicates, drop zeros; with ``any_scale`` rescale rows of extreme values, else refuse them."""
+    if X.shape[1] > _MAX_COLUMNS:
         raise ValueError(
-            f"X has {X.shape[1]} columns, and at most 2**31 - 1 can be told apart. Make fewer, for example by "
+            f"X has {X.shape[1]} columns, at most 2**31 - 1 are supported. Make fewer, for example by "
             "HashingNgramVectorizer(n_features=2**31 - 1)."
         )
     matrix = csr_array(X)
@@ -38,40 +38,40 @@ def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
         matrix = matrix.copy()
         matrix.eliminate_zeros()
     if not matrix.nnz or (matrix.data.min() >= _SMALL and matrix.data.max() <= _LARGE):
-        return matrix  # counts, nearly always: two looks at what is there
+        return matrix  # the usual case, counts, without a copy
     if any_scale:
-        # The appended zero gives an empty last row a place to begin; empty rows are then repeated no times.
+        # reduceat needs a value where an empty last row begins: the appended zero. Empty rows are repeated 0 times.
         largest = np.maximum.reduceat(np.append(np.abs(matrix.data), np.float32(0)), matrix.indptr[:-1])
-        strange = (largest > _LARGE) | (largest < _SMALL)
-        if strange.any():
-            divisor = np.where(strange, largest, np.float32(1))  # dividing by 1 leaves the other rows as they are
+        extreme = (largest > _LARGE) | (largest < _SMALL)
+        if extreme.any():
+            divisor = np.where(extreme, largest, np.float32(1))  # dividing by 1 does not change the other rows
             data = matrix.data / np.repeat(divisor, np.diff(matrix.indptr))
             matrix = csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
     else:
-        place = int(np.abs(matrix.data).argmax())
-        if abs(matrix.data[place]) > _LARGE:
-            row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
+        index = int(np.abs(matrix.data).argmax())
+        if abs(matrix.data[index]) > _LARGE:
+            row = int(np.searchsorted(matrix.indptr, index, side="right")) - 1
             raise ValueError(
-                f"X holds {matrix.data[place]:g} in row {row}, and normalize=None takes values up to {_LARGE:g} in "
-                "size only: float32 cannot hold the squares of larger ones. Scale X down, or set normalize='l2'."
+                f"X has the value {matrix.data[index]:g} in row {row}, and normalize=None takes absolute values up to "
+                f"{_LARGE:g} only: the squares of larger ones overflow in float32. Scale X down, or set normalize='l2'."
             )
     return matrix
 
 
 @dataclass(frozen=True)
 class SparseBatch:
-    """Some documents, each a run of weighted feature ids."""
+    """Some documents, each a list of weighted feature ids."""
 
     ids: Tensor  # (n_values,): feature ids, document after document
-    offsets: Tensor  # (n_documents + 1,): where each document begins, and after the last where it ends
+    offsets: Tensor  # (n_documents + 1,): the start of each document, and the end of the last
     weights: Tensor  # (n_values,): weight of each feature
-    row_weights: Tensor | None = None  # (n_documents,): how much each document counts in the loss; None is one each
+    row_weights: Tensor | None = None  # (n_documents,): weights in the loss; None is one each
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def to(self, device: torch.device | str) -> SparseBatch:
-        """Copy to a device; nothing is copied that is there."""
+        """Copy to a device, unless it is there already."""
         if self.ids.device == torch.device(device):
             return self
         row_weights = None if self.row_weights is None else self.row_weights.to(device)
@@ -79,7 +79,7 @@ class SparseBatch:
 
 
 class SparseDataset(Dataset):
-    """Rows of a CSR matrix with their targets, handed out many at a time."""
+    """Rows of a CSR matrix with their targets, read batch by batch."""
 
     def __init__(
         self, matrix: Any, targets: NDArray[Any] | None = None, row_weights: NDArray[np.float32] | None = None
@@ -91,11 +91,11 @@ class SparseDataset(Dataset):
 
     @property
     def n_values(self) -> int:
-        """How many numbers the rows hold."""
+        """Number of values in all rows."""
         return len(self.indices)
 
     def select(self, rows: NDArray[np.int64]) -> SparseDataset:
-        """Make a set of some of the rows."""
+        """Return a dataset of some of the rows."""
         part = SparseDataset.__new__(SparseDataset)
         part.indices, part.data, part.indptr = gather_rows(
             self.indices, self.data, self.indptr, rows, index_dtype=self.indices.dtype
@@ -111,7 +111,7 @@ class SparseDataset(Dataset):
         dropout: tuple[int, int] | None = None,
         generator: np.random.Generator | None = None,
     ) -> tuple[SparseBatch, Tensor]:
-        """Gather rows."""
+        """Return some rows as a batch, and their targets; dropout keeps a random number of columns in each row."""
         if isinstance(rows, slice):
             offsets = self.indptr[rows.start : rows.stop + 1].astype(np.int64)
             ids = self.indices[offsets[0] : offsets[-1]].astype(np.int64, copy=False)
@@ -120,30 +120,31 @@ class SparseDataset(Dataset):
         else:
             ids, weights, offsets = gather_rows(self.indices, self.data, self.indptr, rows)
         if dropout is not None and generator is not None:
-            kept, offsets = _draw(offsets, dropout, generator)
-            ids, weights = ids[kept], weights[kept]
+            keep, offsets = _sample_columns(offsets, dropout, generator)
+            ids, weights = ids[keep], weights[keep]
         row_weights = None if self.row_weights is None else as_tensor(self.row_weights[rows])
         batch = SparseBatch(as_tensor(ids), as_tensor(offsets), as_tensor(weights), row_weights)
         return batch, as_tensor(self.targets[rows])
 
 
-def _draw(
+def _sample_columns(
     offsets: NDArray[np.int64], dropout: tuple[int, int], generator: np.random.Generator
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return a mask of the values that are kept, and the new offsets."""
     lengths = np.diff(offsets)
     limits = np.minimum(generator.integers(dropout[0], dropout[1] + 1, size=len(lengths)), lengths)
     row_of = np.repeat(np.arange(len(lengths)), lengths)
-    # A random order within each row; its first `limit` values are a draw without replacement.
+    # A random order within each row; its first `limit` values are a sample without replacement.
     order = np.argsort(row_of + generator.random(offsets[-1]))
-    kept = np.empty(offsets[-1], dtype=np.bool_)
-    kept[order] = np.arange(offsets[-1]) - offsets[row_of] < limits[row_of]
-    return kept, np.concatenate(([0], np.cumsum(limits)))
+    keep = np.empty(offsets[-1], dtype=np.bool_)
+    keep[order] = np.arange(offsets[-1]) - offsets[row_of] < limits[row_of]
+    return keep, np.concatenate(([0], np.cumsum(limits)))
 
 
 class SparseBatches(Batches):
-    """Go through the rows of a :class:`SparseDataset` once, batch by batch."""
+    """Iterate over the rows of a :class:`SparseDataset`, batch by batch; ``max_values`` splits batches of long rows."""
 
-    dataset: SparseDataset  # the rows
+    dataset: SparseDataset
 
     def __init__(
         self,
@@ -160,14 +161,14 @@ class SparseBatches(Batches):
         super().__init__(dataset, batch_size, shuffle=shuffle, smallest=smallest, generator=generator, device=device)
         self.max_values = max_values
         self.dropout = dropout
-        self._rows_there: DeviceDataset | None = None
+        self._on_device: DeviceDataset | None = None
 
     def __iter__(self) -> Iterator[tuple[SparseBatch, Tensor]]:
         order = self._order()
         if self.device.type != "cpu":
-            if self._rows_there is None:
-                self._rows_there = DeviceDataset(self.dataset, self.device)
-            yield from self._rows_there.batches(order, self._edges(), dropout=self.dropout, generator=self.generator)
+            if self._on_device is None:
+                self._on_device = DeviceDataset(self.dataset, self.device)
+            yield from self._on_device.batches(order, self._edges(), dropout=self.dropout, generator=self.generator)
             return
         for part in self.parts():
             rows = order[part] if self.shuffle else part
@@ -175,21 +176,21 @@ class SparseBatches(Batches):
 
     def _edges(self) -> list[int]:
         edges = super()._edges()
-        return edges if self.max_values is None else self._cut(edges, self.max_values)
+        return edges if self.max_values is None else self._split(edges, self.max_values)
 
-    def _cut(self, edges: list[int], max_values: int) -> list[int]:
+    def _split(self, edges: list[int], max_values: int) -> list[int]:
         indptr = self.dataset.indptr
-        cut = edges[:1]
+        split = edges[:1]
         for edge in edges[1:]:
-            while indptr[edge] - indptr[cut[-1]] > max_values and edge - cut[-1] > 1:
-                fits = int(np.searchsorted(indptr, int(indptr[cut[-1]]) + max_values, side="right")) - 1
-                cut.append(max(fits, cut[-1] + 1))
-            cut.append(edge)
-        return cut
+            while indptr[edge] - indptr[split[-1]] > max_values and edge - split[-1] > 1:
+                fits = int(np.searchsorted(indptr, int(indptr[split[-1]]) + max_values, side="right")) - 1
+                split.append(max(fits, split[-1] + 1))
+            split.append(edge)
+        return split
 
 
 class DeviceDataset:
-    """Rows with their targets, copied to a device once."""
+    """Rows with their targets, copied to a device once, and gathered there."""
 
     def __init__(self, rows: SparseDataset, device: torch.device) -> None:
         self.indptr: NDArray[np.int64] = rows.indptr.astype(np.int64)
@@ -208,23 +209,24 @@ class DeviceDataset:
         dropout: tuple[int, int] | None = None,
         generator: np.random.Generator | None = None,
     ) -> Iterator[tuple[SparseBatch, Tensor]]:
-        """Go through rows once."""
+        """Iterate over the rows in some order, in batches between edges."""
         lengths = np.diff(self.indptr)[order]
-        kept, draws = lengths, None
+        n_kept, draws = lengths, None
         if dropout is not None and generator is not None:
-            kept = np.minimum(generator.integers(dropout[0], dropout[1] + 1, size=len(order)), lengths)
+            n_kept = np.minimum(generator.integers(dropout[0], dropout[1] + 1, size=len(order)), lengths)
             draws = torch.Generator(self.device).manual_seed(int(generator.integers(2**63)))
-        ends = np.concatenate(([0], np.cumsum(kept)))  # of the rows, in the order
-        rows_there, kept_there = torch.from_numpy(order).to(self.device), torch.from_numpy(kept).to(self.device)
-        for first in range(0, len(edges) - 1, _BATCHES_AT_ONCE):
-            block = edges[first : first + _BATCHES_AT_ONCE + 1]
+        ends = np.concatenate(([0], np.cumsum(n_kept)))  # of the rows, in their order
+        device_order = torch.from_numpy(order).to(self.device)
+        device_n_kept = torch.from_numpy(n_kept).to(self.device)
+        for first in range(0, len(edges) - 1, _BATCHES_PER_GATHER):
+            block = edges[first : first + _BATCHES_PER_GATHER + 1]
             within = slice(block[0], block[-1])
-            rows = rows_there[within]
-            places, offsets = self._places(rows, int(lengths[within].sum()))
+            rows = device_order[within]
+            indices, offsets = self._value_indices(rows, int(lengths[within].sum()))
             if draws is not None:
-                n_kept = int(ends[block[-1]] - ends[block[0]])
-                places, offsets = _draw_on_device(places, offsets, kept_there[within], n_kept, draws)
-            ids, weights = self._indices[places].to(torch.int64), self._data[places]
+                total = int(ends[block[-1]] - ends[block[0]])
+                indices, offsets = _sample_columns_on_device(indices, offsets, device_n_kept[within], total, draws)
+            ids, weights = self._indices[indices].to(torch.int64), self._data[indices]
             targets = self._targets[rows]
             row_weights = None if self._row_weights is None else self._row_weights[rows]
             for start, stop in pairwise(block):
@@ -238,24 +240,25 @@ class DeviceDataset:
                 )
                 yield batch, targets[part]
 
-    def _places(self, rows: Tensor, n_values: int) -> tuple[Tensor, Tensor]:
+    def _value_indices(self, rows: Tensor, n_values: int) -> tuple[Tensor, Tensor]:
         starts = self._starts[rows]
-        return _spread(starts, self._starts[rows + 1] - starts, n_values)
+        return _concatenate_ranges(starts, self._starts[rows + 1] - starts, n_values)
 
 
-def _spread(starts: Tensor, lengths: Tensor, n_values: int) -> tuple[Tensor, Tensor]:
-    """Return the places ``starts[i] .. starts[i] + lengths[i]`` of all runs, end to end, and where each run begins."""
+def _concatenate_ranges(starts: Tensor, lengths: Tensor, n_values: int) -> tuple[Tensor, Tensor]:
+    """Return the indices ``starts[i] .. starts[i] + lengths[i]`` of all ranges, concatenated, and their offsets."""
     offsets = torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
     shifts = torch.repeat_interleave(starts - offsets[:-1], lengths, output_size=n_values)
     return shifts + torch.arange(n_values, device=starts.device), offsets
 
 
-def _draw_on_device(
-    places: Tensor, offsets: Tensor, kept: Tensor, n_kept: int, generator: torch.Generator
+def _sample_columns_on_device(
+    indices: Tensor, offsets: Tensor, n_kept: Tensor, total: int, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    n_values, n_rows = len(places), len(kept)
-    row_of = torch.repeat_interleave(torch.arange(n_rows, device=places.device), offsets.diff(), output_size=n_values)
-    keys = row_of + torch.rand(n_values, generator=generator, device=places.device, dtype=torch.float64)
-    # A random order within each row; its first `kept` values are a draw without replacement.
-    chosen, kept_offsets = _spread(offsets[:-1], kept, n_kept)
-    return places[keys.argsort()[chosen].sort().values], kept_offsets
+    """Return the value indices that are kept, ``n_kept`` of each row, and the new offsets."""
+    n_values, n_rows = len(indices), len(n_kept)
+    row_of = torch.repeat_interleave(torch.arange(n_rows, device=indices.device), offsets.diff(), output_size=n_values)
+    keys = row_of + torch.rand(n_values, generator=generator, device=indices.device, dtype=torch.float64)
+    # A random order within each row; its first `n_kept` values are a sample without replacement.
+    chosen, kept_offsets = _concatenate_ranges(offsets[:-1], n_kept, total)
+    return indices[keys.argsort()[chosen].sort().values], kept_offsets

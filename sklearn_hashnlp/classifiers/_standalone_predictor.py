@@ -1,12 +1,12 @@
-"""A text classifier in one file: a self-governing neural network that needs Python and numpy alone.
+"""A text classifier in one file: a self-governing neural network that depends on Python and numpy only.
 
-    python model.py "some text" "another one"       a label a line
-    python model.py --proba < texts.txt             a text a line in; labels and probabilities out
+    python model.py "some text" "another one"       prints one label per line
+    python model.py --proba < texts.txt             reads one text per line, prints labels and probabilities
     import model; model.predict(["some text"])      model.predict_proba, model.CLASSES
 
-Written by sklearn-hashnlp. A text becomes counts of hashed n-grams, these become sides of random hyperplanes, and dense
-layers in integers score them: with the same bits and labels as the quantised pipeline that this was made of. The
-weights stand in the last string, as bytes: copy the file as it is, and convert neither encoding nor ends of lines.
+Exported by sklearn-hashnlp. Texts are converted to counts of hashed n-grams, these to bits by sign random projections,
+and dense layers with integer weights compute the scores: bits and labels are those of the quantized pipeline that was
+exported. The weights are the last string, as bytes: copy the file as binary, and do not convert encoding or line ends.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
-_KEPT = 4096  # columns whose coefficients, and words whose bits, are kept
-_BLOCK = 1024  # columns that are added at once
+_CACHE_SIZE = 4096  # of the coefficients of columns, and of the bits of words
+_BLOCK = 1024  # columns per matrix product
 
 
 def predict(texts: Iterable[str]) -> Any:
-    """Return the label of each text: an array of labels, or an indicator matrix if the model was trained on one."""
+    """Predict the label of each text: an array of labels, or an indicator matrix in multi-label classification."""
     scores, model = _scores(texts), _model()
     if model["multilabel"]:
         return (scores > 0).astype(np.int64)
@@ -41,7 +41,7 @@ def predict_proba(texts: Iterable[str]) -> Any:
     scores, model = _scores(texts), _model()
     if model["multilabel"]:
         return np.exp(-np.logaddexp(0, -scores))
-    # The softmax of logarithms of sigmoids is sigmoids over their sum.
+    # The softmax of log-sigmoids is sigmoids divided by their sum.
     logits = -np.logaddexp(0, -scores) if model["link"] == "log_sigmoid" else model["inverse_temperature"] * scores
     odds = np.exp(logits - logits.max(axis=1, keepdims=True))
     return odds / odds.sum(axis=1, keepdims=True)
@@ -49,12 +49,12 @@ def predict_proba(texts: Iterable[str]) -> Any:
 
 def _scores(texts: Iterable[str]) -> Any:
     if isinstance(texts, str):
-        raise ValueError("predict takes a list of texts, got a single one. Wrap it in a list: predict([text]).")
-    scores = [_layers(_project(_checked(text, position))) for position, text in enumerate(texts)]
+        raise ValueError("predict takes a list of texts, got a single string. Wrap it in a list: predict([text]).")
+    scores = [_score(_project(_check_text(text, position))) for position, text in enumerate(texts)]
     return np.array(scores).reshape(len(scores), len(_model()["labels"]["values"]))
 
 
-def _checked(text: Any, position: int) -> str:
+def _check_text(text: Any, position: int) -> str:
     if not isinstance(text, str):
         raise TypeError(f"Text {position} is of type {type(text).__name__}; all texts must be str.")
     try:
@@ -77,23 +77,23 @@ def _ngrams(text: str) -> Counter[str]:
     featurizer = _model()["featurizer"]
     low, high = featurizer["ngram_range"]
     words = _words(text)
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     if featurizer["analyzer"] == "skipgram":
         for n in range(low, min(high, len(words)) + 1):
             for start in range(len(words) - n + 1):
                 others = words[start + 1 : start + n + featurizer["max_skip"]]
-                found.update(" ".join([words[start], *rest]) for rest in combinations(others, n - 1))
-        return found
+                counts.update(" ".join([words[start], *rest]) for rest in combinations(others, n - 1))
+        return counts
     for word, count in Counter(words).items():
         marked = f"<{word}>"
         for n in range(low, min(high, len(marked)) + 1):
             for start in range(len(marked) - n + 1):
-                found[marked[start : start + n]] += count
-    return found
+                counts[marked[start : start + n]] += count
+    return counts
 
 
 def _columns(text: str) -> tuple[Any, Any]:
-    """Return the columns of a text's n-grams, ascending, and their values."""
+    """Return the sorted columns of a text's n-grams, and their values."""
     featurizer = _model()["featurizer"]
     lengths: dict[int, list[bytes]] = {}
     counts: dict[int, list[int]] = {}
@@ -107,8 +107,8 @@ def _columns(text: str) -> tuple[Any, Any]:
     values = np.concatenate([np.array(part) for part in counts.values()])
     if featurizer["alternate_sign"]:
         values = np.where(hashes < 0, -values, values)
-    columns, places = np.unique(np.abs(hashes) % featurizer["n_features"], return_inverse=True)
-    sums = np.bincount(places.ravel(), weights=values)  # of integers, and so exact
+    columns, inverse = np.unique(np.abs(hashes) % featurizer["n_features"], return_inverse=True)
+    sums = np.bincount(inverse.ravel(), weights=values)  # exact: sums of integers
     return columns, np.ones(len(sums)) if featurizer["binary"] else sums
 
 
@@ -119,11 +119,11 @@ def _murmur3(strings: list[bytes]) -> Any:
     padded[:, :length] = np.frombuffer(b"".join(strings), dtype=np.uint8).reshape(-1, length)
     blocks = padded.view("<u4").astype(np.uint32)
     state = np.zeros(len(strings), dtype=np.uint32)
-    for place in range(blocks.shape[1]):
-        block = blocks[:, place] * np.uint32(0xCC9E2D51)
+    for index in range(blocks.shape[1]):
+        block = blocks[:, index] * np.uint32(0xCC9E2D51)
         block = (block << np.uint32(15) | block >> np.uint32(17)) * np.uint32(0x1B873593)
         state = state ^ block
-        if 4 * place + 4 <= length:  # and not for bytes that are left over
+        if 4 * index + 4 <= length:  # not for the bytes of an incomplete block
             state = (state << np.uint32(13) | state >> np.uint32(19)) * np.uint32(5) + np.uint32(0xE6546B64)
     return _mix(state ^ np.uint32(length)).view(np.int32)
 
@@ -134,11 +134,11 @@ def _mix(words: Any) -> Any:
     return words ^ words >> np.uint32(16)
 
 
-# Counts to sides of hyperplanes.
+# Counts to bits: sign random projections.
 
 
 def _hash_words(columns: Any, keys: list[int], n_words: int) -> Any:
-    """Return the first words of each column, 32 bits each: an array of shape (n_columns, n_words)."""
+    """Return a sequence of 32-bit hashes of each column: an array of shape (n_columns, n_words)."""
     low, high = (columns & 0xFFFFFFFF).astype(np.uint32), (columns >> 32 & 0xFFFFFFFF).astype(np.uint32)
     state, step = (_mix(_mix(low ^ np.uint32(key)) ^ high)[:, np.newaxis] for key in keys)
     return _mix(state + np.arange(n_words, dtype=np.uint32) * (step | np.uint32(1)))
@@ -154,40 +154,40 @@ def _coefficients(columns: Any) -> Any:
     projector = _model()["projector"]
     n, keys = projector["n"], projector["keys"]
     if projector["hyperplanes"] == "sign":
-        found = _signs(columns, n)
+        coefficients = _signs(columns, n)
     else:
-        places = _hash_words(columns, keys[:2], -(-n // 4)).astype("<u4").view(np.uint8)[:, :n]
-        found = _model()["quantiles"][places]
+        indices = _hash_words(columns, keys[:2], -(-n // 4)).astype("<u4").view(np.uint8)[:, :n]
+        coefficients = _model()["quantiles"][indices]
     if projector["threshold"] < 2**32:
-        found = found * (_hash_words(columns, keys[2:], n) < projector["threshold"])
-    return found
+        coefficients = coefficients * (_hash_words(columns, keys[2:], n) < projector["threshold"])
+    return coefficients
 
 
-_kept_columns: dict[int, Any] = {}
-_kept_words: dict[str, Any] = {}
+_column_cache: dict[int, Any] = {}
+_word_cache: dict[str, Any] = {}
 
 
 def _rows_of(columns: Any) -> Any:
-    """Look up the coefficients of different columns, and compute those that are not there."""
-    # What was found is held on to: another thread may clear what is kept at any time.
-    rows: dict[int, Any] = {column: _kept_columns.get(column) for column in columns.tolist()}
+    """Look up the coefficients of distinct columns in the cache, and compute those that are missing."""
+    # Keeps its own references: another thread may clear the cache at any time.
+    rows: dict[int, Any] = {column: _column_cache.get(column) for column in columns.tolist()}
     missing = [column for column, row in rows.items() if row is None]
     if missing:
         computed = dict(zip(missing, _coefficients(np.array(missing, dtype=np.int64)), strict=True))
-        if len(_kept_columns) + len(missing) > _KEPT:
-            _kept_columns.clear()
-        _kept_columns.update(computed)
+        if len(_column_cache) + len(missing) > _CACHE_SIZE:
+            _column_cache.clear()
+        _column_cache.update(computed)
         rows |= computed
     return np.stack(list(rows.values()))
 
 
 @cache
-def _ties() -> Any:
+def _tie_bits() -> Any:
     return _signs(np.array([-1]), _model()["projector"]["n"])[0] > 0
 
 
 def _bits(text: str) -> Any:
-    """Return on which side of each hyperplane a text lies: 0 or 1, or -1 or 1."""
+    """Return the signs of a text's random projections, as 0 and 1 or as -1 and 1."""
     projector = _model()["projector"]
     columns, values = _columns(text)
     bits = np.zeros(projector["n"], dtype=bool)
@@ -195,8 +195,8 @@ def _bits(text: str) -> Any:
         sums = np.zeros(projector["n"])
         for start in range(0, len(columns), _BLOCK):
             part = slice(start, start + _BLOCK)
-            sums += values[part] @ _rows_of(columns[part]).astype(np.float64)  # integers below 2**53: exact
-        bits = (sums > 0) | (sums == 0) & _ties()
+            sums += values[part] @ _rows_of(columns[part]).astype(np.float64)  # exact: integers below 2**53
+        bits = (sums > 0) | (sums == 0) & _tie_bits()
     return 2 * bits.astype(np.float64) - 1 if projector["sign"] else bits.astype(np.float64)
 
 
@@ -207,12 +207,12 @@ def _project(text: str) -> Any:
     words = _words(text)
     total = np.zeros(_model()["projector"]["n"])
     for word, count in Counter(words).items():
-        bits = _kept_words.get(word)
+        bits = _word_cache.get(word)
         if bits is None:
             bits = _bits(word)
-            if len(_kept_words) >= _KEPT:
-                _kept_words.clear()
-            _kept_words[word] = bits
+            if len(_word_cache) >= _CACHE_SIZE:
+                _word_cache.clear()
+            _word_cache[word] = bits
         total += count * bits
     return (total / max(len(words), 1)).astype(np.float32).astype(np.float64)
 
@@ -220,15 +220,15 @@ def _project(text: str) -> Any:
 # Rows to scores.
 
 
-def _layers(row: Any) -> Any:
+def _score(row: Any) -> Any:
     *hidden, last = _model()["layers"]
-    numbers = np.zeros(_model()["n_inputs"])  # packed bits fill up their last byte
-    numbers[: len(row)] = np.rint(4096 * row)
+    activations = np.zeros(_model()["n_inputs"])  # padded to whole bytes if bits are packed
+    activations[: len(row)] = np.rint(4096 * row)
     for weight, bias, multiplier, shift in hidden:
-        sums = (weight @ numbers).astype(np.int64) + bias
-        numbers = np.maximum(sums * multiplier + (1 << (shift - 1)) >> shift, 0).astype(np.float64)
+        sums = (weight @ activations).astype(np.int64) + bias
+        activations = np.maximum(sums * multiplier + (1 << (shift - 1)) >> shift, 0).astype(np.float64)
     weight, bias, scale, _ = last
-    return ((weight @ numbers).astype(np.int64) + bias) * scale
+    return ((weight @ activations).astype(np.int64) + bias) * scale
 
 
 # The model itself.
@@ -236,11 +236,13 @@ def _layers(row: Any) -> Any:
 
 @cache
 def _model() -> dict[str, Any]:
-    """Read what stands at the end of this file."""
+    """Read the model from the last string of this file."""
     first, *others = _MODEL.encode("latin-1").split(b"=")
     content = first + b"".join(bytes([(part[0] - 64) % 256]) + part[1:] for part in others)
     if zlib.crc32(content) != _CHECKSUM:
-        raise ValueError("This file was changed: its weights are damaged. Copy it as binary, and open no editor on it.")
+        raise ValueError(
+            "This file was changed: its weights are damaged. Copy it as a binary file, and do not edit it."
+        )
     content = zlib.decompress(content)
     header, _, content = content.partition(b"\n")
     model: dict[str, Any] = json.loads(header)
@@ -253,9 +255,9 @@ def _model() -> dict[str, Any]:
 
     model["quantiles"] = take("i1", 256)
     layers = []
-    for place, (n_outputs, n_inputs, shift) in enumerate(model["layers"], 1):
-        weight = take("i1", n_outputs, n_inputs).astype(np.float64)  # whose products are exact, and fast
-        factor = "<f8" if place == len(model["layers"]) else "<i4"
+    for number, (n_outputs, n_inputs, shift) in enumerate(model["layers"], 1):
+        weight = take("i1", n_outputs, n_inputs).astype(np.float64)  # exact products, and fast ones
+        factor = "<f8" if number == len(model["layers"]) else "<i4"
         layers.append((weight, take("<i8", n_outputs), take(factor, n_outputs), shift))
     return model | {"layers": layers}
 
@@ -272,12 +274,12 @@ def __getattr__(name: str) -> Any:
 
 
 def _main() -> None:
-    parser = argparse.ArgumentParser(description="Label texts, a line each.")
-    parser.add_argument("texts", nargs="*", metavar="TEXT", help="a text; without any, lines of the standard input")
-    parser.add_argument("--proba", action="store_true", help="print all labels and their probabilities instead")
+    parser = argparse.ArgumentParser(description="Predict the labels of texts, one per line.")
+    parser.add_argument("texts", nargs="*", metavar="TEXT", help="a text; without any, lines of standard input")
+    parser.add_argument("--proba", action="store_true", help="print all labels with their probabilities")
     arguments = parser.parse_args()
     if not arguments.texts:
-        sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]  # it is a text stream
+        sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]  # stdin is a text stream
     for text in arguments.texts or (line.rstrip("\r\n") for line in sys.stdin):
         if arguments.proba:
             pairs = sorted(zip(predict_proba([text])[0].tolist(), _classes().tolist(), strict=True), reverse=True)

@@ -1,4 +1,4 @@
-"""The whole way from strings to labels in one call."""
+"""make_text_classifier: a pipeline from strings to labels."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sklearn_hashnlp.text import HashingNgramVectorizer
 from sklearn_hashnlp.trees import SoftmaxTree
 
 _TOKENS = r"\w+|[^\w\s]"
-_COLUMNS = 2**31 - 1
-_COLUMNS_OF_EACH = 2**30 - 1  # two side by side still have column numbers of 32 bits
+_N_COLUMNS = 2**31 - 1
+_N_COLUMNS_OF_EACH = 2**30 - 1  # two of them concatenated still have column indices of 32 bits
 
 
 def make_text_classifier(
@@ -38,81 +38,82 @@ def make_text_classifier(
     random_state: int | np.random.RandomState | None = None,
     verbose: int = 0,
 ) -> Pipeline:
-    r"""Make a classifier that takes raw strings and is good with nothing else set.
+    r"""Build a classifier that takes raw strings, with good default parameters.
 
-    A pipeline of two steps. ``"vectorizer"``: what counts n-grams in lower case. ``"classifier"``: a
+    A pipeline of two steps. ``"vectorizer"`` counts n-grams in lowercase. ``"classifier"`` is a
     :class:`HashEmbeddingClassifier`.
 
     Parameters
     ----------
     features : {"words", "words+characters", "characters"}, default="words"
-        ``"words"``: a :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` that counts words and pairs of words, where
-        every single character and every punctuation mark is a word of its own
-        (``token_pattern=r"\w+|[^\w\s]"``; scikit-learn's default drops both, and in short utterances much hangs on
-        them). ``"words+characters"``: a :class:`~sklearn.pipeline.FeatureUnion` of that (``"words"``) and of n-grams of
-        2 to 5 characters within words (``"characters"``), which count half. ``"characters"``: n-grams of 1 to 4
-        characters within words alone. Characters take more time and tell more where words are rare, misspelt or
-        inflected, or where the language itself is asked for.
+        ``"words"``: a :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` of word unigrams and bigrams. Words of one
+        character and punctuation are tokens, too (``token_pattern=r"\w+|[^\w\s]"``; scikit-learn's default drops both,
+        which are important in short texts). ``"words+characters"``: a
+        :class:`~sklearn.pipeline.FeatureUnion` of that (``"words"``) and of n-grams of 2 to 5 characters within words
+        (``"characters"``), with half the weight. ``"characters"``: only n-grams of 1 to 4 characters within words.
+        Character n-grams take more time and are more accurate where words are rare, misspelled or inflected, or for
+        language identification.
     ngram_range : (int, int), default=(1, 2)
-        Fewest and most words of an n-gram; ``features="characters"`` has no use for it.
+        Minimal and maximal number of words of an n-gram; ignored with ``features="characters"``.
     n_buckets : int, default=2**20
-        Vectors in the shared pool: fewer make a smaller model.
+        Number of vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=1
-        Vectors of the pool that make up one n-gram's. In a pool of this size a second one costs time and gains nothing;
-        in a small pool it may.
+        Number of component vectors per n-gram. With a pool of this size more than one takes time without improving the
+        accuracy; with a small pool it may help.
     n_embeddings : int, default=2**20
-        Rows of the importance table.
+        Number of rows of the importance table.
     embedding_dim : int or "auto", default="auto"
-        Length of a vector; ``"auto"`` goes by the number of classes.
+        Dimension of the embeddings; ``"auto"`` depends on the number of classes.
     loss : {"softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
-        Cross-entropy; ``"ova"``, with which documents may have any number of labels; a margin; or ``"hsigmoid"``,
-        cross-entropy by a tree of the classes, which is faster with many thousands of them.
+        Loss function: cross-entropy; ``"ova"``, one-vs-rest cross-entropy, also for multi-label classification;
+        ``"hinge"``, one-vs-rest squared hinge loss; or ``"hsigmoid"``, hierarchical softmax, which is faster with many
+        thousands of classes.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
-        Which tree, for ``loss="hsigmoid"``.
+        Tree of the hierarchical softmax. Only with ``loss="hsigmoid"``.
     class_weight : dict, "balanced" or None, default=None
-        How much the documents of each label count.
+        Weights of the classes in the loss.
     learning_rate : float, default=0.2
-        Step size.
+        Learning rate.
     average : bool, default=True
-        Whether to end with the mean of the weights over the last quarter of the training.
+        Whether to average the weights over the last quarter of the training steps.
     max_epochs : int or "auto", default="auto"
-        Passes over the documents; ``"auto"`` is two, from 20,000 documents on one, and 20 with ``early_stopping``.
+        Number of epochs; ``"auto"`` is 20 with ``early_stopping``, else 2, but 1 from 20,000 documents on.
     batch_size : int or "auto", default="auto"
-        Documents a step; ``"auto"`` goes by their number.
+        Documents per batch; ``"auto"`` depends on their number.
     early_stopping : bool, default=False
-        Whether to hold out some documents and keep the epoch that is best on them.
+        Whether to set a validation set apart and keep the weights of the epoch that is best on it.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Where to train and predict.
+        Device to train and predict on.
     n_jobs : int or None, default=-1
-        Threads of the vectorizer; -1 is one for each processor, None is one. The result does not depend on it.
+        Number of threads of the vectorizer; -1 is one per processor, None is one. The result does not depend on it.
     callbacks : list of skorch callbacks or None, default=None
-        Handed to skorch as they are.
+        Passed to skorch.
     random_state : int, RandomState instance or None, default=None
-        The same int gives the same model to the last bit.
+        Seeds the training. On a CPU the same int gives the same model bit for bit.
     verbose : int, default=0
-        1 prints a line an epoch, 2 and 3 more.
+        0 prints nothing, 1 a line per epoch, 2 and 3 more.
 
     Returns
     -------
     sklearn.pipeline.Pipeline
-        Steps ``"vectorizer"`` and ``"classifier"``; any other parameter of theirs is reached by ``set_params``.
+        Steps ``"vectorizer"`` and ``"classifier"``; their other parameters can be set by ``set_params``.
 
     See Also
     --------
-    HashEmbeddingClassifier : The classifier; its documentation says more of each parameter.
+    HashEmbeddingClassifier : The classifier, with all parameters.
     sklearn_hashnlp.text.HashingNgramVectorizer : The vectorizer.
 
     Raises
     ------
     ValueError
-        If ``features`` is none of the three. All else is checked in ``fit``.
+        If ``features`` is none of the three. The other parameters are checked in ``fit``.
 
     Notes
     -----
-    N-grams are hashed to 2**31 - 1 columns, words and characters side by side to 2**30 - 1 each.
+    N-grams are hashed to 2**31 - 1 columns, words and characters together to 2**30 - 1 each.
 
-    The defaults were chosen on held-out training rows of AG News, IMDB, SST-2, TREC and the standard library's
-    docstrings. What is worth trying first on other data: ``learning_rate``, ``batch_size`` and ``max_epochs``.
+    The defaults were chosen on validation sets from the training rows of AG News, IMDB, SST-2, TREC and the standard
+    library's docstrings. On other data tune ``learning_rate``, ``batch_size`` and ``max_epochs`` first.
 
     Examples
     --------
@@ -123,14 +124,14 @@ def make_text_classifier(
     array(['good', 'bad'], dtype='<U4')
     """
     if features == "words":
-        vectorizer: Any = _count_words(ngram_range, _COLUMNS, n_jobs)
+        vectorizer: Any = _count_words(ngram_range, _N_COLUMNS, n_jobs)
     elif features == "characters":
-        vectorizer = _count_characters((1, 4), _COLUMNS, n_jobs)
+        vectorizer = _count_characters((1, 4), _N_COLUMNS, n_jobs)
     elif features == "words+characters":
         vectorizer = FeatureUnion(
             [
-                ("words", _count_words(ngram_range, _COLUMNS_OF_EACH, n_jobs)),
-                ("characters", _count_characters((2, 5), _COLUMNS_OF_EACH, n_jobs)),
+                ("words", _count_words(ngram_range, _N_COLUMNS_OF_EACH, n_jobs)),
+                ("characters", _count_characters((2, 5), _N_COLUMNS_OF_EACH, n_jobs)),
             ],
             transformer_weights={"words": 1.0, "characters": 0.5},
         )
@@ -165,8 +166,8 @@ def _count_words(ngram_range: tuple[int, int], n_features: int, n_jobs: int | No
         token_pattern=_TOKENS,
         ngram_range=ngram_range,
         n_features=n_features,
-        alternate_sign=False,  # signs make collisions cancel, and at this width next to nothing collides
-        norm=None,  # the classifier's own norm knows how much each n-gram matters
+        alternate_sign=False,  # signs cancel collisions, which are rare with so many columns
+        norm=None,  # the classifier normalizes itself, with importance weights
         dtype=np.float32,
         n_jobs=n_jobs,
     )

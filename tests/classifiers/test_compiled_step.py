@@ -10,7 +10,7 @@ import torch
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import _sparse_net
-from sklearn_hashnlp.classifiers._compiled_step import CompiledTraining, trains_compiled
+from sklearn_hashnlp.classifiers._compiled_step import CompiledStep, supports_compiled_step
 from sklearn_hashnlp.classifiers._sparse_net import make_net
 from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
@@ -23,8 +23,8 @@ ROWS = SparseDataset(X, Y)
 def steps(monkeypatch):
     """Count the steps that kernels take."""
     taken = []
-    take = CompiledTraining._step
-    monkeypatch.setattr(CompiledTraining, "_step", lambda self, *batch: taken.append(1) or take(self, *batch))
+    take = CompiledStep._step
+    monkeypatch.setattr(CompiledStep, "_step", lambda self, *batch: taken.append(1) or take(self, *batch))
     return taken
 
 
@@ -63,7 +63,7 @@ def test_the_weights_are_those_of_autograd(options, weighted, steps, monkeypatch
     ours = fit(rows, **options)
     assert steps
     steps.clear()
-    monkeypatch.setattr(_sparse_net, "trains_compiled", lambda *_: False)
+    monkeypatch.setattr(_sparse_net, "supports_compiled_step", lambda *_: False)
     theirs = fit(rows, **options)
     assert not steps
     for name, value in weights(ours).items():
@@ -137,10 +137,10 @@ def test_several_labels_a_row_are_left_to_autograd(steps):
 def test_a_hook_on_all_modules_is_called():
     net = make_net(ARCHITECTURE, "cpu").initialize()
     optimizer = net.make_optimizer("adagrad", 0.1)
-    assert trains_compiled(net.module_, optimizer)
+    assert supports_compiled_step(net.module_, optimizer)
     handle = torch.nn.modules.module.register_module_forward_hook(lambda *_: None)
     try:
-        assert not trains_compiled(net.module_, optimizer)
+        assert not supports_compiled_step(net.module_, optimizer)
     finally:
         handle.remove()
-    assert not trains_compiled(net.module_, torch.optim.SGD(net.module_.parameters(), lr=0.1))
+    assert not supports_compiled_step(net.module_, torch.optim.SGD(net.module_.parameters(), lr=0.1))

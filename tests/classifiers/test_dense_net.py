@@ -27,7 +27,7 @@ def make(**changes):
     net = make_dense_net(ARCHITECTURE | changes, "cpu")
     with plain_torch(), torch_seed(0):
         net.initialize()
-        net.see(DenseDataset(np.packbits(BITS, axis=1) if changes.get("packed") else BITS))
+        net.update_standardization(DenseDataset(np.packbits(BITS, axis=1) if changes.get("packed") else BITS))
     return net
 
 
@@ -62,7 +62,7 @@ def test_no_more_rows_than_a_batch_are_wide_at_once(monkeypatch):
 
     monkeypatch.setattr(_dense_net.DenseLayers, "widen", widen)
     net.score_rows(DenseDataset(BITS))
-    net.see(DenseDataset(BITS))
+    net.update_standardization(DenseDataset(BITS))
     assert sorted(widths) == [452, 452, 1024, 1024, 1024, 1024]
 
 

@@ -79,14 +79,14 @@ def test_a_batch_goes_to_a_device():
 def test_elsewhere_batches_are_made_of_one_copy():
     batches = DenseBatches(DenseDataset(MATRIX, np.arange(37), WEIGHTS), 10, shuffle=True, device="meta")
     seen = list(batches)
-    there = batches._there
+    there = batches._on_device
     assert [(len(batch), tuple(batch.values.shape), len(targets)) for batch, targets in seen] == [
         *[(10, (10, 5), 10)] * 3,
         (7, (7, 5), 7),
     ]
     assert all(batch.values.is_meta and targets.is_meta for batch, targets in seen)
     list(batches)
-    assert batches._there is there
+    assert batches._on_device is there
 
 
 @pytest.mark.gpu

@@ -78,8 +78,8 @@ def test_dropout_draws_every_number_and_every_column_equally_often():
 def test_the_rows_are_copied_once():
     batches = SparseBatches(SparseDataset(MATRIX), 100, shuffle=True, generator=np.random.default_rng(0), device="cuda")
     first = torch.cat([batch.ids for batch, _ in batches]).cpu()
-    there = batches._rows_there
+    there = batches._on_device
     second = torch.cat([batch.ids for batch, _ in batches]).cpu()
-    assert batches._rows_there is there
+    assert batches._on_device is there
     assert not torch.equal(first, second)
     assert torch.equal(first.sort().values, second.sort().values)

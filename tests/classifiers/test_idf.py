@@ -8,7 +8,7 @@ import torch
 from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from sklearn_hashnlp.classifiers._idf import inverse_document_frequency, start_from_document_frequency
+from sklearn_hashnlp.classifiers._idf import initialize_importance, inverse_document_frequency
 from sklearn_hashnlp.nn import HashEmbeddingBag
 
 COUNTS = csr_array(np.array([[1, 2, 0, 0, 0], [3, 0, 1, 0, 0], [1, 0, 0, 0, 0]]))
@@ -41,21 +41,21 @@ def test_columns_that_share_a_row_are_counted_together_and_never_more_than_the_d
 
 def test_a_bag_starts_with_it_divided_by_its_mean():
     bag = fresh_bag()
-    divisor = start_from_document_frequency(bag, COUNTS.indices, 3)
+    divisor = initialize_importance(bag, COUNTS.indices, 3)
     rows, weights = inverse_document_frequency(bag, COUNTS.indices, 3)
     assert divisor == weights.mean()
     start = torch.from_numpy((weights / divisor).astype(np.float32))
     assert torch.equal(bag.importance[torch.from_numpy(rows)], start.unsqueeze(1).expand(3, 3))
     assert bag.importance.any(dim=1).sum() == 3
-    with pytest.raises(ValueError, match="A bag of variant 'standard' has no importance to start"):
-        start_from_document_frequency(HashEmbeddingBag(10, 5, 4, variant="standard"), COUNTS.indices, 3)
+    with pytest.raises(ValueError, match="A bag of variant 'standard' has no importance weights to initialize"):
+        initialize_importance(HashEmbeddingBag(10, 5, 4, variant="standard"), COUNTS.indices, 3)
 
 
 def test_later_documents_start_only_what_no_earlier_one_had():
     bag = fresh_bag()
-    divisor = start_from_document_frequency(bag, COUNTS.indices, 3)
+    divisor = initialize_importance(bag, COUNTS.indices, 3)
     before = bag.importance.detach().clone()
-    assert start_from_document_frequency(bag, LATER.indices, 5, divisor) == divisor
+    assert initialize_importance(bag, LATER.indices, 5, divisor) == divisor
     changed = (bag.importance != before).any(dim=1).nonzero().flatten().tolist()
     assert changed == [place(bag, 3)]  # columns 0 and 2 were there before
     idf = TfidfTransformer().fit(np.vstack([COUNTS.toarray(), LATER.toarray()])).idf_[3]
@@ -67,5 +67,5 @@ def test_no_columns_at_all():
     rows, weights = inverse_document_frequency(fresh_bag(), nothing, 3)
     assert len(rows) == len(weights) == 0
     bag = fresh_bag()
-    assert start_from_document_frequency(bag, nothing, 3) == 1.0
+    assert initialize_importance(bag, nothing, 3) == 1.0
     assert not bag.importance.any()

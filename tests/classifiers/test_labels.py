@@ -44,7 +44,7 @@ def test_classes_may_be_more_than_the_labels_in_y_in_any_order():
 
 
 def test_an_unseen_label_is_named():
-    with pytest.raises(ValueError, match=r"The label 'd' in y was not seen before: .* \['a', 'b'\] .* classes= in the"):
+    with pytest.raises(ValueError, match=r"The label 'd' in y was not seen before: .* \['a', 'b'\]\. .* classes= in"):
         Labels(np.array(["a", "b"]), multilabel=False).encode(np.array(["a", "d"]))
     with pytest.raises(ValueError, match="The label '1' in y was not seen before"):
         Labels(np.array([0, 1]), multilabel=False).encode(np.array(["1"]))
@@ -78,7 +78,7 @@ def test_the_classes_of_an_indicator_are_its_columns():
 
 @pytest.mark.parametrize("loss", ["softmax", "hinge"])
 def test_an_indicator_matrix_needs_ova(loss):
-    with pytest.raises(ValueError, match=rf"\(loss='{loss}'\) takes one label a row, .* Set loss='ova'"):
+    with pytest.raises(ValueError, match=rf"\(loss='{loss}'\) takes one label per row, .* Set loss='ova'"):
         check_targets(INDICATOR, loss=loss, caller=NAME)
 
 
@@ -101,7 +101,7 @@ def test_a_cell_that_is_there_twice_is_refused():
 
 @pytest.mark.parametrize("loss", ["softmax", "ova"])
 def test_a_sparse_column_is_refused_by_its_shape(loss):
-    with pytest.raises(ValueError, match=r"a sparse matrix of a single column, shape \(3, 1\), in y. Give y.toarray"):
+    with pytest.raises(ValueError, match=r"a sparse matrix of one column, of shape \(3, 1\), in y. Give y.toarray"):
         check_targets(csr_array(INDICATOR[:, :1]), loss=loss, caller=NAME)
 
 
@@ -130,18 +130,18 @@ def test_a_column_of_labels_is_taken_with_a_warning():
     [
         (Labels(np.arange(3), multilabel=True), np.array([0, 1, 2]), "an indicator matrix of 3 columns"),
         (Labels(np.arange(3), multilabel=True), INDICATOR[:, :2], "an indicator matrix of 3 columns"),
-        (Labels(np.arange(3), multilabel=False), INDICATOR, "one label a row"),
+        (Labels(np.arange(3), multilabel=False), INDICATOR, "one label per row"),
     ],
 )
 def test_the_other_kind_of_y_is_refused(labels, y, wanted):
-    with pytest.raises(ValueError, match=f"The model was made for {wanted} in y, got y of shape"):
+    with pytest.raises(ValueError, match=f"The model was fitted with {wanted} in y, got y of shape"):
         labels.encode(y)
 
 
 def test_training_goes_on_with_the_same_labels_only():
     ab = Labels(np.array(["a", "b"]), multilabel=False)
     ab.check_same(Labels(np.array(["a", "b"], dtype=object), multilabel=False))
-    with pytest.raises(ValueError, match=r"tells \['a', 'b'\] apart, and training cannot go on with \['a', 'c'\]"):
+    with pytest.raises(ValueError, match=r"labels \['a', 'b'\], and training cannot continue with \['a', 'c'\]"):
         ab.check_same(Labels(np.array(["a", "c"]), multilabel=False))
-    with pytest.raises(ValueError, match=r"tells \[0, 1\] apart, .* with an indicator matrix of 2 columns"):
+    with pytest.raises(ValueError, match=r"has the labels \[0, 1\], .* continue with an indicator matrix of 2 columns"):
         Labels(np.arange(2), multilabel=False).check_same(Labels(np.arange(2), multilabel=True))

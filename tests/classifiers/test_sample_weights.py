@@ -37,8 +37,8 @@ def test_nothing_is_copied_where_nothing_is_left_out():
     ("sample_weight", "message"),
     [
         ([1, -2, 1, 1], "HashEmbeddingClassifier takes no negative values in sample_weight, got -2 for row 1"),
-        ([0, 0, 0, 0], "nothing to learn from: every value of sample_weight is zero"),
-        ([1, 1, 1], r"one value a row in sample_weight, an array of shape \(4,\). Got one of shape \(3,\)"),
+        ([0, 0, 0, 0], "cannot train: every value of sample_weight is zero"),
+        ([1, 1, 1], r"one value per row in sample_weight, an array of shape \(4,\). Got one of shape \(3,\)"),
         ([[1], [1], [1], [1]], r"Got one of shape \(4, 1\)"),
         ([1, 1, np.nan, 1], "Input sample_weight contains NaN"),
         ([1, 1, np.inf, 1], "Input sample_weight contains infinity"),
@@ -66,7 +66,7 @@ def test_class_weights_multiply():
 def test_class_weights_that_fit_nothing_are_refused():
     with pytest.raises(ValueError, match="are not in class_weight"):
         apply_class_weight({"d": 2}, LABELS, LABELS.classes[Y], Y, None, caller=NAME)
-    with pytest.raises(ValueError, match="class_weight='balanced' needs one label a row"):
+    with pytest.raises(ValueError, match="class_weight='balanced' needs one label per row"):
         apply_class_weight("balanced", Labels(np.arange(4), multilabel=True), np.eye(4), np.eye(4), None, caller=NAME)
 
 
@@ -78,6 +78,6 @@ def test_class_weights_that_are_none_are_refused(weight):
 
 
 def test_class_weights_that_leave_no_row_are_refused():
-    with pytest.raises(ValueError, match=f"{NAME} has nothing to learn from: by class_weight=.* every row has the"):
+    with pytest.raises(ValueError, match=f"{NAME} cannot train: by class_weight=.* every row has the"):
         apply_class_weight(dict.fromkeys("abc", 0), LABELS, LABELS.classes[Y], Y, None, caller=NAME)
     assert apply_class_weight({"a": 0}, LABELS, LABELS.classes[Y], Y, None, caller=NAME).tolist() == [0, 1, 1, 1]

@@ -1,4 +1,4 @@
-"""Predictors of one file: the rows, labels and probabilities of the quantised pipeline, with numpy alone."""
+"""Predictors of one file: the rows, labels and probabilities of the quantized pipeline, with numpy alone."""
 
 from __future__ import annotations
 
@@ -71,17 +71,17 @@ def check(pipeline: Pipeline, path: Path, texts: list[str]) -> Any:
     """Export and compare with the package: rows to the last bit, scores and labels likewise."""
     size = export_predictor(pipeline, path)
     assert path.stat().st_size == size
-    exported, quantised = load(path), quantize(pipeline)
+    exported, quantized = load(path), quantize(pipeline)
     rows = pipeline[:-1].transform(texts)
     if pipeline[-1].packed:
         rows = np.unpackbits(rows, axis=1)
     own = np.array([exported._project(text) for text in texts])
     assert np.array_equal(own, rows[:, : own.shape[1]])
-    assert np.array_equal(exported._scores(texts), quantised[-1]._scores(pipeline[:-1].transform(texts)))
+    assert np.array_equal(exported._scores(texts), quantized[-1]._scores(pipeline[:-1].transform(texts)))
     labels = exported.predict(texts)
-    assert np.array_equal(labels, quantised.predict(texts))
-    assert labels.dtype == quantised.predict(texts).dtype
-    assert exported.predict_proba(texts) == pytest.approx(quantised.predict_proba(texts), abs=1e-12)
+    assert np.array_equal(labels, quantized.predict(texts))
+    assert labels.dtype == quantized.predict(texts).dtype
+    assert exported.predict_proba(texts) == pytest.approx(quantized.predict_proba(texts), abs=1e-12)
     return exported
 
 
@@ -185,11 +185,11 @@ def test_one_against_all_and_any_number_of_labels(tmp_path):
     assert result.splitlines() == expected
 
 
-def test_no_hidden_layers_and_a_quantised_pipeline(tmp_path):
+def test_no_hidden_layers_and_a_quantized_pipeline(tmp_path):
     pipeline = trained({}, {}, hidden_layer_sizes=())
     check(pipeline, tmp_path / "model.py", HARD)
-    export_predictor(quantize(pipeline), tmp_path / "quantised.py")
-    assert (tmp_path / "quantised.py").read_bytes() == (tmp_path / "model.py").read_bytes()
+    export_predictor(quantize(pipeline), tmp_path / "quantized.py")
+    assert (tmp_path / "quantized.py").read_bytes() == (tmp_path / "model.py").read_bytes()
 
 
 WITHOUT_THE_PACKAGE = """
@@ -235,7 +235,7 @@ def test_as_a_program(tmp_path):
     assert fields[0] == expected[0]
     assert sorted(fields[::2]) == pipeline.classes_.tolist()
     assert [float(field) for field in fields[1::2]] == sorted(map(float, fields[1::2]), reverse=True)
-    assert "a text; without any, lines of the standard input" in " ".join(" ".join(run("--help")).split())
+    assert "a text; without any, lines of standard input" in " ".join(" ".join(run("--help")).split())
 
 
 def test_what_is_no_list_of_texts_is_refused(both):
@@ -316,7 +316,7 @@ def test_pipelines_that_are_not_supported(tmp_path):
     pipeline = trained({}, {})
     for changed in ({"n_bits": 3}, {"output": "packed"}):
         parameters = {f"sgnnprojector__{name}": value for name, value in changed.items()}
-        with pytest.raises(ValueError, match="Was a parameter set after fit"):
+        with pytest.raises(ValueError, match="Was a parameter changed after fit"):
             export_predictor(pipeline.set_params(**parameters), path)
         pipeline.set_params(sgnnprojector__n_bits=9, sgnnprojector__output="binary")
     with pytest.raises(ValueError, match="ngram_range"):
@@ -347,11 +347,11 @@ def test_questions_of_trec(level, tmp_path):
     before = [SGNNWordProjector(*before)] if level == "word" else before
     pipeline = make_pipeline(*before, SGNNClassifier(random_state=0)).fit(texts, labels)
     assert export_predictor(pipeline, tmp_path / "model.py") < 400_000
-    exported, quantised = load(tmp_path / "model.py"), quantize(pipeline)
-    assert np.array_equal(exported.predict(unseen), quantised.predict(unseen))
-    assert np.array_equal(exported.predict(texts[:1000]), quantised.predict(texts[:1000]))
-    assert (quantised.predict(unseen) == pipeline.predict(unseen)).mean() >= 0.98
-    assert abs(quantised.score(unseen, expected) - pipeline.score(unseen, expected)) <= 0.01
+    exported, quantized = load(tmp_path / "model.py"), quantize(pipeline)
+    assert np.array_equal(exported.predict(unseen), quantized.predict(unseen))
+    assert np.array_equal(exported.predict(texts[:1000]), quantized.predict(texts[:1000]))
+    assert (quantized.predict(unseen) == pipeline.predict(unseen)).mean() >= 0.98
+    assert abs(quantized.score(unseen, expected) - pipeline.score(unseen, expected)) <= 0.01
 
 
 class Forgetful(dict):
@@ -367,14 +367,14 @@ class Forgetful(dict):
 def test_what_another_thread_forgets_is_computed_anew(both, monkeypatch):
     for pipeline, exported in both:
         expected = pipeline[-1]._scores(pipeline[:-1].transform(HARD))
-        for name in ("_kept_columns", "_kept_words"):
+        for name in ("_column_cache", "_word_cache"):
             monkeypatch.setattr(exported, name, Forgetful(getattr(exported, name)))
         assert np.array_equal(exported._scores(HARD), expected)
 
 
 def test_threads_that_predict_together_get_what_they_would_alone(both, monkeypatch):
     for pipeline, exported in both:
-        monkeypatch.setattr(exported, "_KEPT", 20)  # cleared again and again
+        monkeypatch.setattr(exported, "_CACHE_SIZE", 20)  # cleared again and again
         texts = [" ".join(np.random.default_rng(seed).permutation(" ".join(HARD).split())) for seed in range(8)]
         expected = pipeline.predict(texts).tolist()
         with ThreadPoolExecutor(4) as pool:

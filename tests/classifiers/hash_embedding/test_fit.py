@@ -199,7 +199,7 @@ def test_values_too_large_for_a_plain_sum_are_refused():
     y = base[:, 0] > 0
     model = HashEmbeddingClassifier(**SMALL, normalize=None).fit(base, y)
     for use in (model.predict_proba, lambda rows: model.fit(rows, y)):
-        with pytest.raises(ValueError, match="normalize=None takes values up to 1e"):
+        with pytest.raises(ValueError, match="normalize=None takes absolute values up to 1e"):
             use(base * 1e37)
     for hidden in ((), (4,)):
         large = HashEmbeddingClassifier(**SMALL, normalize=None, hidden_layer_sizes=hidden).fit(base * 1e15, y)

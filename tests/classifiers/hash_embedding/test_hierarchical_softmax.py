@@ -13,7 +13,7 @@ import torch
 from skorch.callbacks import EpochScoring
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, make_text_classifier
-from sklearn_hashnlp.classifiers._compiled_step import CompiledTraining, trains_compiled
+from sklearn_hashnlp.classifiers._compiled_step import CompiledStep, supports_compiled_step
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.trees import balanced_tree, huffman_tree, tree_from_nested
@@ -212,11 +212,11 @@ def test_callbacks_see_probabilities_of_all_classes():
 
 
 def test_no_step_is_compiled_and_only_visited_decisions_learn(monkeypatch):
-    monkeypatch.setattr(CompiledTraining, "_step", None)
+    monkeypatch.setattr(CompiledStep, "_step", None)
     model = make(tree="huffman", max_epochs=1, average=False).fit(X, Y)
     net = model.net_
     assert isinstance(net.module_.head[-1], HierarchicalSoftmax)
-    assert not trains_compiled(net.module_, net.optimizer_)
+    assert not supports_compiled_step(net.module_, net.optimizer_)
     rare = make(tree="balanced").partial_fit(X[:1], LABELS[:1], classes=LABELS)
     assert np.count_nonzero(rare.net_.module_.head[-1].bias.detach().numpy()) == tree_of(rare).depths[0]
 
@@ -234,7 +234,7 @@ def test_an_unfitted_and_a_diverged_model_do_not_answer(model):
 
 
 def test_an_indicator_matrix_is_refused():
-    with pytest.raises(ValueError, match="takes one label a row, got an indicator matrix"):
+    with pytest.raises(ValueError, match="takes one label per row, got an indicator matrix"):
         make().fit(X, (X[:, :5] > 0).astype(int))
 
 

@@ -235,7 +235,7 @@ def test_the_first_call_needs_all_labels():
     model.partial_fit(X[Y != "c"], Y[Y != "c"], classes=["c", "b", "a"])
     model.partial_fit(X[Y == "c"], Y[Y == "c"])
     assert model.predict_proba(X).shape == (400, 3)
-    with pytest.raises(ValueError, match=r"tells \['a', 'b', 'c'\] apart, and training cannot go on with \['a', 'd'\]"):
+    with pytest.raises(ValueError, match=r"labels \['a', 'b', 'c'\], and training cannot continue with \['a', 'd'\]"):
         model.partial_fit(X, Y, classes=["a", "d"])
     with pytest.raises(ValueError, match="The label 'd' in y was not seen before"):
         model.partial_fit(X[:2], ["a", "d"])
@@ -277,7 +277,7 @@ def test_the_calibration_of_a_stream_is_as_good_as_one_over_all_its_rows():
 
 
 def test_balanced_class_weights_are_refused_and_others_count():
-    with pytest.raises(ValueError, match="class_weight='balanced' is not for partial_fit: one part does not tell"):
+    with pytest.raises(ValueError, match="class_weight='balanced' is not for partial_fit: a part of the rows"):
         stream(PARTS[:1], class_weight="balanced")
     plain, heavy = stream(PARTS[:1]), stream(PARTS[:1], class_weight={"a": 20})
     assert (heavy.predict(X) == "a").sum() > (plain.predict(X) == "a").sum()
@@ -292,7 +292,7 @@ def test_a_size_that_changed_is_named():
 def test_a_net_stays_where_it_is(monkeypatch):
     model = stream(PARTS[:1])
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    with pytest.raises(ValueError, match=r"\(device='cuda'\) cannot go on with its trained net, which is on 'cpu'"):
+    with pytest.raises(ValueError, match=r"\(device='cuda'\) cannot continue training its net, which is on 'cpu'"):
         model.set_params(device="cuda").partial_fit(X, Y)
     model.set_params(device="auto")
     with monkeypatch.context() as only_cpu:
@@ -309,5 +309,5 @@ def test_an_indicator_matrix_in_parts():
             model.partial_fit(X[part], csr_array(labels[part]))
     assert model.classes_.tolist() == [0, 1]
     assert model.score(X, labels) > 0.9
-    with pytest.raises(ValueError, match="The model was made for an indicator matrix of 2 columns in y"):
+    with pytest.raises(ValueError, match="The model was fitted with an indicator matrix of 2 columns in y"):
         model.partial_fit(X, np.hstack([labels, labels]))

@@ -88,7 +88,7 @@ def test_what_the_net_is_made_of_may_not(parameter, value):
     model = HashEmbeddingClassifier(**SMALL, warm_start=True).fit(X, Y)
     before = model.predict_proba(X).tobytes()
     model.set_params(**{parameter: value})
-    with pytest.raises(ValueError, match="cannot go on with its trained net") as error:
+    with pytest.raises(ValueError, match="cannot continue training its net") as error:
         model.fit(X, Y)
     assert f"made with another {parameter!r} than {value!r}. Set it back" in str(error.value)
     assert model.predict_proba(X).tobytes() == before
@@ -97,7 +97,7 @@ def test_what_the_net_is_made_of_may_not(parameter, value):
 
 def test_other_labels_and_columns_are_refused():
     model = HashEmbeddingClassifier(**SMALL, warm_start=True).fit(X, Y)
-    with pytest.raises(ValueError, match=r"tells \['no', 'yes'\] apart, and training cannot go on with \['no', 'up'\]"):
+    with pytest.raises(ValueError, match=r"labels \['no', 'yes'\], and training cannot continue with \['no', 'up'\]"):
         model.fit(X, np.where(Y == "no", "no", "up"))
     with pytest.raises(ValueError, match="X has 5 features, but HashEmbeddingClassifier is expecting 12 features"):
         model.fit(X[:, :5], Y)

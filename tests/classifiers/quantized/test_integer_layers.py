@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.classifiers._integer_layers import MOST, ONE, integer_layers, integer_scores
+from sklearn_hashnlp.classifiers._integer_layers import MAX_ACTIVATION, ONE, integer_layers, integer_scores
 
 
 def oracle(layers, row):
@@ -27,7 +27,7 @@ def oracle(layers, row):
         products = [value * int(factor) for value, factor in zip(sums, layer.multiplier, strict=True)]
         assert all(abs(value) + 2 ** (layer.shift - 1) < 2**63 for value in products)
         numbers = [max(0, (value + 2 ** (layer.shift - 1)) >> layer.shift) for value in products]
-        assert all(value <= MOST for value in numbers)
+        assert all(value <= MAX_ACTIVATION for value in numbers)
     raise AssertionError
 
 
@@ -122,5 +122,5 @@ def test_units_that_never_speak_and_biases_beyond_all_weights():
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_weights_that_are_no_numbers_are_refused(bad):
-    with pytest.raises(ValueError, match="Layer 1 cannot become integers"):
+    with pytest.raises(ValueError, match="Layer 1 cannot be quantized"):
         integer_layers([np.ones((2, 2)), np.array([[1.0, bad]])], [np.zeros(2), np.zeros(1)])
