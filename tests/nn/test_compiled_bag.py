@@ -1,4 +1,4 @@
-"""The compiled way through a bag against plain torch, whose autograd is the oracle."""
+"""Bags by compiled kernels against plain torch, whose autograd is the oracle."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = ("pool", "importance")
 
 
 class DenseGradient(torch.autograd.Function):
-    """Nothing on the way there; on the way back a gradient laid out as its table, which gradcheck wants."""
+    """The identity, with a dense gradient in the backward pass, which gradcheck needs."""
 
     @staticmethod
     def forward(ctx, table):
@@ -99,7 +99,7 @@ def test_ids_that_are_their_own_rows(variant):
 
 
 @pytest.mark.parametrize("aggregation", ["sum", "concat"])
-@pytest.mark.parametrize("embedding_dim", [1, 2, 4, 5, 7, 8, 9, 16, 20, 33])
+@pytest.mark.parametrize("embedding_dim", [1, 2, 5, 7, 8, 9, 16, 33])
 def test_vectors_of_any_width(embedding_dim, aggregation):
     assert_the_same(*make_both(embedding_dim=embedding_dim, aggregation=aggregation, normalize="l2"), *INPUTS)
 
@@ -147,13 +147,13 @@ def test_ids_and_offsets_of_other_integers(dtype):
     assert_the_same(compiled, plain, ids, torch.tensor([0, 1, 4], dtype=torch.int32))
 
 
-def test_ids_that_are_no_integers_are_named():
+def test_ids_must_be_integers():
     for dtype in (torch.float64, torch.bool):
         with pytest.raises(TypeError, match=f"Ids must be integers, got a tensor of {dtype}"):
             make(sparse=True)(IDS.to(dtype), OFFSETS, COUNTS)
 
 
-def test_inputs_and_gradients_may_lie_apart_in_memory():
+def test_inputs_and_gradients_need_not_be_contiguous():
     compiled, plain = make_both(normalize="l2")
     ids, counts = IDS.repeat_interleave(2)[::2], COUNTS.repeat_interleave(3)[::3]
     assert not ids.is_contiguous()
@@ -173,22 +173,23 @@ def test_single_precision_is_close_to_plain_torch():
         assert compiled.pool.grad.dtype == torch.float32
 
 
-@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
-@pytest.mark.parametrize("aggregation", ["sum", "concat"])
-@pytest.mark.parametrize("variant", ["improved", "paper"])
+@pytest.mark.parametrize(
+    ("variant", "aggregation", "normalize"), [("improved", "sum", "l2"), ("paper", "concat", "l1")]
+)
 def test_gradients_are_those_of_finite_differences(variant, aggregation, normalize):
-    bag = make(sparse=True, variant=variant, num_hashes=3, aggregation=aggregation, normalize=normalize)
+    options = {"num_hashes": 3, "num_embeddings": 9, "num_buckets": 5}
+    bag = make(sparse=True, variant=variant, aggregation=aggregation, normalize=normalize, **options)
     bag.importance.data[bag.importance == 0] = 0.1  # the l1 norm has a kink at zero
 
-    def through(*tables):
+    def embed(*tables):
         tables = dict(zip(NAMES, map(DenseGradient.apply, tables), strict=True))
         return torch.func.functional_call(bag, tables, INPUTS)
 
-    assert is_compiled(through(bag.pool, bag.importance))
-    assert torch.autograd.gradcheck(through, (bag.pool, bag.importance))
+    assert is_compiled(embed(bag.pool, bag.importance))
+    assert torch.autograd.gradcheck(embed, (bag.pool, bag.importance))
 
 
-def test_gradients_that_nobody_wants_are_not_given():
+def test_gradients_that_are_not_needed_are_not_computed():
     for frozen, trained in (NAMES, NAMES[::-1]):
         compiled, plain = make_both(normalize="l2")
         for bag in (compiled, plain):
@@ -204,12 +205,12 @@ def test_gradients_that_nobody_wants_are_not_given():
         assert not make(sparse=True)(*INPUTS).requires_grad
 
 
-def test_grad_gives_what_backward_does_and_may_be_asked_twice():
+def test_grad_equals_backward_and_can_run_twice():
     bag = make(sparse=True, normalize="l2")
     loss = bag(*INPUTS).square().sum()
-    found = [torch.autograd.grad(loss, (bag.pool, bag.importance), retain_graph=True) for _ in range(2)]
+    results = [torch.autograd.grad(loss, (bag.pool, bag.importance), retain_graph=True) for _ in range(2)]
     loss.backward()
-    for gradients in found:
+    for gradients in results:
         for name, gradient in zip(NAMES, gradients, strict=True):
             assert torch.equal(gradient.to_dense(), getattr(bag, name).grad.to_dense())
 
@@ -222,8 +223,8 @@ def test_a_second_derivative_is_refused(power):
         torch.autograd.grad(loss, bag.pool, create_graph=True)
 
 
-@pytest.mark.parametrize("optimiser", [RowwiseAdagrad, RowwiseAdam])
-def test_two_backward_passes_add_up(optimiser):
+@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam])
+def test_two_backward_passes_add_up(optimizer):
     compiled, plain = make_both(normalize="l2")
     for bag in (compiled, plain):
         bag(*INPUTS).square().sum().backward()
@@ -233,18 +234,18 @@ def test_two_backward_passes_add_up(optimiser):
         torch.testing.assert_close(
             getattr(compiled, name).grad.to_dense(), getattr(plain, name).grad, rtol=1e-10, atol=1e-12
         )
-    # And an optimiser sees each row once: as for the same gradient in one piece.
+    # And an optimizer sees each row once: as for the same gradient in one piece.
     whole = copy.deepcopy(compiled)
     for name in NAMES:
         getattr(whole, name).grad = getattr(plain, name).grad.to_sparse(1)
     for bag in (compiled, whole):
-        optimiser(bag.parameters(), lr=0.1).step()
+        optimizer(bag.parameters(), lr=0.1).step()
     for name in NAMES:
         torch.testing.assert_close(getattr(compiled, name), getattr(whole, name), rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", [*NAMES, "counts"])
-def test_what_changes_before_the_way_back_is_noticed(name):
+def test_a_change_before_the_backward_pass_is_detected(name):
     bag, counts = make(sparse=True), COUNTS.clone()
     loss = bag(IDS, OFFSETS, counts).square().sum()
     with torch.no_grad():
@@ -253,17 +254,17 @@ def test_what_changes_before_the_way_back_is_noticed(name):
         loss.backward()
 
 
-@pytest.mark.parametrize("optimiser", [RowwiseAdagrad, RowwiseAdam])
-def test_a_step_before_the_way_back_is_noticed(optimiser):
+@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam])
+def test_a_step_before_the_backward_pass_is_detected(optimizer):
     bag = make(sparse=True)
     loss = bag(*INPUTS).square().sum()
     loss.backward(retain_graph=True)
-    optimiser(bag.parameters()).step()
+    optimizer(bag.parameters()).step()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
 
 
-def test_copies_and_pickles_give_the_same_and_are_trained_apart():
+def test_copies_and_pickles_compute_the_same_and_train_separately():
     bag = make(sparse=True, normalize="l2")
     bag(*INPUTS).square().sum().backward()
     for other in (copy.deepcopy(bag), pickle.loads(pickle.dumps(bag))):
@@ -293,16 +294,16 @@ def test_the_same_inputs_give_the_same_bytes(variant, normalize):
     assert results[0] == results[1]
 
 
-@pytest.mark.parametrize("optimiser", [RowwiseAdagrad, RowwiseAdam])
+@pytest.mark.parametrize("kind", [RowwiseAdagrad, RowwiseAdam])
 @pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
-def test_twenty_steps_of_training_are_those_of_the_dense_way(variant, optimiser):
+def test_twenty_training_steps_are_those_of_dense_gradients(variant, kind):
     torch.manual_seed(1)
     ids, offsets, target = torch.randint(0, 60, (200,)), torch.arange(0, 201, 10), torch.arange(20) % 3
     trained = []
     for bag in make_both(variant=variant, normalize="l2"):
         torch.manual_seed(2)
         head = torch.nn.Linear(bag.output_dim, 3, dtype=torch.float64)
-        optimizer = optimiser([*bag.parameters(), *head.parameters()], lr=0.1, average_after=5)
+        optimizer = kind([*bag.parameters(), *head.parameters()], lr=0.1, average_after=5)
         rows, slots = bag.locate(ids)
         for _ in range(20):
             optimizer.zero_grad()
@@ -322,7 +323,7 @@ def test_twenty_steps_of_training_are_those_of_the_dense_way(variant, optimiser)
         torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-10)
 
 
-def test_weights_with_a_gradient_take_the_plain_way():
+def test_weights_with_a_gradient_run_in_plain_torch():
     counts = COUNTS.clone().requires_grad_()
     bag = make(sparse=True)
     assert not is_compiled(bag(IDS, OFFSETS, counts))
@@ -333,29 +334,29 @@ def test_weights_with_a_gradient_take_the_plain_way():
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision_takes_the_plain_way(dtype):
+def test_half_precision_runs_in_plain_torch(dtype):
     bag = make(sparse=True, dtype=dtype)
     assert not runs_compiled(bag.pool, IDS, COUNTS.to(dtype))
     assert not runs_compiled(bag.pool.float(), IDS, COUNTS.to(dtype))
 
 
-def test_the_median_takes_the_plain_way():
+def test_the_median_runs_in_plain_torch():
     assert not is_compiled(make(sparse=True, aggregation="median")(*INPUTS))
 
 
 @pytest.fixture
-def _no_compiled_way(monkeypatch):
+def _no_kernels(monkeypatch):
     def refuse(*arguments):
-        raise AssertionError("The compiled way was taken.")
+        raise AssertionError("The kernels ran.")
 
     monkeypatch.setattr(CompiledBag, "apply", refuse)
 
 
-@pytest.mark.usefixtures("_no_compiled_way")
+@pytest.mark.usefixtures("_no_kernels")
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
-def test_transformed_programs_take_the_plain_way():
+def test_transformed_programs_run_in_plain_torch():
     bag, plain = make_both(normalize="l2")
-    with pytest.raises(AssertionError, match="compiled way was taken"):
+    with pytest.raises(AssertionError, match="kernels ran"):
         bag(*INPUTS)
 
     def through(bag, pool):
@@ -367,17 +368,17 @@ def test_transformed_programs_take_the_plain_way():
         torch.testing.assert_close(ours.to_dense(), theirs)
 
 
-@pytest.mark.usefixtures("_no_compiled_way")
-def test_compiled_and_exported_programs_take_the_plain_way():
+@pytest.mark.usefixtures("_no_kernels")
+def test_compiled_and_exported_programs_run_in_plain_torch():
     bag, plain = make_both(normalize="l2")
     torch.compiler.reset()
     for traced in (torch.compile(bag, backend="aot_eager", fullgraph=True), torch.export.export(bag, INPUTS).module()):
         torch.testing.assert_close(traced(*INPUTS), plain(*INPUTS))
 
 
-@pytest.mark.usefixtures("_no_compiled_way")
+@pytest.mark.usefixtures("_no_kernels")
 @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning", "ignore::torch.jit.TracerWarning")
-def test_programs_traced_by_torchscript_take_the_plain_way():
+def test_programs_traced_by_torchscript_run_in_plain_torch():
     bag, plain = make_both(normalize="l2")
     traced = torch.jit.trace(bag, INPUTS, check_trace=False)
     torch.testing.assert_close(traced(*INPUTS), plain(*INPUTS))

@@ -1,15 +1,15 @@
-"""Bags of hash embeddings against plain loops over HashEmbedding's vectors."""
+"""Bags of hash embeddings against the sum over the ids of a document, one number at a time."""
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.nn import HashEmbedding, HashEmbeddingBag
+from sklearn_hashnlp.nn import HashEmbeddingBag
+
+from ..oracles import hash_embedding as oracle
 
 DOCUMENTS = [[3, 999, 3], [], [2**31 - 2], [5, 6, 7, 8]]
 WEIGHTS = [[1.0, 2.0, -0.5], [], [3.0], [1.0, 0.0, -2.0, 1.5]]
@@ -24,19 +24,6 @@ def make(**options):
     return bag
 
 
-def vectors_of(bag):
-    names = ("num_hashes", "variant", "aggregation", "append_weight", "seed")
-    embedding = HashEmbedding(
-        bag.num_embeddings,
-        bag.num_buckets,
-        bag.embedding_dim,
-        dtype=torch.float64,
-        **{name: getattr(bag, name) for name in names},
-    )
-    embedding.load_state_dict(bag.state_dict())
-    return embedding
-
-
 def pack(documents, weights):
     offsets = [0]
     for document in documents:
@@ -44,24 +31,6 @@ def pack(documents, weights):
     ids = torch.tensor([key for document in documents for key in document], dtype=torch.int64)
     flat = torch.tensor([weight for row in weights for weight in row], dtype=torch.float64)
     return ids, torch.tensor(offsets), flat
-
-
-def plain_documents(bag, documents, weights):
-    """Sum, one feature at a time, then divide by the norm if asked."""
-    embedding = vectors_of(bag)
-    out = []
-    for document, row in zip(documents, weights, strict=True):
-        total = torch.zeros(bag.output_dim, dtype=torch.float64)
-        norm = 0.0
-        for key, weight in zip(document, row, strict=True):
-            total += weight * embedding(torch.tensor(key)).detach()
-            importance = bag.weights_of(bag.locate(torch.tensor([key]))[0])[0].tolist()
-            shares = [abs(weight * p) for p in importance]
-            norm += sum(s if bag.normalize == "l1" else s * s for s in shares) / len(shares)
-        if bag.normalize is not None and norm > 0:
-            total /= norm if bag.normalize == "l1" else math.sqrt(norm)
-        out.append(total)
-    return torch.stack(out)
 
 
 @pytest.mark.parametrize("normalize", [None, "l1", "l2"])
@@ -76,12 +45,13 @@ def test_documents_follow_the_formula(variant, num_hashes, aggregation, append_w
         append_weight=append_weight,
         normalize=normalize,
     )
-    expected = plain_documents(bag, DOCUMENTS, WEIGHTS)
+    documents = zip(DOCUMENTS, WEIGHTS, strict=True)
+    expected = torch.stack([oracle.embed_document(ids, weights, bag) for ids, weights in documents])
     torch.testing.assert_close(bag(*pack(DOCUMENTS, WEIGHTS)), expected)
     assert not expected[1].any()
 
 
-def test_without_weights_every_feature_counts_one():
+def test_weights_default_to_one():
     bag = make()
     ids, offsets, weights = pack(DOCUMENTS, WEIGHTS)
     assert torch.equal(bag(ids, offsets), bag(ids, offsets, torch.ones_like(weights)))
@@ -90,7 +60,7 @@ def test_without_weights_every_feature_counts_one():
 @pytest.mark.parametrize("normalize", [None, "l1", "l2"])
 @pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
 def test_gradients_are_those_of_finite_differences(aggregation, normalize):
-    bag = make(num_hashes=3, aggregation=aggregation, normalize=normalize)
+    bag = make(num_hashes=3, aggregation=aggregation, normalize=normalize, num_embeddings=12, num_buckets=7)
     ids, offsets, weights = pack(DOCUMENTS, WEIGHTS)
     weights.requires_grad_()
 
@@ -120,7 +90,7 @@ def test_an_empty_document_has_finite_gradients_under_a_norm():
     assert torch.isfinite(bag.importance.grad).all()
 
 
-def test_no_documents_give_no_rows():
+def test_no_documents():
     bag = make()
     assert bag(torch.tensor([], dtype=torch.int64), torch.tensor([0])).shape == (0, bag.output_dim)
 
@@ -135,7 +105,6 @@ def test_a_feature_without_importance_changes_nothing():
     torch.testing.assert_close(documents[0], documents[1])
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     documents=st.lists(st.lists(st.tuples(st.integers(0, 2**31 - 1), st.floats(-4, 4)), max_size=6), max_size=5),
     normalize=st.sampled_from([None, "l1", "l2"]),
@@ -151,17 +120,17 @@ def test_a_document_depends_on_its_features_alone(documents, normalize, aggregat
         torch.testing.assert_close(bag(*pack([key[::-1]], [weight[::-1]]))[0], together[row])
 
 
-def test_it_learns_with_an_ordinary_optimiser():
+def test_it_learns_with_an_ordinary_optimizer():
     torch.manual_seed(0)
     bag = HashEmbeddingBag(1000, 100, 8, normalize="l2")
     head = torch.nn.Linear(bag.output_dim, 2)
     ids, offsets, target = torch.arange(40), torch.arange(0, 41, 4), torch.arange(10) % 2
-    optimiser = torch.optim.Adam([*bag.parameters(), *head.parameters()], lr=0.05)
+    optimizer = torch.optim.Adam([*bag.parameters(), *head.parameters()], lr=0.05)
     for _ in range(40):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss = torch.nn.functional.cross_entropy(head(bag(ids, offsets)), target)
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     assert loss.item() < 0.1
 
 
@@ -179,17 +148,16 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
 @pytest.mark.parametrize("fault", WRONG)
-def test_documents_that_do_not_fit_together_are_refused(fault, aggregation):
+def test_wrong_documents_are_refused(fault):
     ids, offsets, n_weights, message = WRONG[fault]
-    bag = make(aggregation=aggregation, normalize="l1")
+    bag = make(normalize="l1")
     ids, offsets = torch.tensor(ids), torch.tensor(offsets, dtype=torch.int64)
     with pytest.raises(ValueError, match=message):
         bag(ids, offsets, torch.ones(n_weights, dtype=torch.float64))
 
 
-def test_offsets_that_are_no_integers_are_named():
+def test_offsets_must_be_integers():
     with pytest.raises(TypeError, match=r"offsets must have dtype int64 or int32, got torch.float32"):
         make()(torch.tensor([1]), torch.tensor([0.0, 1.0]))
 
@@ -214,16 +182,16 @@ def test_compiled_and_exported_bags_agree_and_still_refuse_wrong_offsets(aggrega
             traced(*wrong)
 
 
-def test_a_wrong_norm_is_named():
+def test_a_wrong_norm_is_refused():
     with pytest.raises(ValueError, match=r"normalize must be one of .*'l1', 'l2'.*, got 'max'"):
         make(normalize="max")
 
 
-def test_repr_says_what_it_is():
+def test_repr():
     assert repr(make(normalize="l1")).endswith("seed=5, normalize='l1')")
 
 
-def test_a_bag_without_memory_gives_shapes():
+def test_a_bag_on_the_meta_device():
     bag = make(device="meta")
     assert bag(torch.zeros(5, dtype=torch.int64, device="meta"), torch.zeros(3, dtype=torch.int64, device="meta")).shape
 

@@ -24,7 +24,8 @@ from sklearn_hashnlp.trees import (
     two_level_tree,
 )
 
-from ..random_trees import TREES, chain, plain_log_probs, random_shape
+from ..oracles import hierarchical_softmax as oracle
+from ..random_trees import TREES, chain, random_shape
 
 MIXED = tree_from_nested([[0, [1, 2, 3]], 4, [5, 6]])
 
@@ -55,7 +56,7 @@ def test_log_probabilities_are_those_of_the_paths(tree, n_direct, seed):
     inputs, target, features = batch_for(layer, 4, seed)
     lists = [[]] * 4 if features is None else features.tolist()
     expected = torch.tensor(
-        [plain_log_probs(layer, row, own) for row, own in zip(inputs.tolist(), lists, strict=True)],
+        [oracle.log_probs(layer, row, own) for row, own in zip(inputs.tolist(), lists, strict=True)],
         dtype=torch.float64,
     )
     torch.testing.assert_close(layer.log_prob(inputs, features), expected, rtol=1e-9, atol=1e-10)

@@ -1,3 +1,7 @@
+"""The sentence network against its formula, one sentence at a time, and the head that predicts hidden words."""
+
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -6,16 +10,18 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer, WordBatch
+from sklearn_hashnlp.nn import MaskedWordHead, SentenceNetwork, SGNNTransformer, WordBatch
+
+from ..oracles import sentence_network as oracle
 
 N_FEATURES = 20
 
 
-def made(share=0.3, n_components_removed=0, *, n_layers=1, seed=0, **options):
+def make(context_weight=0.3, n_components_removed=0, *, n_layers=1, seed=0, **options):
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         transformer = SGNNTransformer(N_FEATURES, 8, n_layers, 2, 16, start="random", **options)
-        network = SentenceNetwork(transformer, 6, share).eval()
+        network = SentenceNetwork(transformer, 6, context_weight).eval()
         if n_components_removed:
             network.common = torch.linalg.qr(torch.randn(6, n_components_removed))[0].T.contiguous()
     return network
@@ -35,54 +41,24 @@ def batch_of(sentences, seed=0, weights=None, dtype=torch.float32):
     return WordBatch(projections, words, shares)
 
 
-def unit(vector):
-    length = np.linalg.norm(vector)
-    return vector / length if length > 0 else vector
-
-
-def slow(network, batch):
-    """Do as the docstring says, sentence by sentence, in double precision; the Transformer's part is its own."""
-    share, rows = network.context_weight, []
-    common = network.common.double().numpy()
-    projections = batch.projections.double().numpy()
-    if batch.projections.dtype == torch.uint8:
-        projections = 2 * projections - 1
-    for row in range(len(batch.words)):
-        parts = []
-        if share < 1:
-            spelled = np.zeros(6)
-            for word, weight in zip(batch.words[row].tolist(), batch.weights[row].tolist(), strict=True):
-                if word >= 0:
-                    spelled += weight * (network.spelling.weight.double().numpy() @ projections[word])
-            spelled = unit(spelled)
-            for direction in common:
-                spelled = spelled - (spelled @ direction) * direction
-            parts.append(math.sqrt(1 - share) * unit(spelled))
-        if share > 0:
-            alone = WordBatch(batch.projections, batch.words[row : row + 1], batch.weights[row : row + 1])
-            parts.append(math.sqrt(share) * network.transformer(alone)[0].detach().double().numpy())
-        rows.append(unit(np.concatenate(parts)))
-    return np.array(rows)
-
-
 SENTENCES = st.lists(st.lists(st.integers(0, 7), max_size=5), min_size=1, max_size=5)
 
 
 @given(SENTENCES, st.sampled_from([0.0, 0.2, 0.7, 1.0]), st.integers(0, 3), st.sampled_from(["float32", "uint8"]))
-def test_both_parts_as_described(sentences, share, n_components_removed, dtype):
-    network = made(share, n_components_removed if share < 1 else 0)
+def test_vectors_follow_the_formula(sentences, context_weight, n_components_removed, dtype):
+    network = make(context_weight, n_components_removed if context_weight < 1 else 0)
     batch = batch_of(sentences, dtype=getattr(torch, dtype))
     vectors = network(batch).detach().numpy()
     assert vectors.dtype == np.float32
     assert vectors.shape == (len(sentences), network.dim)
-    np.testing.assert_allclose(vectors, slow(network, batch), atol=1e-5)
+    np.testing.assert_allclose(vectors, oracle.sentence_vectors(network, batch), atol=1e-5)
     lengths = np.linalg.norm(vectors, axis=1)
     np.testing.assert_allclose(lengths, [float(bool(sentence)) for sentence in sentences], atol=1e-6)
 
 
 @given(SENTENCES, st.integers(0, 4))
-def test_padding_and_neighbours_change_nothing(sentences, n_more):
-    network, batch = made(n_components_removed=2), batch_of(sentences)
+def test_padding_and_other_sentences_change_nothing(sentences, n_more):
+    network, batch = make(n_components_removed=2), batch_of(sentences)
     together = network(batch)
     wider = WordBatch(
         batch.projections,
@@ -95,28 +71,28 @@ def test_padding_and_neighbours_change_nothing(sentences, n_more):
         torch.testing.assert_close(network(alone)[0], together[row], atol=1e-5, rtol=0)
 
 
-def test_the_cosine_is_that_many_parts_of_either():
+def test_cosine_similarities_are_weighted_means_of_the_parts():
     batch = batch_of([[0, 1, 2], [2, 3], [4]])
-    network = made(0.3)
+    network = make(0.3)
     spelled, used = network.spell(batch), network.transformer(batch)
     vectors = network(batch)
     torch.testing.assert_close(vectors @ vectors.T, 0.7 * spelled @ spelled.T + 0.3 * used @ used.T)
 
 
-def test_nothing_is_left_of_common_directions():
-    network, batch = made(0.0, 3), batch_of([[0, 1], [2], [3, 4, 5]])
+def test_common_components_are_removed():
+    network, batch = make(0.0, 3), batch_of([[0, 1], [2], [3, 4, 5]])
     assert (network(batch) @ network.common.T).abs().max() < 1e-6
     assert (network.spell(batch) @ network.common.T).abs().max() > 0.01
-    assert not made(0.0, 6)(batch).any()  # and not rounding blown up
+    assert not make(0.0, 6)(batch).any()  # and no normalized rounding errors
 
 
-def test_a_sentence_of_words_without_weight_counts_them_alike():
+def test_words_without_weight_weigh_the_same():
     batch = batch_of([[0, 1, 2]], weights=[0.0] * 8)
     alike = batch_of([[0, 1, 2]], weights=[1.0] * 8)
-    torch.testing.assert_close(made(0.0)(batch), made(0.0)(alike))
+    torch.testing.assert_close(make(0.0)(batch), make(0.0)(alike))
 
 
-def test_the_first_part_keeps_cosines_and_is_not_trained():
+def test_the_spelling_part_keeps_cosines_and_is_not_trained():
     network = SentenceNetwork(SGNNTransformer(N_FEATURES, 8, 0, 2, 16), N_FEATURES, 0.5)
     weight = network.spelling.weight
     torch.testing.assert_close(weight @ weight.T, torch.eye(N_FEATURES), atol=1e-5, rtol=0)
@@ -126,26 +102,98 @@ def test_the_first_part_keeps_cosines_and_is_not_trained():
     assert network.transformer.linear.weight.grad.any()
 
 
-def test_one_part_alone():
+def test_a_network_of_one_part():
     batch = batch_of([[0, 1]])
-    spelling, use = made(0.0), made(1.0)
+    spelling, use = make(0.0), make(1.0)
     assert (spelling.transformer, use.spelling) == (None, None)
-    assert (spelling.dim, use.dim, made(0.5).dim) == (6, 8, 14)
+    assert (spelling.dim, use.dim, make(0.5).dim) == (6, 8, 14)
     torch.testing.assert_close(use(batch), use.transformer(batch))
     torch.testing.assert_close(spelling(batch), spelling.spell(batch))
     with pytest.raises(RuntimeError, match="with context_weight=1 the network has no spelling part"):
         use.spell(batch)
 
 
-def test_shares_and_widths_that_are_none():
+def test_wrong_weights_and_sizes_are_refused():
     transformer = SGNNTransformer(N_FEATURES, 8, 0, 2, 16)
-    for share in (-0.1, 1.1, math.nan):
-        with pytest.raises(ValueError, match=f"context_weight must be between 0 and 1, got {share}"):
-            SentenceNetwork(transformer, 6, share)
+    for weight in (-0.1, 1.1, math.nan):
+        with pytest.raises(ValueError, match=f"context_weight must be between 0 and 1, got {weight}"):
+            SentenceNetwork(transformer, 6, weight)
     with pytest.raises(ValueError, match="projection_dim must be 1 or more, got 0"):
         SentenceNetwork(transformer, 0, 0.5)
     assert SentenceNetwork(transformer, 0, 1.0).dim == 8
 
 
-def test_it_says_what_it_is():
-    assert "context_weight=0.3, n_components_removed=2, dim=14" in repr(made(0.3, 2))
+def test_repr_of_the_network():
+    assert "context_weight=0.3, n_components_removed=2, dim=14" in repr(make(0.3, 2))
+
+
+WORDS = torch.tensor([[0, 1, 2, 1], [3, 0, -1, -1], [-1, -1, -1, -1]])
+HIDDEN = torch.tensor([[True, False, False, True], [False, True, True, False], [True, False, False, False]])
+HIDDEN_WORDS = [(0, 0, 0), (0, 3, 1), (1, 1, 0)]  # sentence, position and word of each hidden word
+
+
+def cosine(one, other):
+    return float(one @ other) / math.sqrt(float(one @ one) * float(other @ other))
+
+
+@pytest.mark.parametrize("temperature", [0.05, 2.0])
+def test_the_masked_word_loss_follows_the_formula(temperature):
+    torch.manual_seed(0)
+    head, encoded, vectors = MaskedWordHead(6, temperature), torch.randn(3, 4, 6), torch.randn(4, 6)
+    weight, bias = head.linear.weight.detach().numpy(), head.linear.bias.detach().numpy()
+    losses = []
+    for sentence, position, word in HIDDEN_WORDS:
+        prediction = weight @ encoded[sentence, position].numpy() + bias
+        exponentials = [math.exp(cosine(prediction, vector) / temperature) for vector in vectors.numpy()]
+        losses.append(-math.log(exponentials[word] / sum(exponentials)))
+    assert head(encoded, vectors, WORDS, HIDDEN).item() == pytest.approx(np.mean(losses), rel=1e-4)
+
+
+def test_the_masked_word_loss_without_hidden_words_is_zero():
+    head, encoded, vectors = MaskedWordHead(6), torch.randn(3, 4, 6, requires_grad=True), torch.randn(4, 6)
+    loss = head(encoded, vectors, WORDS, torch.zeros_like(HIDDEN))
+    assert loss.item() == 0
+    loss.backward()
+    assert not encoded.grad.any()
+    assert head(encoded[:, :0], vectors[:0], WORDS[:, :0], HIDDEN[:, :0]).item() == 0
+
+
+def test_the_masked_word_loss_under_autocast():
+    head, encoded, vectors = MaskedWordHead(6), torch.randn(3, 4, 6), torch.randn(4, 6)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = head(encoded, vectors, WORDS, HIDDEN)
+    assert loss.dtype == torch.float32
+    torch.testing.assert_close(loss, head(encoded, vectors, WORDS, HIDDEN), rtol=0.1, atol=0.1)
+
+
+def test_an_encoder_learns_to_predict_hidden_words():
+    """The second word of each sentence follows from the first and is hidden."""
+    torch.manual_seed(0)
+    network, head = SGNNTransformer(8, 8, 1, 2, 16), MaskedWordHead(8)
+    words = torch.stack([torch.arange(4), torch.arange(4) ^ 1], dim=1)
+    hidden = torch.tensor([[False, True]]).expand(4, 2)
+    batch = WordBatch(torch.randn(4, 8) / 4, words, torch.ones(4, 2))
+    optimizer = torch.optim.Adam([*network.parameters(), *head.parameters()], lr=0.01)
+    losses = []
+    for _ in range(60):
+        optimizer.zero_grad()
+        encoded = network.encode_words(batch, hidden=hidden)
+        loss = head(encoded, network.word_vectors(batch.projections), words, hidden)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[0] > 1
+    assert losses[-1] < 0.1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [((0,), "width must be 1 or more, got 0"), ((4, 0.0), "temperature must be positive, got 0.0")],
+)
+def test_wrong_parameters_of_the_head_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=f"MaskedWordHead: {message}"):
+        MaskedWordHead(*arguments)
+
+
+def test_repr_of_the_head():
+    assert "temperature=0.05" in repr(MaskedWordHead(4))

@@ -1,4 +1,4 @@
-"""Aggregations and segment sums against plain loops."""
+"""Aggregations of components and segment sums against plain loops."""
 
 from __future__ import annotations
 

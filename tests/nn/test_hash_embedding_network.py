@@ -1,4 +1,4 @@
-"""Heads: what they are called for, what they score, and how a tree's decisions start."""
+"""Hidden layers, heads, and how a tree's weights are initialized."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from sklearn_hashnlp.nn._hash_embedding_network import ScoreHead, TreeHead
+from sklearn_hashnlp.nn._hash_embedding_network import ScoreHead, TreeHead, make_head
 from sklearn_hashnlp.trees import balanced_tree, two_level_tree
 
 DOCUMENTS = torch.randn(6, 9, generator=torch.Generator().manual_seed(0))
@@ -46,3 +46,50 @@ def test_decisions_start_with_directions_where_documents_start_at_zero():
     assert 2.9 < lengths.mean() < 3.1
     below = TreeHead(32, [32], balanced_tree(1000)).softmax.weight.detach()
     assert below.norm(dim=1).mean() < 0.1  # a hidden layer gives documents that are not zero
+
+
+def test_hidden_layers_are_linear_normalised_and_rectified():
+    head = make_head(22, [10, 7], 4)
+    assert [type(layer) for layer in head] == [
+        *(nn.Linear, nn.BatchNorm1d, nn.ReLU),
+        *(nn.Linear, nn.BatchNorm1d, nn.ReLU),
+        nn.Linear,
+    ]
+    assert head(torch.randn(5, 22)).shape == (5, 4)
+
+
+def test_the_last_layer_starts_orthogonal_and_without_bias():
+    last = make_head(22, [], 4)[0]
+    torch.testing.assert_close(last.weight @ last.weight.T, torch.eye(4), atol=1e-5, rtol=0)
+    assert not last.bias.any()
+
+
+@pytest.fixture
+def _unusual_defaults():
+    torch.set_default_dtype(torch.float64)
+    with torch.device("meta"):
+        yield
+    torch.set_default_dtype(torch.float32)
+
+
+def start(**options):
+    torch.manual_seed(0)
+    return make_head(22, [10], 4, **options).state_dict()
+
+
+@pytest.mark.usefixtures("_unusual_defaults")
+def test_device_and_dtype_are_those_asked_for_whatever_the_defaults():
+    state = start(device="cpu", dtype=torch.float32)
+    floats = [value for value in state.values() if value.is_floating_point()]  # batch norm counts batches in integers
+    assert {value.device.type for value in state.values()} == {"cpu"}
+    assert {value.dtype for value in floats} == {torch.float32}
+    torch.set_default_dtype(torch.float32)
+    with torch.device("cpu"):
+        usual = start()
+    assert all(torch.equal(value, usual[name]) for name, value in state.items())
+
+
+@pytest.mark.usefixtures("_unusual_defaults")
+def test_none_is_the_default_of_torch():
+    weight = make_head(22, [], 4)[0].weight
+    assert (weight.device.type, weight.dtype) == ("meta", torch.float64)
