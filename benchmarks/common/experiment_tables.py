@@ -9,7 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from sklearn_hashnlp.experiments._report import make_tables, plots_of
+from sklearn_hashnlp.experiments._report import make_plots, make_tables
 from sklearn_hashnlp.experiments._results_file import read_results
 from sklearn_hashnlp.experiments._table import Table, as_markdown
 
@@ -45,7 +45,7 @@ def _shown(table: Table) -> str:
 def draw(results: Sequence[dict[str, Any]], folder: Path) -> None:
     """Save the figures."""
     folder.mkdir(exist_ok=True)
-    for name, plot in plots_of(results):
+    for name, plot in make_plots(results):
         figure = Figure(layout="constrained")
         plot(figure)
         figure.savefig(folder / f"{name}.png", dpi=80)

@@ -1,4 +1,4 @@
-"""What a recipe is."""
+"""Recipes: experiments that one command repeats."""
 
 from __future__ import annotations
 
@@ -15,101 +15,103 @@ if TYPE_CHECKING:
 
 Settings = Any  # an instance of a frozen dataclass; each recipe has its own
 Result = dict[str, Any]
-Tell = Callable[[str], None]
-Move = Callable[[int, int], None]
+Log = Callable[[str], None]
+Progress = Callable[[int, int], None]
 
 
-def say_nothing(_line: str) -> None:
-    """Do nothing with a line."""
+def no_log(_line: str) -> None:
+    """Ignore a line."""
 
 
-def stay(_done: int, _total: int) -> None:
-    """Move no bar."""
+def no_progress(_done: int, _total: int) -> None:
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a recipe: what it is told besides its settings.
+    """One run of a recipe: its seed, folder and callbacks.
 
     Parameters
     ----------
     seed : int
-        Of everything random: the same seed gives the same results, times apart.
+        Seed of all random numbers: runs with the same seed give the same results, except for times.
     folder : Path
-        For what a run keeps between its steps, such as arrays and checkpoints. It is there; it holds what an
-        interrupted run of the same settings and seed has left, and goes when the run is finished.
-    known : sequence of dict, default=()
-        Results that an interrupted run of the same settings and seed has given: the first ones, in their order.
-    tell : callable, default says nothing
-        Takes a line about what is going on.
-    move : callable, default does nothing
-        Takes how much of the whole run is done, and how much there is in all.
+        Existing folder for intermediate files, such as arrays and checkpoints. It holds the files of an interrupted
+        run of the same settings and seed, and is deleted when the run has finished.
+    previous : sequence of dict, default=()
+        The first results of an interrupted run of the same settings and seed, in order. The run resumes after them.
+    log : callable, default ignores the line
+        Called with one line of text, such as the loss of an epoch.
+    progress : callable, default ignores the progress
+        Called with the amount of work that is done and the total, both of the whole run.
 
     Examples
     --------
     >>> from pathlib import Path
-    >>> Run(seed=0, folder=Path("kept")).known
+    >>> from sklearn_hashnlp.experiments import Run
+    >>> Run(seed=0, folder=Path("run")).previous
     ()
     """
 
     seed: int
     folder: Path
-    known: Sequence[Result] = ()
-    tell: Tell = field(default=say_nothing, repr=False)
-    move: Move = field(default=stay, repr=False)
+    previous: Sequence[Result] = ()
+    log: Log = field(default=no_log, repr=False)
+    progress: Progress = field(default=no_progress, repr=False)
 
 
-def part_of(run: Run, done: int, total: int, *, n_fits: int = 1) -> Callable[[float], None]:
-    """Return a function by which trainings within one result move the bar of the whole run."""
-    begun = 0
+def fit_progress(run: Run, done: int, total: int, *, n_fits: int = 1) -> Callable[[float], None]:
+    """Return a callback that turns the progress of the fits of one result, from 0 to 1 each, into that of the run."""
+    started = 0
 
-    def moved(share: float) -> None:
-        nonlocal begun
-        begun += share == 0
-        run.move(round(1000 * (done + (begun - 1 + share) / n_fits)), 1000 * total)
+    def update(share: float) -> None:
+        nonlocal started
+        started += share == 0
+        run.progress(round(1000 * (done + (started - 1 + share) / n_fits)), 1000 * total)
 
-    return moved
+    return update
 
 
 @dataclass(frozen=True)
 class Recipe:
     """An experiment that one command repeats.
 
-    Its functions stand at the top of a module: a run can be sent to another process.
+    All functions of a recipe must be defined at the top level of a module, so that a run can be sent to another
+    process.
 
     Parameters
     ----------
     name : str
-        What it is called by.
+        Name on the command line.
     summary : str
-        One line: what it shows.
+        One line that says what the experiment shows.
     description : str
-        What it does, after whom, what differs from there, and how long it takes.
+        What the experiment does, which publication it repeats, how it differs from it, and how long it takes.
     settings : instance of a frozen dataclass
-        What can be changed, with its values in the experiment. Fields are int, float, bool, str or tuples of str or of
-        int; their metadata hold ``"help"``, and ``"place": True`` where they say where and not what (a folder, a
-        device): these are not written into results, and results that differ in nothing else are the same.
+        Settings of the experiment with their default values. Fields are int, float, bool, str or tuples of str or of
+        int. Their metadata hold ``"help"``, and ``"recorded": False`` for settings that do not change the results (a
+        folder, a device): these are not written into results.
     quick : instance of the same dataclass
-        Values for a trial that takes seconds and proves nothing.
+        Settings of a smoke test that takes seconds.
     run : callable
-        Takes settings and a ``Run``, and yields the results after ``Run.known`` as they are there: dicts that JSON can
-        hold. Those of the same settings and seed are the same, times apart. What it imports it imports inside, so that
-        a list of recipes costs nothing.
+        Called with settings and a ``Run``; yields the results after ``Run.previous`` as soon as each is there: dicts
+        that JSON can hold, the same for the same settings and seed, except for times. It imports numpy, torch and the
+        like in its body, so that listing the recipes is fast.
     n_results : callable
-        Takes settings and returns how many results a whole run has.
+        Called with settings; returns the number of results of a whole run.
     report : callable
-        Turns results, as they were yielded or as they were read back, into tables. Results of all recipes with the same
-        function are reported together; they may be of several seeds and settings, and of unfinished runs.
+        Called with results, as they were yielded or read from a file; returns tables. Recipes with the same function
+        are reported together. Results may have several seeds and settings, and may belong to unfinished runs.
     plot : callable, default=None
-        Takes results, as ``report`` does, and an empty figure of matplotlib, and draws. None draws nothing.
+        Called with results, as ``report`` is, and an empty matplotlib figure to draw into. None draws nothing.
     packages : sequence of str
-        Installed packages whose versions belong to the results.
+        Installed packages whose versions are written into the results.
 
     Examples
     --------
     >>> from sklearn_hashnlp.experiments import get_recipe
     >>> recipe = get_recipe("reversal")
-    >>> recipe.settings.n_symbols, recipe.settings.passes
+    >>> recipe.settings.n_symbols, recipe.settings.epochs
     (1000, 20)
     """
 

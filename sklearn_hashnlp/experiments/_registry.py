@@ -17,7 +17,7 @@ RECIPES: dict[str, Recipe] = {
 
 
 def get_recipe(name: str) -> Recipe:
-    """Find a recipe by its name.
+    """Return the recipe with a given name.
 
     Parameters
     ----------
@@ -32,10 +32,11 @@ def get_recipe(name: str) -> Recipe:
     Raises
     ------
     ValueError
-        If there is none of that name.
+        If there is no recipe with that name.
 
     Examples
     --------
+    >>> from sklearn_hashnlp.experiments import get_recipe
     >>> get_recipe("reversal").name
     'reversal'
     """

@@ -1,4 +1,4 @@
-"""Results of any recipes as tables and plots."""
+"""Tables and plots of results of several recipes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def arrange_results(results: Iterable[Result]) -> list[Result]:
-    """Put results into an order that does not depend on that in which they came."""
-    steps: dict[Hashable, Result] = {}
+def sort_results(results: Iterable[Result]) -> list[Result]:
+    """Sort results by recipe, settings, seed and step; of duplicates keep the last."""
+    unique: dict[Hashable, Result] = {}
     for number, result in enumerate(results):
-        # Without a step, as older versions wrote them, nothing tells that two are the same.
-        steps[(identity_of(result), result["step"]) if "step" in result else number] = result
-    order = {name: place for place, name in enumerate(RECIPES)}
+        # Results of older versions have no step, so that duplicates cannot be recognized.
+        unique[(identity_of(result), result["step"]) if "step" in result else number] = result
+    order = {name: index for index, name in enumerate(RECIPES)}
     return sorted(
-        (result for result in steps.values() if result["recipe"] in order),
+        (result for result in unique.values() if result["recipe"] in order),
         key=lambda result: (
             order[result["recipe"]],
             json.dumps(result["settings"], sort_keys=True),
@@ -36,20 +36,20 @@ def arrange_results(results: Iterable[Result]) -> list[Result]:
 
 def make_tables(results: Iterable[Result]) -> list[Table]:
     """Make the tables of all recipes that have results."""
-    groups = _group(results, lambda recipe: recipe.report)
+    groups = _group_by(results, lambda recipe: recipe.report)
     return [table for recipe, group in groups for table in recipe.report(group)]
 
 
-def plots_of(results: Iterable[Result]) -> list[tuple[str, Callable[[Figure], None]]]:
-    """Return what can be drawn."""
-    groups = _group(results, lambda recipe: recipe.plot)
+def make_plots(results: Iterable[Result]) -> list[tuple[str, Callable[[Figure], None]]]:
+    """Return the name of each plot and a function that draws it into an empty figure."""
+    groups = _group_by(results, lambda recipe: recipe.plot)
     return [(recipe.name, partial(recipe.plot, group)) for recipe, group in groups if recipe.plot is not None]
 
 
-def _group(results: Iterable[Result], by: Callable[[Recipe], Hashable]) -> list[tuple[Recipe, list[Result]]]:
-    """Put together the results of recipes that share something, and the first of these recipes."""
+def _group_by(results: Iterable[Result], key: Callable[[Recipe], Hashable]) -> list[tuple[Recipe, list[Result]]]:
+    """Group the results by a key of their recipe; each group has its first recipe."""
     groups: dict[Hashable, tuple[Recipe, list[Result]]] = {}
-    for result in arrange_results(results):
+    for result in sort_results(results):
         recipe = RECIPES[result["recipe"]]
-        groups.setdefault(by(recipe), (recipe, []))[1].append(result)
+        groups.setdefault(key(recipe), (recipe, []))[1].append(result)
     return list(groups.values())

@@ -1,4 +1,4 @@
-"""Run a recipe, planned run by planned run."""
+"""Runs of recipes: planned, run, and described by their environment."""
 
 from __future__ import annotations
 
@@ -15,13 +15,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sklearn_hashnlp.experiments._recipe import Move, Recipe, Result, Run, Settings, Tell, say_nothing, stay
+from sklearn_hashnlp.experiments._recipe import (
+    Log,
+    Progress,
+    Recipe,
+    Result,
+    Run,
+    Settings,
+    no_log,
+    no_progress,
+)
 from sklearn_hashnlp.experiments._results_file import run_identity
 from sklearn_hashnlp.experiments._settings import change_settings, settings_as_json
 
 
-def surroundings(*packages: str) -> dict[str, Any]:
-    """Describe the day, the machine and the versions."""
+def environment(*packages: str) -> dict[str, Any]:
+    """Return the date, the machine and the versions of Python and of installed packages."""
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": {"processor": _processor(), "cores": os.cpu_count(), "system": platform.system()},
@@ -31,9 +40,9 @@ def surroundings(*packages: str) -> dict[str, Any]:
 
 
 def _processor() -> str:
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        for line in information.read_text().splitlines():
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
@@ -43,29 +52,29 @@ def _processor() -> str:
 class PlannedRun:
     """A recipe with settings and a seed."""
 
-    recipe: Recipe  # which one
-    settings: Settings  # its settings
-    seed: int  # of everything random
+    recipe: Recipe
+    settings: Settings
+    seed: int
 
     @property
     def name(self) -> str:
-        """What it is called by on a screen: recipe, data set and seed."""
+        """Name of the run on the screen: recipe, dataset and seed."""
         dataset = getattr(self.settings, "dataset", "")
         return f"{self.recipe.name}{' on ' if dataset else ''}{dataset}, seed {self.seed}"
 
     @cached_property
     def identity(self) -> str:
-        """What all its results share, and no other result has."""
+        """String that all results of the run share, and no other result."""
         return run_identity(self.recipe.name, settings_as_json(self.settings), self.seed)
 
     @property
-    def short_name(self) -> str:
-        """A name for its folder: the same for the same run, and another for any other."""
+    def folder_name(self) -> str:
+        """Name of the folder of the run: a hash of its identity."""
         return hashlib.sha256(self.identity.encode()).hexdigest()[:16]
 
     @property
     def n_results(self) -> int:
-        """How many results it has when it is finished."""
+        """Number of results of the finished run."""
         return self.recipe.n_results(self.settings)
 
 
@@ -77,18 +86,18 @@ def plan_runs(
     seeds: Iterable[int] = (0,),
     quick: bool = False,
 ) -> list[PlannedRun]:
-    """Combine each recipe with each data set and seed."""
+    """Return a run of each recipe with each dataset and seed, without duplicates."""
     seeds = list(seeds)
     runs: dict[str, PlannedRun] = {}
     for recipe in recipes:
         if datasets and "dataset" not in {field.name for field in fields(recipe.settings)}:
-            raise ValueError(f"The experiment {recipe.name!r} is of one data set alone; leave out --dataset.")
+            raise ValueError(f"The experiment {recipe.name!r} has one dataset only; leave out --dataset.")
         try:
             changed = change_settings(recipe.quick if quick else recipe.settings, changes)
         except ValueError as error:
             raise ValueError(f"{recipe.name}: {error}") from None
-        each = [change_settings(changed, [f"dataset={name}"]) for name in datasets] or [changed]
-        for run in (PlannedRun(recipe, settings, seed) for settings in each for seed in seeds):
+        per_dataset = [change_settings(changed, [f"dataset={name}"]) for name in datasets] or [changed]
+        for run in (PlannedRun(recipe, settings, seed) for settings in per_dataset for seed in seeds):
             runs.setdefault(run.identity, run)
     return list(runs.values())
 
@@ -98,43 +107,41 @@ def run_recipe(
     *,
     settings: Settings = None,
     seed: int = 0,
-    known: Sequence[Result] = (),
+    previous: Sequence[Result] = (),
     folder: Path | None = None,
-    tell: Tell = say_nothing,
-    move: Move = stay,
+    log: Log = no_log,
+    progress: Progress = no_progress,
 ) -> Iterator[Result]:
     """Run an experiment.
 
     Parameters
     ----------
     recipe : Recipe
-        Which one.
+        The experiment.
     settings : instance of the recipe's dataclass, default=None
-        None are those of the experiment.
+        Settings; None means ``recipe.settings``.
     seed : int, default=0
-        Of everything random: the same seed gives the same results, times apart.
-    known : sequence of dict, default=()
-        The first results of an interrupted run of the same settings and seed, in order; only those after them are
-        yielded.
+        Seed of all random numbers: runs with the same seed give the same results, except for times.
+    previous : sequence of dict, default=()
+        The first results of an interrupted run of the same settings and seed, in order; only the results after them
+        are computed and yielded.
     folder : Path, default=None
-        For what the run keeps between its steps; it is there, and may hold what the interrupted run has left. None is a
-        temporary one.
-    tell : callable, default says nothing
-        Takes a line about what is going on.
-    move : callable, default does nothing
-        Takes how much of the whole run is done, and how much there is in all.
+        Existing folder for intermediate files; it may hold those of the interrupted run. None means a temporary folder.
+    log : callable, default ignores the line
+        Called with one line of text, such as the loss of an epoch.
+    progress : callable, default ignores the progress
+        Called with the amount of work that is done and the total, both of the whole run.
 
     Yields
     ------
     dict
-        A result as soon as it is there, with all that says where it comes from: ``recipe``, ``seed``, ``settings``
-        (those that say what and not where), ``step`` (its place in the run, from 0), ``date``, ``machine`` and
-        ``versions``. JSON can hold it.
+        Each result as soon as it is there, with its provenance: ``recipe``, ``seed``, ``settings`` (without folders
+        and devices), ``step`` (index within the run), ``date``, ``machine`` and ``versions``. JSON can hold it.
 
     Raises
     ------
     RuntimeError
-        If the recipe has not as many results as it says.
+        If the number of results is not that of ``recipe.n_results``.
 
     Examples
     --------
@@ -145,16 +152,18 @@ def run_recipe(
     ('reversal', 'fixed strings', 'softmax')
     """
     settings = recipe.settings if settings is None else settings
-    source = {"recipe": recipe.name, "seed": seed, "settings": settings_as_json(settings)}
-    place = surroundings(*recipe.packages)
-    step = len(known)
+    provenance = {"recipe": recipe.name, "seed": seed, "settings": settings_as_json(settings)}
+    run_environment = environment(*recipe.packages)
+    step = len(previous)
     with ExitStack() as stack:
-        kept = Path(stack.enter_context(tempfile.TemporaryDirectory())) if folder is None else folder
-        for result in recipe.run(settings, Run(seed=seed, folder=kept, known=known, tell=tell, move=move)):
-            yield {**source, "step": step, **result, **place}
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        run = Run(seed=seed, folder=folder, previous=previous, log=log, progress=progress)
+        for result in recipe.run(settings, run):
+            yield {**provenance, "step": step, **result, **run_environment}
             step += 1
     if step != recipe.n_results(settings):
         raise RuntimeError(
-            f"The experiment {recipe.name!r} says that a run with these settings has {recipe.n_results(settings)} "
-            f"results, and gave {step}."
+            f"The experiment {recipe.name!r} declares {recipe.n_results(settings)} results for these settings, but "
+            f"yielded {step}: its n_results and run must agree."
         )

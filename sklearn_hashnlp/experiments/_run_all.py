@@ -1,4 +1,4 @@
-"""Many runs, in several processes, that go on where they were interrupted."""
+"""Many runs, one after another or in worker processes, which resume where they were interrupted."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from sklearn_hashnlp.experiments._recipe import Result
-from sklearn_hashnlp.experiments._results_file import ResultsFile, first_steps
+from sklearn_hashnlp.experiments._results_file import ResultsFile, completed_steps
 from sklearn_hashnlp.experiments._run import PlannedRun
-from sklearn_hashnlp.experiments._worker import carry_out, work
+from sklearn_hashnlp.experiments._worker import execute, worker_main
 
 
 class Listener:
-    """Is told what happens while runs are carried out; to be derived from. This one does nothing."""
+    """Callbacks of ``run_all``, to be overridden; these do nothing."""
 
-    def planned(self, run: PlannedRun, known: Sequence[Result]) -> None:
-        """Hear of a run before any of them starts, and of the results that it has from before."""
+    def on_plan(self, run: PlannedRun, previous: Sequence[Result]) -> None:
+        """Handle a run before the first run starts, with the results that the file already holds."""
 
-    def began(self, run: PlannedRun) -> None:
-        """Hear that an unfinished run starts."""
+    def on_start(self, run: PlannedRun) -> None:
+        """Handle the start of an unfinished run."""
 
-    def told(self, run: PlannedRun, line: str) -> None:
-        """Hear what a run says."""
+    def on_log(self, run: PlannedRun, line: str) -> None:
+        """Handle a line that a run logs."""
 
-    def moved(self, run: PlannedRun, done: int, total: int) -> None:
-        """Hear how much of a run is done."""
+    def on_progress(self, run: PlannedRun, done: int, total: int) -> None:
+        """Handle the progress of a run."""
 
-    def found(self, run: PlannedRun, result: Result) -> None:
-        """Hear of a new result, which the file holds by now."""
+    def on_result(self, run: PlannedRun, result: Result) -> None:
+        """Handle a new result, which is in the file already."""
 
-    def finished(self, run: PlannedRun) -> None:
-        """Hear that a run has come to its end."""
+    def on_finish(self, run: PlannedRun) -> None:
+        """Handle the end of a run."""
 
-    def failed(self, run: PlannedRun, error: Exception) -> None:
-        """Hear that a run has come to no good end; the others go on."""
+    def on_failure(self, run: PlannedRun, error: Exception) -> None:
+        """Handle the failure of a run; the others continue."""
 
 
 class Outcome(NamedTuple):
-    """What came of runs: their results, those from before among them, and the errors of those that failed."""
+    """All results of the runs, those from before included, and the errors of failed runs."""
 
     results: list[Result]
     failures: list[tuple[PlannedRun, Exception]]
@@ -62,7 +62,7 @@ def run_all(
     processes: int = 1,
     listener: Listener | None = None,
 ) -> Outcome:
-    """Carry out runs, and keep every result as soon as it is there."""
+    """Execute runs, and write each result to a file as soon as it is there."""
     if processes < 1:
         raise ValueError(f"run_all: processes must be 1 or more. Got {processes!r} instead.")
     listener = Listener() if listener is None else listener
@@ -71,97 +71,98 @@ def run_all(
             file, root = None, Path(stack.enter_context(tempfile.TemporaryDirectory()), "parts")
         else:
             file, root = stack.enter_context(ResultsFile(output)), Path(f"{os.fspath(output)}.parts")
-        progress = _Progress(runs, file, root, listener)
+        tracker = _RunTracker(runs, file, root, listener)
         if processes == 1:
-            _run_here(progress)
+            _run_in_this_process(tracker)
         else:
-            _run_in_processes(progress, processes)
-    results = [result for run in runs for result in progress.results[run.identity]]
-    return Outcome(results, progress.failures)
+            _run_in_workers(tracker, processes)
+    results = [result for run in runs for result in tracker.results[run.identity]]
+    return Outcome(results, tracker.failures)
 
 
-class _Progress:
-    """What is known of all runs: passes on what happens, and keeps what must be kept."""
+class _RunTracker:
+    """Tracks the state of all runs, writes their results and calls the listener."""
 
     def __init__(self, runs: Sequence[PlannedRun], file: ResultsFile | None, root: Path, listener: Listener) -> None:
         self.file = file
         self.root = root
         self.listener = listener
-        before = [] if file is None else file.results
-        self.results = {run.identity: first_steps(before, run.identity)[: run.n_results] for run in runs}
+        previous = [] if file is None else file.results
+        self.results = {run.identity: completed_steps(previous, run.identity)[: run.n_results] for run in runs}
         self.failures: list[tuple[PlannedRun, Exception]] = []
-        self.waiting: deque[PlannedRun] = deque()
+        self.pending: deque[PlannedRun] = deque()
         for run in runs:
-            listener.planned(run, self.results[run.identity])
+            listener.on_plan(run, self.results[run.identity])
             if len(self.results[run.identity]) < run.n_results:
-                self.waiting.append(run)
+                self.pending.append(run)
             else:
                 self.clean_up(run)
 
-    def begin(self) -> tuple[PlannedRun, list[Result], Path]:
-        """Take the next run, and make its folder."""
-        run = self.waiting.popleft()
-        self.listener.began(run)
-        folder = self.root / run.short_name
+    def start_next(self) -> tuple[PlannedRun, list[Result], Path]:
+        """Return the next pending run, its previous results and its folder."""
+        run = self.pending.popleft()
+        self.listener.on_start(run)
+        folder = self.root / run.folder_name
         folder.mkdir(parents=True, exist_ok=True)
         return run, list(self.results[run.identity]), folder
 
-    def handle(self, run: PlannedRun, what: str, value: Any) -> None:
-        """Take in what a run sends."""
-        match what:
-            case "told":
-                self.listener.told(run, value)
-            case "moved":
-                self.listener.moved(run, *value)
-            case "found":
+    def handle(self, run: PlannedRun, event: str, value: Any) -> None:
+        """Handle an event of a run."""
+        match event:
+            case "log":
+                self.listener.on_log(run, value)
+            case "progress":
+                self.listener.on_progress(run, *value)
+            case "result":
                 if self.file is not None:
                     self.file.add(value)
                 self.results[run.identity].append(value)
-                self.listener.found(run, value)
+                self.listener.on_result(run, value)
             case "finished":
                 self.clean_up(run)
-                self.listener.finished(run)
+                self.listener.on_finish(run)
             case "failed":
-                with suppress(OSError):  # it has kept something to go on with, or others have
-                    (self.root / run.short_name).rmdir()
+                with suppress(OSError):  # not empty: files to resume from, or folders of other runs
+                    (self.root / run.folder_name).rmdir()
                     self.root.rmdir()
                 self.failures.append((run, value))
-                self.listener.failed(run, value)
+                self.listener.on_failure(run, value)
 
     def clean_up(self, run: PlannedRun) -> None:
-        """Remove what a finished run has kept."""
-        shutil.rmtree(self.root / run.short_name, ignore_errors=True)
-        with suppress(OSError):  # others still keep something, or nobody ever did
+        """Delete the folder of a finished run."""
+        shutil.rmtree(self.root / run.folder_name, ignore_errors=True)
+        with suppress(OSError):  # not empty, or never created
             self.root.rmdir()
 
 
-def _run_here(progress: _Progress) -> None:
-    with _heeding_interrupts() as check:
-        while progress.waiting:
-            run, known, folder = progress.begin()
-            ours: list[Exception] = []  # a full disk or a closed pipe is no failure of the run: all would meet it
+def _run_in_this_process(tracker: _RunTracker) -> None:
+    with _raising_interrupts() as check:
+        while tracker.pending:
+            run, previous, folder = tracker.start_next()
+            # A full disk or a closed pipe is no failure of this run: every other run would meet it.
+            own_errors: list[Exception] = []
 
-            def send(what: str, value: Any, run: PlannedRun = run, ours: list[Exception] = ours) -> None:
+            def send(event: str, value: Any, run: PlannedRun = run, own_errors: list[Exception] = own_errors) -> None:
                 check()
                 try:
-                    progress.handle(run, what, value)
+                    tracker.handle(run, event, value)
                 except Exception as error:
-                    ours.append(error)
+                    own_errors.append(error)
                     raise
 
             try:
-                carry_out(run, known, folder, send)
+                execute(run, previous, folder, send)
             except Exception as error:
-                if ours:
-                    raise ours[0]  # noqa: B904 - it is the error, or the cause of it
+                if own_errors:
+                    raise own_errors[0]  # noqa: B904 - it is the error, or the cause of it
                 send("failed", error)
             else:
                 send("finished", None)
 
 
 @contextmanager
-def _heeding_interrupts() -> Iterator[Callable[[], None]]:
-    """Return a function that raises ``KeyboardInterrupt`` once Ctrl-C was pressed, whatever was made of it."""
+def _raising_interrupts() -> Iterator[Callable[[], None]]:
+    """Return a function that raises ``KeyboardInterrupt`` after Ctrl-C, even if a training loop has caught it."""
     interrupted = False
 
     def check() -> None:
@@ -169,65 +170,65 @@ def _heeding_interrupts() -> Iterator[Callable[[], None]]:
             raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
-        yield check  # only the main thread gets signals
+        yield check  # only the main thread receives signals
         return
 
-    def notice(_number: int, _frame: FrameType | None) -> None:
+    def on_interrupt(_number: int, _frame: FrameType | None) -> None:
         nonlocal interrupted
         interrupted = True
         raise KeyboardInterrupt
 
-    previous = signal.signal(signal.SIGINT, notice)
+    previous_handler = signal.signal(signal.SIGINT, on_interrupt)
     try:
         yield check
     finally:
-        signal.signal(signal.SIGINT, previous)
+        signal.signal(signal.SIGINT, previous_handler)
 
 
-def _run_in_processes(progress: _Progress, processes: int) -> None:
-    # A fork would copy threads' locks but not the threads; a fresh interpreter has neither.
+def _run_in_workers(tracker: _RunTracker, processes: int) -> None:
+    # A fork would copy locks that other threads hold, but not those threads; a spawned interpreter has neither.
     context = multiprocessing.get_context("spawn")
     n_threads = max(_n_cores() // processes, 1)
     active: dict[Connection, tuple[PlannedRun, SpawnProcess]] = {}
     try:
-        while progress.waiting or active:
-            while progress.waiting and len(active) < processes:
-                run, known, folder = progress.begin()
+        while tracker.pending or active:
+            while tracker.pending and len(active) < processes:
+                run, previous, folder = tracker.start_next()
                 receiver, sender = context.Pipe(duplex=False)
-                process = context.Process(target=work, args=(sender, run, known, folder, n_threads))
+                process = context.Process(target=worker_main, args=(sender, run, previous, folder, n_threads))
                 active[receiver] = (run, process)
                 process.start()
-                sender.close()  # so that the worker's end is the only one, and its death is the end of the pipe
+                sender.close()  # so that only the worker holds this end, and the pipe ends when the worker dies
             ready = set(wait(list(active)))
             for receiver in [connection for connection in active if connection in ready]:
                 run, process = active[receiver]
-                if not _receive(progress, run, receiver, process):
+                if not _receive(tracker, run, receiver, process):
                     del active[receiver]
                     receiver.close()
                     process.join()
     finally:
         for _, process in active.values():
             if process.pid is not None:
-                process.kill()  # it keeps nothing that could not be torn: the file is this process's
+                process.kill()  # safe: only this process writes to the results file
                 process.join()
 
 
-def _receive(progress: _Progress, run: PlannedRun, connection: Connection, process: SpawnProcess) -> bool:
-    """Take in what a worker has sent, and tell whether more will come."""
+def _receive(tracker: _RunTracker, run: PlannedRun, connection: Connection, process: SpawnProcess) -> bool:
+    """Handle one event of a worker; return True if more will come."""
     try:
-        what, value = connection.recv()
-    except (EOFError, OSError):  # the second one where it died within a message
+        event, value = connection.recv()
+    except (EOFError, OSError):  # OSError: the worker died in the middle of a message
         process.join()
         message = f"The process of the run ended with exit code {process.exitcode} before the run did"
         if process.exitcode == -9:
-            message += "; something killed it, which a system does that is short of memory"
-        what, value = "failed", RuntimeError(f"{message}.")
-    progress.handle(run, what, value)
-    return what not in ("finished", "failed")
+            message += "; something killed it, perhaps the system because memory was short"
+        event, value = "failed", RuntimeError(f"{message}.")
+    tracker.handle(run, event, value)
+    return event not in ("finished", "failed")
 
 
 def _n_cores() -> int:
-    """Count the cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_NUMBER = re.compile(r"[<>≤≥≈~]?\s?[+−-]?\.?\d")  # what a number begins with; a unit or a deviation may follow
-_NOTHING = {"", "-", "–", "—"}
+_NUMBER = re.compile(r"[<>≤≥≈~]?\s?[+−-]?\.?\d")  # start of a number; a unit or a deviation may follow
+_EMPTY = {"", "-", "–", "—"}
 
 
 class Table(NamedTuple):
@@ -16,22 +16,20 @@ class Table(NamedTuple):
     Parameters
     ----------
     title : str
-        What it shows.
+        Title of the table.
     header : sequence of str
-        What stands above the columns.
+        Names of the columns.
     rows : sequence of sequences of str
-        The cells, each row as long as the header.
+        The cells; each row has as many as the header.
     notes : sequence of str, default=()
-        Sentences that stand below.
+        Sentences below the table.
 
     Examples
     --------
+    >>> from sklearn_hashnlp.experiments import Table
     >>> table = Table("Accuracy", ["data", "%"], [["ag", "92.1"], ["imdb", "9.2"]])
-    >>> print("\n".join(as_text(table)))
-    Accuracy
-      data     %
-      ag    92.1
-      imdb   9.2
+    >>> table.title, len(table.rows)
+    ('Accuracy', 2)
     """
 
     title: str
@@ -41,14 +39,14 @@ class Table(NamedTuple):
 
 
 def as_text(table: Table) -> list[str]:
-    """Lay a table out for a screen: columns aligned, numbers to the right."""
-    right = _numeric_columns(table)
+    """Format a table as lines of plain text; numbers are right-aligned."""
+    numeric = _numeric_columns(table)
     cells = [table.header, *table.rows]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(right))]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(numeric))]
     lines = [
         "  ".join(
-            cell.rjust(width) if numeric else cell.ljust(width)
-            for cell, width, numeric in zip(row, widths, right, strict=True)
+            cell.rjust(width) if is_numeric else cell.ljust(width)
+            for cell, width, is_numeric in zip(row, widths, numeric, strict=True)
         )
         for row in cells
     ]
@@ -56,9 +54,9 @@ def as_text(table: Table) -> list[str]:
 
 
 def as_markdown(table: Table) -> list[str]:
-    """Write a table as Markdown under a heading of the third level, numbers to the right."""
-    right = _numeric_columns(table)
-    rule = f"|{'|'.join('---:' if numeric else '---' for numeric in right)}|"
+    """Format a table as lines of Markdown, with a heading of level 3; numbers are right-aligned."""
+    numeric = _numeric_columns(table)
+    rule = f"|{'|'.join('---:' if is_numeric else '---' for is_numeric in numeric)}|"
     header, *rows = (f"| {' | '.join(map(_escape, row))} |" for row in (table.header, *table.rows))
     lines = [f"### {table.title}", "", header, rule, *rows]
     for note in table.notes:
@@ -71,16 +69,16 @@ def _escape(cell: str) -> str:
 
 
 def _numeric_columns(table: Table) -> list[bool]:
-    """Return for each column whether it holds numbers, and nothing else but what stands for none."""
+    """Return for each column True if all its cells are numbers or empty."""
     for row in table.rows:
         if len(row) != len(table.header):
             raise ValueError(
-                f"Each row of the table {table.title!r} must have {len(table.header)} cells as its header has, got "
+                f"Each row of the table {table.title!r} must have {len(table.header)} cells, as its header has, got "
                 f"{len(row)}: {list(row)!r}."
             )
     columns = [[row[column] for row in table.rows] for column in range(len(table.header))]
     return [
-        any(cell not in _NOTHING for cell in column)
-        and all(cell in _NOTHING or _NUMBER.match(cell) is not None for cell in column)
+        any(cell not in _EMPTY for cell in column)
+        and all(cell in _EMPTY or _NUMBER.match(cell) is not None for cell in column)
         for column in columns
     ]

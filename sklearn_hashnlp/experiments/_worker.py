@@ -1,4 +1,4 @@
-"""A run in a process of its own, which tells its parent what happens and does not outlive it."""
+"""A run in a worker process, which sends its events to the parent and ends with it."""
 
 from __future__ import annotations
 
@@ -17,66 +17,74 @@ from typing import Any
 from sklearn_hashnlp.experiments._recipe import Result
 from sklearn_hashnlp.experiments._run import PlannedRun, run_recipe
 
-# Read when numpy, numba, torch and joblib are loaded, which a recipe does after its process has started.
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
-_SECONDS_BETWEEN_MOVES = 0.1
+# Read by numpy, numba, torch and joblib when a recipe imports them, which is after its process has started.
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "LOKY_MAX_CPU_COUNT",
+)
+_SECONDS_BETWEEN_UPDATES = 0.1
 
 Send = Callable[[str, Any], None]
 
 
-def carry_out(run: PlannedRun, known: Sequence[Result], folder: Path, send: Send) -> None:
-    """Run a recipe, and send all that happens."""
+def execute(run: PlannedRun, previous: Sequence[Result], folder: Path, send: Send) -> None:
+    """Run a recipe and send its log, progress and results."""
     for result in run_recipe(
         run.recipe,
         settings=run.settings,
         seed=run.seed,
-        known=known,
+        previous=previous,
         folder=folder,
-        tell=lambda line: send("told", line),
-        move=lambda done, total: send("moved", (done, total)),
+        log=lambda line: send("log", line),
+        progress=lambda done, total: send("progress", (done, total)),
     ):
-        send("found", result)
+        send("result", result)
 
 
-def work(connection: Connection, run: PlannedRun, known: Sequence[Result], folder: Path, n_threads: int) -> None:
-    """Carry out a run; the whole life of a process that was spawned for it."""
-    threading.Thread(target=_die_with_parent, daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes; the parent ends the others
-    for name in _THREADS:
+def worker_main(
+    connection: Connection, run: PlannedRun, previous: Sequence[Result], folder: Path, n_threads: int
+) -> None:
+    """Execute one run; the target of a worker process."""
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes; the parent kills its workers
+    for name in _THREAD_VARIABLES:
         os.environ.setdefault(name, str(n_threads))
-    last_move = 0.0
+    last_update = 0.0
 
-    def send(what: str, value: Any) -> None:
-        nonlocal last_move
-        if what == "moved":
-            if value[0] < value[1] and time.monotonic() - last_move < _SECONDS_BETWEEN_MOVES:
+    def send(event: str, value: Any) -> None:
+        nonlocal last_update
+        if event == "progress":
+            if value[0] < value[1] and time.monotonic() - last_update < _SECONDS_BETWEEN_UPDATES:
                 return
-            last_move = time.monotonic()
-        connection.send((what, value))
+            last_update = time.monotonic()
+        connection.send((event, value))
 
     try:
-        carry_out(run, known, folder, send)
+        execute(run, previous, folder, send)
     except Exception as error:
-        send("failed", _portable(error))
+        send("failed", _picklable(error))
     else:
         send("finished", None)
 
 
-def _die_with_parent() -> None:
-    """Wait for the end of the parent, which kill -9 gives no chance to end its children."""
+def _exit_with_parent() -> None:
+    """Exit when the parent has ended: after kill -9 it cannot kill its workers."""
     parent = parent_process()
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
 
 
-def _portable(error: Exception) -> Exception:
-    """Make an error that can be sent and says where it arose."""
+def _picklable(error: Exception) -> Exception:
+    """Return an error that can be sent to the parent, with its traceback as a note."""
     error.add_note("".join(traceback.format_exception(error)))
     try:
-        pickle.loads(pickle.dumps(error))  # some can be written and not be read
+        pickle.loads(pickle.dumps(error))  # some errors can be pickled but not unpickled
     except Exception:
-        told = RuntimeError(f"{type(error).__name__}: {error}")
-        told.add_note(error.__notes__[-1])
-        return told
+        substitute = RuntimeError(f"{type(error).__name__}: {error}")
+        substitute.add_note(error.__notes__[-1])
+        return substitute
     return error

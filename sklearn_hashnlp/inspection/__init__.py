@@ -1,1 +1,1 @@
-"""Tools that look into hash functions and models."""
+"""Tools that inspect hash functions and models."""

@@ -1,170 +1,171 @@
-"""How often two words are expected to share what a hash embedding holds for them."""
+"""Expected collisions in a hash embedding, and how counted ones compare with them."""
 
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
 
-_SMALLEST, _LARGEST = 2, 2**31 - 1  # of tables; that of nn's
-_MOST_HASHES = 30  # n B^k is a float then
+_MIN_SIZE, _MAX_SIZE = 2, 2**31 - 1  # of tables, as in nn
+_MAX_HASHES = 30  # so that n B^k is finite as a float
 
 
-class Sizes(NamedTuple):
+class TableSizes(NamedTuple):
     """Sizes of the tables of a hash embedding."""
 
-    n_embeddings: int  # rows of the importance table, from 2 to 2**31 - 1; n
-    n_buckets: int  # vectors of the pool, from 2 to 2**31 - 1; B
-    n_hashes: int  # vectors that a word picks from the pool, from 1 to 30; k
+    n_embeddings: int  # n: rows of the importance table, from 2 to 2**31 - 1
+    n_buckets: int  # B: component vectors, from 2 to 2**31 - 1
+    n_hashes: int  # k: component vectors of a word, from 1 to 30
 
     @classmethod
-    def parse(cls, text: str) -> Sizes:
-        """Read ``"n:B:k"``."""
+    def parse(cls, text: str) -> TableSizes:
+        """Parse ``"n:B:k"``."""
         try:
             sizes = cls(*map(int, text.split(":")))
         except (TypeError, ValueError):
             sizes = cls(0, 0, 0)
-        if not (min(sizes[:2]) >= _SMALLEST and max(sizes[:2]) <= _LARGEST and 1 <= sizes.n_hashes <= _MOST_HASHES):
+        if not (min(sizes[:2]) >= _MIN_SIZE and max(sizes[:2]) <= _MAX_SIZE and 1 <= sizes.n_hashes <= _MAX_HASHES):
             raise ValueError(
-                f"Sizes of tables must be given as n:B:k, such as 500:30:2, n and B from {_SMALLEST} to {_LARGEST} and "
-                f"k from 1 to {_MOST_HASHES}, got {text!r}."
+                f"Sizes of tables must be given as n:B:k, such as 500:30:2, n and B from {_MIN_SIZE} to {_MAX_SIZE} "
+                f"and k from 1 to {_MAX_HASHES}, got {text!r}."
             )
         return sizes
 
     @property
     def n_choices(self) -> int:
-        """How many ordered choices of k components there are: B^k."""
+        """Number of ordered choices of k components: B^k."""
         choices: int = self.n_buckets**self.n_hashes
         return choices
 
 
-def pair_chance(variant: str, what: str, sizes: Sizes) -> float:
-    """Return the probability that two words share something."""
+def pair_probability(variant: str, kind: str, sizes: TableSizes) -> float:
+    """Return the probability that two words collide in their embedding, their components, or these in any order."""
     row, choice = 1 / sizes.n_embeddings, 1 / sizes.n_choices
-    chances = {
+    probabilities = {
         ("improved", "embedding"): 1 / (sizes.n_embeddings * sizes.n_choices),
         ("improved", "components"): choice,
-        ("improved", "any order"): row * any_order_chance(sizes.n_buckets, sizes.n_hashes),
+        ("improved", "any order"): row * any_order_probability(sizes.n_buckets, sizes.n_hashes),
         ("paper", "embedding"): row,
         ("paper", "components"): row + (1 - row) * choice,
         ("paper", "any order"): row,
     }
-    if (variant, what) not in chances:
-        raise ValueError(f"Expected a variant and what is shared out of {sorted(chances)}, got {(variant, what)}.")
-    return chances[variant, what]
+    if (variant, kind) not in probabilities:
+        raise ValueError(
+            f"Expected a variant and a kind of collision out of {sorted(probabilities)}, got {(variant, kind)}."
+        )
+    return probabilities[variant, kind]
 
 
-def any_order_chance(n_buckets: int, n_hashes: int) -> float:
-    """Return the probability that two words pick the same components, each as often, in any order."""
-    # Scaled by B^-k for each factor x^k, all terms stay near one.
+def any_order_probability(n_buckets: int, n_hashes: int) -> float:
+    """Return the probability that two words have the same components, each as often, in any order."""
+    # It is (k! / B^k)^2 times the coefficient of x^k in (sum_j x^j / j!^2)^B. With x / B for x, all terms are near one.
     base = [1 / math.factorial(power) ** 2 / n_buckets**power for power in range(n_hashes + 1)]
     power_of_base, exponent = [1.0] + [0.0] * n_hashes, n_buckets
     while exponent:
         if exponent % 2:
-            power_of_base = _product(power_of_base, base)
-        base, exponent = _product(base, base), exponent // 2
-    chance: float = power_of_base[-1] * math.factorial(n_hashes) ** 2 / n_buckets**n_hashes
-    return chance
+            power_of_base = _truncated_product(power_of_base, base)
+        base, exponent = _truncated_product(base, base), exponent // 2
+    probability: float = power_of_base[-1] * math.factorial(n_hashes) ** 2 / n_buckets**n_hashes
+    return probability
 
 
-def _product(left: list[float], right: list[float]) -> list[float]:
-    """Multiply two polynomials and forget the powers above the highest of each."""
+def _truncated_product(left: list[float], right: list[float]) -> list[float]:
+    """Multiply two polynomials and drop the powers above their degree."""
     return [sum(left[i] * right[power - i] for i in range(power + 1)) for power in range(len(left))]
 
 
-def expected_pairs(n_words: int, chance: float) -> float:
-    """Return the expected number of pairs of words that share something."""
-    return n_words * (n_words - 1) / 2 * chance
+def expected_pairs(n_words: int, probability: float) -> float:
+    """Return the expected number of colliding pairs of words."""
+    return n_words * (n_words - 1) / 2 * probability
 
 
-def sharing_chance(n_words: int, chance: float) -> float:
-    """Return the probability that some other word shares something with a given one, as if pairs were independent."""
-    return -math.expm1((n_words - 1) * math.log1p(-chance)) if chance < 1 else float(n_words > 1)
+def sharing_probability(n_words: int, probability: float) -> float:
+    """Return the probability that a word collides with any other, as if pairs were independent."""
+    return -math.expm1((n_words - 1) * math.log1p(-probability)) if probability < 1 else float(n_words > 1)
 
 
-def source_bound(variant: str, n_words: int, sizes: Sizes) -> float:
-    """Return the source's probability that a word shares its embedding: an upper bound."""
-    row = sharing_chance(n_words, 1 / sizes.n_embeddings)
+def reference_bound(variant: str, n_words: int, sizes: TableSizes) -> float:
+    """Return the reference's upper bound of the probability that a word collides with any other."""
+    row = sharing_probability(n_words, 1 / sizes.n_embeddings)
     if variant == "improved":
-        return row * sharing_chance(n_words, 1 / sizes.n_choices)
-    return row + (1 - row) * sharing_chance(sizes.n_embeddings, 1 / sizes.n_choices)
+        return row * sharing_probability(n_words, 1 / sizes.n_choices)
+    return row + (1 - row) * sharing_probability(sizes.n_embeddings, 1 / sizes.n_choices)
 
 
-def pair_dispersion(variant: str, what: str, n_words: int, sizes: Sizes) -> float:
-    """Return the variance of the number of sharing pairs over its mean, were all hash functions random ones."""
-    chance = pair_chance(variant, what, sizes)
-    dispersion = 1 - chance
-    if (variant, what) == ("paper", "components") and n_words > 1:
-        # Covariances of two pairs with a word in common, and of two with none, each times how many there are.
+def pair_dispersion(variant: str, kind: str, n_words: int, sizes: TableSizes) -> float:
+    """Return the index of dispersion (variance over mean) of the number of colliding pairs, for random functions."""
+    probability = pair_probability(variant, kind, sizes)
+    dispersion = 1 - probability
+    if (variant, kind) == ("paper", "components") and n_words > 1:
+        # Covariances of two pairs that have a word in common, and of two that have none, times their numbers.
         n, words = sizes.n_embeddings, n_words
         common = (n - 1) / n**2
-        apart = 2 * (n - 1) / n**3 * (words - 3) / 4
+        disjoint = 2 * (n - 1) / n**3 * (words - 3) / 4
         spread = (1 - 1 / sizes.n_choices) / sizes.n_choices
-        dispersion += 2 * (words - 2) * (common + apart) * spread / chance
+        dispersion += 2 * (words - 2) * (common + disjoint) * spread / probability
     return dispersion
 
 
-class Counted(NamedTuple):
+class CollisionCounts(NamedTuple):
     """Sums over trials."""
 
-    n_trials: int = 0  # how many trials
-    pairs: int = 0  # pairs of words that share something
-    squared_pairs: int = 0  # sum of the squares of a trial's pairs
-    sharing_words: int = 0  # words that share it with any other
-    squared_sharing_words: int = 0  # sum of the squares of a trial's sharing words
+    n_trials: int = 0
+    pairs: int = 0  # colliding pairs of words
+    squared_pairs: int = 0  # sum of the squares of each trial's pairs
+    sharing_words: int = 0  # words that collide with any other
+    squared_sharing_words: int = 0  # sum of the squares of each trial's colliding words
 
-    def plus(self, other: Counted) -> Counted:
-        """Take the trials of another together with these."""
-        return Counted(*(own + more for own, more in zip(self, other, strict=True)))
+    def plus(self, other: CollisionCounts) -> CollisionCounts:
+        """Return the sums over the trials of both."""
+        return CollisionCounts(*(own + more for own, more in zip(self, other, strict=True)))
 
 
-class Summary(NamedTuple):
-    """What a trial has on average, beside what is expected."""
+class CollisionSummary(NamedTuple):
+    """Means of a trial, with confidence intervals, and their expected values."""
 
-    expected_pairs: float  # v (V - 1) / 2 q
-    mean_pairs: float  # counted
+    expected_pairs: float  # V (V - 1) / 2 q
+    mean_pairs: float
     low_pairs: float
     high_pairs: float
-    # Standard errors between the mean and what is expected. Of mean 0 and deviation 1 if the formula holds, and normal
-    # where many pairs are expected
+    # (mean - expected) / standard error: of mean 0 and variance 1 if the formula holds, and normal if many pairs are
+    # expected
     z: float
-    # Probability that the mean is at least so far from what is expected, if the formula holds: two-sided and exact, as
-    # the interval is
-    p_value: float
-    expected_dispersion: float  # variance of a trial's pairs over their mean, for random hash functions
-    dispersion: float | None  # the same, counted; None where no pair was
-    # Share of words that share with any other: 1 - (1 - q)^(V - 1), as if pairs were independent
-    expected_sharing: float
-    mean_sharing: float  # counted
+    p_value: float  # two-sided and exact, as the interval is
+    expected_dispersion: float  # variance over mean of a trial's pairs, for random hash functions
+    dispersion: float | None  # the same, counted; None without pairs
+    expected_sharing: float  # share of colliding words: 1 - (1 - q)^(V - 1), as if pairs were independent
+    mean_sharing: float
     low_sharing: float
     high_sharing: float
 
 
-def summarize(counted: Counted, *, n_words: int, chance: float, expected_dispersion: float) -> Summary:
-    """Set counts beside what is expected."""
-    trials = counted.n_trials
-    expected = expected_pairs(n_words, chance)
-    mean, variance = _moments(counted.pairs, counted.squared_pairs, trials)
-    low, high = (end * expected_dispersion / trials for end in poisson_interval(counted.pairs / expected_dispersion))
-    sharing, sharing_variance = _moments(counted.sharing_words, counted.squared_sharing_words, trials)
+def summarize(
+    counts: CollisionCounts, *, n_words: int, probability: float, expected_dispersion: float
+) -> CollisionSummary:
+    """Compare counted with expected collisions."""
+    trials = counts.n_trials
+    expected = expected_pairs(n_words, probability)
+    mean, variance = _mean_and_variance(counts.pairs, counts.squared_pairs, trials)
+    low, high = (end * expected_dispersion / trials for end in poisson_interval(counts.pairs / expected_dispersion))
+    sharing, sharing_variance = _mean_and_variance(counts.sharing_words, counts.squared_sharing_words, trials)
     half = 1.96 * math.sqrt(sharing_variance / trials)
-    return Summary(
+    return CollisionSummary(
         expected_pairs=expected,
         mean_pairs=mean,
         low_pairs=low,
         high_pairs=high,
         z=(mean - expected) / math.sqrt(expected * expected_dispersion / trials),
-        p_value=poisson_p_value(counted.pairs / expected_dispersion, expected * trials / expected_dispersion),
+        p_value=poisson_p_value(counts.pairs / expected_dispersion, expected * trials / expected_dispersion),
         expected_dispersion=expected_dispersion,
         dispersion=variance / mean if mean else None,
-        expected_sharing=sharing_chance(n_words, chance),
+        expected_sharing=sharing_probability(n_words, probability),
         mean_sharing=sharing / n_words,
         low_sharing=max(sharing - half, 0.0) / n_words,
         high_sharing=(sharing + half) / n_words,
     )
 
 
-def _moments(total: int, squares: int, trials: int) -> tuple[float, float]:
-    """Return mean and variance; whole numbers are subtracted, so that none is lost."""
+def _mean_and_variance(total: int, squares: int, trials: int) -> tuple[float, float]:
+    """Return mean and variance; the difference is one of integers, so that no digits cancel."""
     return total / trials, (trials * squares - total**2) / (trials * (trials - 1))
 
 
@@ -177,7 +178,7 @@ def poisson_interval(count: float, confidence: float = 0.95) -> tuple[float, flo
 
 
 def poisson_p_value(count: float, mean: float) -> float:
-    """Test whether a count is of a Poisson distribution of a given mean."""
+    """Return the two-sided p-value of a count from a Poisson distribution with a given mean."""
     from scipy.special import gammainc, gammaincc
 
     at_least = float(gammainc(count, mean)) if count else 1.0

@@ -22,19 +22,19 @@ class Counting:
     size: int = field(default=4, metadata={"help": "results of a run"})
     dataset: str = field(default="ag", metadata={"help": "some name"})
     fails: tuple[int, ...] = field(
-        default=(), metadata={"help": "seeds whose runs fail at their third result", "place": True}
+        default=(), metadata={"help": "seeds whose runs fail at their third result", "recorded": False}
     )
-    dies: tuple[int, ...] = field(default=(), metadata={"help": "seeds whose process ends there", "place": True})
-    seconds: float = field(default=0.0, metadata={"help": "time a result takes", "place": True})
-    here: str = field(default="", metadata={"help": "folder for notes of what was done", "place": True})
+    dies: tuple[int, ...] = field(default=(), metadata={"help": "seeds whose process ends there", "recorded": False})
+    seconds: float = field(default=0.0, metadata={"help": "time a result takes", "recorded": False})
+    here: str = field(default="", metadata={"help": "folder for notes of what was done", "recorded": False})
 
 
 def count(settings: Counting, run: Run) -> Iterator[dict[str, Any]]:
     """Yield numbers, each made of the one before it, which is in the run's folder."""
     kept = run.folder / "value"
-    value = int(kept.read_text()) if run.known else run.seed + len(settings.dataset)
-    assert not run.known or value == run.known[-1]["value"]
-    for step in range(len(run.known), settings.size):
+    value = int(kept.read_text()) if run.previous else run.seed + len(settings.dataset)
+    assert not run.previous or value == run.previous[-1]["value"]
+    for step in range(len(run.previous), settings.size):
         if step == 2 and run.seed in settings.fails:
             raise ValueError(f"seed {run.seed} is not wanted")
         if step == 2 and run.seed in settings.dies:
@@ -43,8 +43,8 @@ def count(settings: Counting, run: Run) -> Iterator[dict[str, Any]]:
         work(settings, run.seed)
         value = value * 31 % 1009
         kept.write_text(str(value))
-        run.tell(f"counted to {step + 1}")
-        run.move(step + 1, settings.size)
+        run.log(f"counted to {step + 1}")
+        run.progress(step + 1, settings.size)
         yield {
             "value": value,
             "seconds": time.perf_counter() - started,

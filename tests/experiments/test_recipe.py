@@ -1,4 +1,4 @@
-"""What a recipe is told, and how it tells where it is."""
+"""The callbacks of a run."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from pathlib import Path
 import pytest
 
 from sklearn_hashnlp.experiments import Run
-from sklearn_hashnlp.experiments._recipe import part_of
+from sklearn_hashnlp.experiments._recipe import fit_progress
 
 
 def test_a_run_is_silent_by_default(capfd: pytest.CaptureFixture[str]) -> None:
-    run = Run(seed=0, folder=Path("kept"))
-    run.tell("a line")
-    run.move(1, 2)
+    run = Run(seed=0, folder=Path("run"))
+    run.log("a line")
+    run.progress(1, 2)
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("n_fits", [1, 3])
-def test_the_trainings_of_a_result_share_its_part_of_the_bar(n_fits: int) -> None:
-    moves: list[tuple[int, int]] = []
-    moved = part_of(Run(seed=0, folder=Path("kept"), move=lambda *place: moves.append(place)), 2, 5, n_fits=n_fits)
+def test_the_fits_of_a_result_share_its_part_of_the_progress(n_fits: int) -> None:
+    progress: list[tuple[int, int]] = []
+    update = fit_progress(
+        Run(seed=0, folder=Path("run"), progress=lambda *args: progress.append(args)), 2, 5, n_fits=n_fits
+    )
     for _ in range(n_fits):
         for share in (0.0, 0.5, 1.0):
-            moved(share)
-    shares = [done / total for done, total in moves]
-    assert {total for _, total in moves} == {5000}
+            update(share)
+    shares = [done / total for done, total in progress]
+    assert {total for _, total in progress} == {5000}
     assert shares[0] == pytest.approx(2 / 5)
     assert shares[-1] == pytest.approx(3 / 5)
     assert shares == sorted(shares)
@@ -34,9 +36,9 @@ def test_the_trainings_of_a_result_share_its_part_of_the_bar(n_fits: int) -> Non
         assert half == pytest.approx((2 + (fit + 0.5) / n_fits) / 5, abs=1e-3)
 
 
-def test_a_bar_may_fall_within_a_training() -> None:
-    moves: list[tuple[int, int]] = []
-    moved = part_of(Run(seed=0, folder=Path("kept"), move=lambda *place: moves.append(place)), 0, 1)
+def test_the_progress_may_decrease_within_a_fit() -> None:
+    progress: list[tuple[int, int]] = []
+    update = fit_progress(Run(seed=0, folder=Path("run"), progress=lambda *args: progress.append(args)), 0, 1)
     for share in (0.0, 0.8, 0.6):
-        moved(share)
-    assert moves == [(0, 1000), (800, 1000), (600, 1000)]
+        update(share)
+    assert progress == [(0, 1000), (800, 1000), (600, 1000)]

@@ -1,4 +1,4 @@
-"""The recipes that there are."""
+"""All recipes: described, picklable, and listed without heavy imports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn_hashnlp.experiments import RECIPES, get_recipe
 
 
 @pytest.mark.parametrize("name", list(RECIPES))
-def test_a_recipe_says_what_it_is(name: str) -> None:
+def test_a_recipe_is_described(name: str) -> None:
     recipe = get_recipe(name)
     assert recipe.name == name
     assert recipe.summary
@@ -30,17 +30,17 @@ def test_a_recipe_can_be_sent_to_another_process(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list(RECIPES))
-def test_nothing_has_an_empty_report(name: str) -> None:
+def test_the_report_of_no_results_is_empty(name: str) -> None:
     assert get_recipe(name).report([]) == []
     assert get_recipe(name).n_results(get_recipe(name).quick) > 0
 
 
-def test_an_unknown_recipe_is_named_with_those_that_there_are() -> None:
+def test_an_unknown_recipe_is_an_error_with_all_names() -> None:
     with pytest.raises(ValueError, match=r"no experiment 'reversla'; there are: .*reversal"):
         get_recipe("reversla")
 
 
-def test_the_list_loads_nothing_heavy() -> None:
+def test_listing_recipes_imports_nothing_heavy() -> None:
     code = (
         "import sys, sklearn_hashnlp.experiments\n"
         "print(sorted({'torch', 'sklearn', 'numpy', 'scipy', 'numba'} & set(sys.modules)))"

@@ -1,4 +1,4 @@
-"""Results put together for reports."""
+"""Sorted results, tables and plots of several recipes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sklearn_hashnlp.experiments import RECIPES, Table, get_recipe
-from sklearn_hashnlp.experiments._report import arrange_results, make_tables, plots_of
+from sklearn_hashnlp.experiments._report import make_plots, make_tables, sort_results
 
 
 def made(recipe: str, seed: int, step: int | None = 0, value: int = 0, **settings: Any) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def three(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("three")
-def test_recipes_with_the_same_report_are_in_its_tables_together() -> None:
+def test_recipes_with_the_same_report_share_its_tables() -> None:
     results = [made("c", 0), made("b", 1), made("a", 0), made("b", 0)]
     tables = [Table("Both", ["recipe"], [["a"], ["c"]]), Table("One", ["seed"], [["0"], ["1"]])]
     assert make_tables(results) == make_tables(results[::-1]) == tables
@@ -44,7 +44,7 @@ def test_recipes_with_the_same_report_are_in_its_tables_together() -> None:
 
 @pytest.mark.usefixtures("three")
 def test_recipes_with_the_same_plot_are_drawn_together() -> None:
-    [(name, draw)] = plots_of([made("c", 0), made("b", 1), made("a", 0)])
+    [(name, draw)] = make_plots([made("c", 0), made("b", 1), made("a", 0)])
     figure: Any = []
     draw(figure)
     assert (name, figure) == ("a", ["a", "c"])
@@ -54,9 +54,11 @@ def test_recipes_with_the_same_plot_are_drawn_together() -> None:
 def test_the_order_is_always_the_same() -> None:
     results = [made(*key) for key in (("b", 0), ("a", 1, 1), ("a", 1, 0), ("a", 0, 0))]
     results += [made("a", 0, size=2), made("a", 0, size=1), made("unknown", 0)]
-    found = arrange_results(results)
-    assert found == arrange_results(results[::-1])
-    assert [(result["recipe"], result["settings"].get("size"), result["seed"], result["step"]) for result in found] == [
+    ordered = sort_results(results)
+    assert ordered == sort_results(results[::-1])
+    assert [
+        (result["recipe"], result["settings"].get("size"), result["seed"], result["step"]) for result in ordered
+    ] == [
         ("a", 1, 0, 0),
         ("a", 2, 0, 0),
         ("a", None, 0, 0),
@@ -67,7 +69,7 @@ def test_the_order_is_always_the_same() -> None:
 
 
 @pytest.mark.usefixtures("three")
-def test_of_two_that_are_the_same_the_last_counts() -> None:
-    assert arrange_results([made("a", 0, value=1), made("a", 0, value=2)]) == [made("a", 0, value=2)]
+def test_the_last_of_duplicates_is_kept() -> None:
+    assert sort_results([made("a", 0, value=1), made("a", 0, value=2)]) == [made("a", 0, value=2)]
     without_step = [made("a", 0, None, value=1), made("a", 0, None, value=2)]
-    assert arrange_results(without_step) == without_step
+    assert sort_results(without_step) == without_step

@@ -1,4 +1,4 @@
-"""Results that say where they come from."""
+"""Runs of recipes, the provenance of their results, and planned runs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from sklearn_hashnlp.experiments._run import plan_runs
 class Some:
     size: int = 3
     names: tuple[str, ...] = ("a",)
-    data: str = field(default="", metadata={"place": True})
+    data: str = field(default="", metadata={"recorded": False})
 
 
 def count(settings: Some, run: Run) -> Iterator[dict[str, Any]]:
-    for number in range(len(run.known), settings.size):
-        run.tell(f"now {number}")
-        run.move(number + 1, settings.size)
+    for number in range(len(run.previous), settings.size):
+        run.log(f"now {number}")
+        run.progress(number + 1, settings.size)
         (run.folder / f"{number}").touch()
-        yield {"part": number, "value": run.seed + number, "kept": sorted(path.name for path in run.folder.iterdir())}
+        yield {"part": number, "value": run.seed + number, "files": sorted(path.name for path in run.folder.iterdir())}
 
 
 RECIPE = Recipe(
@@ -44,7 +44,7 @@ RECIPE = Recipe(
 )
 
 
-def test_each_result_says_where_it_comes_from() -> None:
+def test_each_result_has_its_provenance() -> None:
     results = list(run_recipe(RECIPE, seed=40))
     assert [result["value"] for result in results] == [40, 41, 42]
     assert [result["step"] for result in results] == [0, 1, 2]
@@ -62,41 +62,41 @@ def test_each_result_says_where_it_comes_from() -> None:
         assert json.loads(json.dumps(result)) == result
 
 
-def test_results_come_one_by_one_and_are_told_about() -> None:
+def test_results_are_yielded_one_by_one_and_logged() -> None:
     lines: list[str] = []
-    moves: list[tuple[int, int]] = []
-    results = run_recipe(RECIPE, settings=Some(size=2), tell=lines.append, move=lambda *place: moves.append(place))
+    progress: list[tuple[int, int]] = []
+    results = run_recipe(RECIPE, settings=Some(size=2), log=lines.append, progress=lambda *args: progress.append(args))
     next(results)
-    assert (lines, moves) == (["now 0"], [(1, 2)])
+    assert (lines, progress) == (["now 0"], [(1, 2)])
     assert len(list(results)) == 1
-    assert (lines, moves) == (["now 0", "now 1"], [(1, 2), (2, 2)])
+    assert (lines, progress) == (["now 0", "now 1"], [(1, 2), (2, 2)])
 
 
-def test_a_run_goes_on_after_what_is_known(tmp_path: Path) -> None:
+def test_a_run_resumes_after_previous_results(tmp_path: Path) -> None:
     first, *_ = run_recipe(RECIPE, seed=7, folder=tmp_path)
-    rest = list(run_recipe(RECIPE, seed=7, known=[first], folder=tmp_path))
+    rest = list(run_recipe(RECIPE, seed=7, previous=[first], folder=tmp_path))
     assert [(result["step"], result["value"]) for result in rest] == [(1, 8), (2, 9)]
 
 
-def test_a_run_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    assert [result["kept"] for result in run_recipe(RECIPE)] == [["0"], ["0", "1"], ["0", "1", "2"]]
-    assert next(run_recipe(RECIPE))["kept"] == ["0"]
+def test_a_run_has_its_own_folder(tmp_path: Path) -> None:
+    assert [result["files"] for result in run_recipe(RECIPE)] == [["0"], ["0", "1"], ["0", "1", "2"]]
+    assert next(run_recipe(RECIPE))["files"] == ["0"]
     list(run_recipe(RECIPE, folder=tmp_path))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "2"]
 
 
-def test_where_a_run_was_is_no_part_of_its_results() -> None:
+def test_folders_are_not_recorded() -> None:
     here, there = (list(run_recipe(RECIPE, settings=Some(data=data))) for data in ("here", "there"))
     assert here == there
 
 
-def test_a_recipe_that_miscounts_is_told() -> None:
+def test_a_wrong_number_of_results_is_an_error() -> None:
     wrong = replace(RECIPE, n_results=lambda settings: 4)
-    with pytest.raises(RuntimeError, match="'counting' says that a run with these settings has 4 results, and gave 3"):
+    with pytest.raises(RuntimeError, match="'counting' declares 4 results for these settings, but yielded 3"):
         list(run_recipe(wrong))
 
 
-def test_runs_are_planned_once_each_and_named(counting: Any) -> None:
+def test_planned_runs_are_unique_and_named(counting: Any) -> None:
     runs = plan_runs([counting, counting], datasets=["ag", "imdb"], seeds=range(2), changes=["size=3", "here=x"])
     assert [run.name for run in runs] == [
         "counting on ag, seed 0",
@@ -104,7 +104,7 @@ def test_runs_are_planned_once_each_and_named(counting: Any) -> None:
         "counting on imdb, seed 0",
         "counting on imdb, seed 1",
     ]
-    assert len({run.short_name for run in runs}) == 4
+    assert len({run.folder_name for run in runs}) == 4
     assert {run.n_results for run in runs} == {3}
     elsewhere = plan_runs([counting], datasets=["ag"], changes=["size=3", "here=y"])
     assert elsewhere[0].identity == runs[0].identity

@@ -1,4 +1,4 @@
-"""Many runs: in several processes, after a kill, with one that fails."""
+"""Many runs: in worker processes, after a kill, with failures."""
 
 from __future__ import annotations
 
@@ -24,110 +24,110 @@ from sklearn_hashnlp.experiments._run_all import Listener, run_all
 HERE = Path(__file__).parent
 
 
-class Diary(Listener):
-    """Remembers what it was told."""
+class EventLog(Listener):
+    """Records all events."""
 
     def __init__(self) -> None:
         self.entries: list[tuple[Any, ...]] = []
 
-    def planned(self, run: PlannedRun, known: Sequence[dict[str, Any]]) -> None:
-        self.entries.append(("planned", run.seed, len(known)))
+    def on_plan(self, run: PlannedRun, previous: Sequence[dict[str, Any]]) -> None:
+        self.entries.append(("plan", run.seed, len(previous)))
 
-    def began(self, run: PlannedRun) -> None:
-        self.entries.append(("began", run.seed))
+    def on_start(self, run: PlannedRun) -> None:
+        self.entries.append(("start", run.seed))
 
-    def told(self, run: PlannedRun, line: str) -> None:
-        self.entries.append(("told", run.seed, line))
+    def on_log(self, run: PlannedRun, line: str) -> None:
+        self.entries.append(("log", run.seed, line))
 
-    def moved(self, run: PlannedRun, done: int, total: int) -> None:
-        self.entries.append(("moved", run.seed, done, total))
+    def on_progress(self, run: PlannedRun, done: int, total: int) -> None:
+        self.entries.append(("progress", run.seed, done, total))
 
-    def found(self, run: PlannedRun, result: dict[str, Any]) -> None:
-        self.entries.append(("found", run.seed, result["step"]))
+    def on_result(self, run: PlannedRun, result: dict[str, Any]) -> None:
+        self.entries.append(("result", run.seed, result["step"]))
 
-    def finished(self, run: PlannedRun) -> None:
-        self.entries.append(("finished", run.seed))
+    def on_finish(self, run: PlannedRun) -> None:
+        self.entries.append(("finish", run.seed))
 
-    def failed(self, run: PlannedRun, error: Exception) -> None:
-        self.entries.append(("failed", run.seed, str(error)))
+    def on_failure(self, run: PlannedRun, error: Exception) -> None:
+        self.entries.append(("failure", run.seed, str(error)))
 
 
 def same(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What must not differ from one time to another."""
-    apart = {"seconds", "threads", "process"}
-    found = [{key: value for key, value in result.items() if key not in apart} for result in results]
-    return sorted(found, key=lambda result: (result["settings"]["dataset"], result["seed"], result["step"]))
+    """Return the results without what differs from run to run."""
+    ignored = {"seconds", "threads", "process"}
+    comparable = [{key: value for key, value in result.items() if key not in ignored} for result in results]
+    return sorted(comparable, key=lambda result: (result["settings"]["dataset"], result["seed"], result["step"]))
 
 
-def test_runs_are_carried_out_one_after_another_and_told(counting: Any, tmp_path: Path) -> None:
-    path, diary = tmp_path / "found.jsonl", Diary()
+def test_runs_are_executed_one_after_another_with_events(counting: Any, tmp_path: Path) -> None:
+    path, log = tmp_path / "found.jsonl", EventLog()
     runs = plan_runs([counting], seeds=(3, 4), quick=True)
-    outcome = run_all(runs, output=path, listener=diary)
+    outcome = run_all(runs, output=path, listener=log)
     assert read_results(path) == outcome.results
     assert [(result["seed"], result["step"]) for result in outcome.results] == [(3, 0), (3, 1), (4, 0), (4, 1)]
     assert outcome.failures == []
     assert list(tmp_path.iterdir()) == [path]
-    assert diary.entries[:6] == [
-        ("planned", 3, 0),
-        ("planned", 4, 0),
-        ("began", 3),
-        ("told", 3, "counted to 1"),
-        ("moved", 3, 1, 2),
-        ("found", 3, 0),
+    assert log.entries[:6] == [
+        ("plan", 3, 0),
+        ("plan", 4, 0),
+        ("start", 3),
+        ("log", 3, "counted to 1"),
+        ("progress", 3, 1, 2),
+        ("result", 3, 0),
     ]
-    assert diary.entries[-1] == ("finished", 4)
+    assert log.entries[-1] == ("finish", 4)
 
 
-def test_what_is_finished_is_not_run_again(counting: Any, tmp_path: Path) -> None:
-    path, diary = tmp_path / "found.jsonl", Diary()
+def test_finished_runs_are_not_repeated(counting: Any, tmp_path: Path) -> None:
+    path, log = tmp_path / "found.jsonl", EventLog()
     first = run_all(plan_runs([counting], seeds=(0, 1)), output=path)
     lines = path.read_bytes()
-    again = run_all(plan_runs([counting], seeds=(1, 0)), output=path, listener=diary)
-    assert diary.entries == [("planned", 1, 4), ("planned", 0, 4)]
+    again = run_all(plan_runs([counting], seeds=(1, 0)), output=path, listener=log)
+    assert log.entries == [("plan", 1, 4), ("plan", 0, 4)]
     assert path.read_bytes() == lines
     assert again.results == first.results[4:] + first.results[:4]
     more = run_all(plan_runs([counting], seeds=(0,), changes=["size=2"]), output=path)
-    assert len(more.results) == 2  # another setting, another run
+    assert len(more.results) == 2  # other settings are another run
 
 
-def test_a_run_goes_on_wherever_it_was_cut(counting: Any, tmp_path: Path) -> None:
+def test_a_run_resumes_after_any_result(counting: Any, tmp_path: Path) -> None:
     whole = run_all(plan_runs([counting])).results
     lines = [f"{json.dumps(result)}\n" for result in whole]
-    for n_known in range(5):
-        path, diary = tmp_path / f"{n_known}.jsonl", Diary()
-        path.write_text("".join(lines[:n_known]) + (lines[n_known][:30] if n_known < 4 else ""))
+    for n_previous in range(5):
+        path, log = tmp_path / f"{n_previous}.jsonl", EventLog()
+        path.write_text("".join(lines[:n_previous]) + (lines[n_previous][:30] if n_previous < 4 else ""))
         [run] = plan_runs([counting])
-        folder = tmp_path / f"{path.name}.parts" / run.short_name
+        folder = tmp_path / f"{path.name}.parts" / run.folder_name
         folder.mkdir(parents=True)
-        if n_known:
-            (folder / "value").write_text(str(whole[n_known - 1]["value"]))
-        outcome = run_all([run], output=path, listener=diary)
-        assert diary.entries[0] == ("planned", 0, n_known)
-        assert [entry[2] for entry in diary.entries if entry[0] == "found"] == list(range(n_known, 4))
+        if n_previous:
+            (folder / "value").write_text(str(whole[n_previous - 1]["value"]))
+        outcome = run_all([run], output=path, listener=log)
+        assert log.entries[0] == ("plan", 0, n_previous)
+        assert [entry[2] for entry in log.entries if entry[0] == "result"] == list(range(n_previous, 4))
         assert same(outcome.results) == same(read_results(path)) == same(whole)
         assert not folder.parent.exists()
 
 
-def test_processes_find_the_same_and_one_that_fails_stops_no_other(counting: Any, tmp_path: Path) -> None:
-    path, diary = tmp_path / "found.jsonl", Diary()
+def test_workers_give_the_same_results_and_a_failure_stops_no_other_run(counting: Any, tmp_path: Path) -> None:
+    path, log = tmp_path / "found.jsonl", EventLog()
     runs = plan_runs([counting], seeds=range(4), datasets=["imdb"], changes=["fails=1", "dies=2"])
     n_threads = max(len(os.sched_getaffinity(0)) // 2, 1) if hasattr(os, "sched_getaffinity") else None
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("OMP_NUM_THREADS", raising=False)
-        outcome = run_all(runs, output=path, processes=2, listener=diary)
+        outcome = run_all(runs, output=path, processes=2, listener=log)
     assert same(read_results(path)) == same(outcome.results)
     assert [len([result for result in outcome.results if result["seed"] == seed]) for seed in range(4)] == [4, 2, 2, 4]
     (one, error), (other, death) = sorted(outcome.failures, key=lambda failure: failure[0].seed)
     assert (one.seed, str(error), type(error)) == (1, "seed 1 is not wanted", ValueError)
     assert "counting_recipe.py" in error.__notes__[0]
     assert (other.seed, str(death)) == (2, "The process of the run ended with exit code 7 before the run did.")
-    assert {("failed", 1, str(error)), ("failed", 2, str(death)), ("told", 3, "counted to 4")} <= set(diary.entries)
+    assert {("failure", 1, str(error)), ("failure", 2, str(death)), ("log", 3, "counted to 4")} <= set(log.entries)
     assert len({result["process"] for result in outcome.results} - {os.getpid()}) == 4
     assert n_threads is None or {result["threads"] for result in outcome.results} == {str(n_threads)}
     parts = tmp_path / "found.jsonl.parts"
-    assert {path.name for path in parts.iterdir()} == {one.short_name, other.short_name}
+    assert {path.name for path in parts.iterdir()} == {one.folder_name, other.folder_name}
 
-    # The same in this process: those that were found are the same, and the others go on and fail again.
+    # In this process the results are the same, and failed runs resume and fail again.
     runs = plan_runs([counting], seeds=(0, 1, 3), datasets=["imdb"], changes=["fails=1", "dies=2"])
     assert same(run_all(runs).results) == [result for result in same(outcome.results) if result["seed"] != 2]
     again = run_all(runs, output=path)
@@ -135,20 +135,20 @@ def test_processes_find_the_same_and_one_that_fails_stops_no_other(counting: Any
     assert len(read_results(path)) == 12
 
 
-def test_what_this_process_cannot_do_fails_no_run_and_ends_all(counting: Any, tmp_path: Path) -> None:
-    class Deaf(Diary):
-        def found(self, run: PlannedRun, result: dict[str, Any]) -> None:
+def test_an_error_of_the_listener_stops_all_runs(counting: Any, tmp_path: Path) -> None:
+    class Broken(EventLog):
+        def on_result(self, run: PlannedRun, result: dict[str, Any]) -> None:
             raise BrokenPipeError
 
-    path, diary = tmp_path / "found.jsonl", Deaf()
+    path, log = tmp_path / "found.jsonl", Broken()
     with pytest.raises(BrokenPipeError):
-        run_all(plan_runs([counting], seeds=(0, 1)), output=path, listener=diary)
-    assert [entry for entry in diary.entries if entry[0] in ("began", "failed")] == [("began", 0)]
+        run_all(plan_runs([counting], seeds=(0, 1)), output=path, listener=log)
+    assert [entry for entry in log.entries if entry[0] in ("start", "failure")] == [("start", 0)]
     assert len(read_results(path)) == 1
-    assert len(run_all(plan_runs([counting], seeds=(0, 1)), output=path).results) == 8  # it goes on
+    assert len(run_all(plan_runs([counting], seeds=(0, 1)), output=path).results) == 8  # it resumes
 
 
-def test_a_run_that_fails_before_it_keeps_anything_leaves_no_folder(counting: Any, tmp_path: Path) -> None:
+def test_a_run_that_fails_without_files_leaves_no_folder(counting: Any, tmp_path: Path) -> None:
     def fail(_settings: Any, _run: Any) -> Any:
         raise ValueError("no such data")
 
@@ -171,7 +171,7 @@ def wait_for(what: Any) -> None:
         time.sleep(0.02)
 
 
-def test_after_kill_9_the_same_command_goes_on(counting: Any, tmp_path: Path) -> None:
+def test_the_same_command_resumes_after_kill_9(counting: Any, tmp_path: Path) -> None:
     path = tmp_path / "found.jsonl"
     command = [sys.executable, HERE / "counting_recipe.py", "experiments", "run", "counting", "-o", path]
     slow = ["--set", "seconds=0.4", "--set", f"here={tmp_path}", "--seeds", "3", "--processes", "2"]
@@ -188,8 +188,8 @@ def test_after_kill_9_the_same_command_goes_on(counting: Any, tmp_path: Path) ->
     time.sleep(0.2)  # within a result that takes longer
     assert beats() == before  # the workers are dead, too
     assert len(before) == 2
-    n_known = len(read_results(path))
-    assert 2 <= n_known < 8
+    n_previous = len(read_results(path))
+    assert 2 <= n_previous < 8
     with path.open("a") as file:
         file.write('{"recipe": "coun')  # had it been killed while it wrote
 
@@ -200,10 +200,10 @@ def test_after_kill_9_the_same_command_goes_on(counting: Any, tmp_path: Path) ->
     assert not Path(f"{path}.parts").exists()
 
 
-def test_ctrl_c_stops_even_what_takes_it_for_an_early_end(counting: Any, tmp_path: Path) -> None:
-    class Interrupting(Diary):
-        def told(self, run: PlannedRun, line: str) -> None:
-            super().told(run, line)
+def test_ctrl_c_stops_a_run_that_catches_it(counting: Any, tmp_path: Path) -> None:
+    class Interrupting(EventLog):
+        def on_log(self, run: PlannedRun, line: str) -> None:
+            super().on_log(run, line)
             if line == "counted to 2":
                 with contextlib.suppress(KeyboardInterrupt):
                     signal.raise_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""Settings changed by text."""
+"""Settings: parsed, formatted, compared and recorded."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 
 from sklearn_hashnlp.experiments._settings import (
     change_settings,
-    changes_as_text,
-    setting_as_text,
+    format_changes,
+    format_setting,
+    group_by_settings,
     settings_as_json,
-    split_by_settings,
 )
 
 
@@ -23,10 +23,10 @@ class Some:
     names: tuple[str, ...] = ("a", "b")
     sizes: tuple[int, ...] = ()
     fast: bool = False
-    data: str = field(default="here", metadata={"place": True})
+    data: str = field(default="here", metadata={"recorded": False})
 
 
-def test_each_value_is_of_its_own_type() -> None:
+def test_values_are_parsed_as_their_types() -> None:
     changed = change_settings(Some(), ["size=12", "rate=1e-3", "kind=a=b", "names=x"])
     assert changed == Some(12, 0.001, "a=b", ("x",))
     assert change_settings(Some(), ["rate=2", "names=b,a"]) == Some(rate=2.0, names=("b", "a"))
@@ -36,18 +36,18 @@ def test_each_value_is_of_its_own_type() -> None:
 
 
 @pytest.mark.parametrize(("text", "value"), [("yes", True), ("True", True), ("no", False), ("false", False)])
-def test_yes_and_no(text: str, value: bool) -> None:
+def test_booleans(text: str, value: bool) -> None:
     assert change_settings(Some(fast=not value), [f"fast={text}"]) == Some(fast=value)
 
 
-def test_a_value_is_written_as_it_is_read() -> None:
+def test_values_are_formatted_as_they_are_parsed() -> None:
     one = Some(12, 1e-4, "b=c", ("x", "y"), (1, 2), True, "there")
-    changes = [f"{field.name}={setting_as_text(getattr(one, field.name))}" for field in fields(one)]
+    changes = [f"{field.name}={format_setting(getattr(one, field.name))}" for field in fields(one)]
     assert change_settings(Some(), changes) == one
     assert "sizes=1,2" in changes
 
 
-def test_results_hold_what_and_not_where() -> None:
+def test_folders_are_not_recorded() -> None:
     assert settings_as_json(Some(sizes=(1,))) == {
         "size": 3,
         "rate": 0.5,
@@ -58,19 +58,19 @@ def test_results_hold_what_and_not_where() -> None:
     }
 
 
-def test_results_are_taken_apart_by_what_differs() -> None:
+def test_results_are_grouped_by_settings_and_named_by_what_differs() -> None:
     results = [
         {"settings": settings_as_json(settings), "seed": seed}
         for seed in (0, 1)
         for settings in (Some(), Some(size=4, names=("c",)))
     ]
-    (what, first), (other, second) = split_by_settings(results)
+    (what, first), (other, second) = group_by_settings(results)
     assert (what, other) == ("size=3, names=a,b", "size=4, names=c")
     assert [result["seed"] for result in first + second] == [0, 1, 0, 1]
-    assert split_by_settings(first) == [("", first)]
-    assert split_by_settings([]) == []
+    assert group_by_settings(first) == [("", first)]
+    assert group_by_settings([]) == []
     old = {"settings": {"size": 3}, "seed": 0}  # of a version that had one setting
-    assert [part for _, part in split_by_settings([old, results[0]])] == [[old], [results[0]]]
+    assert [part for _, part in group_by_settings([old, results[0]])] == [[old], [results[0]]]
 
 
 @pytest.mark.parametrize(
@@ -78,19 +78,19 @@ def test_results_are_taken_apart_by_what_differs() -> None:
     [
         ("size", "must be given as NAME=VALUE, got 'size'"),
         ("sice=3", "no setting 'sice'; there are: size, rate, kind, names, sizes, fast, data"),
-        ("size=3.5", "'size' must be a whole number, got '3.5'"),
+        ("size=3.5", "'size' must be an integer, got '3.5'"),
         ("rate=fast", "'rate' must be a number, got 'fast'"),
         ("fast=maybe", r"'fast' must be yes or no \(or true or false\), got 'maybe'"),
-        ("sizes=1,b", "'sizes' must be whole numbers with commas between, got '1,b'"),
+        ("sizes=1,b", "'sizes' must be integers separated by commas, got '1,b'"),
     ],
 )
-def test_what_will_not_do_is_named(change: str, message: str) -> None:
+def test_invalid_changes_are_refused(change: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         change_settings(Some(), [change])
 
 
-def test_changes_are_those_of_what_and_not_where() -> None:
-    assert changes_as_text(settings_as_json(Some(data="there")), Some()) == ""
+def test_formatted_changes_leave_out_folders_and_the_dataset() -> None:
+    assert format_changes(settings_as_json(Some(data="there")), Some()) == ""
     changed = change_settings(Some(), ["fast=yes", "names=b", "sizes=1,2"])
-    assert changes_as_text(settings_as_json(changed), Some()) == "names=b, sizes=1,2, fast=yes"
-    assert changes_as_text({"dataset": "ag", "older": 3}, Some()) == "older=3"
+    assert format_changes(settings_as_json(changed), Some()) == "names=b, sizes=1,2, fast=yes"
+    assert format_changes({"dataset": "ag", "older": 3}, Some()) == "older=3"

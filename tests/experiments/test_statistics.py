@@ -1,4 +1,4 @@
-"""Paired comparisons, held to scipy's."""
+"""Paired comparisons, checked against scipy."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from scipy import stats
 
 from sklearn_hashnlp.experiments._statistics import compare_paired, holm_correction, mean_interval, sign_flip_p_value
 
-whole = st.lists(st.integers(-5, 5), min_size=1, max_size=8)
+integers = st.lists(st.integers(-5, 5), min_size=1, max_size=8)
 
 
-@given(whole)
-def test_the_p_value_is_the_share_of_flips_as_far_from_zero(differences: list[int]) -> None:
+@given(integers)
+def test_the_p_value_is_the_share_of_sign_flips_as_far_from_zero(differences: list[int]) -> None:
     flips = [sum(sign * value for sign, value in zip(signs, differences, strict=True)) for signs in _signs(differences)]
     wanted = sum(abs(flip) >= abs(sum(differences)) for flip in flips) / len(flips)
     assert sign_flip_p_value(differences) == wanted
@@ -41,7 +41,7 @@ def test_the_p_value_is_that_of_scipy() -> None:
     assert sign_flip_p_value(first - second) == pytest.approx(wanted, abs=1e-12)
 
 
-def test_the_least_p_value_has_two_flips() -> None:
+def test_the_smallest_p_value_is_that_of_two_flips() -> None:
     assert sign_flip_p_value(np.arange(1.0, 11.0)) == 2 / 1024
     assert sign_flip_p_value([0.0, 0.0]) == 1
 
@@ -56,7 +56,7 @@ def test_true_hypotheses_are_rejected_as_often_as_the_level_says() -> None:
 @pytest.mark.parametrize(
     ("differences", "message"),
     [
-        ([], "wants 1 to 20 differences, got 0"),
+        ([], "needs 1 to 20 differences, got 0"),
         ([1.0] * 21, "got 21"),
         ([1.0, np.nan], r"finite differences, got \[1.0, nan"),
     ],
@@ -88,11 +88,11 @@ def test_holm_is_the_published_example() -> None:
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.floats(0.001, 0.999))
 def test_holm_rejects_step_by_step(p_values: list[float], level: float) -> None:
     rejected = set()
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        if p_values[place] * (len(p_values) - rank) > level:
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        if p_values[index] * (len(p_values) - rank) > level:
             break
-        rejected.add(place)
-    assert {place for place, p_value in enumerate(holm_correction(p_values)) if p_value <= level} == rejected
+        rejected.add(index)
+    assert {index for index, p_value in enumerate(holm_correction(p_values)) if p_value <= level} == rejected
 
 
 def test_settings_are_compared_seed_by_seed() -> None:
@@ -111,8 +111,8 @@ def test_settings_are_compared_seed_by_seed() -> None:
     assert alone.corrected_p_value == alone.p_value
 
 
-def test_what_cannot_be_compared_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"numbers of values \{'a': 2, 'b': 1\}"):
+def test_scores_that_cannot_be_paired_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"same number of scores of each setting, got \{'a': 2, 'b': 1\}"):
         compare_paired({"a": [1, 2], "b": [1]})
-    with pytest.raises(ValueError, match=r"Nothing was measured for \['c'\]; there is: a, b"):
+    with pytest.raises(ValueError, match=r"There are no scores of \['c'\]; there are scores of: a, b"):
         compare_paired({"a": [1, 2], "b": [1, 3]}, pairs=[("a", "c")])

@@ -13,29 +13,29 @@ from hypothesis import strategies as st
 
 from sklearn_hashnlp.inspection import _collision_counts
 from sklearn_hashnlp.inspection._collision_counts import (
+    KINDS,
     N_COLUMNS,
-    SHARED,
-    count_columns,
-    count_embeddings,
-    count_trial,
-    find_places,
-    plan_trials,
+    count_collisions,
+    count_in_columns,
+    count_in_embedding,
+    embedding_ids,
+    trials_needed,
 )
-from sklearn_hashnlp.inspection._collision_statistics import Sizes, expected_pairs, pair_chance
+from sklearn_hashnlp.inspection._collision_statistics import TableSizes, expected_pairs, pair_probability
 from sklearn_hashnlp.nn import HashEmbeddingBag
 
 
 @given(st.lists(st.integers(-3, 12), min_size=1, max_size=20))
 def test_pairs_and_sharing_words_are_counted(places: list[int]) -> None:
-    counted = count_trial(np.array(places, dtype=np.int64))
+    counted = count_collisions(np.array(places, dtype=np.int64))
     pairs = sum(one == other for one, other in combinations(places, 2))
     sharing = sum(count for count in Counter(places).values() if count > 1)
     assert counted == (1, pairs, pairs**2, sharing, sharing**2)
 
 
 @pytest.mark.parametrize("variant", ["improved", "paper"])
-@pytest.mark.parametrize("sizes", [Sizes(7, 5, 2), Sizes(4, 3, 3), Sizes(30, 20, 1)])
-def test_words_share_what_they_share_in_the_layer(variant: str, sizes: Sizes) -> None:
+@pytest.mark.parametrize("sizes", [TableSizes(7, 5, 2), TableSizes(4, 3, 3), TableSizes(30, 20, 1)])
+def test_words_share_what_they_share_in_the_layer(variant: str, sizes: TableSizes) -> None:
     ids = np.random.default_rng(0).choice(N_COLUMNS, 200, replace=False)
     layer = HashEmbeddingBag(sizes.n_embeddings, sizes.n_buckets, 2, num_hashes=sizes.n_hashes, variant=variant, seed=9)
     rows, slots = layer.locate(torch.from_numpy(ids))
@@ -45,8 +45,8 @@ def test_words_share_what_they_share_in_the_layer(variant: str, sizes: Sizes) ->
         "any order": [(row, tuple(sorted(slot))) for row, slot in found],
         "components": [slot for _, slot in found],
     }
-    places = find_places(variant, sizes, ids, seed=9)
-    assert tuple(places) == SHARED[variant]
+    places = embedding_ids(variant, sizes, ids, seed=9)
+    assert tuple(places) == KINDS[variant]
     for what, numbers in places.items():
         assert _same(numbers.tolist()) == _same(wanted[what])
     if variant == "paper":
@@ -64,7 +64,7 @@ def test_words_that_share_their_embedding_have_equal_vectors_and_others_have_not
     layer = HashEmbeddingBag(10, 6, 8, append_weight=True, seed=4)
     torch.nn.init.normal_(layer.importance, generator=torch.Generator().manual_seed(0))
     vectors = layer(torch.from_numpy(ids), torch.arange(301)).detach()
-    places = find_places("improved", Sizes(10, 6, 2), ids, seed=4)
+    places = embedding_ids("improved", TableSizes(10, 6, 2), ids, seed=4)
     equal = _distances(vectors) < 1e-6
     same = places["embedding"][:, None] == places["embedding"][None, :]
     np.testing.assert_array_equal(equal.numpy(), same)
@@ -83,28 +83,28 @@ def _distances(vectors: torch.Tensor) -> torch.Tensor:
 
 def test_numbers_too_great_to_be_joined_are_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
     ids = np.arange(2000)
-    sizes = Sizes(2**31 - 1, 2**31 - 1, 3)
-    assert len(set(find_places("improved", sizes, ids, seed=0)["embedding"].tolist())) == 2000
+    sizes = TableSizes(2**31 - 1, 2**31 - 1, 3)
+    assert len(set(embedding_ids("improved", sizes, ids, seed=0)["embedding"].tolist())) == 2000
     columns, joined = [np.array([5, 5, 6, 5]), np.array([1, 1, 1, 2]), np.array([3, 3, 3, 3])], [0, 0, 2, 3]
     for limit in (2**63, 1):
         monkeypatch.setattr(_collision_counts, "_LIMIT", limit)
-        assert _same(_collision_counts._join(columns, [7, 7, 7]).tolist()) == joined
+        assert _same(_collision_counts._combine(columns, [7, 7, 7]).tolist()) == joined
 
 
 @pytest.mark.parametrize("variant", ["improved", "paper"])
 def test_counts_are_those_expected(variant: str) -> None:
-    sizes = Sizes(20, 6, 2)
-    found = count_embeddings(variant, sizes, 200, 300, np.random.SeedSequence(0))
+    sizes = TableSizes(20, 6, 2)
+    found = count_in_embedding(variant, sizes, 200, 300, np.random.SeedSequence(0))
     for what, counted in found.items():
         # At one part in twenty both a missing order and a missing factor would be seen.
-        wanted = expected_pairs(200, pair_chance(variant, what, sizes))
+        wanted = expected_pairs(200, pair_probability(variant, what, sizes))
         assert counted.pairs / 300 == pytest.approx(wanted, rel=0.05)
         assert counted.n_trials == 300
 
 
 def test_the_seed_decides_and_every_trial_differs() -> None:
     counts = [
-        count_embeddings("improved", Sizes(5, 4, 1), 30, 8, np.random.SeedSequence(seed))["components"]
+        count_in_embedding("improved", TableSizes(5, 4, 1), 30, 8, np.random.SeedSequence(seed))["components"]
         for seed in (0, 0, 1)
     ]
     assert counts[0] == counts[1] != counts[2]
@@ -114,12 +114,12 @@ def test_the_seed_decides_and_every_trial_differs() -> None:
 def test_every_trial_has_other_words_and_other_hash_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     trials = []
 
-    def remember(variant: str, sizes: Sizes, ids: np.ndarray, seed: int) -> dict[str, np.ndarray]:
+    def remember(variant: str, sizes: TableSizes, ids: np.ndarray, seed: int) -> dict[str, np.ndarray]:
         trials.append((tuple(sorted(ids.tolist())), seed))
-        return find_places(variant, sizes, ids, seed)
+        return embedding_ids(variant, sizes, ids, seed)
 
-    monkeypatch.setattr(_collision_counts, "find_places", remember)
-    count_embeddings("paper", Sizes(5, 4, 1), 30, 20, np.random.SeedSequence(0))
+    monkeypatch.setattr(_collision_counts, "embedding_ids", remember)
+    count_in_embedding("paper", TableSizes(5, 4, 1), 30, 20, np.random.SeedSequence(0))
     words, seeds = zip(*trials, strict=True)
     assert len(set(words)) == len(set(seeds)) == 20
     assert {len(set(ids)) for ids in words} == {30}, "the words of a trial are different"
@@ -127,13 +127,13 @@ def test_every_trial_has_other_words_and_other_hash_functions(monkeypatch: pytes
 
 def test_columns_are_those_of_the_vectorizer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_collision_counts, "N_COLUMNS", 5000)
-    counted = count_columns(1000, 10, np.random.SeedSequence(2))
+    counted = count_in_columns(1000, 10, np.random.SeedSequence(2))
     assert counted.pairs / 10 == pytest.approx(expected_pairs(1000, 1 / 5000), rel=0.15)
-    assert counted == count_columns(1000, 10, np.random.SeedSequence(2))
+    assert counted == count_in_columns(1000, 10, np.random.SeedSequence(2))
 
 
 def test_trials_go_by_pairs_then_by_words_and_are_never_less_than_two() -> None:
-    assert plan_trials(100, 2.0, pairs=100, max_words=10**6, least=3) == 50
-    assert plan_trials(100, 2.0, pairs=100, max_words=1000, least=3) == 10
-    assert plan_trials(100, 2.0, pairs=1, max_words=1000, least=3) == 3
-    assert plan_trials(100, 2.0, pairs=1, max_words=1000, least=0) == 2
+    assert trials_needed(100, 2.0, pairs=100, max_words=10**6, min_trials=3) == 50
+    assert trials_needed(100, 2.0, pairs=100, max_words=1000, min_trials=3) == 10
+    assert trials_needed(100, 2.0, pairs=1, max_words=1000, min_trials=3) == 3
+    assert trials_needed(100, 2.0, pairs=1, max_words=1000, min_trials=0) == 2

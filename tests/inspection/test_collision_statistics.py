@@ -12,25 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sklearn_hashnlp.inspection._collision_counts import count_trial
+from sklearn_hashnlp.inspection._collision_counts import count_collisions
 from sklearn_hashnlp.inspection._collision_statistics import (
-    Counted,
-    Sizes,
-    any_order_chance,
+    CollisionCounts,
+    TableSizes,
+    any_order_probability,
     expected_pairs,
-    pair_chance,
     pair_dispersion,
+    pair_probability,
     poisson_interval,
     poisson_p_value,
-    sharing_chance,
-    source_bound,
+    reference_bound,
+    sharing_probability,
     summarize,
 )
 
 KINDS = [(variant, what) for variant in ("improved", "paper") for what in ("embedding", "components", "any order")]
 
 
-def embeddings(variant: str, sizes: Sizes, n_words: int) -> Iterator[list[tuple[int, tuple[int, ...]]]]:
+def embeddings(variant: str, sizes: TableSizes, n_words: int) -> Iterator[list[tuple[int, tuple[int, ...]]]]:
     """Give the rows and slots of all words, for all ways in which random functions may hash them."""
     n, buckets, hashes = sizes
     choices = list(product(range(buckets), repeat=hashes))
@@ -49,12 +49,16 @@ def shared_pairs(what: str, words: list[tuple[int, tuple[int, ...]]]) -> int:
 
 
 @pytest.mark.parametrize(("variant", "what"), KINDS)
-@pytest.mark.parametrize(("sizes", "n_words"), [(Sizes(2, 2, 2), 2), (Sizes(3, 2, 1), 3), (Sizes(2, 3, 1), 4)])
-def test_mean_and_dispersion_are_those_of_all_functions(variant: str, what: str, sizes: Sizes, n_words: int) -> None:
+@pytest.mark.parametrize(
+    ("sizes", "n_words"), [(TableSizes(2, 2, 2), 2), (TableSizes(3, 2, 1), 3), (TableSizes(2, 3, 1), 4)]
+)
+def test_mean_and_dispersion_are_those_of_all_functions(
+    variant: str, what: str, sizes: TableSizes, n_words: int
+) -> None:
     counts = [shared_pairs(what, words) for words in embeddings(variant, sizes, n_words)]
     mean = Fraction(sum(counts), len(counts))
     variance = Fraction(sum(count**2 for count in counts), len(counts)) - mean**2
-    assert expected_pairs(n_words, pair_chance(variant, what, sizes)) == pytest.approx(float(mean))
+    assert expected_pairs(n_words, pair_probability(variant, what, sizes)) == pytest.approx(float(mean))
     if (variant, what) != ("improved", "any order") or sizes.n_hashes == 1:
         assert pair_dispersion(variant, what, n_words, sizes) == pytest.approx(float(variance / mean))
 
@@ -63,17 +67,19 @@ def test_mean_and_dispersion_are_those_of_all_functions(variant: str, what: str,
 def test_orders_are_counted_right(buckets: int, hashes: int) -> None:
     picks = [sorted(pick) for pick in product(range(buckets), repeat=hashes)]
     same = sum(one == other for one in picks for other in picks)
-    assert any_order_chance(buckets, hashes) == pytest.approx(same / len(picks) ** 2)
+    assert any_order_probability(buckets, hashes) == pytest.approx(same / len(picks) ** 2)
 
 
 @given(st.integers(2, 10**6))
 def test_two_components_have_two_orders(buckets: int) -> None:
-    assert any_order_chance(buckets, 2) == pytest.approx(2 / buckets**2 - 1 / buckets**3)
+    assert any_order_probability(buckets, 2) == pytest.approx(2 / buckets**2 - 1 / buckets**3)
 
 
 @pytest.mark.parametrize("variant", ["improved", "paper"])
-@pytest.mark.parametrize(("sizes", "n_words"), [(Sizes(2, 2, 1), 3), (Sizes(3, 3, 1), 3), (Sizes(3, 2, 1), 4)])
-def test_the_sources_formulas_are_upper_bounds(variant: str, sizes: Sizes, n_words: int) -> None:
+@pytest.mark.parametrize(
+    ("sizes", "n_words"), [(TableSizes(2, 2, 1), 3), (TableSizes(3, 3, 1), 3), (TableSizes(3, 2, 1), 4)]
+)
+def test_the_sources_formulas_are_upper_bounds(variant: str, sizes: TableSizes, n_words: int) -> None:
     found = list(embeddings(variant, sizes, n_words))
     # The paper's counts words whose components alone are shared, too.
     share = Fraction(
@@ -83,26 +89,28 @@ def test_the_sources_formulas_are_upper_bounds(variant: str, sizes: Sizes, n_wor
         ),
         len(found),
     )
-    assert float(share) <= source_bound(variant, n_words, sizes) + 1e-12
+    assert float(share) <= reference_bound(variant, n_words, sizes) + 1e-12
     assert float(share) > 0
 
 
 def test_the_sources_example_and_the_checked_case() -> None:
-    great, small = Sizes.parse("10000000:1000000:2"), Sizes.parse("500:30:2")
-    q = pair_chance("improved", "embedding", great)
+    great, small = TableSizes.parse("10000000:1000000:2"), TableSizes.parse("500:30:2")
+    q = pair_probability("improved", "embedding", great)
     assert q == 1e-19
     assert expected_pairs(10**9, q) == pytest.approx(0.05)
-    assert sharing_chance(10**9, q) == pytest.approx(1e-10)
-    assert source_bound("improved", 10**9, great) == pytest.approx(0.0010, abs=5e-5)
-    assert source_bound("paper", 10**9, great) == pytest.approx(1)
-    assert pair_chance("paper", "components", small) == pytest.approx(1 / 500 + (1 - 1 / 500) / 900)
-    assert sharing_chance(4000, pair_chance("improved", "embedding", small)) == pytest.approx(0.0088, abs=5e-5)
-    assert source_bound("improved", 4000, small) == pytest.approx(0.988, abs=5e-4)
+    assert sharing_probability(10**9, q) == pytest.approx(1e-10)
+    assert reference_bound("improved", 10**9, great) == pytest.approx(0.0010, abs=5e-5)
+    assert reference_bound("paper", 10**9, great) == pytest.approx(1)
+    assert pair_probability("paper", "components", small) == pytest.approx(1 / 500 + (1 - 1 / 500) / 900)
+    assert sharing_probability(4000, pair_probability("improved", "embedding", small)) == pytest.approx(
+        0.0088, abs=5e-5
+    )
+    assert reference_bound("improved", 4000, small) == pytest.approx(0.988, abs=5e-4)
 
 
 def test_one_word_collides_with_none_and_certain_collisions_are_certain() -> None:
-    assert (expected_pairs(1, 0.5), sharing_chance(1, 0.5), sharing_chance(1, 1.0)) == (0, 0, 0)
-    assert sharing_chance(2, 1.0) == 1
+    assert (expected_pairs(1, 0.5), sharing_probability(1, 0.5), sharing_probability(1, 1.0)) == (0, 0, 0)
+    assert sharing_probability(2, 1.0) == 1
 
 
 @pytest.mark.parametrize(
@@ -114,28 +122,28 @@ def test_one_word_collides_with_none_and_certain_collisions_are_certain() -> Non
 )
 def test_sizes_of_another_form_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=f"n:B:k, such as 500:30:2, .* got '{text}'"):
-        Sizes.parse(text)
+        TableSizes.parse(text)
 
 
 def test_the_largest_sizes_have_chances() -> None:
-    sizes = Sizes.parse(f"{2**31 - 1}:{2**31 - 1}:30")
+    sizes = TableSizes.parse(f"{2**31 - 1}:{2**31 - 1}:30")
     for variant, what in (("improved", "embedding"), ("improved", "any order"), ("paper", "components")):
-        assert 0 < pair_chance(variant, what, sizes) < 1e-9
-    assert 0 < any_order_chance(2, 30) < 1
+        assert 0 < pair_probability(variant, what, sizes) < 1e-9
+    assert 0 < any_order_probability(2, 30) < 1
 
 
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(ValueError, match=r"out of .*got \('standard', 'embedding'\)"):
-        pair_chance("standard", "embedding", Sizes(2, 2, 2))
+        pair_probability("standard", "embedding", TableSizes(2, 2, 2))
 
 
 def test_moments_are_those_of_the_trials() -> None:
     generator = np.random.default_rng(0)
-    trials = [count_trial(generator.integers(40, size=20)) for _ in range(50)]
-    counted = Counted()
+    trials = [count_collisions(generator.integers(40, size=20)) for _ in range(50)]
+    counted = CollisionCounts()
     for trial in trials:
         counted = counted.plus(trial)
-    summary = summarize(counted, n_words=20, chance=1 / 40, expected_dispersion=2.0)
+    summary = summarize(counted, n_words=20, probability=1 / 40, expected_dispersion=2.0)
     pairs = np.array([trial.pairs for trial in trials])
     shares = np.array([trial.sharing_words for trial in trials]) / 20
     assert summary.mean_pairs == pytest.approx(pairs.mean())
@@ -149,15 +157,15 @@ def test_moments_are_those_of_the_trials() -> None:
 
 
 def test_a_greater_dispersion_widens_the_interval_by_its_root() -> None:
-    counted = Counted(100, 10_000, 1_010_000, 5000, 260_000)
-    narrow, wide = (summarize(counted, n_words=201, chance=0.0049, expected_dispersion=f) for f in (1.0, 4.0))
+    counted = CollisionCounts(100, 10_000, 1_010_000, 5000, 260_000)
+    narrow, wide = (summarize(counted, n_words=201, probability=0.0049, expected_dispersion=f) for f in (1.0, 4.0))
     assert wide.high_pairs - wide.low_pairs == pytest.approx(2 * (narrow.high_pairs - narrow.low_pairs), rel=0.01)
     assert narrow.z == pytest.approx(2 * wide.z)
     assert wide.z > 0
 
 
 def test_nothing_counted_still_has_an_upper_end() -> None:
-    summary = summarize(Counted(10, 0, 0, 0, 0), n_words=5, chance=0.01, expected_dispersion=1.0)
+    summary = summarize(CollisionCounts(10, 0, 0, 0, 0), n_words=5, probability=0.01, expected_dispersion=1.0)
     assert (summary.mean_pairs, summary.low_pairs, summary.dispersion) == (0, 0, None)
     assert summary.high_pairs == pytest.approx(-np.log(0.025) / 10)
 

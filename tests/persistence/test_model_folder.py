@@ -347,7 +347,7 @@ def test_a_reader_sees_whole_models_while_writers_are_killed(tmp_path: Path) -> 
     folder = tmp_path / "model"
     save_model(HashingVectorizer(n_features=1, token_pattern="1"), folder)
     seen = set()
-    for _ in range(3):
+    for _ in range(2):
         writer = subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE)
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"ready\n"
@@ -361,4 +361,4 @@ def test_a_reader_sees_whole_models_while_writers_are_killed(tmp_path: Path) -> 
         writer.stdout.close()
         loaded = load_model(folder)
         assert loaded.token_pattern == str(loaded.n_features)
-    assert len(seen) > 3
+    assert len(seen) > 2

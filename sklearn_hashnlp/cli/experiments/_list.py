@@ -64,13 +64,13 @@ def _show_recipe(screen: Screen, recipe: Any) -> None:
     """Print the description and the settings of a recipe."""
     from dataclasses import fields
 
-    from sklearn_hashnlp.experiments._settings import setting_as_text
+    from sklearn_hashnlp.experiments._settings import format_setting
 
     screen.show(f"{recipe.name}: {recipe.summary}\n", style="bold")
     screen.show(f"{recipe.description}\n")
     table = Table("setting", "value", "description", box=None, pad_edge=False, header_style="dim")
     for field in fields(recipe.settings):
-        value = setting_as_text(getattr(recipe.settings, field.name))
+        value = format_setting(getattr(recipe.settings, field.name))
         table.add_row(field.name, value, field.metadata.get("help", ""))
     screen.show(table)
     screen.note(f"\nRun it with: {command_name()} experiments run {recipe.name}", style="dim")

@@ -46,36 +46,36 @@ class RunProgress(Listener):
         self._started = time.monotonic()
         self.n_added = 0
 
-    def planned(self, run: PlannedRun, known: Sequence[Result]) -> None:
+    def on_plan(self, run: PlannedRun, previous: Sequence[Result]) -> None:
         """Print the results of earlier runs."""
-        for result in known:
+        for result in previous:
             if self._screen.as_json:
                 self._screen.show_json(result)
-        if len(known) >= run.n_results:
+        if len(previous) >= run.n_results:
             self._n_finished += 1
             self._screen.note(f"{run.name}: finished before", style="dim")
             return
-        if known:
-            self._screen.note(f"{run.name}: resumed after {len(known)} of {run.n_results} results", style="dim")
-        self._n_results[run.identity] = len(known)
-        self._fractions[run.identity] = len(known) / run.n_results
-        self._resumed += len(known) / run.n_results
+        if previous:
+            self._screen.note(f"{run.name}: resumed after {len(previous)} of {run.n_results} results", style="dim")
+        self._n_results[run.identity] = len(previous)
+        self._fractions[run.identity] = len(previous) / run.n_results
+        self._resumed += len(previous) / run.n_results
 
-    def began(self, run: PlannedRun) -> None:
+    def on_start(self, run: PlannedRun) -> None:
         """Add the bar of a run."""
         if self._total_bar is None and self._n_runs > 1:
             self._total_bar = self._add_bar("all runs", len(self._fractions), self._resumed)
         self._bars[run.identity] = self._add_bar(run.name, 1, self._fractions[run.identity])
 
-    def told(self, run: PlannedRun, line: str) -> None:
+    def on_log(self, run: PlannedRun, line: str) -> None:
         """Print a line of output, after the name of the run if there are several."""
         self._screen.note(f"{run.name}: {line}" if self._n_runs > 1 else line)
 
-    def moved(self, run: PlannedRun, done: int, total: int) -> None:
+    def on_progress(self, run: PlannedRun, done: int, total: int) -> None:
         """Update the bars."""
         self._update(run, done / total if total else 0.0)
 
-    def found(self, run: PlannedRun, result: Result) -> None:
+    def on_result(self, run: PlannedRun, result: Result) -> None:
         """Print a result as JSON; update the bars, for recipes that do not."""
         self.n_added += 1
         if self._screen.as_json:
@@ -83,12 +83,12 @@ class RunProgress(Listener):
         self._n_results[run.identity] += 1
         self._update(run, self._n_results[run.identity] / run.n_results)
 
-    def finished(self, run: PlannedRun) -> None:
+    def on_finish(self, run: PlannedRun) -> None:
         """Remove the bar of the run, and print how many are finished."""
         self._n_finished += 1
         self._end(run, "finished")
 
-    def failed(self, run: PlannedRun, error: Exception) -> None:
+    def on_failure(self, run: PlannedRun, error: Exception) -> None:
         """Remove the bar of the run; the command prints the error of a single run."""
         self._end(run, f"failed: {one_line(error)}")
 

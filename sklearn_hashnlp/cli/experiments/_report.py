@@ -44,7 +44,7 @@ def report_experiments(
 ) -> None:
     """Report results; the parameters are the options of the command."""
     from sklearn_hashnlp.experiments import RECIPES
-    from sklearn_hashnlp.experiments._report import arrange_results, make_tables
+    from sklearn_hashnlp.experiments._report import make_tables, sort_results
     from sklearn_hashnlp.experiments._results_file import read_results
     from sklearn_hashnlp.experiments._table import as_markdown
 
@@ -54,7 +54,7 @@ def report_experiments(
     unknown = sorted({result["recipe"] for result in results} - set(RECIPES))
     if unknown:
         notes.note(f"Skipped results of unknown experiments: {', '.join(unknown)}")
-    n_duplicates = sum(result["recipe"] in RECIPES for result in results) - len(arrange_results(results))
+    n_duplicates = sum(result["recipe"] in RECIPES for result in results) - len(sort_results(results))
     if n_duplicates:
         notes.note(f"Skipped {n_duplicates} results with the settings, seed and step of a later one")
     tables = make_tables(results)
@@ -92,11 +92,11 @@ def _save_plots(folder: Path, results: Sequence[dict[str, Any]]) -> list[Path]:
     # isort: split
     from matplotlib.figure import Figure
 
-    from sklearn_hashnlp.experiments._report import plots_of
+    from sklearn_hashnlp.experiments._report import make_plots
 
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for name, draw in plots_of(results):
+    for name, draw in make_plots(results):
         figure = Figure(layout="constrained")
         draw(figure)
         path = folder / f"{name}.png"

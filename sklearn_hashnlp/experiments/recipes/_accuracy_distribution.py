@@ -1,4 +1,4 @@
-"""The recipe ``accuracy-distribution``: what each part of a hash embedding is worth, seed by seed."""
+"""The recipe ``accuracy-distribution``: an ablation of hash embeddings over seeds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run, part_of
-from sklearn_hashnlp.experiments._settings import changes_as_text, setting
+from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run, fit_progress
+from sklearn_hashnlp.experiments._settings import format_changes, setting
 from sklearn_hashnlp.experiments._table import Table
 from sklearn_hashnlp.experiments.recipes._hash_embedding_report import TITLES
 from sklearn_hashnlp.experiments.recipes._hash_embedding_settings import SETTINGS, HashEmbeddingSettings
@@ -19,45 +19,45 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Eight ways to embed n-grams are trained on the same rows with the same seed: improved hash embeddings (sum, importance
-appended), the paper's, and the improved ones without appended importance, with medians and with concatenation; the
-standard table that the source compares with (n rows), and a standard table and a dictionary with as many parameters as
-the hash embeddings. Training accuracy is measured under n-gram dropout, as the source does, test accuracy on whole
-texts. Run it with --seeds 10: differences are tested over the seeds, by all flips of their signs, and corrected for
-their number by Holm's method.
+An ablation: eight embeddings of n-grams are trained on the same rows with the same seed: improved hash embeddings (sum,
+importance appended), the paper's, and the improved ones without appended importance, with medians and with
+concatenation; the standard table of the reference implementation (n rows), and a standard table and a dictionary with
+as many parameters as the hash embeddings. Training accuracy is measured under n-gram dropout, as in the reference, test
+accuracy on whole texts. Run it with --seeds 10: differences are tested by the exact permutation test over seeds (sign
+flips), corrected for multiple comparisons by Holm's method.
 
-After https://github.com/YannDubs/Hash-Embeddings, section "Personal improvements", whose script
-bin/accuracy_distribution.sh divides n and B by 5; all else is as in hash-embed-nodict. Its standard embeddings have
-n rows there, five times the parameters; those of as many parameters are this recipe's.
+Reference: https://github.com/YannDubs/Hash-Embeddings, section "Personal improvements", whose script
+bin/accuracy_distribution.sh divides n and B by 5; all other settings are those of hash-embed-nodict. Its standard
+embeddings have n rows, five times the parameters; those with as many parameters are added here.
 
-About three minutes a seed for 36,000 short texts on one core."""
+About three minutes per seed for 36,000 short texts on one core."""
 
-_REFERENCE = "improved"  # what the others are compared with
+_BASELINE = "improved"  # the others are compared with it
 
 
 @dataclass(frozen=True)
 class AccuracyDistributionSettings:
-    """What can be changed about the experiment; the metadata of each field say what it is."""
+    """Settings of the experiment; the metadata of each field describe it."""
 
     dataset: str = setting("ag", "ag, amazon, amazon-polarity, dbpedia, sogou, yahoo, yelp, yelp-polarity or a folder")
-    data: str = setting("", "folder in which the set is looked for; empty: that of HASHNLP_DATA", place=True)
-    n_embeddings: int = setting(2 * 10**6, "rows of the importance; n")
-    n_buckets: int = setting(2 * 10**5, "vectors in the pool; B")
-    embedding_dim: int = setting(20, "length of a vector")
-    max_epochs: int = setting(300, "epochs at most")
-    n_train: int = setting(0, "training rows, drawn by the seed; 0: all")
+    data: str = setting("", "folder of the datasets; empty: the one that HASHNLP_DATA names", recorded=False)
+    n_embeddings: int = setting(2 * 10**6, "rows of the importance table; n")
+    n_buckets: int = setting(2 * 10**5, "component vectors; B")
+    embedding_dim: int = setting(20, "embedding dimension; d")
+    max_epochs: int = setting(300, "maximum number of epochs")
+    n_train: int = setting(0, "training rows, sampled by the seed; 0: all")
     n_test: int = setting(0, "test rows, the same for every seed; 0: all")
-    device: str = setting("cpu", "cpu, cuda or auto", place=True)
+    device: str = setting("cpu", "cpu, cuda or auto", recorded=False)
 
 
-def _ways(settings: AccuracyDistributionSettings) -> dict[str, HashEmbeddingSettings]:
-    """Return the settings of each way to embed, by its name."""
+def _embeddings(settings: AccuracyDistributionSettings) -> dict[str, HashEmbeddingSettings]:
+    """Return the settings of each embedding, by its name."""
     common = {name: getattr(settings, name) for name in settings.__dataclass_fields__}
     improved = replace(SETTINGS["hash-embed-nodict"], **common)
     n_parameters = improved.n_embeddings * improved.n_hashes + improved.n_buckets * improved.embedding_dim
     equal = n_parameters // improved.embedding_dim
     return {
-        _REFERENCE: improved,
+        _BASELINE: improved,
         "paper": replace(improved, variant="paper"),
         "improved, importance not appended": replace(improved, append_weight=False),
         "improved, median": replace(improved, aggregation="median"),
@@ -69,85 +69,85 @@ def _ways(settings: AccuracyDistributionSettings) -> dict[str, HashEmbeddingSett
 
 
 def _n_results(settings: AccuracyDistributionSettings) -> int:
-    return len(_ways(settings))
+    return len(_embeddings(settings))
 
 
 def _run(settings: AccuracyDistributionSettings, run: Run) -> Iterator[Result]:
     from sklearn_hashnlp.experiments.recipes._hash_embedding_trial import count_texts, read_texts, train_and_test
 
-    ways = _ways(settings)
-    texts = read_texts(ways[_REFERENCE], run.seed)
+    embeddings = _embeddings(settings)
+    texts = read_texts(embeddings[_BASELINE], run.seed)
     counted = {}
-    for place, (name, way) in enumerate(ways.items()):
-        if place < len(run.known):
+    for index, (name, embedding) in enumerate(embeddings.items()):
+        if index < len(run.previous):
             continue
-        run.tell(f"{settings.dataset}: {name}")
-        if way.dictionary not in counted:
-            counted[way.dictionary] = count_texts(way, texts)
-        moved = part_of(run, place, len(ways))
-        result, _ = train_and_test(way, counted[way.dictionary], run.seed, moved)
+        run.log(f"{settings.dataset}: {name}")
+        if embedding.dictionary not in counted:
+            counted[embedding.dictionary] = count_texts(embedding, texts)
+        on_progress = fit_progress(run, index, len(embeddings))
+        result, _ = train_and_test(embedding, counted[embedding.dictionary], run.seed, on_progress)
         yield {"part": "test", "embedding": name, **result}
 
 
 def _report(results: Sequence[Result]) -> list[Table]:
     groups = _groups(results)
-    return [table for name, found in groups.items() for table in (_means(name, found), _tests(name, found))]
+    return [table for name, group in groups.items() for table in (_means(name, group), _tests(name, group))]
 
 
 def _groups(results: Sequence[Result]) -> dict[str, dict[str, list[Result]]]:
-    """Sort results by set, rows and settings, and by way; a way's in the order of their seeds."""
+    """Group results by dataset, rows and settings, and by embedding; sort each group by seed."""
     groups: dict[str, dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
     for result in sorted(results, key=lambda result: result["seed"]):
         dataset = result["settings"]["dataset"]
-        changes = changes_as_text(result["settings"], AccuracyDistributionSettings())
+        changes = format_changes(result["settings"], AccuracyDistributionSettings())
         name = f"{TITLES.get(dataset, dataset)}, {result['n_train']:,} rows{', ' if changes else ''}{changes}"
         groups[name][result["embedding"]].append(result)
     return groups
 
 
-def _means(name: str, found: dict[str, list[Result]]) -> Table:
+def _means(name: str, group: dict[str, list[Result]]) -> Table:
     import statistics
 
     rows = []
-    for way, results in found.items():
-        cells = [way, f"{results[0]['n_parameters'] / 1e6:.1f}", str(len(results))]
-        for measure in ("train_accuracy", "accuracy"):
-            values = [100 * result[measure] for result in results]
-            spread = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
-            cells.append(f"{statistics.mean(values):.2f}{spread}")
+    for embedding, results in group.items():
+        cells = [embedding, f"{results[0]['n_parameters'] / 1e6:.1f}", str(len(results))]
+        for metric in ("train_accuracy", "accuracy"):
+            values = [100 * result[metric] for result in results]
+            deviation = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
+            cells.append(f"{statistics.mean(values):.2f}{deviation}")
         rows.append(cells)
     header = ["embedding", "million parameters", "seeds", "training, %", "test, %"]
-    notes = ["Mean and standard deviation over the seeds. Training accuracy is measured under n-gram dropout."]
+    notes = ["Mean ± standard deviation over seeds. Training accuracy is measured under n-gram dropout."]
     return Table(f"Accuracy distribution: {name}", header, rows, notes)
 
 
-def _tests(name: str, found: dict[str, list[Result]]) -> Table:
-    from sklearn_hashnlp.experiments._statistics import MOST_PAIRS, compare_paired
+def _tests(name: str, group: dict[str, list[Result]]) -> Table:
+    from sklearn_hashnlp.experiments._statistics import MAX_PAIRS, compare_paired
 
-    header = ["improved against", "difference, points", "95 % interval", "p", "p, corrected"]
-    title = f"Test accuracy of improved hash embeddings against the others: {name}"
-    of_all = set.intersection(*({result["seed"] for result in results} for results in found.values()))
-    common = sorted(of_all)[:MOST_PAIRS]
-    if len(common) < 2 or _REFERENCE not in found:
-        return Table(title, header, [], ["At least two seeds of all of them are wanted: run it with --seeds 10."])
-    measured = {
-        way: [100 * result["accuracy"] for result in results if result["seed"] in common]
-        for way, results in found.items()
+    header = ["improved vs.", "difference, points", "95 % CI", "p", "p (Holm)"]
+    title = f"Test accuracy of improved hash embeddings vs. the others: {name}"
+    in_all = set.intersection(*({result["seed"] for result in results} for results in group.values()))
+    seeds = sorted(in_all)[:MAX_PAIRS]
+    if len(seeds) < 2 or _BASELINE not in group:
+        return Table(title, header, [], ["A test needs at least two seeds of all embeddings: run it with --seeds 10."])
+    accuracies = {
+        embedding: [100 * result["accuracy"] for result in results if result["seed"] in seeds]
+        for embedding, results in group.items()
     }
-    compared = compare_paired(measured, pairs=[(_REFERENCE, way) for way in measured if way != _REFERENCE])
+    pairs = [(_BASELINE, embedding) for embedding in accuracies if embedding != _BASELINE]
     rows = [
         [
-            one.second,
-            f"{one.difference:+.2f}",
-            f"{one.low:+.2f} to {one.high:+.2f}",
-            f"{one.p_value:.3f}",
-            f"{one.corrected_p_value:.3f}",
+            comparison.second,
+            f"{comparison.difference:+.2f}",
+            f"{comparison.low:+.2f} to {comparison.high:+.2f}",
+            f"{comparison.p_value:.3f}",
+            f"{comparison.corrected_p_value:.3f}",
         ]
-        for one in compared
+        for comparison in compare_paired(accuracies, pairs=pairs)
     ]
     notes = [
-        f"Over {len(common)} seeds, paired: Student's interval of the mean difference; p by all flips of the "
-        "differences' signs, corrected for these comparisons by Holm's method."
+        f"Paired over {len(seeds)} seeds: Student's confidence interval of the mean difference; p of the exact "
+        "permutation test (sign flips), corrected for these comparisons by Holm's method."
     ]
     return Table(title, header, rows, notes)
 
@@ -156,19 +156,20 @@ def _plot(results: Sequence[Result], figure: Figure) -> None:
     from sklearn_hashnlp.plotting import AccuracyDistributionDisplay
 
     groups = _groups(results)
-    figure.set_size_inches(9, sum(2 + 0.4 * len(found) for found in groups.values()))
-    for part, (name, found) in zip(figure.subfigures(len(groups), 1, squeeze=False)[:, 0], groups.items(), strict=True):
+    figure.set_size_inches(9, sum(2 + 0.4 * len(group) for group in groups.values()))
+    subfigures = figure.subfigures(len(groups), 1, squeeze=False)[:, 0]
+    for subfigure, (name, group) in zip(subfigures, groups.items(), strict=True):
         accuracies = {
-            way: ([result["train_accuracy"] for result in results], [result["accuracy"] for result in results])
-            for way, results in found.items()
+            embedding: ([result["train_accuracy"] for result in results], [result["accuracy"] for result in results])
+            for embedding, results in group.items()
         }
-        AccuracyDistributionDisplay(accuracies).plot(figure=part)
-        part.suptitle(textwrap.fill(name, 90))
+        AccuracyDistributionDisplay(accuracies).plot(figure=subfigure)
+        subfigure.suptitle(textwrap.fill(name, 90))
 
 
 ACCURACY_DISTRIBUTION = Recipe(
     name="accuracy-distribution",
-    summary="What each part of a hash embedding is worth, over seeds: variants, aggregations, equal parameters",
+    summary="Ablation of hash embeddings over seeds: variants, aggregations, equal numbers of parameters",
     description=_DESCRIPTION,
     settings=AccuracyDistributionSettings(),
     quick=AccuracyDistributionSettings(n_embeddings=2000, n_buckets=200, max_epochs=2, n_train=300, n_test=100),

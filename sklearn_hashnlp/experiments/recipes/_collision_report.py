@@ -1,4 +1,4 @@
-"""Tables and a picture of the recipe ``collisions``."""
+"""Tables and plot of the recipe ``collisions``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from sklearn_hashnlp.experiments._recipe import Result
-from sklearn_hashnlp.experiments._settings import split_by_settings
+from sklearn_hashnlp.experiments._settings import group_by_settings
 from sklearn_hashnlp.experiments._table import Table
-from sklearn_hashnlp.inspection._collision_statistics import Counted, Sizes, Summary, source_bound, summarize
+from sklearn_hashnlp.inspection._collision_statistics import (
+    CollisionCounts,
+    CollisionSummary,
+    TableSizes,
+    reference_bound,
+    summarize,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,73 +24,76 @@ if TYPE_CHECKING:
 
 _LEVEL = 0.05
 
-# What the source prints for its own example, beside what its formulas give.
+# Printed by the reference for its example, where its formulas give other values.
 _PRINTED = {("improved", 10**9, "10000000:1000000:2"): "0.01", ("paper", 10**9, "10000000:1000000:2"): "1"}
 
 _TITLES = {
-    "embedding": "Pairs of words that share their embedding (row of importance weights and components, in order)",
-    "any order": "Pairs of words that share the row of importance weights and the components in any order",
-    "components": "Pairs of words that share their components, in order",
-    "column": "Pairs of words in one of 2,147,483,647 columns of the vectorizer",
+    "embedding": "Colliding pairs of words: same embedding (importance row and components, in order)",
+    "any order": "Colliding pairs of words: same importance row, same components in any order",
+    "components": "Colliding pairs of words: same components, in order",
+    "column": "Colliding pairs of words: same column out of 2,147,483,647 of the vectorizer",
 }
 _NOTES = {
-    "any order": ["Their sums differ as soon as the weights of a word differ from each other: training sees to that."],
+    "any order": ["Their sums differ as soon as training has made the importance weights of the row unequal."],
     "components": [
-        "The paper's variance is more than a Poisson distribution's: rows that share components bring all their words "
-        "together. Intervals and z are widened by it."
+        "For the paper's variant the variance is larger than a Poisson distribution's, because rows with the same "
+        "components make all their words collide. Confidence intervals and z take this into account."
     ],
     "column": [
-        "No hash embedding can tell such words apart, whatever its sizes; but with alternate_sign half of them have "
+        "No hash embedding can distinguish such words, whatever its sizes; with alternate_sign half of the pairs have "
         "opposite signs."
     ],
 }
 _EXAMPLE_NOTES = (
-    "The source's formulas: p = 1 - (1 - 1/out)^(V - 1) of each hash function; p_h p_u for the improved variant, which "
-    "asks for a word with the same h and for a word, maybe another, with the same u; p_D1 + (1 - p_D1) p_D2 for the "
-    "paper's, which also counts words whose components alone collide. Both are upper bounds.",
-    "One column: of 2**31 - 1, as the vectorizer finds it by a hash of 31 bits. Words there share all that comes after "
-    "it: where n B^k is more than 2**31 - 1, greater tables tell no more words apart.",
+    "The reference's formulas: p = 1 - (1 - 1/out)^(V - 1) of each hash function; p_h p_u for the improved variant, "
+    "the probability that some word has the same h and some word, maybe another, has the same u; "
+    "p_D1 + (1 - p_D1) p_D2 for the paper's, which also counts words with the same components only. Both are upper "
+    "bounds.",
+    "Same column: one of 2**31 - 1, the index of a word in the vectorizer, a hash of 31 bits. Words in the same column "
+    "share everything after it: beyond n B^k = 2**31 - 1, larger tables distinguish no more words.",
 )
 
 
 class _Row(NamedTuple):
-    """What was counted for one hash embedding and number of words, over all seeds."""
+    """Counts of one hash embedding and number of words, over all seeds."""
 
     variant: str
     tables: str
     n_words: int
     n_trials: int
-    summary: Summary
+    summary: CollisionSummary
 
 
 def report_collisions(results: Sequence[Result]) -> list[Table]:
-    """Set counted pairs beside expected ones."""
+    """Make tables of counted and expected pairs."""
     return [
-        table._replace(title=f"{table.title} ({what})" if what else table.title)
-        for what, found in split_by_settings(results)
-        for table in _tables(found)
+        table._replace(title=f"{table.title} ({changes})" if changes else table.title)
+        for changes, group in group_by_settings(results)
+        for table in _tables(group)
     ]
 
 
 def plot_collisions(results: Sequence[Result], figure: Figure) -> None:
-    """Draw counted pairs on the lines of expected ones, and shares of words with the source's bounds."""
-    parts = split_by_settings(results)
-    rows = _merge(parts[0][1], "embedding") if parts else []
+    """Plot counted and expected pairs, and shares of colliding words with the upper bounds of the reference."""
+    groups = group_by_settings(results)
+    rows = _merge(groups[0][1], "embedding") if groups else []
     figure.set_layout_engine("constrained")
     if figure.get_size_inches()[0] < 15:
         figure.set_size_inches(15, 5)
     improved, paper, shares = figure.subplots(1, 3)
     improved.set_title("improved: q = 1/(n B^k)")
-    for tables, found in _by_tables(rows, "improved").items():
-        _draw_pairs(improved, _name(tables), found)
+    for tables, group in _by_tables(rows, "improved").items():
+        _draw_pairs(improved, _name(tables), group)
     paper.set_title("paper: q = 1/n")
-    one_of_each_n = {Sizes.parse(tables).n_embeddings: found for tables, found in _by_tables(rows, "paper").items()}
-    for n_embeddings, found in one_of_each_n.items():
-        _draw_pairs(paper, f"n = {n_embeddings:,}", found)
-    shares.set_title("words that share, and the source's bounds")
+    by_n_embeddings = {
+        TableSizes.parse(tables).n_embeddings: group for tables, group in _by_tables(rows, "paper").items()
+    }
+    for n_embeddings, group in by_n_embeddings.items():
+        _draw_pairs(paper, f"n = {n_embeddings:,}", group)
+    shares.set_title("share of colliding words, with upper bounds")
     for variant in ("improved", "paper"):
-        for tables, found in list(_by_tables(rows, variant).items())[:1]:
-            _draw_shares(shares, variant, tables, found)
+        for tables, group in list(_by_tables(rows, variant).items())[:1]:
+            _draw_shares(shares, variant, tables, group)
 
 
 def _draw_pairs(ax: Axes, name: str, rows: Sequence[_Row]) -> None:
@@ -107,61 +116,61 @@ def _draw_shares(ax: Axes, variant: str, tables: str, rows: Sequence[_Row]) -> N
         [row.summary.expected_sharing for row in rows],
         [row.summary.mean_sharing for row in rows],
         [[row.summary.low_sharing, row.summary.high_sharing] for row in rows],
-        [source_bound(variant, row.n_words, Sizes.parse(tables)) for row in rows],
+        [reference_bound(variant, row.n_words, TableSizes.parse(tables)) for row in rows],
         name=f"{variant}, {_name(tables)}",
-        quantity="share of words that share their embedding",
+        quantity="share of colliding words",
     ).plot(ax=ax)
 
 
 def _by_tables(rows: Sequence[_Row], variant: str) -> dict[str, list[_Row]]:
-    found: dict[str, list[_Row]] = {}
+    groups: dict[str, list[_Row]] = {}
     for row in sorted(rows, key=lambda row: row.n_words):
         if row.variant == variant:
-            found.setdefault(row.tables, []).append(row)
-    return found
+            groups.setdefault(row.tables, []).append(row)
+    return groups
 
 
-def _merge(results: Sequence[Result], what: str) -> list[_Row]:
-    """Take the trials of all seeds together."""
+def _merge(results: Sequence[Result], kind: str) -> list[_Row]:
+    """Add up the trials of all seeds."""
     groups: dict[tuple[str, str, int], list[Result]] = {}
     for result in results:
-        if what in result.get("shared", {}):
+        if kind in result.get("shared", {}):
             key = (result.get("variant", ""), result.get("tables", ""), result["n_words"])
-            groups.setdefault(key, []).append(result["shared"][what])
+            groups.setdefault(key, []).append(result["shared"][kind])
     rows = []
-    for (variant, tables, n_words), found in groups.items():
-        counted = Counted()
-        for shared in found:
-            counted = counted.plus(Counted(*(shared[name] for name in Counted._fields)))
+    for (variant, tables, n_words), group in groups.items():
+        counts = CollisionCounts()
+        for seed_counts in group:
+            counts = counts.plus(CollisionCounts(*(seed_counts[name] for name in CollisionCounts._fields)))
         summary = summarize(
-            counted, n_words=n_words, chance=found[0]["chance"], expected_dispersion=found[0]["expected_dispersion"]
+            counts, n_words=n_words, probability=group[0]["chance"], expected_dispersion=group[0]["expected_dispersion"]
         )
-        rows.append(_Row(variant, tables, n_words, counted.n_trials, summary))
+        rows.append(_Row(variant, tables, n_words, counts.n_trials, summary))
     return rows
 
 
 def _tables(results: Sequence[Result]) -> list[Table]:
-    tables = [_counted_table(what, rows) for what in _TITLES if (rows := _merge(results, what))]
-    # Formulas have no seed: those of several runs are the same.
+    tables = [_simulation_table(kind, rows) for kind in _TITLES if (rows := _merge(results, kind))]
+    # Formulas do not depend on the seed.
     examples = {(result["n_words"], result["tables"]): result for result in results if result["part"] == "formulas"}
     if examples:
-        tables.append(_example_table(list(examples.values()), _merge(results, "embedding")))
+        tables.append(_formula_table(list(examples.values()), _merge(results, "embedding")))
     return tables
 
 
-def _counted_table(what: str, rows: Sequence[_Row]) -> Table:
+def _simulation_table(kind: str, rows: Sequence[_Row]) -> Table:
     from sklearn_hashnlp.experiments._statistics import holm_correction
 
-    agreeing = [p_value >= _LEVEL for p_value in holm_correction([row.summary.p_value for row in rows])]
-    embedded = what != "column"
+    consistent = [p_value >= _LEVEL for p_value in holm_correction([row.summary.p_value for row in rows])]
+    embedded = kind != "column"
     header = [
         "words",
         "trials",
         "expected",
         "counted",
-        "95 % interval",
+        "95 % CI",
         "z",
-        "agree",
+        "consistent",
         "variance/mean (expected)",
     ]
     cells = [
@@ -173,60 +182,69 @@ def _counted_table(what: str, rows: Sequence[_Row]) -> Table:
             _number(row.summary.mean_pairs),
             f"{_number(row.summary.low_pairs)} to {_number(row.summary.high_pairs)}",
             f"{row.summary.z:+.2f}",
-            "yes" if agrees else "NO",
+            "yes" if is_consistent else "NO",
             _dispersion(row.summary),
         ]
-        for row, agrees in zip(rows, agreeing, strict=True)
+        for row, is_consistent in zip(rows, consistent, strict=True)
     ]
-    farthest = max((abs(row.summary.z) for row in rows), default=0.0)
-    squares = sum(row.summary.z**2 for row in rows)
-    if all(agreeing):
-        verdict = f"Formula and counts agree in all {len(rows)} rows"
+    max_abs_z = max((abs(row.summary.z) for row in rows), default=0.0)
+    sum_of_squares = sum(row.summary.z**2 for row in rows)
+    if all(consistent):
+        verdict = f"Counts are consistent with the formula in all {len(rows)} rows"
     else:
-        verdict = f"Formula and counts DISAGREE in {agreeing.count(False)} of {len(rows)} rows"
+        verdict = f"Counts are NOT consistent with the formula in {consistent.count(False)} of {len(rows)} rows"
     notes = [
-        f"{verdict}, at the level of {_LEVEL:.0%} for all of them together (Holm); the greatest |z| is {farthest:.2f}, "
-        f"the root of the mean of z squared {math.sqrt(squares / len(rows)):.2f} (1 is expected).",
-        *_NOTES.get(what, []),
+        f"{verdict}, at a family-wise significance level of {_LEVEL:.0%} (Holm). The largest |z| is {max_abs_z:.2f}, "
+        f"the root mean square of z {math.sqrt(sum_of_squares / len(rows)):.2f} (expected: 1).",
+        *_NOTES.get(kind, []),
     ]
-    return Table(_TITLES[what], [*(("variant", "n:B:k") if embedded else ()), *header], cells, notes)
+    return Table(_TITLES[kind], [*(("variant", "n:B:k") if embedded else ()), *header], cells, notes)
 
 
-def _example_table(examples: Sequence[Result], counted: Sequence[_Row]) -> Table:
-    found = {(row.variant, row.n_words, row.tables): row.summary for row in counted}
+def _formula_table(examples: Sequence[Result], counted: Sequence[_Row]) -> Table:
+    counted_summaries = {(row.variant, row.n_words, row.tables): row.summary for row in counted}
 
-    def given(label: str, key: str, name: str) -> list[str]:
+    def formula(label: str, key: str, name: str) -> list[str]:
         return [label, *(_number(example[key][name]) for example in examples)]
 
     rows = []
     for variant in ("improved", "paper"):
         keys = [(variant, example["n_words"], example["tables"]) for example in examples]
-        summaries = [found.get(key) for key in keys]
+        summaries = [counted_summaries.get(key) for key in keys]
         whole = f"{variant}, embedding"
         rows += [
-            given(f"{variant}: q of a pair", "chances", whole),
-            given(f"{variant}: colliding pairs, expected", "expected_pairs", whole),
-            [f"{variant}: colliding pairs, counted", *(_number(one.mean_pairs) if one else "-" for one in summaries)],
-            given(f"{variant}: share of words, 1 - (1 - q)^(V - 1)", "expected_sharing", whole),
-            [f"{variant}: share of words, counted", *(_number(one.mean_sharing) if one else "-" for one in summaries)],
-            given(f"{variant}: the source's formula, an upper bound", "source_bounds", variant),
-            [f"{variant}: the source prints", *(_PRINTED.get(key, "-") for key in keys)],
+            formula(f"{variant}: q of a pair", "chances", whole),
+            formula(f"{variant}: colliding pairs, expected", "expected_pairs", whole),
+            [
+                f"{variant}: colliding pairs, counted",
+                *(_number(summary.mean_pairs) if summary else "-" for summary in summaries),
+            ],
+            formula(f"{variant}: share of colliding words, 1 - (1 - q)^(V - 1)", "expected_sharing", whole),
+            [
+                f"{variant}: share of colliding words, counted",
+                *(_number(summary.mean_sharing) if summary else "-" for summary in summaries),
+            ],
+            formula(f"{variant}: upper bound by the reference's formula", "reference_bounds", variant),
+            [f"{variant}: upper bound printed by the reference", *(_PRINTED.get(key, "-") for key in keys)],
         ]
-    sooner = [example["chances"]["column"] > example["chances"]["improved, embedding"] for example in examples]
+    column_first = [example["chances"]["column"] > example["chances"]["improved, embedding"] for example in examples]
     rows += [
-        given("paper: pairs that share components, expected", "expected_pairs", "paper, components"),
-        given("one column: q of a pair", "chances", "column"),
-        given("one column: pairs, expected", "expected_pairs", "column"),
-        given("one column: share of words", "expected_sharing", "column"),
-        given("improved: pairs in one column or one embedding", "expected_pairs", "improved, column or embedding"),
-        given("paper: pairs in one column or one embedding", "expected_pairs", "paper, column or embedding"),
-        ["improved: the column collides first", *("yes" if first else "no" for first in sooner)],
+        formula("paper: pairs with the same components, expected", "expected_pairs", "paper, components"),
+        formula("same column: q of a pair", "chances", "column"),
+        formula("same column: pairs, expected", "expected_pairs", "column"),
+        formula("same column: share of colliding words", "expected_sharing", "column"),
+        formula("improved: pairs with the same column or embedding", "expected_pairs", "improved, column or embedding"),
+        formula("paper: pairs with the same column or embedding", "expected_pairs", "paper, column or embedding"),
+        [
+            "improved: same column more likely than same embedding",
+            *("yes" if first else "no" for first in column_first),
+        ],
     ]
     header = ["", *(f"{example['n_words']:,} words, {_name(example['tables'])}" for example in examples)]
-    return Table("Words that share their embedding, by formula", header, rows, _EXAMPLE_NOTES)
+    return Table("Colliding words by formula", header, rows, _EXAMPLE_NOTES)
 
 
-def _dispersion(summary: Summary) -> str:
+def _dispersion(summary: CollisionSummary) -> str:
     counted = "-" if summary.dispersion is None else f"{summary.dispersion:.3g}"
     return f"{counted} ({summary.expected_dispersion:.3g})"
 
@@ -240,5 +258,5 @@ def _number(value: float) -> str:
 
 
 def _name(tables: str) -> str:
-    n, buckets, hashes = Sizes.parse(tables)
+    n, buckets, hashes = TableSizes.parse(tables)
     return f"n = {n:,}, B = {buckets:,}, k = {hashes}"

@@ -1,4 +1,4 @@
-"""From strings to labels as the hash-embedding experiments go: the source's words, n-grams, and a classifier."""
+"""Pipelines of the hash-embedding experiments: preprocessing, n-grams and the classifier of the reference."""
 
 from __future__ import annotations
 
@@ -17,57 +17,64 @@ from sklearn_hashnlp.experiments.recipes._hash_embedding_settings import HashEmb
 from sklearn_hashnlp.text import FrequentNgramVectorizer, HashingNgramVectorizer
 from sklearn_hashnlp.training._callbacks import FitProgress
 
-_BLANK_FOR_EACH = str.maketrans(dict.fromkeys(string.punctuation, " "))
-_WORDS = r"\S\S+"  # what stands between blanks, but for single characters
-_COLUMNS = 2**31 - 1
+_PUNCTUATION_TO_SPACE = str.maketrans(dict.fromkeys(string.punctuation, " "))
+_TOKEN_PATTERN = r"\S\S+"  # words between white space, without single characters
+_N_FEATURES = 2**31 - 1
 
-Moved = Callable[[float], None]
+OnProgress = Callable[[float], None]
 
 
-def drop_punctuation(texts: Sequence[str]) -> list[str]:
-    """Write a blank for each punctuation mark of ASCII, as the source does before it splits texts at blanks."""
-    return [text.translate(_BLANK_FOR_EACH) for text in texts]
+def replace_punctuation(texts: Sequence[str]) -> list[str]:
+    """Replace ASCII punctuation by spaces, as the reference does before it splits texts at spaces."""
+    return [text.translate(_PUNCTUATION_TO_SPACE) for text in texts]
 
 
 def first_columns(X: Any, n: int) -> Any:
-    """Keep the first columns of a matrix: of a dictionary in order of frequency, the most frequent n-grams."""
+    """Return the first columns of a matrix: of a dictionary in order of frequency, the most frequent n-grams."""
     return X[:, :n]
 
 
-def make_ngrams(settings: HashEmbeddingSettings) -> Pipeline:
-    """Make what counts the n-grams of texts."""
+def make_ngram_counter(settings: HashEmbeddingSettings) -> Pipeline:
+    """Make the transformer of texts to n-gram counts."""
     common: dict[str, Any] = {
-        "token_pattern": _WORDS,
+        "token_pattern": _TOKEN_PATTERN,
         "ngram_range": tuple(settings.ngram_range),
         "dtype": np.float32,
         "n_jobs": -1,
     }
     if settings.dictionary:
-        most = max(settings.n_embeddings_tried, default=settings.n_embeddings)
-        counter: Any = FrequentNgramVectorizer(max_features=most, **common)
+        max_features = max(settings.n_embeddings_grid, default=settings.n_embeddings)
+        vectorizer: Any = FrequentNgramVectorizer(max_features=max_features, **common)
     else:
-        counter = HashingNgramVectorizer(n_features=_COLUMNS, alternate_sign=False, norm=None, **common)
-    return Pipeline([("words", FunctionTransformer(drop_punctuation)), ("counts", counter)])
+        vectorizer = HashingNgramVectorizer(n_features=_N_FEATURES, alternate_sign=False, norm=None, **common)
+    return Pipeline([("words", FunctionTransformer(replace_punctuation)), ("counts", vectorizer)])
 
 
-def make_network(settings: HashEmbeddingSettings, seed: int, moved: Moved | None = None) -> Pipeline:
-    """Make what learns from n-grams."""
-    classifier = ("classifier", make_classifier(settings, seed, moved))
+def make_network(settings: HashEmbeddingSettings, seed: int, on_progress: OnProgress | None = None) -> Pipeline:
+    """Make the classifier of n-gram counts."""
+    classifier = ("classifier", make_classifier(settings, seed, on_progress))
     if not settings.dictionary:
         return Pipeline([classifier])
     cut = FunctionTransformer(first_columns, kw_args={"n": settings.n_embeddings}, accept_sparse=True)
     return Pipeline([("cut", cut), classifier])
 
 
-def make_pipeline(settings: HashEmbeddingSettings, seed: int, folder: Path, moved: Moved | None = None) -> Pipeline:
-    """Make the whole way from texts to labels, for a search over the network's parameters."""
-    steps = [("ngrams", make_ngrams(settings)), ("network", make_network(settings, seed, moved))]
+def make_pipeline(
+    settings: HashEmbeddingSettings, seed: int, folder: Path, on_progress: OnProgress | None = None
+) -> Pipeline:
+    """Make the whole pipeline from texts to labels, for a grid search; a folder caches the counts."""
+    steps = [("ngrams", make_ngram_counter(settings)), ("network", make_network(settings, seed, on_progress))]
     return Pipeline(steps, memory=Memory(folder / "ngrams", verbose=0))
 
 
-def make_classifier(settings: HashEmbeddingSettings, seed: int, moved: Moved | None = None) -> HashEmbeddingClassifier:
-    """Make the network of an experiment, with the source's training."""
+def make_classifier(
+    settings: HashEmbeddingSettings, seed: int, on_progress: OnProgress | None = None
+) -> HashEmbeddingClassifier:
+    """Make the classifier of an experiment, with the training of the reference."""
     patience, plateau = settings.n_iter_no_change, settings.plateau_patience
+    progress = (
+        None if on_progress is None else FitProgress(on_progress, settings.max_epochs, patience, settings.monitor)
+    )
     return HashEmbeddingClassifier(
         variant=settings.variant,
         n_buckets=settings.n_buckets,
@@ -76,7 +83,7 @@ def make_classifier(settings: HashEmbeddingSettings, seed: int, moved: Moved | N
         embedding_dim=settings.embedding_dim,
         aggregation=settings.aggregation,
         append_weight=settings.append_weight,
-        hash_rows=not settings.dictionary,  # a dictionary's numbers are rows already
+        hash_rows=not settings.dictionary,  # the column indices of a dictionary are rows already
         importance_init="zeros",
         normalize=None,
         hidden_layer_sizes=tuple(settings.hidden_layer_sizes),
@@ -94,6 +101,6 @@ def make_classifier(settings: HashEmbeddingSettings, seed: int, moved: Moved | N
         lr_plateau=(plateau, settings.plateau_factor) if plateau else None,
         restore_best=settings.restore_best,
         device=settings.device,
-        callbacks=None if moved is None else [FitProgress(moved, settings.max_epochs, patience, settings.monitor)],
+        callbacks=None if progress is None else [progress],
         random_state=seed,
     )

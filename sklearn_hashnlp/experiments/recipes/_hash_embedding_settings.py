@@ -1,4 +1,4 @@
-"""The options of the hash-embedding experiments, and the six sets of values that have names."""
+"""Settings of the hash-embedding experiments, and their values in the six named experiments."""
 
 from __future__ import annotations
 
@@ -7,44 +7,46 @@ from typing import Any
 
 from sklearn_hashnlp.experiments._settings import setting
 
-CHOSEN_SIZES = (10_000, 25_000, 50_000, 300_000, 500_000, 1_000_000)  # of the dictionary, for standard embeddings
-CHOSEN_BUCKETS = (500, 10_000, 50_000, 100_000, 150_000)  # of the pool, for hash embeddings with a dictionary
+N_EMBEDDINGS_GRID = (10_000, 25_000, 50_000, 300_000, 500_000, 1_000_000)  # of standard embeddings
+N_BUCKETS_GRID = (500, 10_000, 50_000, 100_000, 150_000)  # of hash embeddings with a dictionary
 
 
 @dataclass(frozen=True)
 class HashEmbeddingSettings:
-    """What can be changed about an experiment; the metadata of each field say what it is."""
+    """Settings of the experiment; the metadata of each field describe it."""
 
     dataset: str = setting("ag", "ag, amazon, amazon-polarity, dbpedia, sogou, yahoo, yelp, yelp-polarity or a folder")
-    data: str = setting("", "folder in which the set is looked for; empty: that of HASHNLP_DATA", place=True)
-    dictionary: bool = setting(False, "count n-grams of a dictionary, not hashed ones")
+    data: str = setting("", "folder of the datasets; empty: the one that HASHNLP_DATA names", recorded=False)
+    dictionary: bool = setting(False, "count the n-grams of a dictionary instead of hashed n-grams")
     variant: str = setting("improved", "improved, paper or standard embeddings")
     ngram_range: tuple[int, ...] = setting((1, 2), "words of the shortest and of the longest n-gram")
-    ngram_dropout: tuple[int, ...] = setting((4, 99), "n-grams a row keeps in training, at least and at most; or none")
-    n_embeddings: int = setting(10**7, "rows of the importance, or of the standard table; n-grams of the dictionary")
-    n_buckets: int = setting(10**6, "vectors in the pool; standard embeddings have none")
-    embedding_dim: int = setting(20, "length of a vector")
-    n_hashes: int = setting(2, "vectors of the pool that make up an n-gram's")
-    aggregation: str = setting("sum", "how they are joined: sum, concat or median")
-    append_weight: bool = setting(True, "whether importance is a part of a row's vector")
-    hidden_layer_sizes: tuple[int, ...] = setting((), "hidden layers, batch-normalised and rectified")
-    members: int = setting(1, "networks that differ in their seeds and vote with their probabilities")
-    n_embeddings_tried: tuple[int, ...] = setting((), "sizes of the dictionary to choose from, by GridSearchCV")
-    n_buckets_tried: tuple[int, ...] = setting((), "sizes of the pool to choose from, by GridSearchCV")
-    folds: int = setting(3, "of that choice's cross-validation; 1: a tenth of the rows is held out once")
-    max_epochs: int = setting(300, "epochs at most")
-    batch_size: int = setting(64, "rows of a training step")
-    learning_rate: float = setting(0.001, "step size of Adam")
-    shuffle: bool = setting(True, "an order of its own for each epoch")
-    validation_fraction: float = setting(0.05, "share of the training rows by which training is stopped")
-    monitor: str = setting("valid_acc", "what is better there: valid_acc or valid_loss")
-    n_iter_no_change: int = setting(10, "epochs without a better one after which training stops; 0: it never does")
-    plateau_patience: int = setting(4, "epochs without a better one after which the step size falls; 0: it never does")
-    plateau_factor: float = setting(0.5, "what it is multiplied by then")
-    restore_best: bool = setting(True, "end with the best epoch's weights")
-    n_train: int = setting(0, "training rows, drawn by the seed; 0: all")
+    ngram_dropout: tuple[int, ...] = setting(
+        (4, 99), "minimum and maximum n-grams that training keeps of a row; or none"
+    )
+    n_embeddings: int = setting(10**7, "rows of the importance or standard table; n-grams of the dictionary; n")
+    n_buckets: int = setting(10**6, "component vectors; standard embeddings have none; B")
+    embedding_dim: int = setting(20, "embedding dimension; d")
+    n_hashes: int = setting(2, "component vectors per n-gram; k")
+    aggregation: str = setting("sum", "aggregation of the component vectors: sum, concat or median")
+    append_weight: bool = setting(True, "append the importance weights to the embedding")
+    hidden_layer_sizes: tuple[int, ...] = setting((), "sizes of hidden layers, with batch normalization and ReLU")
+    members: int = setting(1, "networks of an ensemble, which averages their probabilities")
+    n_embeddings_grid: tuple[int, ...] = setting((), "sizes of the dictionary for GridSearchCV")
+    n_buckets_grid: tuple[int, ...] = setting((), "numbers of component vectors for GridSearchCV")
+    folds: int = setting(3, "cross-validation folds of the grid search; 1: one validation set of a tenth of the rows")
+    max_epochs: int = setting(300, "maximum number of epochs")
+    batch_size: int = setting(64, "batch size")
+    learning_rate: float = setting(0.001, "learning rate of Adam")
+    shuffle: bool = setting(True, "shuffle the rows in each epoch")
+    validation_fraction: float = setting(0.05, "fraction of the training rows for early stopping")
+    monitor: str = setting("valid_acc", "metric for early stopping: valid_acc or valid_loss")
+    n_iter_no_change: int = setting(10, "epochs without improvement before training stops; 0: no early stopping")
+    plateau_patience: int = setting(4, "epochs without improvement before the learning rate is reduced; 0: never")
+    plateau_factor: float = setting(0.5, "factor by which the learning rate is reduced")
+    restore_best: bool = setting(True, "restore the weights of the best epoch")
+    n_train: int = setting(0, "training rows, sampled by the seed; 0: all")
     n_test: int = setting(0, "test rows, the same for every seed; 0: all")
-    device: str = setting("cpu", "cpu, cuda or auto", place=True)
+    device: str = setting("cpu", "cpu, cuda or auto", recorded=False)
 
 
 def without_dictionary(variant: str) -> HashEmbeddingSettings:
@@ -67,8 +69,8 @@ def with_dictionary(variant: str, **changes: Any) -> HashEmbeddingSettings:
 
 SETTINGS = {
     "custom": HashEmbeddingSettings(),
-    "std-embed-dict": with_dictionary("standard", n_embeddings_tried=CHOSEN_SIZES),
-    "hash-embed-dict": with_dictionary("improved", n_buckets_tried=CHOSEN_BUCKETS),
+    "std-embed-dict": with_dictionary("standard", n_embeddings_grid=N_EMBEDDINGS_GRID),
+    "hash-embed-dict": with_dictionary("improved", n_buckets_grid=N_BUCKETS_GRID),
     "hash-embed-nodict": without_dictionary("improved"),
     "std-embed-nodict": without_dictionary("standard"),
     "ensemble-hash-embed-dict": with_dictionary("improved", n_buckets=50_000, members=10),

@@ -1,4 +1,4 @@
-"""The recipe ``hsigmoid-ptb``: a 5-gram network over the Penn Treebank with a hierarchical sigmoid."""
+"""The recipe ``hsigmoid-ptb``: a 5-gram network with a hierarchical softmax on the Penn Treebank."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
 from sklearn_hashnlp.experiments._run import PlannedRun
-from sklearn_hashnlp.experiments._settings import setting, split_by_settings
+from sklearn_hashnlp.experiments._settings import group_by_settings, setting
 from sklearn_hashnlp.experiments._table import Table
 
 if TYPE_CHECKING:
@@ -19,60 +19,63 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-A network predicts the fifth word from the four before it, with a complete binary tree of sigmoids as its output layer.
-After PaddlePaddle's model "Hsigmoid" (https://github.com/PaddlePaddle/models, hsigmoid), whose network this is: one
-table of word vectors for the four places, a sigmoid hidden layer with dropout 0.5, its weights normal with standard
-deviation 1 / sqrt(8 embedding_dim), the vectors' with 0.001, twice the step size for its bias; one <s> before each
-sentence, so that its first three words are not predicted. It trains on train.txt and tests on valid.txt, prints both
-losses every 100 iterations, and saves the model after every pass.
+A network predicts the fifth word from the four before it, with a hierarchical softmax over a complete binary tree as
+its output layer. The reference implementation is PaddlePaddle's model "Hsigmoid"
+(https://github.com/PaddlePaddle/models, hsigmoid), whose network this is: word embeddings shared by the four positions,
+a sigmoid hidden layer with dropout 0.5, initial weights from a normal distribution with standard deviation
+1 / sqrt(8 embedding_dim), and 0.001 for the embeddings, twice the learning rate for the bias; one <s> before each
+sentence, so that its first three words are not predicted. It trains on train.txt and validates on valid.txt, logs both
+losses every 100 steps, and saves a checkpoint after every epoch.
 
-Then every saved pass predicts each of these words of valid.txt from the true words before it: as the source's decoder
-does, at each node to the right where the probability is above 0.5 (greedy), and by exact search for the most probable
+Every checkpoint then predicts each of these words of valid.txt from the true words before it: greedily as the
+reference's decoder does, which goes right at each node where the probability is above 0.5, and by exact search for the
+most probable word.
+
+Perplexities are over the predicted words, including </s> and <unk>; they are not those of a model that predicts every
 word.
 
-Perplexities are over the words that are predicted, </s> and <unk> among them, and not those of a model that predicts
-every word.
+The reference specifies neither embedding dimension, hidden size nor training. Here they are 32, 256, and 10 epochs of
+row-wise AdaGrad with a learning rate that falls linearly from 0.5, and batches of 256 windows; optimizer and learning
+rate were chosen from a few on valid.txt. About three minutes on two cores.
 
-The source says neither how long vectors and hidden layer are nor how it trains. Vectors of 32, a hidden layer of 256,
-10 passes and row-wise AdaGrad, from 0.1 linearly down, with 256 windows a step are this recipe's; optimiser and step
-size were chosen on valid.txt among a few. About three minutes on two idle cores.
-
-It needs the Penn Treebank as Tomas Mikolov prepared it, train.txt and valid.txt in one folder: name it by
---set data=FOLDER, or put it as ptb/ into the folder that the variable HASHNLP_DATA names."""
+It needs the Penn Treebank as Tomas Mikolov prepared it, train.txt and valid.txt in one folder: pass it by
+--set data=FOLDER, or name it ptb/ in the folder that the environment variable HASHNLP_DATA names."""
 
 
 @dataclass(frozen=True)
 class HsigmoidPtbSettings:
-    """What can be changed about the experiment; the metadata of each field say what it is."""
+    """Settings of the experiment; the metadata of each field describe it."""
 
-    data: str = setting("", "folder with train.txt and valid.txt; empty: ptb in the folder of HASHNLP_DATA", place=True)
-    checkpoint_dir: str = setting(
-        "", "folder that keeps, in a folder for each run, a model a pass; empty: none is kept", place=True
+    data: str = setting(
+        "", "folder with train.txt and valid.txt; empty: ptb in the folder that HASHNLP_DATA names", recorded=False
     )
-    order: int = setting(5, "words of an n-gram: the context and the word after it")
-    embedding_dim: int = setting(32, "length of a word's vector")
-    hidden_size: int = setting(256, "width of the hidden layer")
-    dropout: float = setting(0.5, "share of the hidden layer that is dropped in training")
-    bias_learning_rate: float = setting(2.0, "the step size of the hidden layer's bias is multiplied by this")
-    tree: str = setting("complete", "the source's; or huffman, cluster, balanced, random, two_level")
-    passes: int = setting(10, "passes over train.txt")
-    batch_size: int = setting(256, "windows of a training step")
+    checkpoint_dir: str = setting(
+        "", "folder for checkpoints, one subfolder per run; empty: they are deleted after the run", recorded=False
+    )
+    order: int = setting(5, "words of an n-gram: the context and the predicted word")
+    embedding_dim: int = setting(32, "embedding dimension")
+    hidden_size: int = setting(256, "hidden size")
+    dropout: float = setting(0.5, "dropout probability of the hidden layer")
+    bias_learning_rate: float = setting(2.0, "factor on the learning rate of the hidden layer's bias")
+    tree: str = setting("complete", "complete as in the reference; or huffman, cluster, balanced, random, two_level")
+    epochs: int = setting(10, "epochs on train.txt")
+    batch_size: int = setting(256, "batch size, in windows")
     optimizer: str = setting("adagrad", "adagrad or adam")
-    learning_rate: float = setting(0.5, "step size")
-    schedule: str = setting("linear", "linear: the step size falls to 0 over the passes; or constant")
-    log_every: int = setting(100, "iterations after which the losses are printed")
-    n_train: int = setting(0, "sentences of train.txt to learn from; 0: all")
-    n_valid: int = setting(0, "sentences of valid.txt to test on; 0: all")
+    learning_rate: float = setting(0.5, "learning rate")
+    schedule: str = setting("linear", "learning rate schedule: linear, to 0 after the last epoch; or constant")
+    log_every: int = setting(100, "training steps between two log entries")
+    n_train: int = setting(0, "training sentences; 0: all")
+    n_valid: int = setting(0, "validation sentences; 0: all")
 
 
 _QUICK = HsigmoidPtbSettings(
-    embedding_dim=8, hidden_size=16, passes=2, batch_size=64, log_every=10, n_train=500, n_valid=50
+    embedding_dim=8, hidden_size=16, epochs=2, batch_size=64, log_every=10, n_train=500, n_valid=50
 )
 
 
 def _run(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
-    # Training goes on with the passes in its folder; what is known is decoded once more, which takes a second a pass.
-    return islice(_run_whole(settings, run), len(run.known), None)
+    # Training resumes from the checkpoints in its folder; previous results are computed again, in a second per epoch.
+    return islice(_run_whole(settings, run), len(run.previous), None)
 
 
 def _run_whole(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
@@ -82,8 +85,8 @@ def _run_whole(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
     folder = _folder(settings)
     train = _read(folder / "train.txt", settings.n_train)
     valid = _read(folder / "valid.txt", settings.n_valid)
-    passes = _folder_of_passes(settings, run)
-    model = _train(settings, run, passes, train, valid)
+    checkpoints = _checkpoint_folder(settings, run)
+    model = _train(settings, run, checkpoints, train, valid)
     vocabulary = model.vocabulary_
     windows = [
         window for sentence in valid for window in sentence_windows(sentence, order=settings.order, padding="reference")
@@ -91,41 +94,43 @@ def _run_whole(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
     contexts = [context for context, _ in windows]
     expected = [word if word in vocabulary else "<unk>" for _, word in windows]
     for entry in model.history_:
-        number = entry["epoch"]
-        saved = load_model(passes / f"epoch-{number:05d}")
-        hits = {search: _share(saved.predict(contexts, search).tolist(), expected) for search in ("greedy", "exact")}
-        run.tell(f"pass {number}: hit rate {hits['greedy']:.2%} greedy, {hits['exact']:.2%} exact")
+        epoch = entry["epoch"]
+        saved = load_model(checkpoints / f"epoch-{epoch:05d}")
+        hit_rates = {
+            search: _accuracy(saved.predict(contexts, search).tolist(), expected) for search in ("greedy", "exact")
+        }
+        run.log(f"epoch {epoch}: hit rate {hit_rates['greedy']:.2%} greedy, {hit_rates['exact']:.2%} exact")
         yield {
-            "part": "pass",
-            "pass": number,
+            "part": "epoch",
+            "epoch": epoch,
             "seconds": round(entry["dur"], 3),
             **{name: entry[name] for name in ("train_loss", "valid_loss", "train_perplexity", "valid_perplexity")},
             "n_words": len(expected),
             "n_vocabulary": len(vocabulary) - 1,
-            "hit_rate_greedy": hits["greedy"],
-            "hit_rate_exact": hits["exact"],
+            "hit_rate_greedy": hit_rates["greedy"],
+            "hit_rate_exact": hit_rates["exact"],
             "log": [
                 [line["step"], round(line["train_loss"], 5), round(line["valid_loss"], 5)]
                 for line in model.log_
-                if line["epoch"] == number
+                if line["epoch"] == epoch
             ],
         }
 
 
-def _folder_of_passes(settings: HsigmoidPtbSettings, run: Run) -> Path:
+def _checkpoint_folder(settings: HsigmoidPtbSettings, run: Run) -> Path:
     if not settings.checkpoint_dir:
-        return run.folder / "passes"
-    # Training goes on with what it finds there, and asks for no seed: each run must find its own.
-    name = PlannedRun(HSIGMOID_PTB, settings, run.seed).short_name
+        return run.folder / "checkpoints"
+    # Training resumes from any checkpoint in its folder, even of another seed: each run needs a folder of its own.
+    name = PlannedRun(HSIGMOID_PTB, settings, run.seed).folder_name
     return Path(settings.checkpoint_dir) / f"seed-{run.seed}-{name}"
 
 
 def _n_results(settings: HsigmoidPtbSettings) -> int:
-    return settings.passes
+    return settings.epochs
 
 
 def _train(
-    settings: HsigmoidPtbSettings, run: Run, passes: Path, train: list[str], valid: list[str]
+    settings: HsigmoidPtbSettings, run: Run, checkpoints: Path, train: list[str], valid: list[str]
 ) -> HsigmoidLanguageModel:
     from sklearn_hashnlp.language import HsigmoidLanguageModel
     from sklearn_hashnlp.training._callbacks import LanguageProgress
@@ -144,13 +149,13 @@ def _train(
         learning_rate=settings.learning_rate,
         bias_learning_rate=settings.bias_learning_rate,
         learning_rate_schedule=settings.schedule,
-        max_epochs=settings.passes,
+        max_epochs=settings.epochs,
         batch_size=settings.batch_size,
         log_every=settings.log_every,
-        checkpoint_dir=passes,
+        checkpoint_dir=checkpoints,
         keep="all",
         resume=True,
-        callbacks=[LanguageProgress(run.tell, lambda done, total, _text: run.move(done, total))],
+        callbacks=[LanguageProgress(run.log, lambda done, total, _text: run.progress(done, total))],
         random_state=run.seed,
     )
     return model.fit(train, X_valid=valid)
@@ -161,8 +166,8 @@ def _folder(settings: HsigmoidPtbSettings) -> Path:
         return Path(settings.data)
     if "HASHNLP_DATA" not in os.environ:
         raise ValueError(
-            "hsigmoid-ptb needs a folder with train.txt and valid.txt: name it by --set data=FOLDER, or put it as ptb/ "
-            "into the folder that the variable HASHNLP_DATA names."
+            "hsigmoid-ptb needs a folder with train.txt and valid.txt: pass it by --set data=FOLDER, or name it ptb/ "
+            "in the folder that the environment variable HASHNLP_DATA names."
         )
     return Path(os.environ["HASHNLP_DATA"]) / "ptb"
 
@@ -174,21 +179,21 @@ def _read(path: Path, n_sentences: int) -> list[str]:
 
     sentences = list(islice((line for line in read_lines(path) if not line.isspace()), n_sentences or None))
     if not sentences:
-        raise ValueError(f"{path} holds no sentence; expected one a line, words apart by blanks.")
+        raise ValueError(f"{path} has no sentences; expected one per line, words separated by spaces.")
     return sentences
 
 
-def _share(found: list[str], expected: list[str]) -> float:
-    return sum(one == other for one, other in zip(found, expected, strict=True)) / len(expected)
+def _accuracy(predicted: list[str], expected: list[str]) -> float:
+    return sum(word == true for word, true in zip(predicted, expected, strict=True)) / len(expected)
 
 
 def _report(results: Sequence[Result]) -> list[Table]:
-    header = ["pass", "seed", "seconds", "perplexity on train", "on valid", "words hit: greedy", "exact"]
+    header = ["epoch", "seed", "seconds", "training perplexity", "validation", "hit rate, greedy", "exact"]
     tables = []
-    for what, found in split_by_settings(results):
+    for changes, group in group_by_settings(results):
         rows = [
             [
-                str(result["pass"]),
+                str(result["epoch"]),
                 str(result["seed"]),
                 f"{result['seconds']:.1f}",
                 f"{result['train_perplexity']:.1f}",
@@ -196,18 +201,18 @@ def _report(results: Sequence[Result]) -> list[Table]:
                 f"{result['hit_rate_greedy']:.2%}",
                 f"{result['hit_rate_exact']:.2%}",
             ]
-            for result in found
+            for result in group
         ]
-        best = min(found, key=lambda result: result["valid_loss"])
-        note = f"Best on valid.txt: pass {best['pass']} of seed {best['seed']}, {best['n_words']:,} words predicted"
+        best = min(group, key=lambda result: result["valid_loss"])
+        note = f"Best on valid.txt: epoch {best['epoch']} of seed {best['seed']}, {best['n_words']:,} predicted words"
         title = "5-gram network on the Penn Treebank"
-        tables.append(Table(f"{title} ({what})" if what else title, header, rows, [note]))
+        tables.append(Table(f"{title} ({changes})" if changes else title, header, rows, [note]))
     return tables
 
 
 HSIGMOID_PTB = Recipe(
     name="hsigmoid-ptb",
-    summary="Next words of the Penn Treebank by a 5-gram network with a tree of sigmoids",
+    summary="Next-word prediction on the Penn Treebank by a 5-gram network with a hierarchical softmax",
     description=_DESCRIPTION,
     settings=HsigmoidPtbSettings(),
     quick=_QUICK,

@@ -13,17 +13,17 @@ from sklearn_hashnlp.nn import AttentionSeq2Seq, FullSoftmax, HierarchicalSoftma
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from sklearn_hashnlp.trees import random_tree
 
-_LARGEST_GRADIENT = 5.0
-_GENERATED_AT_A_TIME = 250
+_MAX_GRADIENT_NORM = 5.0
+_GENERATION_BATCH_SIZE = 250
 
 
 class Purpose(IntEnum):
-    """What strings are drawn for, or an order is; each has a sequence of random numbers of its own."""
+    """Purpose of random numbers; each has its own sequence."""
 
     fixed = 0
     validation = 1
     fresh = 2
-    watch = 3
+    exact_match = 3
     test = 4
     order = 5
     tree = 6
@@ -31,7 +31,7 @@ class Purpose(IntEnum):
 
 
 def generator_for(seed: int, purpose: Purpose, number: int = 0) -> torch.Generator:
-    """Make the generator of random numbers of one purpose."""
+    """Return the random number generator of one purpose."""
     import numpy as np
 
     state = np.random.SeedSequence([seed, purpose, number]).generate_state(1, np.uint64)
@@ -41,17 +41,17 @@ def generator_for(seed: int, purpose: Purpose, number: int = 0) -> torch.Generat
 def draw_strings(
     n_strings: int, n_symbols: int, max_length: int, *, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    """Draw strings of equally probable lengths and symbols."""
+    """Return random strings, padded with -1, and their reversals; all lengths and symbols are equally probable."""
     lengths = torch.randint(1, max_length + 1, (n_strings, 1), generator=generator)
     symbols = torch.randint(n_symbols, (n_strings, max_length), generator=generator)
-    places = torch.arange(max_length)
-    there = places < lengths
-    backwards = symbols.gather(1, (lengths - 1 - places).clamp(min=0))
-    return symbols.masked_fill(~there, -1), backwards.masked_fill(~there, -1)
+    positions = torch.arange(max_length)
+    mask = positions < lengths
+    reversals = symbols.gather(1, (lengths - 1 - positions).clamp(min=0))
+    return symbols.masked_fill(~mask, -1), reversals.masked_fill(~mask, -1)
 
 
-class Learner:
-    """A network and its optimiser."""
+class Trainer:
+    """A network with one of the output layers, and its optimizer."""
 
     def __init__(
         self,
@@ -71,55 +71,56 @@ class Learner:
             layer = make_output(output, decoder_size, n_classes, seed)
         with torch_seed(network_seed):
             self.network = AttentionSeq2Seq(n_classes, embedding_dim, encoder_size, decoder_size, output=layer)
-        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=learning_rate, fused=True)
+        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=learning_rate, fused=True)
         self.batch_size = batch_size
         self.seed = seed
-        self.passes = 0
+        self.epochs = 0
 
-    def learn(self, source: Tensor, target: Tensor) -> float:
-        """Pass over strings once, in an order of its own for each pass."""
-        order = torch.randperm(len(source), generator=generator_for(self.seed, Purpose.order, self.passes))
-        self.passes += 1
+    def train_epoch(self, source: Tensor, target: Tensor) -> float:
+        """Train for one epoch, in a new random order; return the seconds it took."""
+        order = torch.randperm(len(source), generator=generator_for(self.seed, Purpose.order, self.epochs))
+        self.epochs += 1
         started = time.perf_counter()
         with plain_torch():
             for rows in torch.split(order, self.batch_size):
-                self._differentiate(source[rows], target[rows])
-                nn.utils.clip_grad_norm_(self.network.parameters(), _LARGEST_GRADIENT)
-                self.optimiser.step()
+                self._backward(source[rows], target[rows])
+                nn.utils.clip_grad_norm_(self.network.parameters(), _MAX_GRADIENT_NORM)
+                self.optimizer.step()
         return time.perf_counter() - started
 
     def warm_up(self, source: Tensor, target: Tensor) -> None:
-        """Let everything compile that compiles at its first call, and learn nothing."""
+        """Run a forward and a backward pass without an update, so that everything that compiles is compiled."""
         with plain_torch():
-            self._differentiate(source[: self.batch_size], target[: self.batch_size])
+            self._backward(source[: self.batch_size], target[: self.batch_size])
 
-    def _differentiate(self, source: Tensor, target: Tensor) -> None:
-        self.optimiser.zero_grad()
+    def _backward(self, source: Tensor, target: Tensor) -> None:
+        self.optimizer.zero_grad()
         self.network(source, target)[1].backward()
 
     def loss(self, source: Tensor, target: Tensor) -> float:
-        """Add up the negative log-likelihood of all symbols of all strings, ends included, as the source does."""
+        """Return the negative log-likelihood, summed over all symbols and ends of strings as in the reference."""
         with plain_torch(), torch.no_grad():
             log_probs, _ = self.network(source, target)
         return -float(log_probs.sum())
 
     def exact_match(self, source: Tensor, target: Tensor) -> tuple[float, float]:
-        """Generate strings, and count those that are right from the first symbol to the end."""
-        n_right, seconds = 0, 0.0
+        """Generate strings; return the share that is entirely correct, and the seconds it took."""
+        n_correct, seconds = 0, 0.0
         with plain_torch():
-            parts = (torch.split(strings, _GENERATED_AT_A_TIME) for strings in (source, target))
-            for some, wanted in zip(*parts, strict=True):
+            parts = (torch.split(strings, _GENERATION_BATCH_SIZE) for strings in (source, target))
+            for inputs, expected in zip(*parts, strict=True):
                 started = time.perf_counter()
-                found = self.network.generate(some)
+                generated = self.network.generate(inputs)
                 seconds += time.perf_counter() - started
-                n_right += sum(
-                    row[row >= 0].tolist() == true[true >= 0].tolist() for row, true in zip(found, wanted, strict=True)
+                n_correct += sum(
+                    row[row >= 0].tolist() == true[true >= 0].tolist()
+                    for row, true in zip(generated, expected, strict=True)
                 )
-        return n_right / len(source), seconds
+        return n_correct / len(source), seconds
 
 
 def make_output(output: str, in_features: int, n_classes: int, seed: int) -> FullSoftmax | HierarchicalSoftmax:
-    """Make an output layer."""
+    """Make an output layer: a full or a hierarchical softmax."""
     if output == "softmax":
         return FullSoftmax(in_features, n_classes)
     if output == "hsigmoid":
@@ -131,10 +132,10 @@ def make_output(output: str, in_features: int, n_classes: int, seed: int) -> Ful
 def time_layers(
     layers: Mapping[str, nn.Module], *, in_features: int, n_classes: int, rows: int, repeats: int
 ) -> dict[str, float]:
-    """Compute a training step of output layers alone, there and back, in turns."""
-    drawn = torch.Generator().manual_seed(0)
-    states = torch.randn(rows, in_features, generator=drawn, requires_grad=True)
-    classes = torch.randint(n_classes, (rows,), generator=drawn)
+    """Return the median seconds of a forward and backward pass of each output layer, measured in turns."""
+    generator = torch.Generator().manual_seed(0)
+    states = torch.randn(rows, in_features, generator=generator, requires_grad=True)
+    classes = torch.randint(n_classes, (rows,), generator=generator)
     seconds: dict[str, list[float]] = {name: [] for name in layers}
     with plain_torch():
         for _ in range(repeats):

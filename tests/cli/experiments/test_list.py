@@ -18,7 +18,7 @@ def test_help_has_examples(hashnlp: Any, command: list[str]) -> None:
 def test_the_list(hashnlp: Any) -> None:
     result = hashnlp("experiments", "list")
     assert result.code == 0
-    assert re.search(r"^reversal +Strings read backwards", result.out, re.MULTILINE)
+    assert re.search(r"^reversal +Strings reversed", result.out, re.MULTILINE)
     assert "Describe one: hashnlp experiments list " in result.err
     quiet = hashnlp("experiments", "list", "--quiet")
     assert (quiet.out, quiet.err) == (result.out, "")
@@ -31,7 +31,7 @@ def test_one_experiment_with_its_settings(hashnlp: Any) -> None:
     out = hashnlp("experiments", "list", "reversal").out
     assert "additive attention" in out
     (line,) = [line for line in out.splitlines() if line.startswith("batch_size")]
-    assert line.rstrip().split(maxsplit=2)[1:] == ["16", "strings of a training step; 1 is the source's"]
+    assert line.rstrip().split(maxsplit=2)[1:] == ["16", "batch size; the reference has 1"]
 
 
 def test_an_unknown_experiment_is_an_error_of_one_line(hashnlp: Any) -> None:

@@ -40,8 +40,8 @@ def test_the_remaining_time_is_estimated_from_the_whole_elapsed_time(clock: Cloc
     runs = plan_runs([get_recipe("reversal")], seeds=range(3), quick=True)
     result: dict[str, Any] = {}
     for run, n_known in zip(runs, (5, 1, 0), strict=True):  # finished, a fifth finished, new
-        listener.planned(run, [result] * n_known)
-    listener.began(runs[1])
+        listener.on_plan(run, [result] * n_known)
+    listener.on_start(runs[1])
     over_all, bar = progress.tasks
 
     def remaining() -> list[str]:
@@ -50,20 +50,20 @@ def test_the_remaining_time_is_estimated_from_the_whole_elapsed_time(clock: Cloc
     assert remaining() == ["-:--:--", "-:--:--"]
     assert (over_all.total, over_all.completed, bar.completed) == (2, 0.2, 0.2)
     clock.now += 3600
-    listener.moved(runs[1], 3, 5)
+    listener.on_progress(runs[1], 3, 5)
     assert remaining() == ["3:30:00", "1:00:00"]  # 0.4 per hour; 1.4 and 0.4 remain
     clock.now += 1800
     assert remaining() == ["3:00:00", "0:30:00"]
     clock.now += 7200
     assert remaining() == ["1:00:00", "0:00:00"]
-    listener.moved(runs[1], 1, 5)  # it repeats a step
+    listener.on_progress(runs[1], 1, 5)  # it repeats a step
     assert bar.completed == 0.6
-    listener.finished(runs[1])
+    listener.on_finish(runs[1])
     assert [task.description for task in progress.tasks] == ["all runs"]
     assert over_all.completed == 1.0
-    listener.began(runs[2])
+    listener.on_start(runs[2])
     for _ in range(4):
-        listener.found(runs[2], result)  # a recipe that reports no progress
+        listener.on_result(runs[2], result)  # a recipe that reports no progress
     assert over_all.completed == pytest.approx(1.8)
     assert listener.n_added == 4
 

@@ -98,7 +98,7 @@ def test_unknown_experiments_are_skipped_by_name(hashnlp: Any, counting: Recipe,
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n", "line 1 is no JSON. The file must hold JSON lines, as they are written by"),
+        ("a,b\n1,2\n", "line 1 is not JSON. The file must hold JSON lines, as `hashnlp experiments run"),
         ("", "No results of experiments in "),
         ('{"an": "older line"}\n', "No results of experiments in "),
         (None, "No such file or directory"),
@@ -121,4 +121,4 @@ def test_the_results_of_the_repository_can_be_reported(hashnlp: Any) -> None:
     result = hashnlp("experiments", "report", folder / "reversal.jsonl", folder / "hsigmoid-ptb.jsonl")
     assert result.code == 0
     assert "Speed ratio, full softmax / tree" in result.out
-    assert "Best on valid.txt: pass" in result.out
+    assert "Best on valid.txt: epoch 10 " in result.out

@@ -10,7 +10,7 @@ import pytest
 
 from sklearn_hashnlp.experiments import Recipe
 
-TINY = ["--quick", "--set", "n_train=20", "--set", "passes=1", "--set", "max_passes=1"]
+TINY = ["--quick", "--set", "n_train=20", "--set", "epochs=1", "--set", "max_epochs=1"]
 
 
 def test_a_run_prints_a_table_and_appends_lines(hashnlp: Any, tmp_path: Path) -> None:
@@ -19,7 +19,7 @@ def test_a_run_prints_a_table_and_appends_lines(hashnlp: Any, tmp_path: Path) ->
     result = hashnlp("experiments", "run", "reversal", *TINY, "--seed", "3", "--output", path)
     assert result.code == 0, result.err
     assert "Speed ratio, full softmax / tree" in result.out
-    assert "\nfresh strings, hsigmoid: pass 1 of 1, exact match" in result.err
+    assert "\nfresh strings, hsigmoid: epoch 1 of 1, exact match" in result.err
     assert f"Added 5 results to {path}" in result.err
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert lines[0] == {"an": "older line"}
@@ -101,10 +101,10 @@ def test_bars_are_shown_on_a_terminal(hashnlp: Any, counting: Recipe, monkeypatc
     [
         (["nonsense"], "no experiment 'nonsense'; there are:"),
         (["reversal", "--set", "nonsense=1"], "reversal: There is no setting 'nonsense'"),
-        (["reversal", "-d", "ag"], "The experiment 'reversal' is of one data set alone; leave out --dataset."),
+        (["reversal", "-d", "ag"], "The experiment 'reversal' has one dataset only; leave out --dataset."),
         (["reversal", "--set", "outputs=softmax,other", "--quick"], "must be 'softmax' or 'hsigmoid'"),
         (["reversal", "--output", "no/such/folder/file"], "No such file or directory"),
-        (["reversal", "--set", "passes=0"], "passes and max_passes must be 1 or more, got passes=0"),
+        (["reversal", "--set", "epochs=0"], "epochs and max_epochs must be 1 or more, got epochs=0"),
         (["collisions", "--set", "examples=x"], "Examples must be given as V:n:B:k"),
     ],
 )
@@ -120,7 +120,7 @@ def test_a_file_of_other_content_is_not_changed(hashnlp: Any, counting: Recipe, 
     path.write_text("a,b\n")
     result = hashnlp("experiments", "run", counting.name, "-o", path)
     assert result.code == 1
-    assert f"{path}, line 1 is no JSON" in result.err
+    assert f"{path}, line 1 is not JSON" in result.err
     assert path.read_text() == "a,b\n"
     assert hashnlp("experiments", "run", counting.name, "--seeds", "0").code == 2
     beyond = hashnlp("experiments", "run", counting.name, "--seeds", "2", "--seed", 2**32 - 1)

@@ -1,4 +1,4 @@
-"""Hash embeddings against standard ones, as this package trains them."""
+"""Hash embeddings vs. standard embeddings, with the defaults of this package."""
 
 from __future__ import annotations
 
@@ -18,18 +18,24 @@ RECIPE = get_recipe("fewer-parameters")
 TIMES = {"fit_seconds", "test_seconds", "date"}
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Any:
-    write_text_set(tmp_path / "words")
-    return replace(RECIPE.quick, dataset="words", data=str(tmp_path), n_train=0, n_test=0)
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("sets")
+    write_text_set(folder / "words")
+    return replace(RECIPE.quick, dataset="words", data=str(folder), n_train=0, n_test=0)
+
+
+@pytest.fixture(scope="module")
+def whole(settings: Any) -> list[dict[str, Any]]:
+    return list(run_recipe(RECIPE, settings=settings, seed=4))
 
 
 def without_times(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: value for name, value in result.items() if name not in TIMES} for result in results]
 
 
-def test_both_are_the_ready_pipeline_with_other_tables(settings: Any) -> None:
-    hashed, standard = run_recipe(RECIPE, settings=settings, seed=4)
+def test_both_are_the_default_pipeline_with_other_tables(settings: Any, whole: list[dict[str, Any]]) -> None:
+    hashed, standard = whole
     texts = read_text_set(Path(settings.data) / "words")
     for result, variant, n_tables in ((hashed, "improved", 2000 * 2 + 200 * 20), (standard, "standard", 2000 * 20)):
         model = make_text_classifier(
@@ -47,16 +53,15 @@ def test_the_sizes_are_the_paper_s() -> None:
     assert paper.n_embeddings * paper.embedding_dim == 200_000_000
 
 
-def test_it_goes_on_after_what_is_known(settings: Any) -> None:
-    whole = list(run_recipe(RECIPE, settings=settings, seed=1))
-    rest = list(run_recipe(RECIPE, settings=settings, seed=1, known=whole[:1]))
+def test_it_resumes_after_previous_results(settings: Any, whole: list[dict[str, Any]]) -> None:
+    rest = list(run_recipe(RECIPE, settings=settings, seed=4, previous=whole[:1]))
     assert without_times(rest) == without_times(whole[1:])
 
 
-def test_the_report_pairs_seeds_within_settings(settings: Any) -> None:
-    results = [result for seed in range(3) for result in run_recipe(RECIPE, settings=settings, seed=seed)]
-    other = replace(settings, features="characters")
-    results += [result for seed in range(2) for result in run_recipe(RECIPE, settings=other, seed=seed)]
+def test_the_report_pairs_seeds_within_settings(settings: Any, whole: list[dict[str, Any]]) -> None:
+    results = [result | {"seed": seed, "accuracy": 0.9 + seed / 100} for seed in range(3) for result in whole]
+    characters = list(run_recipe(RECIPE, settings=replace(settings, features="characters")))
+    results += [result | {"seed": seed} for seed in range(2) for result in characters]
     (table,) = RECIPE.report(results[:-1])  # the last seed of the other is unfinished, and one is no pair
     assert [row[:2] for row in table.rows] == [["words, 240 rows", "3"]]
     (table,) = RECIPE.report(results)

@@ -1,4 +1,4 @@
-"""Measured beside published: tables and picture."""
+"""Tables and plots of measured and published accuracies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn_hashnlp.experiments._settings import change_settings, settings_as_j
 from sklearn_hashnlp.experiments._table import Table, as_markdown, as_text
 from sklearn_hashnlp.experiments.recipes._hash_embedding_report import HASH, STANDARD, claim_table, plot, report
 
-# As the tables of the source's description have them, row by row.
+# From the tables in the README of the reference, row by row.
 PAPER = """
 AG's News              | 92.4 | 92.0 | 91.5 | 91.7 | 92.0
 Amazon Review Full     | 60.0 | 58.3 | 59.4 | 58.5 | 60.5
@@ -50,7 +50,7 @@ COLUMNS = {
 }
 
 
-def source(recipe: str, dataset: str, seed: int, changes: tuple[str, ...]) -> dict[str, Any]:
+def provenance(recipe: str, dataset: str, seed: int, changes: tuple[str, ...]) -> dict[str, Any]:
     settings = change_settings(get_recipe(recipe).settings, [f"dataset={dataset}", *changes])
     return {"recipe": recipe, "seed": seed, "settings": settings_as_json(settings)}
 
@@ -58,13 +58,15 @@ def source(recipe: str, dataset: str, seed: int, changes: tuple[str, ...]) -> di
 def measured(
     recipe: str, dataset: str = "ag", seed: int = 0, accuracy: float = 0.9, *changes: str, **more: Any
 ) -> dict[str, Any]:
-    usual = {"n_train": 1000, "n_parameters": 40_000_000, "epochs": 10, "seconds_a_row": 0.001}
-    return source(recipe, dataset, seed, changes) | {"part": "test", "accuracy": accuracy} | usual | more
+    defaults = {"n_train": 1000, "n_parameters": 40_000_000, "epochs": 10, "seconds_per_row": 0.001}
+    return provenance(recipe, dataset, seed, changes) | {"part": "test", "accuracy": accuracy} | defaults | more
 
 
-def tried(recipe: str, parameter: str, value: int, accuracy: float, *changes: str, seed: int = 0) -> dict[str, Any]:
-    found = {"parameter": parameter, "value": value, "accuracy": accuracy, "seconds": 12.4}
-    return source(recipe, "ag", seed, changes) | {"part": "choice"} | found
+def cross_validated(
+    recipe: str, parameter: str, value: int, accuracy: float, *changes: str, seed: int = 0
+) -> dict[str, Any]:
+    values = {"parameter": parameter, "value": value, "accuracy": accuracy, "seconds": 12.4}
+    return provenance(recipe, "ag", seed, changes) | {"part": "choice"} | values
 
 
 def rows_of(table: Table) -> dict[tuple[str, str], dict[str, str]]:
@@ -85,10 +87,10 @@ def test_nothing_is_reported_of_nothing() -> None:
     assert figure.axes == []
 
 
-def test_all_published_figures_stand_in_their_columns() -> None:
+def test_all_published_accuracies_are_in_their_columns() -> None:
     results = [measured(recipe, dataset) for dataset in SETS for recipe in COLUMNS]
     table = report(results)[0]
-    assert list(table.header) == ["set", "figures", *COLUMNS.values()]
+    assert list(table.header) == ["dataset", "results", *COLUMNS.values()]
     assert list(dict.fromkeys(row[0] for row in table.rows)) == list(SETS.values())
     rows = rows_of(table)
     for name, figures in lines_of(PAPER).items():
@@ -96,7 +98,7 @@ def test_all_published_figures_stand_in_their_columns() -> None:
     for name, figures in lines_of(REPRODUCTION).items():
         assert list(rows[name, "PyTorch reproduction"].values()) == [*figures, "", "", ""]
     assert len(table.rows) == 7 * 3 + 1  # nothing was published for Sogou News
-    assert all(cell == "90.00" for row in table.rows for cell in row[2:] if row[1].startswith("here"))
+    assert all(cell == "90.00" for row in table.rows for cell in row[2:] if row[1].startswith("this package"))
     assert any("Svenstrup" in note for note in table.notes)
 
 
@@ -104,14 +106,14 @@ def test_seeds_are_averaged() -> None:
     results = [measured("hash-embed-nodict", seed=seed, accuracy=accuracy) for seed, accuracy in enumerate((0.9, 0.92))]
     results += [measured("std-embed-dict", accuracy=0.8123)]
     accuracies, times = report(results)
-    here = rows_of(accuracies)["AG's News", "here, 1,000 rows"]
-    assert here == {"hash, no dictionary": "91.00 ± 1.41 (2)", "standard, dictionary": "81.23"}
+    measured_row = rows_of(accuracies)["AG's News", "this package, 1,000 rows"]
+    assert measured_row == {"hash, no dictionary": "91.00 ± 1.41 (2)", "standard, dictionary": "81.23"}
     assert rows_of(accuracies)["AG's News", "paper"] == {"hash, no dictionary": "92.4", "standard, dictionary": "91.7"}
     assert len(times.rows) == 2
     assert not any(note.startswith("[") for note in accuracies.notes)
 
 
-def test_results_of_other_settings_and_rows_stand_apart() -> None:
+def test_results_of_other_settings_and_rows_have_cells_of_their_own() -> None:
     quick = ("max_epochs=2", "n_train=300")
     results = [
         measured("hash-embed-dict", "ag", 0, 0.5, *quick, n_train=300),
@@ -119,24 +121,27 @@ def test_results_of_other_settings_and_rows_stand_apart() -> None:
         measured("hash-embed-dict", "ag", 1, 0.93, "folds=1"),
         measured("hash-embed-dict", "ag", 0, 0.9),
         measured("hash-embed-dict", "ag", 1, 0.8, n_train=2000),  # another file of the same name
-        tried("hash-embed-dict", "n_buckets", 500, 0.88, "folds=1"),
+        cross_validated("hash-embed-dict", "n_buckets", 500, 0.88, "folds=1"),
         measured("std-embed-dict", "ag", 0, 0.7, "folds=1"),
     ]
     for order in (results, results[::-1]):
         accuracies, times, choices = report(order)
         rows = rows_of(accuracies)
         assert list(rows) == [
-            ("AG's News", "here, 2,000 rows"),
+            ("AG's News", "this package, 2,000 rows"),
             ("AG's News", "paper"),
-            ("AG's News", "here, 1,000 rows"),
-            ("AG's News", "here, 300 rows"),
+            ("AG's News", "this package, 1,000 rows"),
+            ("AG's News", "this package, 300 rows"),
         ]
-        assert rows["AG's News", "here, 2,000 rows"]["hash, dictionary"] == "80.00"
-        assert rows["AG's News", "here, 1,000 rows"] == {
+        assert rows["AG's News", "this package, 2,000 rows"]["hash, dictionary"] == "80.00"
+        assert rows["AG's News", "this package, 1,000 rows"] == {
             "hash, dictionary": "90.00 / 92.00 ± 1.41 (2) [1]",
             "standard, dictionary": "70.00 [1]",
         }
-        assert rows["AG's News", "here, 300 rows"] == {"hash, dictionary": "50.00 [2]", "standard, dictionary": ""}
+        assert rows["AG's News", "this package, 300 rows"] == {
+            "hash, dictionary": "50.00 [2]",
+            "standard, dictionary": "",
+        }
         assert list(accuracies.notes[:2]) == ["[1] with folds=1.", "[2] with max_epochs=2, n_train=300."]
         assert [(row[1], row[2]) for row in times.rows] == [
             ("hash, dictionary", "2,000"),
@@ -150,8 +155,8 @@ def test_results_of_other_settings_and_rows_stand_apart() -> None:
 
 def test_unfinished_runs_show_what_they_have() -> None:
     results = [
-        tried("hash-embed-dict", "n_buckets", 500, 0.88),
-        tried("hash-embed-dict", "n_buckets", 10_000, 0.9),
+        cross_validated("hash-embed-dict", "n_buckets", 500, 0.88),
+        cross_validated("hash-embed-dict", "n_buckets", 10_000, 0.9),
         measured("ensemble-hash-embed-dict") | {"part": "member", "member": 0},
     ]
     (choices,) = report(results)
@@ -162,31 +167,31 @@ def test_unfinished_runs_show_what_they_have() -> None:
     assert figure.axes == []
 
 
-def test_the_time_stands_beside_the_source_s() -> None:
+def test_times_are_reported_with_those_of_the_reference() -> None:
     results = [
-        measured("hash-embed-nodict", seed=seed, seconds_a_row=seconds, epochs=epochs)
+        measured("hash-embed-nodict", seed=seed, seconds_per_row=seconds, epochs=epochs)
         for seed, (seconds, epochs) in enumerate([(0.001, 10), (0.002, 20), (0.9, 60)])
     ]
-    results += [measured("std-embed-nodict", n_parameters=200_000_000, seconds_a_row=0.004)]
+    results += [measured("std-embed-nodict", n_parameters=200_000_000, seconds_per_row=0.004)]
     results += [measured("hash-embed-nodict", "imdb"), measured("hash-embed-nodict", "ag", 0, 0.5, "max_epochs=2")]
     results += [measured("custom")]
     times = next(table for table in report(results) if table.title == "Sizes and times")
-    found = {(row[0], row[1]): dict(zip(times.header[2:], row[2:], strict=True)) for row in times.rows}
+    rows = {(row[0], row[1]): dict(zip(times.header[2:], row[2:], strict=True)) for row in times.rows}
     # 397.9 and 2463.5 minutes for 120,000 rows
-    assert found["AG's News", "hash, no dictionary"] == {
+    assert rows["AG's News", "hash, no dictionary"] == {
         "rows": "1,000",
         "million parameters": "40.0",
         "epochs": "30",
         "seconds": "2.0",
-        "ms a row": "2.00",
-        "ms a row, source": f"{397.9 * 60 / 120:.1f}",
-        "times as fast": f"{397.9 * 60 / 120 / 2:.0f}",
+        "ms per row": "2.00",
+        "ms per row, reference": f"{397.9 * 60 / 120:.1f}",
+        "speed-up": f"{397.9 * 60 / 120 / 2:.0f}",
     }
-    standard = found["AG's News", "standard, no dictionary"]
-    assert (standard["ms a row, source"], standard["times as fast"]) == ("1231.8", "308")
+    standard = rows["AG's News", "standard, no dictionary"]
+    assert (standard["ms per row, reference"], standard["speed-up"]) == ("1231.8", "308")
     assert standard["million parameters"] == "200.0"
     for other in (("imdb", "hash, no dictionary"), ("AG's News", "hash, no dictionary [1]"), ("AG's News", "custom")):
-        assert (found[other]["ms a row, source"], found[other]["times as fast"]) == ("", "")
+        assert (rows[other]["ms per row, reference"], rows[other]["speed-up"]) == ("", "")
     assert any("397.9 minutes" in note and "2463.5" in note for note in times.notes)
     alone = report([measured("hash-embed-nodict", "imdb")])[-1]
     assert not any("397.9" in note for note in alone.notes)
@@ -197,13 +202,13 @@ def test_a_claim_is_made_of_two_seeds() -> None:
     titles = [table.title for table in report(results)]
     assert titles == [
         "Test accuracy, %",
-        "Hash embeddings against standard ones of five times the parameters",
+        "Hash embeddings vs. standard embeddings with five times the parameters",
         *titles[2:],
     ]
     assert len(report(results[:3])) == 2
 
 
-def test_any_name_of_a_set_makes_a_table() -> None:
+def test_any_name_of_a_dataset_makes_a_table() -> None:
     name = "/a/folder/with a | and a very long name/" + "x" * 80
     tables = report([measured("custom", name), measured("custom", "ag")])
     assert [row[0] for row in tables[0].rows] == ["AG's News", name]
@@ -224,22 +229,25 @@ def points(figure: Figure, panel: int) -> set[tuple[str, float, str]]:
     }
 
 
-def test_a_dot_a_seed_beside_what_was_published() -> None:
+def test_each_seed_is_a_dot_beside_the_published_accuracies() -> None:
     results = [measured("hash-embed-nodict", seed=seed, accuracy=0.9 + seed / 100) for seed in range(3)]
     results += [measured("std-embed-dict", "ag", 0, 0.8, "folds=1"), measured("custom", "imdb", 0, 0.7)]
     figure = Figure(layout="constrained")
     plot(results, figure)
     assert [ax.get_title() for ax in figure.axes] == ["AG's News", "imdb"]
     assert points(figure, 0) == {
-        *(("hash, no dictionary", accuracy, "here, a dot a seed") for accuracy in (90, 91, 92)),
+        *(("hash, no dictionary", accuracy, "this package, one dot per seed") for accuracy in (90, 91, 92)),
         ("hash, no dictionary", 92.4, "paper"),
         ("hash, no dictionary", 92.1, "PyTorch reproduction"),
-        ("standard, dictionary\nfolds=1", 80, "here, a dot a seed"),
+        ("standard, dictionary\nfolds=1", 80, "this package, one dot per seed"),
         ("standard, dictionary\nfolds=1", 91.7, "paper"),
     }
-    assert points(figure, 1) == {("custom", 70, "here, a dot a seed")}
+    assert points(figure, 1) == {("custom", 70, "this package, one dot per seed")}
     legends = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in figure.axes]
-    assert legends == [["here, a dot a seed", "paper", "PyTorch reproduction"], ["here, a dot a seed"]]
+    assert legends == [
+        ["this package, one dot per seed", "paper", "PyTorch reproduction"],
+        ["this package, one dot per seed"],
+    ]
     low, high = figure.axes[0].get_ylim()
     assert low > high  # the first row is the uppermost
 
@@ -251,7 +259,7 @@ def test_a_picture_is_large_enough(n_sets: int) -> None:
     results = [measured(name, f"set{number}", 0, 0.9, *changes) for name in COLUMNS for number in range(n_sets)]
     figure = Figure(layout="constrained")
     plot(results, figure)
-    figure.draw_without_rendering()  # it warns where there is no place
+    figure.draw_without_rendering()  # it warns where there is no room
     assert all(ax.get_position().width * n_sets > 0.3 for ax in figure.axes)
     assert figure.get_figheight() > 0.5 * len(COLUMNS)
 

@@ -35,7 +35,7 @@ def run(data: Path, seed: int = 0, **changes: Any) -> list[dict[str, Any]]:
 
 
 def decode_res(infer_res: Any, dict_size: int) -> list[int]:
-    """The decoder of the source."""
+    """The decoder of the reference implementation."""
     predict_lbls = []
     infer_res = infer_res > 0.5
     for probs in infer_res:
@@ -50,15 +50,15 @@ def decode_res(infer_res: Any, dict_size: int) -> list[int]:
     return predict_lbls
 
 
-def test_every_pass_is_saved_and_measured(data: Path, tmp_path: Path) -> None:
-    results = run(data, passes=3, checkpoint_dir=str(tmp_path / "passes"))
-    assert [result["pass"] for result in results] == [1, 2, 3]
-    (folder,) = (tmp_path / "passes").iterdir()
+def test_every_epoch_is_saved_and_evaluated(data: Path, tmp_path: Path) -> None:
+    results = run(data, epochs=3, checkpoint_dir=str(tmp_path / "checkpoints"))
+    assert [result["epoch"] for result in results] == [1, 2, 3]
+    (folder,) = (tmp_path / "checkpoints").iterdir()
     windows = [window for line in VALID for window in sentence_windows(line, order=5, padding="reference")]
     assert len(windows) == 7  # of 8, 7 and 4 words with both marks
     n_steps = -(-sum(max(len(line.split()) + 2 - 4, 0) for line in TRAIN) // 8)
     for result in results:
-        model = load_model(folder / f"epoch-0000{result['pass']}")
+        model = load_model(folder / f"epoch-0000{result['epoch']}")
         assert result["valid_perplexity"] == pytest.approx(model.perplexity(VALID), rel=1e-6)
         assert (result["n_words"], result["n_vocabulary"]) == (7, 11)
         contexts = [context for context, _ in windows]
@@ -74,9 +74,9 @@ def test_every_pass_is_saved_and_measured(data: Path, tmp_path: Path) -> None:
     assert results[2]["train_loss"] < results[0]["train_loss"]
 
 
-def test_the_network_is_that_of_the_source(data: Path, tmp_path: Path) -> None:
-    run(data, passes=1, checkpoint_dir=str(tmp_path / "passes"))
-    (folder,) = (tmp_path / "passes").iterdir()
+def test_the_network_is_that_of_the_reference(data: Path, tmp_path: Path) -> None:
+    run(data, epochs=1, checkpoint_dir=str(tmp_path / "checkpoints"))
+    (folder,) = (tmp_path / "checkpoints").iterdir()
     parameters = load_model(folder / "epoch-00001").get_params()
     wanted = {
         "order": 5,
@@ -97,21 +97,23 @@ def test_the_network_is_that_of_the_source(data: Path, tmp_path: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def without_what_differs(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        told = {"seconds", "settings", "seed"}
-        return [{key: result[key] for key in result if key not in told} for result in results]
+    def comparable(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        ignored = {"seconds", "settings", "seed"}
+        return [{key: result[key] for key in result if key not in ignored} for result in results]
 
-    first = without_what_differs(run(data))
+    first = comparable(run(data))
     monkeypatch.setenv("HASHNLP_DATA", str(data.parent))
     again = list(run_recipe(RECIPE, settings=replace(RECIPE.quick, batch_size=8, log_every=3, hidden_size=4)))
-    assert without_what_differs(again) == first
+    assert comparable(again) == first
     assert "data" not in again[0]["settings"]
-    assert without_what_differs(run(data, seed=1)) != first
+    assert comparable(run(data, seed=1)) != first
 
 
-def test_no_run_goes_on_with_the_passes_of_another(data: Path, tmp_path: Path) -> None:
-    def losses(place: str, **changes: Any) -> list[float]:
-        return [result["valid_loss"] for result in run(data, checkpoint_dir=place and str(tmp_path / place), **changes)]
+def test_no_run_resumes_from_the_checkpoints_of_another(data: Path, tmp_path: Path) -> None:
+    def losses(folder: str, **changes: Any) -> list[float]:
+        return [
+            result["valid_loss"] for result in run(data, checkpoint_dir=folder and str(tmp_path / folder), **changes)
+        ]
 
     for changes in ({"seed": 0}, {"seed": 1}, {"learning_rate": 0.01}):
         assert losses("kept", **changes) == losses("", **changes)
@@ -122,9 +124,9 @@ def test_no_run_goes_on_with_the_passes_of_another(data: Path, tmp_path: Path) -
 
 
 def test_a_word_that_is_not_known_is_unk(data: Path) -> None:
-    (data / "train.txt").write_text("a b c <unk>\n" * 40)
+    (data / "train.txt").write_text("a b c <unk>\n" * 400)
     (data / "valid.txt").write_text("a b c zebra\n")
-    *_, last = run(data, passes=40)
+    *_, last = run(data, epochs=5)
     assert (last["n_words"], last["hit_rate_greedy"], last["hit_rate_exact"]) == (2, 1.0, 1.0)
 
 
@@ -133,40 +135,40 @@ def test_fewer_sentences(data: Path) -> None:
     assert (result["n_words"], result["n_vocabulary"]) == (4, 7)
 
 
-def test_what_is_going_on_is_told(data: Path) -> None:
+def test_epochs_are_logged(data: Path) -> None:
     lines: list[str] = []
-    moves: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     settings = replace(RECIPE.quick, data=str(data), log_every=2, batch_size=32)
-    list(run_recipe(RECIPE, settings=settings, tell=lines.append, move=lambda *place: moves.append(place)))
+    list(run_recipe(RECIPE, settings=settings, log=lines.append, progress=lambda *args: progress.append(args)))
     assert lines[0].startswith("  step 2   training perplexity")
-    assert lines[-1].startswith("pass 2: hit rate ")
-    assert moves == sorted(moves)
-    assert moves[-1][0] == moves[-1][1]
+    assert lines[-1].startswith("epoch 2: hit rate ")
+    assert progress == sorted(progress)
+    assert progress[-1][0] == progress[-1][1]
 
 
-def test_the_table_comes_from_the_lines_alone(data: Path) -> None:
+def test_the_table_is_made_from_results_alone(data: Path) -> None:
     results = json.loads(json.dumps(run(data)))
     results[0] |= {"hit_rate_greedy": 0.125, "valid_loss": 0.5}
     [table] = RECIPE.report(results)
     assert table.rows[0][5] == "12.50%"
-    assert table.notes == ["Best on valid.txt: pass 1 of seed 0, 7 words predicted"]
+    assert table.notes == ["Best on valid.txt: epoch 1 of seed 0, 7 predicted words"]
 
 
-def test_an_interrupted_run_goes_on_with_its_passes(data: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_from_its_checkpoints(data: Path, tmp_path: Path) -> None:
     settings = replace(RECIPE.quick, data=str(data), batch_size=8, log_every=3, hidden_size=4)
     whole = list(run_recipe(RECIPE, settings=settings, folder=tmp_path))
-    learned = {path: path.stat().st_mtime_ns for path in tmp_path.glob("passes/epoch-*/*")}
-    [rest] = run_recipe(RECIPE, settings=settings, folder=tmp_path, known=whole[:1])
+    saved = {path: path.stat().st_mtime_ns for path in tmp_path.glob("checkpoints/epoch-*/*")}
+    [rest] = run_recipe(RECIPE, settings=settings, folder=tmp_path, previous=whole[:1])
     assert rest == whole[1]  # the seconds, too: nothing was trained again
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("passes/epoch-*/*")} == learned
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("checkpoints/epoch-*/*")} == saved
 
 
-def test_files_that_are_not_there_are_told(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_files_are_named(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FileNotFoundError, match=r"train\.txt"):
         run(data / "nowhere")
     (data / "valid.txt").write_text("\n")
-    with pytest.raises(ValueError, match=r"valid\.txt holds no sentence"):
+    with pytest.raises(ValueError, match=r"valid\.txt has no sentences"):
         run(data)
     monkeypatch.delenv("HASHNLP_DATA", raising=False)
-    with pytest.raises(ValueError, match="name it by --set data=FOLDER"):
+    with pytest.raises(ValueError, match="pass it by --set data=FOLDER"):
         list(run_recipe(RECIPE, settings=RECIPE.quick))

@@ -17,6 +17,11 @@ def run(**changes: Any) -> list[dict[str, Any]]:
     return list(run_recipe(get_recipe("reversal"), settings=replace(TINY, **changes)))
 
 
+@pytest.fixture(scope="module")
+def whole() -> list[dict[str, Any]]:
+    return run()
+
+
 def without_times(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {key: value for key, value in result.items() if not key.startswith("seconds")}
@@ -25,12 +30,12 @@ def without_times(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def test_it_runs_to_the_end_and_repeats() -> None:
-    moves: list[tuple[int, int]] = []
+def test_it_runs_to_the_end_and_repeats(whole: list[dict[str, Any]]) -> None:
+    progress: list[tuple[int, int]] = []
     lines: list[str] = []
     recipe: Recipe = get_recipe("reversal")
     first = list(
-        run_recipe(recipe, settings=TINY, tell=lines.append, move=lambda done, total: moves.append((done, total)))
+        run_recipe(recipe, settings=TINY, log=lines.append, progress=lambda done, total: progress.append((done, total)))
     )
     assert [(result["part"], result.get("output")) for result in first] == [
         ("fixed strings", "softmax"),
@@ -39,58 +44,57 @@ def test_it_runs_to_the_end_and_repeats() -> None:
         ("fresh strings", "hsigmoid"),
         ("output layer alone", None),
     ]
-    assert moves == sorted(moves)
-    assert moves[-1][0] == moves[-1][1]
-    assert "fixed strings, hsigmoid: pass 2 of 2, loss " in "\n".join(lines)
+    assert progress == sorted(progress)
+    assert progress[-1][0] == progress[-1][1]
+    assert "fixed strings, hsigmoid: epoch 2 of 2, loss " in "\n".join(lines)
     fixed = first[0]
-    assert len(fixed["valid_loss_of_passes"]) == fixed["passes"] == 2
-    assert fixed["valid_loss"] == fixed["valid_loss_of_passes"][-1] < fixed["valid_loss_of_passes"][0]
-    assert without_times(first) == without_times(run())
+    assert len(fixed["valid_loss_per_epoch"]) == fixed["epochs"] == 2
+    assert fixed["valid_loss"] == fixed["valid_loss_per_epoch"][-1] < fixed["valid_loss_per_epoch"][0]
+    assert without_times(first) == without_times(whole)
     other = list(run_recipe(recipe, settings=TINY, seed=1))
     assert without_times(first) != without_times(other)
 
 
 @pytest.mark.parametrize("output", ["softmax", "hsigmoid"])
 def test_training_on_fresh_strings_ends_when_they_are_reversed(output: str) -> None:
-    *_, fresh, _ = run(outputs=(output,), passes=1, max_passes=100, stop_at=0.9)
+    *_, fresh, _ = run(outputs=(output,), epochs=1, max_epochs=100, stop_at=0.9)
     assert fresh["part"] == "fresh strings"
-    *before, last = fresh["watched_exact_match_of_passes"]
-    assert fresh["passes"] == len(before) + 1 < 100
+    *before, last = fresh["exact_match_per_epoch"]
+    assert fresh["epochs"] == len(before) + 1 < 100
     assert max(before) < 0.9 <= last
     assert fresh["exact_match"] > 0.6
 
 
-def test_the_table_comes_from_the_lines_alone() -> None:
-    results = json.loads(json.dumps(run()))
+def test_the_tables_are_made_from_results_alone(whole: list[dict[str, Any]]) -> None:
+    results = json.loads(json.dumps(whole))
     for result, seconds in zip(results[:2], (30.0, 20.0), strict=True):
         result["seconds"] = seconds
-    results[4]["seconds_a_step"] = {"softmax": 0.008, "hsigmoid": 0.002}
+    results[4]["seconds_per_step"] = {"softmax": 0.008, "hsigmoid": 0.002}
     tables = {table.title: table for table in get_recipe("reversal").report(results)}
     ratios = tables["Speed ratio, full softmax / tree"]
     assert ["training, fixed strings", "0", "1.50"] in ratios.rows
     assert ["output layer alone, training", "0", "4.00"] in ratios.rows
-    assert ratios.notes == ["The source, training: 1.15"]
+    assert ratios.notes == ["Reference, training: 1.15"]
     assert tables["Fixed strings"].rows[0][-1] == "513 s, 3.18"
     assert len(tables["Fresh strings"].rows) == 2
     alone = [result for result in results if result.get("output") == "softmax"]
     assert [table.title for table in get_recipe("reversal").report(alone)] == ["Fixed strings", "Fresh strings"]
 
 
-def test_results_of_other_seeds_and_settings_stand_apart() -> None:
-    results = run(outputs=("softmax",), passes=1, max_passes=1)
+def test_results_of_other_seeds_and_settings_have_rows_of_their_own() -> None:
+    results = run(outputs=("softmax",), epochs=1, max_epochs=1)
     other_seed = [result | {"seed": 1} for result in results]
-    longer = [result | {"settings": result["settings"] | {"passes": 9}} for result in results]
+    longer = [result | {"settings": result["settings"] | {"epochs": 9}} for result in results]
     tables = get_recipe("reversal").report([*results, *other_seed, *longer])
     assert [(table.title, [row[1] for row in table.rows]) for table in tables] == [
-        ("Fixed strings (passes=1)", ["0", "1"]),
-        ("Fresh strings (passes=1)", ["0", "1"]),
-        ("Fixed strings (passes=9)", ["0"]),
-        ("Fresh strings (passes=9)", ["0"]),
+        ("Fixed strings (epochs=1)", ["0", "1"]),
+        ("Fresh strings (epochs=1)", ["0", "1"]),
+        ("Fixed strings (epochs=9)", ["0"]),
+        ("Fresh strings (epochs=9)", ["0"]),
     ]
 
 
-def test_a_run_goes_on_after_what_is_known() -> None:
-    whole = run()
-    rest = list(run_recipe(get_recipe("reversal"), settings=TINY, known=whole[:3]))
+def test_a_run_resumes_after_previous_results(whole: list[dict[str, Any]]) -> None:
+    rest = list(run_recipe(get_recipe("reversal"), settings=TINY, previous=whole[:3]))
     assert [result["step"] for result in rest] == [3, 4]
     assert without_times(rest) == without_times(whole[3:])
