@@ -7,7 +7,7 @@ import statistics
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sklearn_hashnlp.experiments._recipe import Result
 from sklearn_hashnlp.experiments._settings import format_changes
@@ -117,6 +117,7 @@ def plot(results: Sequence[Result], figure: Figure) -> None:
     names = sorted({group.dataset for group in groups}, key=_order)
     n_rows = max((sum(group.dataset == name for group in groups) for name in names), default=0)
     figure.set_size_inches(1 + 5 * max(len(names), 1), 2 + 0.6 * n_rows)
+    handles: dict[str, Any] = {}
     for index, name in enumerate(names):
         ax = figure.add_subplot(1, len(names), index + 1)
         labels = []
@@ -137,8 +138,9 @@ def plot(results: Sequence[Result], figure: Figure) -> None:
         ax.set_title(_title(name))
         ax.set_xlabel("test accuracy, %")
         ax.grid(axis="x", alpha=0.3)
-        handles = {label: handle for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-        ax.legend(handles.values(), handles.keys(), frameon=False)
+        handles |= {label: handle for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    if handles:
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, frameon=False)
 
 
 def _groups(results: Iterable[Result]) -> Groups:

@@ -243,10 +243,11 @@ def test_each_seed_is_a_dot_beside_the_published_accuracies() -> None:
         ("standard, dictionary\nfolds=1", 91.7, "paper"),
     }
     assert points(figure, 1) == {("custom", 70, "this package, one dot per seed")}
-    legends = [[text.get_text() for text in ax.get_legend().get_texts()] for ax in figure.axes]
-    assert legends == [
-        ["this package, one dot per seed", "paper", "PyTorch reproduction"],
-        ["this package, one dot per seed"],
+    [legend] = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "this package, one dot per seed",
+        "paper",
+        "PyTorch reproduction",
     ]
     low, high = figure.axes[0].get_ylim()
     assert low > high  # the first row is the uppermost
