@@ -1,6 +1,6 @@
-"""Pictures of models and their training, drawn with matplotlib.
+"""Plots of models and their training with matplotlib.
 
-For a confusion matrix there is scikit-learn's own :class:`sklearn.metrics.ConfusionMatrixDisplay`.
+For a confusion matrix use :class:`sklearn.metrics.ConfusionMatrixDisplay`.
 """
 
 from importlib.util import find_spec

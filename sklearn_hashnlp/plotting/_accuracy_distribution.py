@@ -1,4 +1,4 @@
-"""How accurate several settings are over several seeds."""
+"""Plot of the accuracies of several settings over seeds."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _TITLES = ("training (under n-gram dropout)", "test")
-_COLOURS = ("#4c72b0", "#dd8452")
+_COLORS = ("#4c72b0", "#dd8452")
 
 
 class AccuracyDistributionDisplay:
-    """Training and test accuracies side by side, a row a setting and a point a seed.
+    """Plot of training and test accuracies side by side, with one row per setting and one point per seed.
 
-    Each row has a box from the first to the third quartile with the median in it, and whiskers to the farthest values.
+    Each row has a box from the first to the third quartile with the median, and whiskers to the extreme values.
 
     Parameters
     ----------
     accuracies : mapping of str to (sequence of float, sequence of float)
-        By the name of a setting, its training accuracies and its test accuracies, one a seed.
+        Training accuracies and test accuracies of each setting, one per seed, by the name of the setting.
     titles : (str, str), default=("training (under n-gram dropout)", "test")
-        What stands above both.
+        Titles of both axes.
 
     Attributes
     ----------
     axes_ : tuple of two matplotlib Axes
-        Where training and test accuracies are drawn. The first setting is the uppermost.
+        Axes of the training and of the test accuracies. The first setting is on top.
     figure_ : matplotlib Figure
-        Their figure.
+        Figure of both axes.
 
     References
     ----------
-    After the pictures of Y. Dubois, Hash-Embeddings, https://github.com/YannDubs/Hash-Embeddings, section "Accuracy
-    distribution", which are violins.
+    Y. Dubois, Hash-Embeddings, https://github.com/YannDubs/Hash-Embeddings, section "Accuracy distribution", which has
+    violin plots.
 
     Examples
     --------
@@ -59,12 +59,12 @@ class AccuracyDistributionDisplay:
         self.titles = titles
 
     def plot(self, *, figure: Figure | None = None) -> AccuracyDistributionDisplay:
-        """Draw both halves.
+        """Draw the plot.
 
         Parameters
         ----------
         figure : matplotlib Figure, default=None
-            An empty one to draw into; by default a new pyplot figure.
+            Empty figure to draw into; by default a new pyplot figure.
 
         Returns
         -------
@@ -74,43 +74,45 @@ class AccuracyDistributionDisplay:
         Raises
         ------
         ValueError
-            If there is no setting, or one has no accuracies.
+            If there are no settings, or one has no accuracies.
         """
         if not self.accuracies:
-            raise ValueError("AccuracyDistributionDisplay wants at least one setting, got none.")
+            raise ValueError("AccuracyDistributionDisplay needs at least one setting, got none.")
         for name, halves in self.accuracies.items():
             if len(halves) != 2 or any(len(values) == 0 for values in halves):
                 raise ValueError(
-                    "AccuracyDistributionDisplay wants training accuracies and test accuracies of each setting, at "
-                    f"least one of each; for {name!r} it has {halves!r}."
+                    "AccuracyDistributionDisplay needs training accuracies and test accuracies of each setting, at "
+                    f"least one of each; got {halves!r} for {name!r}."
                 )
         if figure is None:
-            from matplotlib import pyplot  # kept out of programs that bring their own figure: it has global state
+            from matplotlib import (
+                pyplot,
+            )  # imported here because pyplot has global state, which programs with their own figure do not need
 
             figure = pyplot.figure(figsize=(9, 1.2 + 0.5 * len(self.accuracies)), layout="constrained")
         self.figure_ = figure
         self.axes_ = tuple(figure.subplots(1, 2, sharey=True))
-        for half, (ax, title, colour) in enumerate(zip(self.axes_, self.titles, _COLOURS, strict=True)):
+        for half, (ax, title, color) in enumerate(zip(self.axes_, self.titles, _COLORS, strict=True)):
             values = [np.asarray(halves[half], dtype=np.float64) for halves in self.accuracies.values()]
-            self._draw(ax, values, colour)
+            self._draw(ax, values, color)
             ax.set_title(title)
         names = list(self.accuracies)
         self.axes_[0].set_yticks(range(len(names)), names)
         self.axes_[0].invert_yaxis()
         return self
 
-    def _draw(self, ax: Axes, values: Sequence[Any], colour: str) -> None:
+    def _draw(self, ax: Axes, values: Sequence[Any], color: str) -> None:
         from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-        # By hand: the parameter of `boxplot` that makes boxes lie has another name in each other matplotlib.
+        # Not by `boxplot`: its parameter for horizontal boxes was renamed between versions of matplotlib.
         for row, points in enumerate(values):
-            least, low, middle, high, most = np.quantile(points, (0, 0.25, 0.5, 0.75, 1))
+            minimum, low, median, high, maximum = np.quantile(points, (0, 0.25, 0.5, 0.75, 1))
             ax.barh(row, high - low, left=low, height=0.5, facecolor="none", edgecolor="0.6")
-            ax.hlines([row, row], [least, high], [low, most], color="0.6")
-            ax.vlines(middle, row - 0.25, row + 0.25, color=colour, linewidth=2)
-            # Seeds in their order from top to bottom of the box, so that equal accuracies are all seen.
+            ax.hlines([row, row], [minimum, high], [low, maximum], color="0.6")
+            ax.vlines(median, row - 0.25, row + 0.25, color=color, linewidth=2)
+            # Points in the order of the seeds from top to bottom, so that equal accuracies do not overlap.
             heights = row + np.linspace(-0.18, 0.18, len(points)) if len(points) > 1 else [row]
-            ax.plot(points, heights, linestyle="", marker="o", markersize=4, alpha=0.7, color=colour)
+            ax.plot(points, heights, linestyle="", marker="o", markersize=4, alpha=0.7, color=color)
         ax.set_xlabel("accuracy")
         ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
         ax.xaxis.set_major_formatter(PercentFormatter(1.0))

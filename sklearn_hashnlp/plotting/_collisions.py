@@ -1,4 +1,4 @@
-"""How many words collide in a hash embedding."""
+"""Plot of colliding words in a hash embedding."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ if TYPE_CHECKING:
 
 
 class CollisionDisplay:
-    """Collisions against the number of words: what is expected, what was counted, and what bounds them.
+    """Plot of collisions against the number of words: expected and counted ones, and an upper bound.
 
-    Several hash embeddings stand in one picture when each is drawn on the same axes. Both scales are logarithmic; a
-    count of zero, or the lower end of an interval there, is cut off.
+    Pass the same axes to draw several hash embeddings into one plot. Both axes are logarithmic; a count of zero, or the
+    lower end of an interval at zero, is clipped.
 
     Parameters
     ----------
     n_words : array-like of shape (n_points,)
-        Different words, V, ascending.
+        Numbers of distinct words, V, ascending.
     expected : array-like of shape (n_points,)
-        What the formula gives: pairs, or shares of words.
+        Expected numbers of pairs, or expected shares of words.
     counted : array-like of shape (n_points,), default=None
-        The same from a simulation.
+        The same, counted in a simulation.
     intervals : array-like of shape (n_points, 2), default=None
-        Lower and upper ends of confidence intervals of ``counted``.
+        Lower and upper ends of the confidence intervals of ``counted``.
     bound : array-like of shape (n_points,), default=None
-        An upper bound.
+        Upper bounds.
     name : str, default=None
-        Name of the hash embedding, for the legend.
+        Name of the hash embedding in the legend.
     quantity : str, default="colliding pairs"
-        What is counted, for the axis.
+        Label of the y axis.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where it is drawn.
+        Axes of the plot.
     figure_ : matplotlib Figure
-        Its figure.
+        Figure of the axes.
     line_ : matplotlib Line2D
-        What is expected.
+        The expected values.
     points_ : matplotlib Line2D or None
-        What was counted, its intervals beside it.
+        The counts, drawn with their confidence intervals.
     bound_ : matplotlib Line2D or None
-        The bound, dashed.
+        The upper bounds, dashed.
 
     Examples
     --------
@@ -84,15 +84,15 @@ class CollisionDisplay:
         self.quantity = quantity
 
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> CollisionDisplay:
-        """Draw lines and points.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw, beside what is there; by default on a new pyplot figure.
+            Axes to draw into, which may hold other curves; by default those of a new pyplot figure.
         line_kw : dict, default=None
-            Properties of the line of what is expected, such as ``color``, as ``ax.plot`` takes them. Points and bound
-            have its colour.
+            Properties of the line of expected values, such as ``color``, for ``ax.plot``. Points and bounds have the
+            same color.
 
         Returns
         -------
@@ -102,11 +102,14 @@ class CollisionDisplay:
         Raises
         ------
         ValueError
-            If there is not one value, or one interval, for each number of words, or there are intervals and no counts.
+            If there is not one value, or one interval, for each number of words, or if there are intervals but no
+            counts.
         """
         self._check()
         if ax is None:
-            from matplotlib import pyplot  # kept out of programs that bring their own axes: it has global state
+            from matplotlib import (
+                pyplot,
+            )  # imported here because pyplot has global state, which programs with their own axes do not need
 
             _, ax = pyplot.subplots()
         figure = ax.get_figure(root=True)
@@ -116,16 +119,16 @@ class CollisionDisplay:
         ax.set_yscale("log", nonpositive="clip")
         (self.line_,) = ax.plot(self.n_words, self.expected, **{"label": self.name} | (line_kw or {}))
         kinds = ["line: expected"]
-        colour = self.line_.get_color()
+        color = self.line_.get_color()
         if self.counted is not None:
-            spread = None if self.intervals is None else np.abs(self.intervals.T - self.counted)
-            style: dict[str, Any] = {"fmt": "o", "markersize": 4, "capsize": 2, "color": colour}
-            self.points_ = ax.errorbar(self.n_words, self.counted, yerr=spread, **style).lines[0]
+            errors = None if self.intervals is None else np.abs(self.intervals.T - self.counted)
+            style: dict[str, Any] = {"fmt": "o", "markersize": 4, "capsize": 2, "color": color}
+            self.points_ = ax.errorbar(self.n_words, self.counted, yerr=errors, **style).lines[0]
             kinds.append("points: counted")
         if self.bound is not None:
-            (self.bound_,) = ax.plot(self.n_words, self.bound, color=colour, linestyle="--")
+            (self.bound_,) = ax.plot(self.n_words, self.bound, color=color, linestyle="--")
             kinds.append("dashed: upper bound")
-        ax.set_xlabel("different words")
+        ax.set_xlabel("number of distinct words")
         ax.set_ylabel(f"{self.quantity}\n({', '.join(kinds)})")
         ax.grid(alpha=0.3)
         if self.name is not None:
@@ -134,13 +137,13 @@ class CollisionDisplay:
 
     def _check(self) -> None:
         if self.intervals is not None and self.counted is None:
-            raise ValueError("CollisionDisplay was given intervals without the counts that they belong to.")
+            raise ValueError("CollisionDisplay needs counts for its intervals: pass counted as well.")
         points = (len(self.n_words),)
-        wanted = {"expected": points, "counted": points, "intervals": (*points, 2), "bound": points}
-        for name, shape in wanted.items():
+        shapes = {"expected": points, "counted": points, "intervals": (*points, 2), "bound": points}
+        for name, shape in shapes.items():
             values = getattr(self, name)
             if values is not None and values.shape != shape:
                 raise ValueError(
-                    f"CollisionDisplay wants {name} of shape {shape}, as there are {len(self.n_words)} numbers of "
-                    f"words; it has {values.shape}."
+                    f"CollisionDisplay needs {name} of shape {shape}, because n_words has {len(self.n_words)} values; "
+                    f"got shape {values.shape}."
                 )

@@ -1,4 +1,4 @@
-"""How a text classifier bears typing errors."""
+"""Plot of the robustness of a text classifier to typing errors."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ RATES = (0.0, 0.02, 0.05, 0.1, 0.2)
 
 
 class RobustnessDisplay:
-    """Accuracy of a text classifier against the rate of typing errors in the texts.
+    """Plot of the accuracy of a text classifier against the rate of typing errors in the texts.
 
-    Use :meth:`from_estimator` to measure and draw one curve; :meth:`plot` draws it again elsewhere. Several classifiers
-    stand in one picture when each is drawn on the same axes.
+    Use :meth:`from_estimator` to measure and draw one curve; :meth:`plot` draws it again. Pass the same axes to draw
+    several classifiers into one plot.
 
     Parameters
     ----------
     rates : array-like of shape (n_rates,)
-        Edits a character.
+        Edits per character.
     accuracies : array-like of shape (n_rates, n_repeats)
-        Share of right labels at each rate, once for each repetition.
+        Accuracy at each rate in each repetition.
     name : str, default=None
-        Name of the classifier, for the legend.
+        Name of the classifier in the legend.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where the curve is drawn.
+        Axes of the plot.
     figure_ : matplotlib Figure
-        Its figure.
+        Figure of the axes.
     line_ : matplotlib Line2D
-        The curve: the mean of the repetitions. The band around it is one standard deviation to each side.
+        Mean over the repetitions. The band around it is one standard deviation wide on each side.
 
     See Also
     --------
-    sklearn_hashnlp.text.distort_texts : Makes the errors.
-    sklearn_hashnlp.classifiers.AugmentedTextClassifier : Trains a classifier on them as well.
+    sklearn_hashnlp.text.distort_texts : Add typing errors to texts.
+    sklearn_hashnlp.classifiers.AugmentedTextClassifier : Train a classifier on texts with typing errors as well.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class RobustnessDisplay:
     >>> display = RobustnessDisplay([0, 0.1], [[0.9, 0.9], [0.7, 0.8]], name="words").plot(ax=ax)
     >>> display = RobustnessDisplay([0, 0.1], [[0.9, 0.9], [0.8, 0.9]], name="characters").plot(ax=ax)
     >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
-    ('edits a character', ['words', 'characters'])
+    ('edits per character', ['words', 'characters'])
     """
 
     ax_: Axes
@@ -81,26 +81,26 @@ class RobustnessDisplay:
         name: str | None = None,
         ax: Axes | None = None,
     ) -> RobustnessDisplay:
-        """Measure a fitted classifier on distorted texts, and draw its curve.
+        """Measure the accuracy of a fitted classifier on distorted texts, and draw the plot.
 
         Parameters
         ----------
         estimator : estimator
-            A fitted classifier that takes strings.
+            Fitted classifier of strings.
         X : iterable of str
-            Texts that it has not seen.
+            Test texts.
         y : array-like of shape (n_texts,)
             Their labels.
         rates : sequence of float, default=(0.0, 0.02, 0.05, 0.1, 0.2)
-            Edits a character, each from 0 to 1.
+            Edits per character, each from 0 to 1.
         n_repeats : int, default=3
-            How often the texts are distorted, with other errors each time.
+            Number of times that the texts are distorted, each time with other errors.
         random_state : int, default=0
-            Seed of the errors; the next repetition has the next seed.
+            Seed of the errors in the first repetition; each repetition adds 1.
         name : str, default=None
-            Name for the legend; by default the class of the estimator.
+            Name in the legend; by default the class of the estimator.
         ax : matplotlib Axes, default=None
-            Where to draw; by default on a new pyplot figure.
+            Axes to draw into; by default those of a new pyplot figure.
 
         Returns
         -------
@@ -110,7 +110,7 @@ class RobustnessDisplay:
         Raises
         ------
         ValueError
-            If a rate is not from 0 to 1, and what the estimator raises.
+            If a rate is not from 0 to 1, or if the estimator raises one.
         """
         texts = list(X)
         accuracies = [
@@ -123,14 +123,14 @@ class RobustnessDisplay:
         return cls(rates, accuracies, name=name or type(estimator).__name__).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> RobustnessDisplay:
-        """Draw the curve.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw, beside what is there; by default on a new pyplot figure.
+            Axes to draw into, which may hold other curves; by default those of a new pyplot figure.
         line_kw : dict, default=None
-            Properties of the line, such as ``color`` and ``linestyle``, as ``ax.plot`` takes them.
+            Properties of the line, such as ``color`` and ``linestyle``, for ``ax.plot``.
 
         Returns
         -------
@@ -144,11 +144,13 @@ class RobustnessDisplay:
         """
         if self.accuracies.ndim != 2 or len(self.accuracies) != len(self.rates):
             raise ValueError(
-                "RobustnessDisplay wants a row of accuracies for each rate and a column for each repetition, but for "
-                f"{len(self.rates)} rates an array of shape {self.accuracies.shape} came."
+                "RobustnessDisplay needs a row of accuracies for each rate and a column for each repetition, but for "
+                f"{len(self.rates)} rates it got an array of shape {self.accuracies.shape}."
             )
         if ax is None:
-            from matplotlib import pyplot  # kept out of programs that bring their own axes: it has global state
+            from matplotlib import (
+                pyplot,
+            )  # imported here because pyplot has global state, which programs with their own axes do not need
 
             _, ax = pyplot.subplots()
         from matplotlib.ticker import MaxNLocator, PercentFormatter
@@ -156,11 +158,13 @@ class RobustnessDisplay:
         figure = ax.get_figure(root=True)
         assert figure is not None
         self.ax_, self.figure_ = ax, figure
-        mean, spread = self.accuracies.mean(axis=1), self.accuracies.std(axis=1)
+        mean, deviation = self.accuracies.mean(axis=1), self.accuracies.std(axis=1)
         style: dict[str, Any] = {"marker": "o", "markersize": 4, "label": self.name} | (line_kw or {})
         (self.line_,) = ax.plot(self.rates, mean, **style)
-        ax.fill_between(self.rates, mean - spread, mean + spread, color=self.line_.get_color(), alpha=0.15, linewidth=0)
-        ax.set_xlabel("edits a character")
+        ax.fill_between(
+            self.rates, mean - deviation, mean + deviation, color=self.line_.get_color(), alpha=0.15, linewidth=0
+        )
+        ax.set_xlabel("edits per character")
         ax.set_ylabel("accuracy")
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))

@@ -1,4 +1,4 @@
-"""A softmax tree as a picture."""
+"""Plot of a softmax tree."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_EDGE_COLOUR = "#9aa0a8"
-_NODE_COLOUR = "#4c72b0"
+_EDGE_COLOR = "#9aa0a8"
+_NODE_COLOR = "#4c72b0"
 _MAX_CLASSES = 100
 
 
 class SoftmaxTreeDisplay:
-    """The inner nodes and classes of a small tree, the root on top.
+    """Plot of the inner nodes and classes of a small tree, with the root on top.
 
-    Use :meth:`from_tree` to make and draw one; :meth:`plot` draws it again elsewhere.
+    Use :meth:`from_tree` to draw a tree; :meth:`plot` draws it again.
 
     Parameters
     ----------
     tree : SoftmaxTree
         The tree, of at most 100 classes.
     names : sequence of str, default=None
-        Names of the V classes; by default their numbers.
+        Names of the V classes; by default their ids.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where the tree is drawn.
+        Axes of the plot.
     figure_ : matplotlib Figure
-        Its figure.
+        Figure of the axes.
 
     See Also
     --------
-    SoftmaxTree.draw : A tree of any size as text.
+    SoftmaxTree.draw : Draw a tree of any size as text.
 
     Examples
     --------
@@ -69,9 +69,9 @@ class SoftmaxTreeDisplay:
         tree : SoftmaxTree
             The tree, of at most 100 classes.
         names : sequence of str, default=None
-            Names of the V classes; by default their numbers.
+            Names of the V classes; by default their ids.
         ax : matplotlib Axes, default=None
-            Where to draw; by default on a new pyplot figure.
+            Axes to draw into; by default those of a new pyplot figure.
 
         Returns
         -------
@@ -91,7 +91,7 @@ class SoftmaxTreeDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; by default on a new pyplot figure.
+            Axes to draw into; by default those of a new pyplot figure.
 
         Returns
         -------
@@ -110,24 +110,24 @@ class SoftmaxTreeDisplay:
                 "Print tree.draw(), or draw tree_from_nested of a part of it."
             )
         if names is not None and len(names) != tree.n_classes:
-            raise ValueError(
-                f"SoftmaxTreeDisplay wants a name for each of {tree.n_classes} classes, but {len(names)} came."
-            )
+            raise ValueError(f"SoftmaxTreeDisplay needs a name for each of {tree.n_classes} classes, got {len(names)}.")
         if ax is None:
-            from matplotlib import pyplot  # kept out of programs that bring their own axes: it has global state
+            from matplotlib import (
+                pyplot,
+            )  # imported here because pyplot has global state, which programs with their own axes do not need
 
             _, ax = pyplot.subplots()
         figure = ax.get_figure(root=True)
         assert figure is not None
         self.ax_, self.figure_ = ax, figure
         nodes, classes = _positions(tree)
-        places = np.array([nodes[child] if child >= 0 else classes[~child] for child in tree.children.tolist()])
-        for (x, y), parent in zip(places, np.repeat(np.arange(tree.n_nodes), tree.arities).tolist(), strict=True):
-            ax.plot([nodes[parent][0], x], [nodes[parent][1], y], color=_EDGE_COLOUR, linewidth=1, zorder=1)
+        ends = np.array([nodes[child] if child >= 0 else classes[~child] for child in tree.children.tolist()])
+        for (x, y), parent in zip(ends, np.repeat(np.arange(tree.n_nodes), tree.arities).tolist(), strict=True):
+            ax.plot([nodes[parent][0], x], [nodes[parent][1], y], color=_EDGE_COLOR, linewidth=1, zorder=1)
         box = {"boxstyle": "round,pad=0.25", "edgecolor": "none"}
         for number, (x, y) in enumerate(nodes.tolist()):
-            ax.text(x, y, str(number), ha="center", va="center", color="white", bbox={**box, "facecolor": _NODE_COLOUR})
-        # Names stand upright where many would run into each other side by side.
+            ax.text(x, y, str(number), ha="center", va="center", color="white", bbox={**box, "facecolor": _NODE_COLOR})
+        # Vertical names, where many horizontal ones would overlap.
         rotation = 90 if tree.n_classes > 12 else 0
         for number, (x, y) in enumerate(classes.tolist()):
             name = str(number) if names is None else str(names[number])
@@ -139,16 +139,16 @@ class SoftmaxTreeDisplay:
 
 
 def _positions(tree: SoftmaxTree) -> tuple[np.ndarray, np.ndarray]:
-    """Return x and y of inner nodes and of classes: classes side by side, a node above the middle of its children."""
+    """Return x and y of inner nodes and of classes; each node is above the center of its children."""
     classes = np.zeros((tree.n_classes, 2))
     nodes = np.zeros((tree.n_nodes, 2))
-    # Branches as words sort into the order in which leaves stand from left to right.
+    # Sorted by their branches, the leaves are in order from left to right.
     order = sorted(range(tree.n_classes), key=lambda c: tree.path(c)[1].tolist())
     classes[order, 0] = np.arange(tree.n_classes)
     classes[:, 1] = -tree.depths
     for node in reversed(range(tree.n_nodes)):
-        below = tree.children[tree.offsets[node] : tree.offsets[node + 1]].tolist()
-        nodes[node, 0] = np.mean([nodes[child][0] if child >= 0 else classes[~child][0] for child in below])
+        children = tree.children[tree.offsets[node] : tree.offsets[node + 1]].tolist()
+        nodes[node, 0] = np.mean([nodes[child][0] if child >= 0 else classes[~child][0] for child in children])
     for node in range(1, tree.n_nodes):
         nodes[node, 1] = nodes[tree.node_parent[node], 1] - 1
     return nodes, classes

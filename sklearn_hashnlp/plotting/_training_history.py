@@ -1,4 +1,4 @@
-"""How training went, epoch by epoch."""
+"""Plot of the training history."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_TRAIN_COLOUR = "#4c72b0"
-_VALID_COLOUR = "#dd8452"
-_ACCURACY_COLOUR = "#2f7d4f"
+_TRAIN_COLOR = "#4c72b0"
+_VALID_COLOR = "#dd8452"
+_ACCURACY_COLOR = "#2f7d4f"
 
 
 class TrainingHistoryDisplay:
-    """Losses and validation accuracy over the epochs of training.
+    """Plot of losses and validation accuracy over the epochs of training.
 
-    Use :meth:`from_estimator` to make and draw one; :meth:`plot` draws it again elsewhere.
+    Use :meth:`from_estimator` to draw the history of an estimator; :meth:`plot` draws it again.
 
     Parameters
     ----------
     history : sequence of mappings
         One mapping per epoch with ``train_loss`` and, where there was a validation set, ``valid_loss`` and
-        ``valid_acc``. Other keys are passed over.
+        ``valid_acc``. Other keys are ignored.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Where the losses are drawn.
+        Axes of the losses.
     accuracy_ax_ : matplotlib Axes or None
-        Where the accuracy is drawn, on the right-hand scale of the same plot; None without validation.
+        Axes of the accuracy, with its scale on the right; None without a validation set.
     figure_ : matplotlib Figure
-        The figure of both.
+        Figure of both axes.
 
     See Also
     --------
-    sklearn.metrics.ConfusionMatrixDisplay : Which labels are taken for which.
+    sklearn.metrics.ConfusionMatrixDisplay : Plot of true and predicted labels.
 
     Examples
     --------
@@ -63,14 +63,14 @@ class TrainingHistoryDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> TrainingHistoryDisplay:
-        """Draw the training of a fitted estimator.
+        """Draw the training history of a fitted estimator.
 
         Parameters
         ----------
         estimator : estimator
-            A fitted estimator with the attribute ``history_``, or a pipeline that ends in one.
+            Fitted estimator with the attribute ``history_``, or a pipeline that ends with one.
         ax : matplotlib Axes, default=None
-            Where to draw; by default on a new pyplot figure.
+            Axes to draw into; by default those of a new pyplot figure.
 
         Returns
         -------
@@ -82,7 +82,7 @@ class TrainingHistoryDisplay:
         sklearn.exceptions.NotFittedError
             If the estimator was not fitted.
         ValueError
-            If the estimator keeps no history of epochs.
+            If the estimator has no ``history_``, or an empty one.
         """
         check_is_fitted(estimator)
         if isinstance(estimator, Pipeline):
@@ -96,12 +96,12 @@ class TrainingHistoryDisplay:
         return cls(history).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> TrainingHistoryDisplay:
-        """Draw the curves.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; by default on a new pyplot figure.
+            Axes to draw into; by default those of a new pyplot figure.
 
         Returns
         -------
@@ -111,15 +111,17 @@ class TrainingHistoryDisplay:
         from matplotlib.ticker import MaxNLocator
 
         if ax is None:
-            from matplotlib import pyplot  # kept out of programs that bring their own axes: it has global state
+            from matplotlib import (
+                pyplot,
+            )  # imported here because pyplot has global state, which programs with their own axes do not need
 
             _, ax = pyplot.subplots()
         figure = ax.get_figure(root=True)
         assert figure is not None
         self.ax_, self.figure_, self.accuracy_ax_ = ax, figure, None
         style = {"marker": "o", "markersize": 4}
-        lines = self._draw(ax, "train_loss", "training loss", color=_TRAIN_COLOUR, **style)
-        lines += self._draw(ax, "valid_loss", "validation loss", color=_VALID_COLOUR, **style)
+        lines = self._draw(ax, "train_loss", "training loss", color=_TRAIN_COLOR, **style)
+        lines += self._draw(ax, "valid_loss", "validation loss", color=_VALID_COLOR, **style)
         ax.set_xlabel("epoch")
         ax.set_ylabel("loss")
         ax.set_ylim(bottom=0)
@@ -128,12 +130,12 @@ class TrainingHistoryDisplay:
         if any("valid_acc" in epoch for epoch in self.history):
             self.accuracy_ax_ = ax.twinx()
             lines += self._draw(
-                self.accuracy_ax_, "valid_acc", "validation accuracy", color=_ACCURACY_COLOUR, linestyle="--", **style
+                self.accuracy_ax_, "valid_acc", "validation accuracy", color=_ACCURACY_COLOR, linestyle="--", **style
             )
-            self.accuracy_ax_.set_ylabel("accuracy", color=_ACCURACY_COLOUR)
-            self.accuracy_ax_.tick_params(axis="y", colors=_ACCURACY_COLOUR)
+            self.accuracy_ax_.set_ylabel("accuracy", color=_ACCURACY_COLOR)
+            self.accuracy_ax_.tick_params(axis="y", colors=_ACCURACY_COLOR)
             self.accuracy_ax_.set_ylim(0, 1)
-        # Below the plot no curve can run through it.
+        # Below the plot, where it covers no curve.
         ax.legend(handles=lines, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False)
         return self
 

@@ -1,4 +1,4 @@
-"""The picture of accuracies over seeds, drawn without a screen."""
+"""The plot of accuracies over seeds, drawn without a screen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_training_and_test_stand_side_by_side() -> None:
     assert [label.get_text() for label in display.axes_[0].get_yticklabels()] == list(ACCURACIES)
     display.figure_.canvas.draw()
     bottom, top = display.axes_[1].get_ylim()
-    assert bottom > top, "the first setting is the uppermost"
+    assert bottom > top, "the first setting is on top"
 
 
 @pytest.mark.parametrize("half", [0, 1])
@@ -53,7 +53,7 @@ def test_titles_can_be_others() -> None:
     ("accuracies", "message"),
     [
         ({}, "at least one setting, got none"),
-        ({"a": ([0.5], [])}, r"at least one of each; for 'a' it has \(\[0\.5\], \[\]\)"),
+        ({"a": ([0.5], [])}, r"at least one of each; got \(\[0\.5\], \[\]\) for 'a'"),
     ],
 )
 def test_nothing_to_draw_is_refused(accuracies: dict[str, tuple[list[float], list[float]]], message: str) -> None:

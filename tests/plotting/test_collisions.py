@@ -1,4 +1,4 @@
-"""The picture of collisions, drawn without a screen."""
+"""The plot of collisions, drawn without a screen."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def test_line_points_intervals_and_bound_are_drawn() -> None:
     ends = [segment[:, 1].tolist() for segment in bars.get_segments()]
     np.testing.assert_allclose(ends, intervals)
     assert len({line.get_color() for line in (display.line_, display.points_, display.bound_)}) == 1
-    assert ax.get_xlabel() == "different words"
+    assert ax.get_xlabel() == "number of distinct words"
     assert ax.get_ylabel() == "pairs\n(line: expected, points: counted, dashed: upper bound)"
     display.figure_.canvas.draw()
 
 
-def test_several_share_axes_and_only_what_is_there_is_drawn() -> None:
+def test_several_share_axes_and_optional_parts_are_left_out() -> None:
     ax = Figure().subplots()
     CollisionDisplay(WORDS, EXPECTED, name="one").plot(ax=ax)
     display = CollisionDisplay(WORDS, [1, 2], name="other").plot(ax=ax, line_kw={"color": "red"})
@@ -44,7 +44,7 @@ def test_several_share_axes_and_only_what_is_there_is_drawn() -> None:
     assert CollisionDisplay(WORDS, EXPECTED).plot(ax=Figure().subplots()).ax_.get_legend() is None
 
 
-def test_a_count_of_zero_is_cut_off() -> None:
+def test_a_count_of_zero_is_clipped() -> None:
     display = CollisionDisplay(WORDS, EXPECTED, [0, 510], [[0, 3.7], [480, 530]]).plot(ax=Figure().subplots())
     display.figure_.canvas.draw()
 
@@ -52,11 +52,11 @@ def test_a_count_of_zero_is_cut_off() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"expected": [1]}, r"wants expected of shape \(2,\), as there are 2 numbers of words; it has \(1,\)"),
-        ({"counted": [[1, 2]]}, r"wants counted of shape \(2,\)"),
-        ({"counted": [1, 2], "intervals": [1, 2]}, r"wants intervals of shape \(2, 2\)"),
-        ({"bound": [1, 2, 3]}, r"wants bound of shape \(2,\)"),
-        ({"intervals": [[1, 2], [1, 2]]}, "intervals without the counts"),
+        ({"expected": [1]}, r"needs expected of shape \(2,\), because n_words has 2 values; got shape \(1,\)"),
+        ({"counted": [[1, 2]]}, r"needs counted of shape \(2,\)"),
+        ({"counted": [1, 2], "intervals": [1, 2]}, r"needs intervals of shape \(2, 2\)"),
+        ({"bound": [1, 2, 3]}, r"needs bound of shape \(2,\)"),
+        ({"intervals": [[1, 2], [1, 2]]}, "needs counts for its intervals"),
     ],
 )
 def test_values_of_another_shape_are_refused(values: dict[str, Any], message: str) -> None:

@@ -1,4 +1,4 @@
-"""The picture of accuracy against typing errors, drawn without a screen."""
+"""The plot of accuracy against typing errors, drawn without a screen."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_classifier_is_measured_on_texts_with_errors():
     assert ax.yaxis.get_major_formatter()(0.5) == "50%"
 
 
-def test_several_curves_share_axes_and_a_band_shows_the_spread():
+def test_several_curves_share_axes_and_a_band_shows_the_deviation():
     ax = Figure().subplots()
     RobustnessDisplay([0, 0.1], [[1.0, 1.0], [0.5, 0.7]], name="one").plot(ax=ax)
     display = RobustnessDisplay([0, 0.1], [[0.8], [0.6]], name="other").plot(ax=ax, line_kw={"linestyle": ":"})
@@ -58,5 +58,5 @@ def test_a_curve_without_a_name_has_no_legend():
 
 @pytest.mark.parametrize("accuracies", [[0.9, 0.8], [[0.9, 0.8]]])
 def test_accuracies_of_another_shape_are_refused(accuracies):
-    with pytest.raises(ValueError, match=r"for 2 rates an array of shape \("):
+    with pytest.raises(ValueError, match=r"for 2 rates it got an array of shape \("):
         RobustnessDisplay([0, 0.1], accuracies).plot(ax=Figure().subplots())

@@ -1,4 +1,4 @@
-"""The picture of a training, drawn without a screen."""
+"""The plot of a training history, drawn without a screen."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_wrong_estimators_are_named() -> None:
         TrainingHistoryDisplay.from_estimator(LogisticRegression().fit([[0], [1]], [0, 1]))
 
 
-def test_without_matplotlib_the_install_command_is_told() -> None:
+def test_without_matplotlib_the_error_has_the_install_command() -> None:
     program = (
         "import sys; sys.modules['matplotlib'] = None; sys.path_importer_cache.clear()\nimport sklearn_hashnlp.plotting"
     )
