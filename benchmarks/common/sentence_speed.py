@@ -31,7 +31,7 @@ def measure(encoder: SGNNSentenceEncoder, sentences: Sequence[str], rounds: int)
             start = time.perf_counter()
             encode(method, encoder, sentences)
             seconds[method].append(time.perf_counter() - start)
-    words, rows = encoder._reader.number(list(sentences), first=0, caller="The benchmark")
+    words, rows = encoder._reader.word_ids(list(sentences), first=0, caller="The benchmark")
     return {
         "sentences": len(sentences),
         "words": len(rows.values),
@@ -47,7 +47,7 @@ def encode(method: str, encoder: SGNNSentenceEncoder, sentences: Sequence[str]) 
     if method == ONCE:
         return encoder.transform(sentences)
     reader = encoder._reader
-    words, rows = reader.number(list(sentences), first=0, caller="The benchmark")
+    words, rows = reader.word_ids(list(sentences), first=0, caller="The benchmark")
     every = [words[number] for number in rows.values.tolist()]
     numbered = Ragged(np.arange(len(every)), rows.offsets)
     # The occurrences of a word in a sentence share its weight, as with one id per distinct word.

@@ -1,4 +1,4 @@
-"""One epoch of whole paragraphs, batch by batch, prepared ahead on other threads."""
+"""The batches of an epoch: whole paragraphs, prepared ahead in other threads."""
 
 from __future__ import annotations
 
@@ -19,43 +19,21 @@ from sklearn_hashnlp.nn import WordBatch
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
 from sklearn_hashnlp.sentences._projections import CachedProjections
 
-
-def make_word_batch(sentences: Ragged, weights: NDArray[np.float32], projections: CachedProjections) -> WordBatch:
-    """Make a batch."""
-    different, rows = np.unique(sentences.values, return_inverse=True)
-    lengths = np.diff(sentences.offsets)
-    there = np.arange(lengths.max(initial=0)) < lengths[:, None]
-    words = np.full(there.shape, -1, dtype=np.int64)
-    words[there] = rows
-    shares = np.zeros(there.shape, dtype=np.float32)
-    shares[there] = weights[sentences.values] / _times(rows, lengths, len(different))
-    made = torch.from_numpy(projections.rows(different))
-    return WordBatch(made, torch.from_numpy(words), torch.from_numpy(shares))
-
-
-def _times(rows: NDArray[np.int64], lengths: NDArray[np.int64], n_different: int) -> NDArray[np.float32]:
-    """Count how often the word of each place stands in its sentence."""
-    keys = np.repeat(np.arange(len(lengths)) * n_different, lengths) + rows
-    _, which, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    times: NDArray[np.float32] = counts.astype(np.float32)[which]
-    return times
-
-
-_WINDOW = 64  # batches among whose paragraphs those of like length are brought together
+_WINDOW = 64  # batches; among their paragraphs, those of similar length are brought together
 
 
 class ParagraphBatch(NamedTuple):
     """The sentences of some whole paragraphs."""
 
     batch: WordBatch  # the sentences, paragraph after paragraph
-    blocks: Tensor  # (n_sentences,): which of the batch's paragraphs each sentence is from: 0, 1 and so on
-    hidden: Tensor | None  # (n_sentences, longest): places whose words are to be guessed; None if no words are
-    number: int  # its place in the epoch, from 0
+    blocks: Tensor  # (n_sentences,): index, within the batch, of the paragraph of each sentence
+    hidden: Tensor | None  # (n_sentences, longest): mask of the words to predict; None if none are hidden
+    number: int  # of the batch in its epoch, from 0
     epoch: int = 0  # of the training, from 0
     progress: float = 1.0  # share of the training that is done; 1 where nothing decays
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> ParagraphBatch:
-        """Move all tensors."""
+        """Move all tensors to a device."""
         hidden = None if self.hidden is None else self.hidden.to(device, non_blocking=non_blocking)
         blocks = self.blocks.to(device, non_blocking=non_blocking)
         batch = self.batch.to(device, non_blocking=non_blocking)
@@ -63,20 +41,21 @@ class ParagraphBatch(NamedTuple):
 
 
 class ParagraphBatches:
-    """Go once through paragraphs in an order of the epoch's own, batch by batch."""
+    """Iterate over paragraphs in the random order of an epoch, batch by batch."""
 
+    # A batch depends on the paragraphs, batch_size, seed and epoch alone: not on n_jobs, first or the cache.
     def __init__(
         self,
         paragraphs: Paragraphs,
-        weights: NDArray[np.float32],
-        projections: CachedProjections,
+        weights: NDArray[np.float32],  # (n_words,): of the paragraphs' words in a sentence
+        projections: CachedProjections,  # of the paragraphs' words
         *,
-        batch_size: int,
-        seed: int,
+        batch_size: int,  # sentences, at most; a single paragraph may have more
+        seed: int,  # of the order and the hidden words
         epoch: int,
-        first: int = 0,
-        hidden_share: float = 0.0,
-        n_jobs: int | None = 1,
+        first: int = 0,  # first batch to make; earlier ones are skipped at no cost
+        mask_probability: float = 0.0,  # of a word to be hidden
+        n_jobs: int | None = 1,  # threads that prepare batches; at most twice as many batches wait
     ) -> None:
         self.paragraphs = paragraphs
         self.weights = weights
@@ -84,12 +63,12 @@ class ParagraphBatches:
         self.seed = seed
         self.epoch = epoch
         self.first = first
-        self.hidden_share = hidden_share
+        self.mask_probability = mask_probability
         self.n_jobs = n_jobs
-        self.waited = self.total = 0.0
+        self.waited = self.total = 0.0  # seconds: waiting for batches, and from the first request to the last use
         generator = np.random.default_rng((seed, epoch))
-        self._order, self._ends = _pack(paragraphs, batch_size, generator)
-        self._batches = generator.permutation(len(self._ends) - 1)
+        self._order, self._boundaries = _pack_batches(paragraphs, batch_size, generator)
+        self._batches = generator.permutation(len(self._boundaries) - 1)
 
     def __len__(self) -> int:
         return max(len(self._batches) - self.first, 0)
@@ -101,62 +80,93 @@ class ParagraphBatches:
         try:
             with closing(batches):
                 for _ in numbers:
-                    asked = perf_counter()
-                    made = next(batches)
-                    self.waited += perf_counter() - asked
-                    yield made
-                    del made  # it may be freed while the next one is waited for
+                    requested = perf_counter()
+                    batch = next(batches)
+                    self.waited += perf_counter() - requested
+                    yield batch
+                    del batch  # it may be freed while the next one is prepared
                     self.total = before + perf_counter() - begin
         finally:
             self.total = before + perf_counter() - begin
 
     def make(self, number: int) -> ParagraphBatch:
-        """Make one batch."""
-        place = self._batches[number]
-        chosen = self._order[self._ends[place] : self._ends[place + 1]]
-        sentences = np.diff(self.paragraphs.offsets)[chosen]
-        blocks = np.repeat(np.arange(len(chosen)), sentences)
+        """Make a batch by its number in the epoch."""
+        index = self._batches[number]
+        chosen = self._order[self._boundaries[index] : self._boundaries[index + 1]]
+        n_sentences = np.diff(self.paragraphs.offsets)[chosen]
+        blocks = np.repeat(np.arange(len(chosen)), n_sentences)
         batch = make_word_batch(
-            take_rows(self.paragraphs.sentences, _spans(self.paragraphs.offsets[chosen], sentences)),
+            take_rows(self.paragraphs.sentences, _ranges(self.paragraphs.offsets[chosen], n_sentences)),
             self.weights,
             self.projections,
         )
         hidden = None
-        if self.hidden_share > 0:
-            # To a generator, numbers that end with zero are what they are without it: the order's own would come twice.
+        if self.mask_probability > 0:
+            # number + 1, since numpy ignores trailing zeros of a seed: batch 0 would draw the numbers of the order.
             generator = np.random.default_rng((self.seed, self.epoch, number + 1))
-            drawn = torch.from_numpy(generator.random(batch.words.shape, dtype=np.float32))
-            hidden = (drawn < self.hidden_share) & (batch.words >= 0)
+            draws = torch.from_numpy(generator.random(batch.words.shape, dtype=np.float32))
+            hidden = (draws < self.mask_probability) & (batch.words >= 0)
         return ParagraphBatch(batch, torch.from_numpy(blocks), hidden, number)
 
 
-def _pack(
+# Paragraphs of similar length share a batch, so that there is little padding: within each window of the random order
+# they are sorted by their longest sentence, and packed whole into batches. Windows are sorted ascending and descending
+# in turn, so that a batch of two windows holds the longest paragraphs of both, or the shortest of both.
+def _pack_batches(
     paragraphs: Paragraphs, batch_size: int, generator: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return an order of the paragraphs, and where in it each batch begins, and the last one ends."""
+    """Return an order of the paragraphs, and the boundaries of batches in it."""
     order = generator.permutation(len(paragraphs))
-    sentences = np.diff(paragraphs.offsets)
-    window = (np.cumsum(sentences[order]) - sentences[order]) // (_WINDOW * batch_size)
+    n_sentences = np.diff(paragraphs.offsets)
+    window = (np.cumsum(n_sentences[order]) - n_sentences[order]) // (_WINDOW * batch_size)
     longest = np.maximum.reduceat(np.diff(paragraphs.sentences.offsets), paragraphs.offsets[:-1])[order]
-    # Up and down in turn: a batch with paragraphs of two windows has the longest of both or the shortest of both.
     order = order[np.lexsort((np.where(window % 2, -longest, longest), window))]
-    ends = np.concatenate(([0], np.cumsum(sentences[order])))
-    cuts = [0]
-    while cuts[-1] < len(order):
-        fitting = int(np.searchsorted(ends, ends[cuts[-1]] + batch_size, side="right")) - 1
-        cuts.append(max(fitting, cuts[-1] + 1))
-    if len(cuts) > 2 and ends[cuts[-2]] - ends[cuts[-3]] > ends[cuts[-1]] - ends[cuts[-2]]:
-        cuts[-2] = int(np.searchsorted(ends, (ends[cuts[-3]] + ends[cuts[-1]]) / 2))
-    return order, np.array(cuts)
+    ends = np.concatenate(([0], np.cumsum(n_sentences[order])))
+    boundaries = [0]
+    while boundaries[-1] < len(order):
+        end = int(np.searchsorted(ends, ends[boundaries[-1]] + batch_size, side="right")) - 1
+        boundaries.append(max(end, boundaries[-1] + 1))
+    # A very small last batch would have few negatives: it shares paragraphs evenly with the one before.
+    sizes = np.diff(ends[boundaries])
+    if len(sizes) > 1 and sizes[-2] > sizes[-1]:
+        boundaries[-2] = int(np.searchsorted(ends, (ends[boundaries[-3]] + ends[boundaries[-1]]) / 2))
+    return order, np.array(boundaries)
 
 
-def take_rows(rows: Ragged, chosen: NDArray[np.int64]) -> Ragged:
-    lengths = rows.offsets[chosen + 1] - rows.offsets[chosen]
-    return Ragged(rows.values[_spans(rows.offsets[chosen], lengths)], np.concatenate(([0], np.cumsum(lengths))))
+def make_word_batch(
+    sentences: Ragged,  # of word ids
+    weights: NDArray[np.float32],  # (n_words,)
+    projections: CachedProjections,
+) -> WordBatch:
+    """Make a batch of sentences; a word that is repeated in a sentence has its weight once, in equal parts."""
+    distinct, index = np.unique(sentences.values, return_inverse=True)
+    lengths = np.diff(sentences.offsets)
+    mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
+    words = np.full(mask.shape, -1, dtype=np.int64)
+    words[mask] = index
+    word_weights = np.zeros(mask.shape, dtype=np.float32)
+    word_weights[mask] = weights[sentences.values] / _count_repetitions(index, lengths, len(distinct))
+    return WordBatch(
+        torch.from_numpy(projections.rows(distinct)), torch.from_numpy(words), torch.from_numpy(word_weights)
+    )
 
 
-def _spans(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers of spans, one after the other: starts[0], starts[0] + 1 and so on."""
-    places: NDArray[np.int64] = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    places += np.arange(len(places))
-    return places
+def _count_repetitions(index: NDArray[np.int64], lengths: NDArray[np.int64], n_distinct: int) -> NDArray[np.float32]:
+    """Count, for each word, its occurrences in its sentence."""
+    keys = np.repeat(np.arange(len(lengths)) * n_distinct, lengths) + index
+    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    repetitions: NDArray[np.float32] = counts.astype(np.float32)[inverse]
+    return repetitions
+
+
+def take_rows(rows: Ragged, indices: NDArray[np.int64]) -> Ragged:
+    """Return some of the rows."""
+    lengths = rows.offsets[indices + 1] - rows.offsets[indices]
+    return Ragged(rows.values[_ranges(rows.offsets[indices], lengths)], np.concatenate(([0], np.cumsum(lengths))))
+
+
+def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the integers from each start, as many as its length, end to end."""
+    result: NDArray[np.int64] = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    result += np.arange(len(result))
+    return result

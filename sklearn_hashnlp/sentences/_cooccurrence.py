@@ -1,4 +1,4 @@
-"""Vectors of words by the company they keep, which the word tables of sentences learn to give."""
+"""Word vectors from the co-occurrence of words: positive pointwise mutual information and a truncated SVD."""
 
 from __future__ import annotations
 
@@ -13,82 +13,82 @@ from threadpoolctl import threadpool_limits
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
 
-_BLOCK = 2**22  # places in the text that are looked at once
-_NOISE = 1e-5  # what float32 leaves of a zero, at most, beside numbers around 1
+_BLOCK = 2**22  # positions of the text processed at once
+_ROUNDING = 1e-5  # relative rounding errors of float32, at most
 
 
-def context_targets(
+# Levy, Goldberg & Dagan (2015). Improving distributional similarity with lessons learned from word embeddings. TACL 3.
+# A row holds max(0, log(n(w, c) sum_c' n(c')^smoothing / (n(w) n(c)^smoothing))) for each context c, where n(w, c) sums
+# the inverse distances of the two words. The rows are reduced to U S^power of their truncated SVD.
+def ppmi_vectors(
     paragraphs: Paragraphs,
     *,
     n_components: int,
-    window: int = 5,
-    min_count: int = 3,
-    n_contexts: int = 20_000,
-    smoothing: float = 0.75,
-    power: float = 0.25,
+    window: int = 5,  # largest distance of two words that co-occur
+    min_count: int = 3,  # of a word that has a vector or is a context
+    n_contexts: int = 20_000,  # the most frequent words
+    smoothing: float = 0.75,  # exponent of the counts of contexts: below 1, rare contexts weigh less
+    power: float = 0.25,  # exponent of the singular values: below 1, the lesser components weigh more
     seed: int = 0,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
-    """Return words that stand among the same words similar vectors."""
+    """Return the ids of the words with co-occurrences, ascending, their unit vectors and their counts."""
     counts = np.bincount(paragraphs.sentences.values, minlength=len(paragraphs.words))
     frequent = np.flatnonzero(counts >= min_count)
     frequent = frequent[np.argsort(-counts[frequent], kind="stable")]
-    information = _positive_information(
-        _count_pairs(paragraphs.sentences, frequent, len(counts), window, n_contexts), smoothing
-    )
+    ppmi = _ppmi(_count_cooccurrences(paragraphs.sentences, frequent, len(counts), window, n_contexts), smoothing)
     vectors = np.zeros((len(frequent), n_components), dtype=np.float32)
-    reduced = _reduce(information, n_components, power, seed)
+    reduced = _truncated_svd(ppmi, n_components, power, seed)
     vectors[:, : reduced.shape[1]] = reduced
     length = np.linalg.norm(vectors, axis=1)
-    # Numbers in the order of the text, not of how frequent the words are: a caller can look them up.
     order = np.argsort(frequent, kind="stable")
-    order = order[length[order] > _NOISE * length.max(initial=0)]
-    numbers = frequent[order]
-    return numbers, vectors[order] / length[order, None], counts[numbers]
+    order = order[length[order] > _ROUNDING * length.max(initial=0)]
+    word_ids = frequent[order]
+    return word_ids, vectors[order] / length[order, None], counts[word_ids]
 
 
-def _count_pairs(
+def _count_cooccurrences(
     sentences: Ragged, frequent: NDArray[np.int64], n_words: int, window: int, n_contexts: int
 ) -> csr_array:
-    """Sum, for each frequent word and each context, the inverses of the distances at which they stand."""
+    """Return the matrix of n(w, c): a row for each frequent word, a column for each context."""
     n_contexts = min(n_contexts, len(frequent))
-    pairs = csr_array((len(frequent), n_contexts), dtype=np.float64)
+    counts = csr_array((len(frequent), n_contexts), dtype=np.float64)
     row_of = np.full(n_words, -1, dtype=np.int64)
     row_of[frequent] = np.arange(len(frequent))
     for distance in range(1, window + 1):
-        for left, right in _neighbours(sentences, distance):
+        for left, right in _word_pairs(sentences, distance):
             for words, contexts in ((row_of[left], row_of[right]), (row_of[right], row_of[left])):
-                kept = (words >= 0) & (contexts >= 0) & (contexts < n_contexts)
-                weights = np.full(int(kept.sum()), 1 / distance)
-                pairs = pairs + csr_array((weights, (words[kept], contexts[kept])), shape=pairs.shape)
-    return pairs
+                keep = (words >= 0) & (contexts >= 0) & (contexts < n_contexts)
+                weights = np.full(int(keep.sum()), 1 / distance)
+                counts = counts + csr_array((weights, (words[keep], contexts[keep])), shape=counts.shape)
+    return counts
 
 
-def _neighbours(sentences: Ragged, distance: int) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-    """Return the pairs of words of one sentence at this distance, many at once."""
+def _word_pairs(sentences: Ragged, distance: int) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """Iterate over the pairs of words of a sentence at a distance, in blocks."""
     values, offsets = sentences
     for first in range(0, len(values) - distance, _BLOCK):
-        places = np.arange(first, min(first + _BLOCK, len(values) - distance))
-        ends = offsets[np.searchsorted(offsets, places, side="right")]
-        places = places[places + distance < ends]
-        yield values[places], values[places + distance]
+        positions = np.arange(first, min(first + _BLOCK, len(values) - distance))
+        ends = offsets[np.searchsorted(offsets, positions, side="right")]
+        positions = positions[positions + distance < ends]
+        yield values[positions], values[positions + distance]
 
 
-def _positive_information(pairs: csr_array, smoothing: float) -> csr_array:
-    entries = pairs.tocoo()
-    words, contexts = pairs.sum(axis=1), pairs.sum(axis=0) ** smoothing
-    share = entries.data / words[entries.row] / (contexts[entries.col] / contexts.sum())
-    kept = share > 1 + _NOISE
-    values = np.log(share[kept]).astype(np.float32)
-    return csr_array((values, (entries.row[kept], entries.col[kept])), shape=pairs.shape)
+def _ppmi(counts: csr_array, smoothing: float) -> csr_array:
+    entries = counts.tocoo()
+    words, contexts = counts.sum(axis=1), counts.sum(axis=0) ** smoothing
+    ratio = entries.data / words[entries.row] / (contexts[entries.col] / contexts.sum())
+    keep = ratio > 1 + _ROUNDING
+    values = np.log(ratio[keep]).astype(np.float32)
+    return csr_array((values, (entries.row[keep], entries.col[keep])), shape=counts.shape)
 
 
-def _reduce(rows: csr_array, n_components: int, power: float, seed: int) -> NDArray[np.float32]:
+def _truncated_svd(rows: csr_array, n_components: int, power: float, seed: int) -> NDArray[np.float32]:
     n_components = min(n_components, *rows.shape)
     if rows.nnz == 0 or n_components == 0:
         return np.zeros((rows.shape[0], 0), dtype=np.float32)
-    with threadpool_limits(1, user_api="blas"):  # more threads would add up in another order
-        left, sizes, _ = randomized_svd(rows, n_components, n_iter=4, random_state=seed)
-    # Directions beyond the rank of the rows are noise, which a root would make large.
-    real = sizes > _NOISE * sizes[0]
-    vectors: NDArray[np.float32] = (left[:, real] * sizes[real] ** power).astype(np.float32)
+    with threadpool_limits(1, user_api="blas"):  # more threads would sum in another order
+        left, singular_values, _ = randomized_svd(rows, n_components, n_iter=4, random_state=seed)
+    # Components beyond the rank of the matrix are rounding errors, which a power below 1 would enlarge.
+    keep = singular_values > _ROUNDING * singular_values[0]
+    vectors: NDArray[np.float32] = (left[:, keep] * singular_values[keep] ** power).astype(np.float32)
     return vectors

@@ -1,4 +1,4 @@
-"""What a trained sentence encoder does: make vectors, compare texts, and go out as values and arrays and come back."""
+"""A trained sentence encoder: vectors, similarities, and its state as values and arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
 from sklearn_hashnlp.sentences._net import SentenceNet, net_from_state
-from sklearn_hashnlp.sentences._paragraphs import cut_words
+from sklearn_hashnlp.sentences._paragraphs import truncate_words
 from sklearn_hashnlp.sentences._projections import CachedProjections
 from sklearn_hashnlp.sentences._reader import SentenceReader
 from sklearn_hashnlp.sentences._training import TrainingState
@@ -26,103 +26,54 @@ from sklearn_hashnlp.training._estimator import FittedNet, level_of_user
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 
-_PLACES = 2**14  # words of a batch, with the padding: enough that many are the same, few enough for the memory
+_CHUNK_CHARACTERS = 2**21  # some 400,000 words, some 30,000 of them distinct
+_BATCH_WORDS = 2**14  # with the padding: many words of a batch are the same, and memory is bounded
 
 
-def encode_sentences(
-    net: SentenceNet, reader: SentenceReader, words: list[str], rows: Ragged, *, max_words: int, n_jobs: int | None
-) -> NDArray[np.float32]:
-    """Make the vectors of sentences."""
-    network = net.module_.network
-    vectors = np.zeros((len(rows.offsets) - 1, network.dim), dtype=np.float32)
-    if not words:
-        return vectors
-    rows = cut_words(rows, max_words)
-    once = np.ones(len(words), dtype=np.int64)
-    projections = CachedProjections(words, once, reader.featurizer, reader.projector, max_bytes=2**40)
-    lengths, device = np.diff(rows.offsets), torch.device(net.device)
-    order = np.argsort(lengths, kind="stable")
-    batches = _batches(order[np.searchsorted(lengths[order], 1) :], lengths)
-    encode = partial(_encode, net, rows, reader.weights(words), projections, device)
-    n_threads = effective_n_jobs(n_jobs) if device.type == "cpu" else 1
-    for chosen, found in zip(batches, map_in_order(encode, batches, n_threads), strict=True):
-        vectors[chosen] = found
-    return vectors
-
-
-def _batches(order: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Cut an order by rising length into batches that have few places each."""
-    batches = []
-    while len(order):
-        # With n sentences, the places are n times the length of the last.
-        places = np.arange(1, len(order) + 1) * lengths[order]
-        size = max(1, int(np.searchsorted(places, _PLACES, side="right")))
-        batches.append(order[:size])
-        order = order[size:]
-    return batches
-
-
-def _encode(
-    net: SentenceNet,
-    rows: Ragged,
-    weights: NDArray[np.float32],
-    projections: CachedProjections,
-    device: torch.device,
-    chosen: NDArray[np.int64],
-) -> NDArray[np.float32]:
-    with plain_torch(device.type), torch.inference_mode():
-        batch = make_word_batch(take_rows(rows, chosen), weights, projections).to(device)
-        vectors: NDArray[np.float32] = net.module_(batch).float().cpu().numpy()
-    return vectors
-
-
-_CHARACTERS = 2**21  # some 400,000 words, of which some 30,000 are different
-
-
-class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedNet):  # type: ignore[misc]  # scikit-learn has no types
-    """The half of :class:`SGNNSentenceEncoder` that needs a trained net."""
+class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedNet):  # type: ignore[misc]  # scikit-learn has no types
+    """The methods of :class:`SGNNSentenceEncoder` that need a trained net."""
 
     net_: SentenceNet
     log_: list[dict[str, Any]]
     waiting_share_: float
     _reader: SentenceReader
     _seeds: Seeds
-    _trained_on: int | None  # what the paragraphs of a training amount to
+    _trained_on: int | None  # checksum of the training paragraphs
     _training_state: TrainingState | None  # where a training stands that can be resumed
     _measures = ("train_loss", "dur")
     _net_from_state = staticmethod(net_from_state)
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Make the vectors of texts.
+        """Compute sentence vectors.
 
         Parameters
         ----------
         X : iterable of str
             Sentences or short texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
-            They are not split; of longer ones the first ``max_words`` words are read, with a warning.
+            They are not split into sentences, but truncated to ``max_words`` words, with a warning.
 
         Returns
         -------
         ndarray of shape (n_texts, dim), dtype float32
-            Unit rows; a text without words is a row of zeros. A row depends on no other text but for rounding (1e-6),
-            and not on ``n_jobs``.
+            Unit vectors; zeros for a text without words. A row does not depend on the other texts, but for rounding
+            errors (1e-6), nor on ``n_jobs``.
 
         Raises
         ------
         ValueError
             If ``X`` is a single string or a table, or a text is NaN or holds a lone surrogate.
         TypeError
-            If a text is no ``str``.
+            If a text is not a ``str``.
         """
         return self._encode(X)
 
     def _encode(self, X: Any) -> NDArray[np.float32]:
-        """Make vectors that are an array, whatever ``set_output`` asks of :meth:`transform`."""
+        """Compute sentence vectors as an array, whatever container ``set_output`` has set for :meth:`transform`."""
         check_is_fitted(self)
         name = type(self).__name__
         longest, parts = 0, []
-        for first, chunk in in_chunks(as_documents(X, caller=name), n_characters=_CHARACTERS):
-            words, rows = self._reader.number(chunk, first=first, caller=name)
+        for first, chunk in in_chunks(as_documents(X, caller=name), n_characters=_CHUNK_CHARACTERS):
+            words, rows = self._reader.word_ids(chunk, first=first, caller=name)
             longest = max(longest, int(np.diff(rows.offsets).max(initial=0)))
             with plain_torch(torch.device(self.net_.device).type):
                 vectors = encode_sentences(
@@ -131,50 +82,50 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             parts.append(vectors)
         if longest > self.max_words:
             warnings.warn(
-                f"{name}: the longest text has {longest:,} words; of each only the first {self.max_words:,} are read. "
-                "Set max_words, or split texts into sentences and take the mean of their vectors.",
+                f"{name}: the longest text has {longest:,} words; texts are truncated to {self.max_words:,} words. Set "
+                "max_words, or split texts into sentences and take the mean of their vectors.",
                 stacklevel=level_of_user(),
             )
         return np.concatenate(parts) if parts else np.empty((0, self._n_features_out), dtype=np.float32)
 
     def similarity(self, A: Any, B: Any) -> NDArray[np.float32]:
-        """Tell how similar the texts of pairs are.
+        """Compute the cosine similarities of pairs of texts.
 
         Parameters
         ----------
         A, B : iterable of str
-            As many texts each.
+            The first and the second text of each pair.
 
         Returns
         -------
         ndarray of shape (n_pairs,), dtype float32
-            Cosines, from -1 to 1; 0 where a text has no words.
+            Cosine similarities, from -1 to 1; 0 where a text has no words.
 
         Raises
         ------
         ValueError, TypeError
-            As :meth:`transform`; or if there are more texts in one than in the other.
+            As :meth:`transform`; or if ``A`` and ``B`` have different lengths.
         """
         left, right = self._encode(A), self._encode(B)
         if len(left) != len(right):
             raise ValueError(
-                f"{type(self).__name__}.similarity compares the texts of pairs, and got {len(left)} and {len(right)} "
-                "texts. For all against all: encoder.transform(A) @ encoder.transform(B).T."
+                f"{type(self).__name__}.similarity compares pairs of texts, and needs as many in A as in B. Got "
+                f"{len(left)} and {len(right)}. For all pairs: encoder.transform(A) @ encoder.transform(B).T."
             )
-        cosines: NDArray[np.float32] = np.einsum("ij,ij->i", left, right)
-        return cosines
+        similarities: NDArray[np.float32] = np.einsum("ij,ij->i", left, right)
+        return similarities
 
     def most_similar(self, queries: Any, texts: Any, k: int = 10) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Find the texts that are most similar to each query.
+        """Find the most similar texts of each query.
 
         Parameters
         ----------
         queries : iterable of str
-            What is looked for.
+            The texts to search for.
         texts : iterable of str, or ndarray of float32 of shape (n_texts, dim)
-            Among which; what :meth:`transform` made of them saves the work for further queries.
+            The texts to search, or their vectors, computed once by :meth:`transform` for many searches.
         k : int, default=10
-            How many; all if there are fewer.
+            Number of texts to return for each query; all if there are fewer.
 
         Returns
         -------
@@ -186,7 +137,7 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Raises
         ------
         ValueError, TypeError
-            As :meth:`transform`; or if ``k`` is no positive integer or the vectors are not those of this encoder.
+            As :meth:`transform`; or if ``k`` is not a positive integer or the vectors have another number of columns.
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"{type(self).__name__}.most_similar: k must be an integer of 1 or more, got {k!r}.")
@@ -234,7 +185,7 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         }, arrays | {f"reader.{name}": array for name, array in reader_arrays.items()}
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`_get_model_state` gave, whatever the parameters are by now."""
+        """Load what :meth:`_get_model_state` returned, whatever the parameters are by now."""
         of_reader = {name[7:]: array for name, array in arrays.items() if name.startswith("reader.")}
         reader = SentenceReader.from_state(values["reader"], of_reader)
         self.log_, self._seeds, self._trained_on = values["log"], Seeds(*values["seeds"]), values["trained_on"]
@@ -252,3 +203,56 @@ class TrainedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._set_training_state(values, arrays)
         self._training_state = None if values["course"] is None else TrainingState.from_state(values["course"], arrays)
+
+
+def encode_sentences(
+    net: SentenceNet,
+    reader: SentenceReader,
+    words: list[str],
+    rows: Ragged,  # (n_sentences,): of word ids
+    *,
+    max_words: int,
+    n_jobs: int | None,
+) -> NDArray[np.float32]:
+    """Compute sentence vectors, in batches of similar length."""
+    network = net.module_.network
+    vectors = np.zeros((len(rows.offsets) - 1, network.dim), dtype=np.float32)
+    if not words:
+        return vectors
+    rows = truncate_words(rows, max_words)
+    once = np.ones(len(words), dtype=np.int64)
+    projections = CachedProjections(words, once, reader.featurizer, reader.projector, max_bytes=2**40)
+    lengths, device = np.diff(rows.offsets), torch.device(net.device)
+    order = np.argsort(lengths, kind="stable")
+    batches = _split_batches(order[np.searchsorted(lengths[order], 1) :], lengths)
+    encode = partial(_encode_batch, net, rows, reader.weights(words), projections, device)
+    n_threads = effective_n_jobs(n_jobs) if device.type == "cpu" else 1
+    for batch, batch_vectors in zip(batches, map_in_order(encode, batches, n_threads), strict=True):
+        vectors[batch] = batch_vectors
+    return vectors
+
+
+def _split_batches(order: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Split sentences, sorted by length, into batches of few words with the padding."""
+    batches = []
+    while len(order):
+        # n sentences are padded to the length of the last.
+        n_words = np.arange(1, len(order) + 1) * lengths[order]
+        size = max(1, int(np.searchsorted(n_words, _BATCH_WORDS, side="right")))
+        batches.append(order[:size])
+        order = order[size:]
+    return batches
+
+
+def _encode_batch(
+    net: SentenceNet,
+    rows: Ragged,
+    weights: NDArray[np.float32],
+    projections: CachedProjections,
+    device: torch.device,
+    indices: NDArray[np.int64],
+) -> NDArray[np.float32]:
+    with plain_torch(device.type), torch.inference_mode():
+        batch = make_word_batch(take_rows(rows, indices), weights, projections).to(device)
+        vectors: NDArray[np.float32] = net.module_(batch).float().cpu().numpy()
+    return vectors

@@ -97,7 +97,7 @@ class SentenceNet(Net):
         """Compute the objective of a batch."""
         batch = batch.to(self.device)
         with self._dropout_seed(batch):
-            loss = self.criterion_.measure(self.module_, batch, epoch=batch.epoch, progress=batch.progress)
+            loss = self.criterion_.compute(self.module_, batch, epoch=batch.epoch, progress=batch.progress)
         return loss, loss
 
     def _dropout_seed(self, batch: ParagraphBatch) -> Any:

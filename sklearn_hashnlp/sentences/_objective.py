@@ -1,4 +1,4 @@
-"""What a sentence encoder learns by: losses of several heads that fade one into another."""
+"""The training objective of a sentence encoder: a weighted sum of the losses of three heads."""
 
 from __future__ import annotations
 
@@ -16,53 +16,41 @@ from sklearn_hashnlp.nn._sentence_network import SentenceModule
 from sklearn_hashnlp.sentences._batches import ParagraphBatch
 
 LOSSES: Final[tuple[str, ...]] = ("bxent", "infonce", "proximity", "vmf")
-"""Their names as a parameter."""
+"""Values of the parameter ``loss``."""
 
-_WORDS_OF_HEAD = 512  # a batch has thousands, and the loss compares each with each
-
-
-@dataclass(frozen=True)
-class Fade:
-    """A weight that changes linearly over a training."""
-
-    start: float
-    end: float
-
-    def at(self, progress: float) -> float:
-        """Return the weight."""
-        return self.start + (self.end - self.start) * progress
+_MAX_WORDS = 512  # of the word loss; a batch has thousands, and the loss compares all pairs
 
 
 @dataclass(frozen=True)
 class SentenceObjective:
     """A weighted sum of losses."""
 
-    loss: str  # what draws sentences of a paragraph together, and words of a sentence
+    loss: str  # over the sentences of a paragraph, and over the words of a sentence
     temperature: float  # of "infonce"
-    sentence: Fade
-    word: Fade
-    masked: Fade
-    seed: int  # of the choice of words
+    sentence: LinearSchedule
+    word: LinearSchedule
+    masked: LinearSchedule
+    seed: int  # of the sample of words
 
-    def measure(self, module: SentenceModule, batch: ParagraphBatch, *, epoch: int, progress: float) -> Tensor:
-        """Compute the loss of a batch."""
-        criterion, parts = self._criterion(), []
+    def compute(self, module: SentenceModule, batch: ParagraphBatch, *, epoch: int, progress: float) -> Tensor:
+        """Compute the loss of a batch; ``progress`` is the share of the training that is done."""
+        criterion, terms = self._criterion(), []
         transformer = module.network.transformer
         if transformer is not None and (weight := self.sentence.at(progress)):
-            # The part that does not learn would hide from this one what it is to learn.
-            parts.append(weight * criterion(transformer(batch.batch), batch.blocks))
+            # Of the trained part of the vectors alone: the spelling part would dominate the similarities.
+            terms.append(weight * criterion(transformer(batch.batch), batch.blocks))
         if transformer is not None and (weight := self.word.at(progress)):
-            words, blocks = self._some_words(batch, epoch)
+            words, blocks = self._sample_words(batch, epoch)
             if len(words):
                 vectors = functional.normalize(transformer.word_vectors(batch.batch.projections[words]), dim=1)
-                parts.append(weight * criterion(vectors, blocks))
+                terms.append(weight * criterion(vectors, blocks))
         if transformer is not None and module.masked_head is not None and (weight := self.masked.at(progress)):
             encoded = transformer.encode_words(batch.batch, hidden=batch.hidden)
-            own = transformer.word_vectors(batch.batch.projections)
-            parts.append(weight * module.masked_head(encoded, own, batch.batch.words, batch.hidden))
-        if not parts:  # a weight may pass through zero
-            parts = [parameter.sum() * 0.0 for parameter in module.parameters() if parameter.requires_grad]
-        return torch.stack(parts).sum() if parts else torch.zeros(())
+            word_vectors = transformer.word_vectors(batch.batch.projections)
+            terms.append(weight * module.masked_head(encoded, word_vectors, batch.batch.words, batch.hidden))
+        if not terms:  # all weights are zero at this step
+            terms = [parameter.sum() * 0.0 for parameter in module.parameters() if parameter.requires_grad]
+        return torch.stack(terms).sum() if terms else torch.zeros(())
 
     def _criterion(self) -> BlockLoss:
         if self.loss == "infonce":
@@ -74,23 +62,35 @@ class SentenceObjective:
         }
         return others[self.loss]()
 
-    def _some_words(self, batch: ParagraphBatch, epoch: int) -> tuple[Tensor, Tensor]:
-        """Choose words, each in one of its sentences: a word that is in two would be told to be unlike itself."""
+    def _sample_words(self, batch: ParagraphBatch, epoch: int) -> tuple[Tensor, Tensor]:
+        """Sample distinct words, each in one of its sentences: in two, it would be a negative of itself."""
         words, blocks = (part.cpu().numpy() for part in word_blocks(batch.batch.words))
         order = np.random.default_rng((self.seed, epoch, batch.number)).permutation(len(words))
         _, first = np.unique(words[order], return_index=True)
-        chosen = order[np.sort(first)[:_WORDS_OF_HEAD]]
+        sample = order[np.sort(first)[:_MAX_WORDS]]
         device = batch.batch.words.device
-        return torch.from_numpy(words[chosen]).to(device), torch.from_numpy(blocks[chosen]).to(device)
+        return torch.from_numpy(words[sample]).to(device), torch.from_numpy(blocks[sample]).to(device)
 
 
-def both_ends(weight: Any) -> tuple[Any, ...]:
-    """Read a head's weight: a number is the weight at both ends of a training."""
+@dataclass(frozen=True)
+class LinearSchedule:
+    """A weight that changes linearly during training."""
+
+    start: float
+    end: float
+
+    def at(self, progress: float) -> float:
+        """Return the weight when that share of the training is done."""
+        return self.start + (self.end - self.start) * progress
+
+
+def start_and_end(weight: Any) -> tuple[Any, ...]:
+    """Return the weights of a head at the start and at the end of training; a single number is both."""
     return tuple(weight) if isinstance(weight, tuple | list) else (weight, weight)
 
 
 def sentence_objective(estimator: Any, seed: int) -> SentenceObjective:
-    """Say what ``fit`` learns by."""
+    """Build the objective from the parameters of an estimator."""
     weights = (estimator.sentence_weight, estimator.word_weight, estimator.masked_weight)
-    sentence, word, masked = (Fade(*map(float, both_ends(weight))) for weight in weights)
+    sentence, word, masked = (LinearSchedule(*map(float, start_and_end(weight))) for weight in weights)
     return SentenceObjective(estimator.loss, float(estimator.temperature), sentence, word, masked, seed)

@@ -17,9 +17,9 @@ from sklearn_hashnlp.nn._sentence_network import sentence_architecture
 from sklearn_hashnlp.persistence import save_model
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
 from sklearn_hashnlp.sentences._checkpoint import check_free, read_checkpoint
-from sklearn_hashnlp.sentences._fitted_encoder import TrainedSentenceEncoder
+from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder
 from sklearn_hashnlp.sentences._net import EpochsOfParagraphs, make_sentence_net
-from sklearn_hashnlp.sentences._objective import LOSSES, both_ends, sentence_objective
+from sklearn_hashnlp.sentences._objective import LOSSES, sentence_objective, start_and_end
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, warn_of_single_sentences
 from sklearn_hashnlp.sentences._projections import CachedProjections
 from sklearn_hashnlp.sentences._reader import SentenceReader, WordFrequencies
@@ -30,7 +30,7 @@ from sklearn_hashnlp.sentences._training import (
     load_trained_weights,
     score_of,
 )
-from sklearn_hashnlp.sentences._word_pretraining import first_stage
+from sklearn_hashnlp.sentences._word_pretraining import pretrain
 from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training._checkpoints import SaveFromTimeToTime
 from sklearn_hashnlp.training._estimator import warn_of_interrupt
@@ -40,10 +40,10 @@ from sklearn_hashnlp.training._settings import TrainingSettings, draw_seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, torch_seed
 
 _HEAD_WEIGHTS = ("sentence_weight", "word_weight", "masked_weight")
-_HIDDEN_SHARE = 0.15  # of the places whose words are guessed
+_MASK_PROBABILITY = 0.15  # of a word to be hidden from the network and predicted
 
 
-class SGNNSentenceEncoder(TrainedSentenceEncoder):
+class SGNNSentenceEncoder(FittedSentenceEncoder):
     """Turn sentences into vectors whose cosines tell how similar they are; no word is ever looked up in a list.
 
     Trained on plain paragraphs. A vector has two parts. The first is what the words look like: their self-governing
@@ -399,7 +399,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         weighs_anything = False
         for parameter in _HEAD_WEIGHTS:
             weight = getattr(self, parameter)
-            parts = both_ends(weight)
+            parts = start_and_end(weight)
             if len(parts) != 2 or not all(isinstance(part, Real) and 0 <= float(part) < math.inf for part in parts):
                 raise ValueError(
                     f"The {parameter!r} parameter of {name} must be a number, or (first, last), two numbers of at "
@@ -424,7 +424,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
             )
         if self.depths == 2 and self.n_layers < 2:
             raise ValueError(f"{name}(depths=2) needs n_layers of at least 2. Got n_layers={self.n_layers!r}.")
-        if self.n_layers == 0 and any(both_ends(self.masked_weight)):
+        if self.n_layers == 0 and any(start_and_end(self.masked_weight)):
             raise ValueError(
                 f"{name}(masked_weight={self.masked_weight!r}) guesses hidden words from those around them, which "
                 "nobody reads without layers. Set n_layers to 1 or more."
@@ -478,7 +478,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
         projections = self._projections(paragraphs)
         self._score("untrained")
         with plain_torch(device):
-            first_stage(
+            pretrain(
                 net.module_.network,
                 paragraphs,
                 reader,
@@ -538,7 +538,7 @@ class SGNNSentenceEncoder(TrainedSentenceEncoder):
                 seed=seed,
                 epoch=epoch,
                 first=first,
-                hidden_share=_HIDDEN_SHARE if net.module_.masked_head is not None else 0.0,
+                mask_probability=_MASK_PROBABILITY if net.module_.masked_head is not None else 0.0,
                 n_jobs=self.n_jobs,
             )
 

@@ -1,4 +1,4 @@
-"""The first stage: word vectors learned from co-occurrence."""
+"""Word pretraining: word vectors from co-occurrence, and the principal components that are removed from sentences."""
 
 from __future__ import annotations
 
@@ -14,137 +14,20 @@ from threadpoolctl import threadpool_limits
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer
 from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
-from sklearn_hashnlp.sentences._cooccurrence import context_targets
+from sklearn_hashnlp.sentences._cooccurrence import ppmi_vectors
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
 from sklearn_hashnlp.sentences._projections import CachedProjections
 from sklearn_hashnlp.sentences._reader import SentenceReader
 
-_SENTENCES = 20_000
-_AT_ONCE = 512
-
-
-def common_directions(
-    network: SentenceNetwork,
-    sentences: Ragged,
-    weights: NDArray[np.float32],
-    projections: CachedProjections,
-    n_components_removed: int,
-) -> torch.Tensor:
-    """Find the principal directions of the spelled sentences but for the first."""
-    device = network.common.device
-    n_sentences = len(sentences.offsets) - 1
-    chosen = np.unique(np.linspace(0, n_sentences - 1, min(n_sentences, _SENTENCES)).astype(np.int64))
-    moment = np.zeros((network.common.shape[1],) * 2)
-    # More threads of BLAS would add up in another order.
-    with torch.inference_mode(), threadpool_limits(1, user_api="blas"):
-        for rows in np.array_split(chosen, -(-len(chosen) // _AT_ONCE)):
-            batch = make_word_batch(take_rows(sentences, rows), weights, projections).to(device)
-            spelled = network.spell(batch).cpu().numpy().astype(np.float64)
-            moment += spelled.T @ spelled
-        sizes, directions = np.linalg.eigh(moment)
-    # Ascending; those that no sentence has are none.
-    n_found = int((sizes > 1e-9 * sizes[-1]).sum())
-    found = directions[:, ::-1].T[1 : min(1 + n_components_removed, n_found)]
-    return torch.from_numpy(np.ascontiguousarray(found, dtype=np.float32)).to(device)
-
-
-_BLOCK = 2**13  # words whose projections are looked at at once
-_POWER = 0.25  # of a word's count, for how much it counts: rare words' targets are less sure
+_MAX_WORDS = 100_000  # the most frequent words are fitted
+_WORD_BLOCK = 2**13  # words whose projections are in memory at once
+_COUNT_POWER = 0.25  # a word weighs its count to this power: the targets of rare words are less reliable
 _RIDGE = 1.0
+_MAX_SENTENCES = 20_000  # of which principal components are computed
+_SENTENCE_BLOCK = 512
 
 
-def learn_words(
-    transformer: SGNNTransformer,
-    projections: CachedProjections,
-    numbers: NDArray[np.int64],
-    targets: NDArray[np.float32],
-    counts: NDArray[np.int64],
-    *,
-    n_steps: int,
-    verbose: int = 0,
-) -> list[float]:
-    """Let word vectors become what the company of the words says, by least squares."""
-    weights = counts.astype(np.float64) ** _POWER
-    weights = (weights / weights.mean()).astype(np.float32)[:, np.newaxis]
-    scale = math.sqrt(transformer.width)
-    # Threads of BLAS split sums, and their number would change the last bits.
-    with threadpool_limits(limits=1):
-        matrix, rest = _solve_linear(projections, numbers, targets, weights)
-        distances = [_mean_square(rest, weights)]
-        _tell(distances, verbose)
-        with torch.no_grad():
-            transformer.linear.weight.copy_(torch.from_numpy(matrix.T * scale))
-        if transformer.tables is None:
-            return distances
-        design, used = _which_rows(transformer, projections, numbers)
-        table = np.zeros((design.shape[1], rest.shape[1]), dtype=np.float32)
-        back = csr_array(design.T)
-        gradient = back @ (weights * rest)
-        direction, square = gradient.copy(), np.square(gradient).sum(axis=0)
-        for _ in range(n_steps):
-            through = design @ direction
-            image = back @ (weights * through) + np.float32(_RIDGE) * direction
-            # A column that is solved has nowhere to go.
-            step = square / np.maximum((direction * image).sum(axis=0), np.finfo(np.float32).tiny)
-            table += step * direction
-            rest -= step * through
-            gradient -= step * image
-            before, square = square, np.square(gradient).sum(axis=0)
-            direction = gradient + square / np.maximum(before, np.finfo(np.float32).tiny) * direction
-            distances.append(_mean_square(rest, weights))
-            _tell(distances, verbose)
-    with torch.no_grad():
-        rows = transformer.tables.tables.weight
-        rows[torch.from_numpy(used).to(rows.device)] = torch.from_numpy(table * np.float32(scale)).to(rows.device)
-    return distances
-
-
-def _solve_linear(
-    projections: CachedProjections, numbers: NDArray[np.int64], targets: NDArray[np.float32], weights: NDArray[Any]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the ridge regression of the targets on the projections, and what it leaves."""
-    n_features = projections.n_features
-    blocks = [slice(start, start + _BLOCK) for start in range(0, len(numbers), _BLOCK)]
-    moment, cross = _RIDGE * np.eye(n_features), np.zeros((n_features, targets.shape[1]))
-    for block in blocks:
-        rows = projections.rows(numbers[block])
-        weighted = (weights[block] * rows).T
-        moment += weighted @ rows
-        cross += weighted @ targets[block]
-    matrix = np.linalg.solve(moment, cross).astype(np.float32)
-    left = [targets[block] - projections.rows(numbers[block]) @ matrix for block in blocks]
-    return matrix, np.concatenate(left)
-
-
-def _which_rows(
-    transformer: SGNNTransformer, projections: CachedProjections, numbers: NDArray[np.int64]
-) -> tuple[csr_array, NDArray[np.int64]]:
-    """Return a matrix of ones where a word has a row, of those rows that any word has, and which these are."""
-    assert transformer.tables is not None
-    found = [
-        transformer.tables.buckets(torch.from_numpy(projections.rows(numbers[start : start + _BLOCK]))).numpy()
-        for start in range(0, len(numbers), _BLOCK)
-    ]
-    used, columns = np.unique(np.concatenate(found), return_inverse=True)
-    n_tables = transformer.tables.n_tables
-    offsets = np.arange(0, len(numbers) * n_tables + 1, n_tables)
-    ones = np.ones(len(numbers) * n_tables, dtype=np.float32)
-    return csr_array((ones, columns.ravel(), offsets), shape=(len(numbers), len(used))), used
-
-
-def _mean_square(rest: NDArray[np.float32], weights: NDArray[np.float32]) -> float:
-    return float(np.average(np.square(rest).sum(axis=1), weights=weights[:, 0]))
-
-
-def _tell(distances: list[float], verbose: int) -> None:
-    if verbose:
-        print(f"words, step {len(distances) - 1}: {distances[-1]:.4f} of the targets is not reached")
-
-
-_MOST_WORDS = 100_000  # that are learned: the most frequent
-
-
-def first_stage(
+def pretrain(
     network: SentenceNetwork,
     paragraphs: Paragraphs,
     reader: SentenceReader,
@@ -155,20 +38,137 @@ def first_stage(
     seed: int,
     verbose: int = 0,
 ) -> None:
-    """Let a network learn the vectors of words, and what all sentences share."""
+    """Fit the word vectors of a network, and set the principal components that it removes."""
     if network.transformer is not None and word_steps:
-        numbers, targets, counts = context_targets(paragraphs, n_components=network.transformer.width, seed=seed)
-        most = np.sort(np.argsort(-counts, kind="stable")[:_MOST_WORDS])
-        if len(most):
-            learn_words(
+        word_ids, targets, counts = ppmi_vectors(paragraphs, n_components=network.transformer.width, seed=seed)
+        most_frequent = np.sort(np.argsort(-counts, kind="stable")[:_MAX_WORDS])
+        if len(most_frequent):
+            fit_word_vectors(
                 network.transformer,
                 projections,
-                numbers[most],
-                targets[most],
-                counts[most],
+                word_ids[most_frequent],
+                targets[most_frequent],
+                counts[most_frequent],
                 n_steps=word_steps,
                 verbose=verbose,
             )
     if network.spelling is not None and n_components_removed:
         weights = reader.weights(paragraphs.words)
-        network.common = common_directions(network, paragraphs.sentences, weights, projections, n_components_removed)
+        network.common = principal_components(network, paragraphs.sentences, weights, projections, n_components_removed)
+
+
+# The linear layer is fitted by ridge regression. The tables are fitted to its residuals by a few steps of conjugate
+# gradients (Hestenes & Stiefel, 1952), each column separately: early stopping fits what many words share, and does
+# not memorize every word.
+def fit_word_vectors(
+    transformer: SGNNTransformer,  # its linear layer and its tables are set
+    projections: CachedProjections,
+    word_ids: NDArray[np.int64],  # (n_words,): of the words to fit
+    targets: NDArray[np.float32],  # (n_words, width): unit vectors, which are fitted at length sqrt(width)
+    counts: NDArray[np.int64],  # (n_words,)
+    *,
+    n_steps: int,  # of conjugate gradients
+    verbose: int = 0,
+) -> list[float]:
+    """Fit word vectors to targets by least squares; return the loss of the linear layer and after each step."""
+    weights = counts.astype(np.float64) ** _COUNT_POWER
+    weights = (weights / weights.mean()).astype(np.float32)[:, np.newaxis]
+    scale = math.sqrt(transformer.width)
+    # Threads of BLAS split sums, and their number would change the last bits.
+    with threadpool_limits(limits=1):
+        matrix, residuals = _ridge_regression(projections, word_ids, targets, weights)
+        losses = [_weighted_mse(residuals, weights)]
+        _print_loss(losses, verbose)
+        with torch.no_grad():
+            transformer.linear.weight.copy_(torch.from_numpy(matrix.T * scale))
+        if transformer.tables is None:
+            return losses
+        design, used = _design_matrix(transformer, projections, word_ids)
+        table = np.zeros((design.shape[1], residuals.shape[1]), dtype=np.float32)
+        transposed = csr_array(design.T)
+        gradient = transposed @ (weights * residuals)
+        direction, square = gradient.copy(), np.square(gradient).sum(axis=0)
+        for _ in range(n_steps):
+            change = design @ direction
+            curvature = transposed @ (weights * change) + np.float32(_RIDGE) * direction
+            # The direction of a solved column is zero: no division by zero.
+            step = square / np.maximum((direction * curvature).sum(axis=0), np.finfo(np.float32).tiny)
+            table += step * direction
+            residuals -= step * change
+            gradient -= step * curvature
+            before, square = square, np.square(gradient).sum(axis=0)
+            direction = gradient + square / np.maximum(before, np.finfo(np.float32).tiny) * direction
+            losses.append(_weighted_mse(residuals, weights))
+            _print_loss(losses, verbose)
+    with torch.no_grad():
+        rows = transformer.tables.tables.weight
+        rows[torch.from_numpy(used).to(rows.device)] = torch.from_numpy(table * np.float32(scale)).to(rows.device)
+    return losses
+
+
+def _ridge_regression(
+    projections: CachedProjections, word_ids: NDArray[np.int64], targets: NDArray[np.float32], weights: NDArray[Any]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the coefficients of the regression of targets on projections, and its residuals."""
+    n_features = projections.n_features
+    blocks = [slice(start, start + _WORD_BLOCK) for start in range(0, len(word_ids), _WORD_BLOCK)]
+    gram, cross = _RIDGE * np.eye(n_features), np.zeros((n_features, targets.shape[1]))
+    for block in blocks:
+        rows = projections.rows(word_ids[block])
+        weighted = (weights[block] * rows).T
+        gram += weighted @ rows
+        cross += weighted @ targets[block]
+    matrix = np.linalg.solve(gram, cross).astype(np.float32)
+    residuals = [targets[block] - projections.rows(word_ids[block]) @ matrix for block in blocks]
+    return matrix, np.concatenate(residuals)
+
+
+def _design_matrix(
+    transformer: SGNNTransformer, projections: CachedProjections, word_ids: NDArray[np.int64]
+) -> tuple[csr_array, NDArray[np.int64]]:
+    """Return the matrix of words by used table rows, 1 where a word has the row, and the indices of these rows."""
+    assert transformer.tables is not None
+    buckets = [
+        transformer.tables.buckets(torch.from_numpy(projections.rows(word_ids[start : start + _WORD_BLOCK]))).numpy()
+        for start in range(0, len(word_ids), _WORD_BLOCK)
+    ]
+    used, columns = np.unique(np.concatenate(buckets), return_inverse=True)
+    n_tables = transformer.tables.n_tables
+    offsets = np.arange(0, len(word_ids) * n_tables + 1, n_tables)
+    ones = np.ones(len(word_ids) * n_tables, dtype=np.float32)
+    return csr_array((ones, columns.ravel(), offsets), shape=(len(word_ids), len(used))), used
+
+
+def _weighted_mse(residuals: NDArray[np.float32], weights: NDArray[np.float32]) -> float:
+    return float(np.average(np.square(residuals).sum(axis=1), weights=weights[:, 0]))
+
+
+def _print_loss(losses: list[float], verbose: int) -> None:
+    if verbose:
+        print(f"word pretraining, step {len(losses) - 1}: loss {losses[-1]:.4f}")
+
+
+# Of the second moment, not of the covariance: the first component is near the mean of all sentences. It is kept, since
+# a sentence's part of it measures how ordinary its words are; the next ones are the spelling of frequent words.
+def principal_components(
+    network: SentenceNetwork,
+    sentences: Ragged,  # of word ids
+    weights: NDArray[np.float32],  # (n_words,)
+    projections: CachedProjections,
+    n_components: int,
+) -> torch.Tensor:
+    """Return the principal components of the spelling parts of sentences, without the first; fewer if there are few."""
+    device = network.common.device
+    n_sentences = len(sentences.offsets) - 1
+    sample = np.unique(np.linspace(0, n_sentences - 1, min(n_sentences, _MAX_SENTENCES)).astype(np.int64))
+    moment = np.zeros((network.common.shape[1],) * 2)
+    # More threads of BLAS would sum in another order.
+    with torch.inference_mode(), threadpool_limits(1, user_api="blas"):
+        for rows in np.array_split(sample, -(-len(sample) // _SENTENCE_BLOCK)):
+            batch = make_word_batch(take_rows(sentences, rows), weights, projections).to(device)
+            spelled = network.spell(batch).cpu().numpy().astype(np.float64)
+            moment += spelled.T @ spelled
+        eigenvalues, eigenvectors = np.linalg.eigh(moment)
+    rank = int((eigenvalues > 1e-9 * eigenvalues[-1]).sum())  # the eigenvalues ascend; others are rounding errors
+    components = eigenvectors[:, ::-1].T[1 : min(1 + n_components, rank)]
+    return torch.from_numpy(np.ascontiguousarray(components, dtype=np.float32)).to(device)

@@ -31,7 +31,7 @@ NONE_KEPT, SOME_KEPT, ALL_KEPT = cached(0), cached(77 * ROW + ROW - 1), cached(1
 
 
 def test_as_many_are_kept_as_fit():
-    assert [NONE_KEPT.n_kept, SOME_KEPT.n_kept, ALL_KEPT.n_kept] == [0, 77, len(WORDS)]
+    assert [NONE_KEPT.n_cached, SOME_KEPT.n_cached, ALL_KEPT.n_cached] == [0, 77, len(WORDS)]
     assert ALL_KEPT.n_features == N_FEATURES
 
 
@@ -51,7 +51,7 @@ def test_rows_are_the_same_bit_for_bit_from_the_cache_and_anew_and_in_any_compan
 
 
 def test_rows_are_the_same_however_many_are_projected_at_once(monkeypatch):
-    monkeypatch.setattr(_projections, "_AT_ONCE", 7)
+    monkeypatch.setattr(_projections, "_CHUNK", 7)
     assert cached(10**6).rows(np.arange(len(WORDS))).tobytes() == ALONE.tobytes()
 
 

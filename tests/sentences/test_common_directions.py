@@ -6,7 +6,7 @@ from threadpoolctl import threadpool_limits
 from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer
 from sklearn_hashnlp.sentences import _word_pretraining
 from sklearn_hashnlp.sentences._projections import CachedProjections
-from sklearn_hashnlp.sentences._word_pretraining import common_directions
+from sklearn_hashnlp.sentences._word_pretraining import principal_components
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 from tests.sentence_texts import LISTS, read
 
@@ -29,7 +29,7 @@ def weights_of(paragraphs):
 
 
 def directions_of(paragraphs, n_components_removed, network=None):
-    return common_directions(
+    return principal_components(
         network or network_of(),
         paragraphs.sentences,
         weights_of(paragraphs),
@@ -57,7 +57,7 @@ def same_space(found, expected):
 @pytest.mark.parametrize("n_components_removed", [1, 3, 15])
 @pytest.mark.parametrize("at_once", [7, 512])
 def test_they_are_the_eigenvectors_of_the_second_moment_but_the_first(n_components_removed, at_once, monkeypatch):
-    monkeypatch.setattr(_word_pretraining, "_AT_ONCE", at_once)
+    monkeypatch.setattr(_word_pretraining, "_SENTENCE_BLOCK", at_once)
     network = network_of()
     rows = slow_sentences(READ, network)
     _, vectors = np.linalg.eigh(rows.T @ rows)
@@ -69,7 +69,7 @@ def test_they_are_the_eigenvectors_of_the_second_moment_but_the_first(n_componen
 
 
 def test_of_many_sentences_some_are_enough(monkeypatch):
-    monkeypatch.setattr(_word_pretraining, "_SENTENCES", 20)
+    monkeypatch.setattr(_word_pretraining, "_MAX_SENTENCES", 20)
     network = network_of()
     n_sentences = READ.n_sentences
     rows = slow_sentences(READ, network)[np.linspace(0, n_sentences - 1, 20).astype(int)]
@@ -98,7 +98,7 @@ def test_they_are_the_same_bit_for_bit_at_any_number_of_threads():
         found = set()
         for n_blas in (1, 2):
             with threadpool_limits(n_blas, user_api="blas"):
-                made = common_directions(wide, many.sentences, weights_of(many), projections_of(many, 60), 300)
+                made = principal_components(wide, many.sentences, weights_of(many), projections_of(many, 60), 300)
             found.add(made.numpy().tobytes())
     finally:
         torch.set_num_threads(n_threads)

@@ -10,7 +10,7 @@ from tests.sentence_texts import PARAGRAPHS, QUERIES, make
 
 ENCODER = make().fit(PARAGRAPHS)
 TEXTS = [*QUERIES, *PARAGRAPHS]
-WORDS, ROWS = ENCODER._reader.number(TEXTS, first=0, caller="Me")
+WORDS, ROWS = ENCODER._reader.word_ids(TEXTS, first=0, caller="Me")
 
 
 def encode(max_words=100, n_jobs=1, words=WORDS, rows=ROWS):
@@ -34,12 +34,12 @@ def slow(max_words=100):
 @pytest.mark.parametrize("places", [1, 30, 2**14])
 @pytest.mark.parametrize("max_words", [3, 100])
 def test_many_at_once_are_as_one_by_one(places, max_words, monkeypatch):
-    monkeypatch.setattr(_fitted_encoder, "_PLACES", places)
+    monkeypatch.setattr(_fitted_encoder, "_BATCH_WORDS", places)
     np.testing.assert_allclose(encode(max_words), slow(max_words), atol=1e-6)
 
 
 def test_the_same_bytes_at_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(_fitted_encoder, "_PLACES", 30)
+    monkeypatch.setattr(_fitted_encoder, "_BATCH_WORDS", 30)
     before = torch.get_num_threads()
     try:
         found = set()
@@ -53,20 +53,20 @@ def test_the_same_bytes_at_any_number_of_threads(monkeypatch):
 
 
 def test_batches_hold_each_sentence_once_and_few_places(monkeypatch):
-    monkeypatch.setattr(_fitted_encoder, "_PLACES", 20)
+    monkeypatch.setattr(_fitted_encoder, "_BATCH_WORDS", 20)
     lengths = np.random.default_rng(0).integers(1, 30, 200)
     order = np.argsort(lengths, kind="stable")
-    batches = _fitted_encoder._batches(order, lengths)
+    batches = _fitted_encoder._split_batches(order, lengths)
     assert np.concatenate(batches).tolist() == order.tolist()
     for batch, following in zip(batches, [*batches[1:], []], strict=True):
         assert len(batch) * lengths[batch].max() <= 20 or len(batch) == 1
         if len(following):  # and one more would have been too many
             assert (len(batch) + 1) * lengths[following[0]] > 20
-    assert _fitted_encoder._batches(order[:0], lengths) == []
+    assert _fitted_encoder._split_batches(order[:0], lengths) == []
 
 
 def test_nothing_gives_zeros():
-    words, rows = ENCODER._reader.number(["", " ", "\n"], first=0, caller="Me")
+    words, rows = ENCODER._reader.word_ids(["", " ", "\n"], first=0, caller="Me")
     assert encode(words=words, rows=rows).tolist() == [[0.0] * 24] * 3
-    words, rows = ENCODER._reader.number([], first=0, caller="Me")
+    words, rows = ENCODER._reader.word_ids([], first=0, caller="Me")
     assert encode(words=words, rows=rows).shape == (0, 24)

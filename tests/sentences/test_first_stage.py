@@ -4,7 +4,7 @@ import torch
 from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer
 from sklearn_hashnlp.sentences._projections import CachedProjections
 from sklearn_hashnlp.sentences._reader import SentenceReader, WordFrequencies
-from sklearn_hashnlp.sentences._word_pretraining import common_directions, first_stage
+from sklearn_hashnlp.sentences._word_pretraining import pretrain, principal_components
 from tests.sentence_texts import LISTS, read
 
 READ = read(LISTS)
@@ -20,7 +20,7 @@ def learn(paragraphs=READ, share=0.5, *, word_steps=2, n_components_removed=3):
         transformer.tables.requires_grad_(False)
         network = SentenceNetwork(transformer, 16, share)
     before = {name: value.clone() for name, value in network.state_dict().items()}
-    first_stage(
+    pretrain(
         network,
         paragraphs,
         reader,
@@ -41,7 +41,7 @@ def test_words_and_common_directions_are_learned():
     network, changed, (reader, projections) = learn()
     assert changed == {*WORDS, "common"}
     weights = reader.weights(READ.words)
-    expected = common_directions(network, READ.sentences, weights, projections, 3)
+    expected = principal_components(network, READ.sentences, weights, projections, 3)
     assert torch.equal(network.common, expected)
 
 
@@ -58,12 +58,12 @@ def test_where_no_word_comes_three_times_words_stay_as_they_are():
 
 
 def test_the_most_frequent_words_are_learned(monkeypatch):
-    monkeypatch.setattr("sklearn_hashnlp.sentences._word_pretraining._MOST_WORDS", 2)
+    monkeypatch.setattr("sklearn_hashnlp.sentences._word_pretraining._MAX_WORDS", 2)
     asked = []
 
-    def learn_words(transformer, projections, numbers, targets, counts, **options):
+    def fit_word_vectors(transformer, projections, numbers, targets, counts, **options):
         asked.append((numbers.tolist(), len(targets), counts.tolist(), options["n_steps"]))
 
-    monkeypatch.setattr("sklearn_hashnlp.sentences._word_pretraining.learn_words", learn_words)
+    monkeypatch.setattr("sklearn_hashnlp.sentences._word_pretraining.fit_word_vectors", fit_word_vectors)
     learn(read([["b a b a c", "a b a c", "c d d d"], ["b a b a c"]]))
     assert asked == [([0, 1], 2, [5, 6], 2)]

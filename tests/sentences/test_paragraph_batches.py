@@ -38,7 +38,7 @@ def random_paragraphs(n_paragraphs=60, seed=0, max_sentences=5):
 
 
 PARAGRAPHS = random_paragraphs()
-DEFAULTS = {"batch_size": 12, "seed": 3, "epoch": 1, "hidden_share": 0.15}
+DEFAULTS = {"batch_size": 12, "seed": 3, "epoch": 1, "mask_probability": 0.15}
 
 
 def batches_of(paragraphs=PARAGRAPHS, projections=PROJECTIONS, **changes):
@@ -108,10 +108,10 @@ def test_batches_are_the_same_bit_for_bit_from_any_first_one(first, n_jobs):
     assert [as_bytes(made) for made in batches] == EPOCH[first:]
 
 
-@pytest.mark.parametrize("n_kept", [0, 1, 31, 60])
-def test_batches_are_the_same_bit_for_bit_whether_projections_are_kept_or_not(n_kept):
-    projections = projections_of(n_kept * 4 * N_FEATURES)
-    assert projections.n_kept == n_kept
+@pytest.mark.parametrize("n_cached", [0, 1, 31, 60])
+def test_batches_are_the_same_bit_for_bit_whether_projections_are_kept_or_not(n_cached):
+    projections = projections_of(n_cached * 4 * N_FEATURES)
+    assert projections.n_cached == n_cached
     assert [as_bytes(made) for made in batches_of(projections=projections, n_jobs=2)] == EPOCH
 
 
@@ -124,7 +124,7 @@ def test_batches_are_the_same_bit_for_bit_when_gone_through_again():
 
 
 def test_hiding_words_changes_nothing_else():
-    shown = list(batches_of(hidden_share=0.0))
+    shown = list(batches_of(mask_probability=0.0))
     assert all(made.hidden is None for made in shown)
     assert [as_bytes(made)[2][:-1] for made in shown] == [made[2][:-1] for made in EPOCH]
 
@@ -210,7 +210,7 @@ def test_a_batch_moves_as_a_whole():
     there = made.to("meta")
     assert {tensor.device.type for tensor in (*there.batch, there.blocks, there.hidden)} == {"meta"}
     assert there.number == made.number
-    assert batches_of(hidden_share=0.0).make(0).to("cpu").hidden is None
+    assert batches_of(mask_probability=0.0).make(0).to("cpu").hidden is None
 
 
 class Counting:

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.sentences import _paragraphs
-from sklearn_hashnlp.sentences._paragraphs import Paragraphs, cut_words, read_paragraphs
+from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, truncate_words
 from sklearn_hashnlp.text import CharNgramFeaturizer
 from tests.strategies import TEXT
 
@@ -59,7 +59,7 @@ def slowly(paragraphs, max_sentences, max_words):
 def test_what_is_read_is_what_a_slow_reader_finds(paragraphs, max_sentences, max_words, n_characters):
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")
-        patch.setattr(_paragraphs, "_CHARACTERS", n_characters)
+        patch.setattr(_paragraphs, "_CHUNK_CHARACTERS", n_characters)
         found = read(paragraphs, max_sentences=max_sentences, max_words=max_words)
     wanted = slowly(paragraphs, max_sentences, max_words)
     assert as_lists(found) == wanted
@@ -114,7 +114,7 @@ def test_paragraphs_come_in_many_ways(tmp_path):
 
 
 def test_the_ends_of_long_sentences_are_left_out_with_one_warning():
-    with pytest.warns(UserWarning, match=r"^Reader: the longest sentence has 10,000 words; of each only the") as found:
+    with pytest.warns(UserWarning, match="^Reader: the longest sentence has 10,000 words; sentences are tr") as found:
         cut = read(["a b c d|e", "x " * 10_000], max_words=3)
     assert as_lists(cut) == [[["a", "b", "c"], ["e"]], [["x", "x", "x"]]]
     assert len(found) == 1
@@ -151,11 +151,11 @@ class Encoder(BaseEstimator):
         (b"a text", ValueError, r"Reader: .* got a single bytes"),
         (3, TypeError, "Reader expects an iterable over documents"),
         (np.array([["a", "b"]]), ValueError, "Reader expects one column of documents"),
-        (["a", None], TypeError, r"a paragraph must be a string, .*; number 1 is None \(NoneType\)"),
-        (["a", float("nan")], TypeError, "number 1 is nan"),
-        (["a", b"b"], TypeError, "number 1 is b'b'"),
-        (["a", ["b", 3]], TypeError, r"number 1 is \['b', 3\]"),
-        (lambda: "a text", TypeError, r"a callable must give an iterable of paragraphs, got 'a text' \(str\)"),
+        (["a", None], TypeError, r"a paragraph must be a string, .*; item 1 is None \(NoneType\)"),
+        (["a", float("nan")], TypeError, "item 1 is nan"),
+        (["a", b"b"], TypeError, "item 1 is b'b'"),
+        (["a", ["b", 3]], TypeError, r"item 1 is \['b', 3\]"),
+        (lambda: "a text", TypeError, r"a callable must return an iterable of paragraphs, got 'a text' \(str\)"),
         (lambda: None, TypeError, r"got None \(NoneType\)"),
         (["a b", "b|c \ud800d"], ValueError, r"Reader: document 1 holds the lone surrogate '\\ud800' inside"),
         (["a b", ["b", "c \ud800d"]], ValueError, r"Reader: document 1 holds the lone surrogate"),
@@ -168,7 +168,7 @@ def test_what_is_no_paragraphs_is_refused(X, error, message):
 
 @pytest.mark.parametrize("made", ["a string", None, ["a", None], ("a",)])
 def test_a_splitter_must_make_a_list_of_strings(made):
-    with pytest.raises(TypeError, match="Reader: sentence_splitter must make a list of strings of a text; of number 1"):
+    with pytest.raises(TypeError, match=r"Reader: sentence_splitter must return a list of strings, got .* for item 1"):
         read([["a"], "b"], split=lambda text: made)
 
 
@@ -189,6 +189,6 @@ def test_the_digest_tells_paragraphs_apart():
 def test_cutting_keeps_beginnings(rows, max_words):
     lengths = [len(row) for row in rows]
     values = np.array([value for row in rows for value in row], dtype=object)
-    cut = cut_words(Ragged(values, np.cumsum([0, *lengths])), max_words)
+    cut = truncate_words(Ragged(values, np.cumsum([0, *lengths])), max_words)
     found = [part.tolist() for part in np.split(cut.values, cut.offsets[1:-1])] if rows else []
     assert found == [row[:max_words] for row in rows]

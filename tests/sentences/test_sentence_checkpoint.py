@@ -164,7 +164,7 @@ def test_a_training_that_stops_before_its_first_step_keeps_what_words_have_learn
         patch.setattr("sklearn_hashnlp.sentences._sgnn_sentence_encoder.fit_net", stop)
         with pytest.raises(InterruptionError):
             make(**kept).fit(PARAGRAPHS)
-    monkeypatch.setattr("sklearn_hashnlp.sentences._sgnn_sentence_encoder.first_stage", stop)
+    monkeypatch.setattr("sklearn_hashnlp.sentences._sgnn_sentence_encoder.pretrain", stop)
     assert state_of(make(**kept).fit(PARAGRAPHS)) == whole["plain"]
 
 

@@ -16,7 +16,7 @@ from sklearn_hashnlp.nn import (
 )
 from sklearn_hashnlp.nn._sentence_network import SentenceModule
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
-from sklearn_hashnlp.sentences._objective import LOSSES, Fade, SentenceObjective, sentence_objective
+from sklearn_hashnlp.sentences._objective import LOSSES, LinearSchedule, SentenceObjective, sentence_objective
 from sklearn_hashnlp.sentences._projections import CachedProjections
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 from tests.sentence_texts import LISTS, make, read
@@ -25,7 +25,7 @@ READ = read(LISTS)
 PROJECTOR = SGNNProjector(n_projections=6, n_bits=8, output="float")
 PROJECTIONS = CachedProjections(READ.words, np.ones(len(READ.words)), CharNgramFeaturizer(), PROJECTOR)
 WEIGHTS = np.linspace(1, 2, len(READ.words), dtype=np.float32)
-BATCHES = list(ParagraphBatches(READ, WEIGHTS, PROJECTIONS, batch_size=24, seed=0, epoch=0, hidden_share=0.3))
+BATCHES = list(ParagraphBatches(READ, WEIGHTS, PROJECTIONS, batch_size=24, seed=0, epoch=0, mask_probability=0.3))
 BATCH = BATCHES[1]
 CRITERIA = {
     "infonce": InfoNCELoss(0.5),
@@ -43,19 +43,22 @@ def module_of(share=0.5, seed=0, *, masked=True):
 
 
 def objective(sentence=0.0, word=0.0, masked=0.0, loss="infonce", seed=5):
-    fades = (Fade(*part) if isinstance(part, tuple) else Fade(part, part) for part in (sentence, word, masked))
+    fades = (
+        LinearSchedule(*part) if isinstance(part, tuple) else LinearSchedule(part, part)
+        for part in (sentence, word, masked)
+    )
     return SentenceObjective(loss, 0.5, *fades, seed=seed)
 
 
 def measure(module, progress=0.5, batch=BATCH, epoch=0, **weights):
-    return objective(**weights).measure(module, batch, epoch=epoch, progress=progress)
+    return objective(**weights).compute(module, batch, epoch=epoch, progress=progress)
 
 
 def test_weights_fade_in_a_straight_line():
-    fade = Fade(2.0, 0.5)
+    fade = LinearSchedule(2.0, 0.5)
     assert [fade.at(progress) for progress in (0.0, 0.5, 1.0)] == [2.0, 1.25, 0.5]
-    assert [Fade(0.0, 1.0).at(progress) for progress in (0.0, 0.25, 1.0)] == [0.0, 0.25, 1.0]
-    assert {Fade(0.3, 0.3).at(progress) for progress in (0.0, 0.7, 1.0)} == {0.3}
+    assert [LinearSchedule(0.0, 1.0).at(progress) for progress in (0.0, 0.25, 1.0)] == [0.0, 0.25, 1.0]
+    assert {LinearSchedule(0.3, 0.3).at(progress) for progress in (0.0, 0.7, 1.0)} == {0.3}
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -65,7 +68,7 @@ def test_each_head_computes_its_loss(loss):
     sentences = CRITERIA[loss](transformer(BATCH.batch), BATCH.blocks)  # of the part that learns
     torch.testing.assert_close(measure(module, sentence=1.0, loss=loss), sentences)
     vectors = functional.normalize(transformer.word_vectors(BATCH.batch.projections), dim=1)
-    chosen, blocks = objective()._some_words(BATCH, 0)
+    chosen, blocks = objective()._sample_words(BATCH, 0)
     torch.testing.assert_close(measure(module, word=1.0, loss=loss), CRITERIA[loss](vectors[chosen], blocks))
     # The hidden words, guessed one by one.
     encoded, guessed = transformer.encode_words(BATCH.batch, hidden=BATCH.hidden), []
@@ -103,21 +106,21 @@ def test_without_a_transformer_there_is_nothing_to_learn():
 
 
 def test_a_word_is_in_one_of_its_sentences_alone():
-    words, blocks = objective()._some_words(BATCH, 0)
+    words, blocks = objective()._sample_words(BATCH, 0)
     assert sorted(words.tolist()) == sorted(set(BATCH.batch.words[BATCH.batch.words >= 0].tolist()))
     for word, block in zip(words.tolist(), blocks.tolist(), strict=True):
         assert word in BATCH.batch.words[block]
-    again = objective()._some_words(BATCH, 0)
+    again = objective()._sample_words(BATCH, 0)
     assert torch.equal(words, again[0])
     assert torch.equal(blocks, again[1])
-    others = (objective()._some_words(BATCH, 1), objective(seed=6)._some_words(BATCH, 0))
-    others = (*others, objective()._some_words(BATCH._replace(number=9), 0))
+    others = (objective()._sample_words(BATCH, 1), objective(seed=6)._sample_words(BATCH, 0))
+    others = (*others, objective()._sample_words(BATCH._replace(number=9), 0))
     assert all(blocks.tolist() != other[1].tolist() for other in others)
 
 
 def test_few_words_of_a_batch_are_compared(monkeypatch):
-    monkeypatch.setattr("sklearn_hashnlp.sentences._objective._WORDS_OF_HEAD", 5)
-    words, blocks = objective()._some_words(BATCH, 0)
+    monkeypatch.setattr("sklearn_hashnlp.sentences._objective._MAX_WORDS", 5)
+    words, blocks = objective()._sample_words(BATCH, 0)
     assert len(words) == len(blocks) == len(set(words.tolist())) == 5
 
 
@@ -125,7 +128,7 @@ def test_single_sentences_give_a_loss_without_holes():
     alone = read([["bar carn bar"]])
     projections = CachedProjections(alone.words, np.ones(2), CharNgramFeaturizer(), PROJECTOR)
     weights = np.ones(2, dtype=np.float32)
-    (batch,) = ParagraphBatches(alone, weights, projections, batch_size=4, seed=0, epoch=0, hidden_share=0.5)
+    (batch,) = ParagraphBatches(alone, weights, projections, batch_size=4, seed=0, epoch=0, mask_probability=0.5)
     for loss in LOSSES:
         module = module_of()
         found = measure(module, batch=batch, sentence=1.0, word=1.0, masked=1.0, loss=loss)
@@ -136,6 +139,8 @@ def test_single_sentences_give_a_loss_without_holes():
 
 def test_numbers_and_pairs_become_fades():
     found = sentence_objective(make(sentence_weight=2, word_weight=(0, 1), masked_weight=[np.float32(0.5), 0]), 7)
-    assert found == SentenceObjective("infonce", 0.05, Fade(2.0, 2.0), Fade(0.0, 1.0), Fade(0.5, 0.0), 7)
+    assert found == SentenceObjective(
+        "infonce", 0.05, LinearSchedule(2.0, 2.0), LinearSchedule(0.0, 1.0), LinearSchedule(0.5, 0.0), 7
+    )
     bxent = SimpleNamespace(loss="bxent", temperature=1, sentence_weight=1, word_weight=0, masked_weight=0)
     assert sentence_objective(bxent, 0).loss == "bxent"

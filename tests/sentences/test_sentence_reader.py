@@ -9,7 +9,7 @@ READER = SentenceReader(6, 8, (2, 5), 3, WordFrequencies.count(read(LISTS)))
 
 
 def test_words_and_marks_in_small_letters():
-    words, rows = READER.number(["Bar, carn!", "", "CARN bar"], first=0, caller="Me")
+    words, rows = READER.word_ids(["Bar, carn!", "", "CARN bar"], first=0, caller="Me")
     assert words == ["bar", ",", "carn", "!"]
     assert rows.values.tolist() == [0, 1, 2, 3, 2, 0]
     assert rows.offsets.tolist() == [0, 4, 4, 6]

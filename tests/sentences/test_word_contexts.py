@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.sentences import _cooccurrence
-from sklearn_hashnlp.sentences._cooccurrence import context_targets
+from sklearn_hashnlp.sentences._cooccurrence import ppmi_vectors
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
 
 TEXTS = st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=12), max_size=12)
@@ -79,7 +79,7 @@ def slow_cosines(sentences, power, **options):
 )
 def test_the_cosines_are_those_of_the_definition(sentences, window, min_count, n_contexts, smoothing, power):
     options = {"window": window, "min_count": min_count, "n_contexts": n_contexts, "smoothing": smoothing}
-    numbers, targets, counts = context_targets(paragraphs_of(sentences), n_components=12, power=power, **options)
+    numbers, targets, counts = ppmi_vectors(paragraphs_of(sentences), n_components=12, power=power, **options)
     words, cosines = slow_cosines(sentences, power, **options)
     assert numbers.tolist() == words
     assert targets.shape == (len(words), 12)
@@ -93,10 +93,10 @@ def test_the_cosines_are_those_of_the_definition(sentences, window, min_count, n
 @given(TEXTS, st.integers(1, 4))
 def test_pairs_are_counted_alike_in_blocks_of_any_size(sentences, window):
     text = paragraphs_of(sentences)
-    whole = context_targets(text, n_components=12, window=window, min_count=1)
+    whole = ppmi_vectors(text, n_components=12, window=window, min_count=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_cooccurrence, "_BLOCK", 3)
-        parts = context_targets(text, n_components=12, window=window, min_count=1)
+        parts = ppmi_vectors(text, n_components=12, window=window, min_count=1)
     assert whole[0].tolist() == parts[0].tolist()
     np.testing.assert_allclose(whole[1] @ whole[1].T, parts[1] @ parts[1].T, atol=2e-4)
 
@@ -105,7 +105,7 @@ def test_fewer_components_are_the_greatest():
     topics = np.random.default_rng(0).permutation(60).reshape(6, 10)
     rng = np.random.default_rng(1)
     sentences = [rng.choice(topics[number % 6], 8).tolist() for number in range(600)]
-    numbers, targets, _ = context_targets(paragraphs_of(sentences, 60), n_components=6, window=2, power=0.5)
+    numbers, targets, _ = ppmi_vectors(paragraphs_of(sentences, 60), n_components=6, window=2, power=0.5)
     _, information = slow_information(sentences, window=2, min_count=3, n_contexts=20_000, smoothing=0.75)
     rows = np.zeros((60, 60))
     for (word, context), value in information.items():
@@ -120,13 +120,13 @@ def test_fewer_components_are_the_greatest():
 @pytest.mark.parametrize("sentences", [[], [[3]], [[3], [4], [3]], [[1, 2]]], ids=["none", "one", "alone", "two rare"])
 def test_without_any_pair_no_word_has_a_vector(sentences):
     min_count = 2 if sentences == [[1, 2]] else 1
-    numbers, targets, counts = context_targets(paragraphs_of(sentences), n_components=5, min_count=min_count)
+    numbers, targets, counts = ppmi_vectors(paragraphs_of(sentences), n_components=5, min_count=min_count)
     assert numbers.shape == counts.shape == (0,)
     assert targets.shape == (0, 5)
 
 
 def test_fewer_words_than_components_leave_the_last_ones_empty():
-    numbers, targets, _ = context_targets(paragraphs_of([[0, 1], [2, 3]] * 3), n_components=9)
+    numbers, targets, _ = ppmi_vectors(paragraphs_of([[0, 1], [2, 3]] * 3), n_components=9)
     assert numbers.tolist() == [0, 1, 2, 3]
     assert targets.shape == (4, 9)
     assert not targets[:, 4:].any()
@@ -138,7 +138,7 @@ def test_a_seed_gives_the_same_bytes_at_any_number_of_threads():
     found = []
     for n_threads in (1, 2, 1):
         with threadpool_limits(n_threads, user_api="blas"):
-            found.append(context_targets(text, n_components=40, seed=7))
+            found.append(ppmi_vectors(text, n_components=40, seed=7))
     for other in found[1:]:
         assert all(a.tobytes() == b.tobytes() for a, b in zip(found[0], other, strict=True))
 
@@ -146,7 +146,7 @@ def test_a_seed_gives_the_same_bytes_at_any_number_of_threads():
 def test_words_of_one_topic_are_near():
     rng = np.random.default_rng(0)
     sentences = [(rng.permutation(10) + 10 * (number % 3)).tolist() for number in range(600)]
-    numbers, targets, _ = context_targets(paragraphs_of(sentences, 30), n_components=3)
+    numbers, targets, _ = ppmi_vectors(paragraphs_of(sentences, 30), n_components=3)
     assert numbers.tolist() == list(range(30))
     cosines = (targets @ targets.T).reshape(3, 10, 3, 10)
     for topic in range(3):

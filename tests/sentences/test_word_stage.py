@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 from sklearn_hashnlp.nn import SGNNTransformer
 from sklearn_hashnlp.sentences import _word_pretraining
 from sklearn_hashnlp.sentences._projections import CachedProjections
-from sklearn_hashnlp.sentences._word_pretraining import learn_words
+from sklearn_hashnlp.sentences._word_pretraining import fit_word_vectors
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 
 WORDS = [f"{begin}{middle}{end}" for begin in "bcdf" for middle in ("ar", "el", "imi") for end in ("t", "x", "ng")]
@@ -31,7 +31,7 @@ def transformer(n_tables=4):
 
 
 def learn(made, *, n_steps=3, counts=COUNTS, **options):
-    return learn_words(made, PROJECTIONS, NUMBERS, TARGETS, counts, n_steps=n_steps, **options)
+    return fit_word_vectors(made, PROJECTIONS, NUMBERS, TARGETS, counts, n_steps=n_steps, **options)
 
 
 def vectors_of(made):
@@ -65,7 +65,7 @@ def slow(made, n_steps):
 @pytest.mark.parametrize(("n_tables", "n_steps"), [(0, 1), (4, 1), (4, 2), (4, 6)])
 @pytest.mark.parametrize("block", [5, 2**13])
 def test_words_learn_by_ridge_regression_and_conjugate_gradients(n_tables, n_steps, block, monkeypatch):
-    monkeypatch.setattr(_word_pretraining, "_BLOCK", block)
+    monkeypatch.setattr(_word_pretraining, "_WORD_BLOCK", block)
     made = transformer(n_tables)
     distances = learn(made, n_steps=n_steps)
     expected, weight = slow(made, n_steps)
@@ -114,7 +114,7 @@ def test_frequent_words_count_for_more():
 
 def test_a_single_word():
     made = transformer()
-    learn_words(made, PROJECTIONS, NUMBERS[:1], TARGETS[:1], COUNTS[:1], n_steps=5)
+    fit_word_vectors(made, PROJECTIONS, NUMBERS[:1], TARGETS[:1], COUNTS[:1], n_steps=5)
     assert np.isfinite(vectors_of(made)).all()
     assert vectors_of(made)[0] @ TARGETS[0] > 0
 
@@ -128,13 +128,15 @@ def test_the_same_bytes_at_any_number_of_threads():
     for n_threads in (1, 2):
         made = SGNNTransformer(480, 64, 0, 2, 16, n_tables=2, table_bits=4, positions=False)
         with threadpool_limits(n_threads):
-            learn_words(made, projections, np.arange(700), targets, np.arange(1, 701), n_steps=2)
+            fit_word_vectors(made, projections, np.arange(700), targets, np.arange(1, 701), n_steps=2)
         found.add(frozenset(weights_of(made).items()))
     assert len(found) == 1
 
 
 def test_steps_are_told(capsys):
     learn(transformer(), n_steps=2, verbose=1)
-    assert [line[:14] for line in capsys.readouterr().out.splitlines()] == [f"words, step {n}:" for n in range(3)]
+    assert [line[:24] for line in capsys.readouterr().out.splitlines()] == [
+        f"word pretraining, step {n}" for n in range(3)
+    ]
     learn(transformer())
     assert not capsys.readouterr().out
