@@ -112,7 +112,7 @@ def _split_paragraphs(X: Any, split: Splitter, caller: str) -> Iterator[list[str
         else:
             raise TypeError(
                 f"{caller}: a paragraph must be a string, a list of sentences or the pathlib.Path of a file with a "
-                f"paragraph per line; item {index} is {item!r:.60} ({type(item).__name__})."
+                f"paragraph per line; document {index} is {item!r:.60} ({type(item).__name__})."
             )
 
 
@@ -138,7 +138,7 @@ def _check_sentences(sentences: Any, index: int, caller: str) -> list[str]:
     if not isinstance(sentences, list) or not all(isinstance(sentence, str) for sentence in sentences):
         raise TypeError(
             f"{caller}: sentence_splitter must return a list of strings, got {sentences!r:.60} "
-            f"({type(sentences).__name__}) for item {index}."
+            f"({type(sentences).__name__}) for document {index}."
         )
     for text in sentences:
         if not text.isascii():  # checked here, where the index of the paragraph is known

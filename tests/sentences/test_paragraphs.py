@@ -151,10 +151,10 @@ class Encoder(BaseEstimator):
         (b"a text", ValueError, r"Reader: .* got a single bytes"),
         (3, TypeError, "Reader expects an iterable over documents"),
         (np.array([["a", "b"]]), ValueError, "Reader expects one column of documents"),
-        (["a", None], TypeError, r"a paragraph must be a string, .*; item 1 is None \(NoneType\)"),
-        (["a", float("nan")], TypeError, "item 1 is nan"),
-        (["a", b"b"], TypeError, "item 1 is b'b'"),
-        (["a", ["b", 3]], TypeError, r"item 1 is \['b', 3\]"),
+        (["a", None], TypeError, r"a paragraph must be a string, .*; document 1 is None \(NoneType\)"),
+        (["a", float("nan")], TypeError, "document 1 is nan"),
+        (["a", b"b"], TypeError, "document 1 is b'b'"),
+        (["a", ["b", 3]], TypeError, r"document 1 is \['b', 3\]"),
         (lambda: "a text", TypeError, r"a callable must return an iterable of paragraphs, got 'a text' \(str\)"),
         (lambda: None, TypeError, r"got None \(NoneType\)"),
         (["a b", "b|c \ud800d"], ValueError, r"Reader: document 1 holds the lone surrogate '\\ud800' inside"),
@@ -168,7 +168,7 @@ def test_what_is_no_paragraphs_is_refused(X, error, message):
 
 @pytest.mark.parametrize("made", ["a string", None, ["a", None], ("a",)])
 def test_a_splitter_must_make_a_list_of_strings(made):
-    with pytest.raises(TypeError, match=r"Reader: sentence_splitter must return a list of strings, got .* for item 1"):
+    with pytest.raises(TypeError, match=r"Reader: sentence_splitter must return a list of strings, got .* for document 1"):
         read([["a"], "b"], split=lambda text: made)
 
 
