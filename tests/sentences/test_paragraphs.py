@@ -168,7 +168,7 @@ def test_what_is_no_paragraphs_is_refused(X, error, message):
 
 @pytest.mark.parametrize("made", ["a string", None, ["a", None], ("a",)])
 def test_a_splitter_must_make_a_list_of_strings(made):
-    with pytest.raises(TypeError, match=r"Reader: sentence_splitter must return a list of strings, got .* for document 1"):
+    with pytest.raises(TypeError, match=r"sentence_splitter must return a list of strings, got .* document 1"):
         read([["a"], "b"], split=lambda text: made)
 
 
