@@ -1,4 +1,4 @@
-"""A neural language model over n-grams, as a scikit-learn estimator."""
+"""HsigmoidLanguageModel: a neural n-gram language model with hierarchical softmax."""
 
 from __future__ import annotations
 
@@ -32,150 +32,153 @@ _LOGGED_WINDOWS = 2**13  # enough for a loss to two digits, in a tenth of a seco
 
 
 class HsigmoidLanguageModel(NeuralLanguageModel):
-    """Predict the next word by a neural network over n-grams, in time that does not grow with the number of words.
+    """Predict the next word by a feed-forward neural network over n-grams, with hierarchical softmax.
 
-    The vectors of the ``order - 1`` words before are read, side by side, by a hidden layer, and this by an output layer
-    [1]_: a tree whose inner nodes decide between branches [2]_, so that a word costs the length of its path. It learns
-    vectors of words by the way.
+    The embeddings of the ``order - 1`` previous words are concatenated and passed through a hidden layer [1]_. The
+    output layer is a tree whose inner nodes decide between branches [2]_, so that the time per word depends on the
+    length of its path and not on the size of the vocabulary. Training also learns word embeddings.
 
     Parameters
     ----------
     order : int, default=5
-        Words of an n-gram: the context and the word that is predicted.
+        Length of the n-grams: the context and the predicted word.
     embedding_dim : int, default=64
-        Length of a word's vector; m in the paper.
+        Dimension of the word embeddings; m in the paper.
     hidden_size : int, default=256
-        Width of the hidden layer; h in the paper.
+        Size of the hidden layer; h in the paper.
     output : {"hsigmoid", "softmax", "adaptive"}, default="hsigmoid"
-        ``"hsigmoid"``: hierarchical softmax over ``tree``. ``"softmax"``: one score for each word, which costs what
-        there are words. ``"adaptive"``: torch's adaptive softmax, in between.
+        ``"hsigmoid"``: hierarchical softmax over ``tree``. ``"softmax"``: a score for every word, whose time
+        grows with the vocabulary. ``"adaptive"``: torch's adaptive softmax, in between.
     tree : str or SoftmaxTree, default="huffman"
-        Of the hierarchical softmax: "huffman", "cluster", "binary_cluster", "complete", "balanced", "random",
-        "two_level", for a builder of :mod:`sklearn_hashnlp.trees`; or a tree over all words of ``vocabulary_`` but
-        ``<s>``, such as the :meth:`learned_tree` of another model. ``"cluster"`` brings words together that follow the
-        same words, in about sqrt(V) clusters beside as many of the most frequent words, and predicts best of those;
-        ``"binary_cluster"`` splits them in two again and again, which is faster with very many words. Ignored by the
-        other outputs.
+        Tree of the hierarchical softmax: "huffman", "cluster", "binary_cluster", "complete", "balanced", "random" or
+        "two_level", for a builder of :mod:`sklearn_hashnlp.trees`; or a tree over all words of ``vocabulary_`` except
+        ``<s>``, such as the :meth:`learned_tree` of another model. ``"cluster"`` clusters words that occur in the same
+        contexts into about sqrt(V) clusters, next to as many of the most frequent words, and has the best perplexity of
+        those; ``"binary_cluster"`` splits them recursively in two, which is faster with very large vocabularies.
+        Ignored by the other outputs.
     direct_connections : bool or "hashed", default=False
-        Whether the output layer reads the word vectors as well; W in the paper. ``"hashed"``: instead it adds weights
-        of the last word, the last two words, and so on, from a hashed table [3]_; only with ``output="hsigmoid"``.
+        Whether the output layer also reads the word embeddings directly; W in the paper. ``"hashed"``: instead it adds
+        the weights of the last word, the last two words, and so on, from a hash table [3]_; only with
+        ``output="hsigmoid"``.
     n_direct : int, default=2**22
-        Size of that table.
+        Size of that hash table.
     activation : {"tanh", "sigmoid"}, default="tanh"
-        Of the hidden layer.
+        Activation function of the hidden layer.
     dropout : float, default=0.25
-        Share of the hidden layer that is dropped in training.
+        Dropout probability of the hidden layer.
     embedding_dropout : float, default=0.0
-        Share of the word vectors' elements that is dropped in training.
+        Dropout probability of the elements of word embeddings.
     init : {"default", "uniform", "reference"}, default="default"
-        How word vectors and hidden layer start; see :class:`~sklearn_hashnlp.nn.NPLM`.
+        Initialization of word embeddings and hidden layer; see :class:`~sklearn_hashnlp.nn.NPLM`.
     embedding : {"table", "hash", "sgnn"}, default="table"
-        ``"table"``: a vector for each word of the vocabulary. ``"hash"``: hash embeddings of all words, also of those
-        that are too rare to be predicted and of those that training never saw. ``"sgnn"``: for all words, too, and
-        without a table: a learned linear layer reads the projections of a word's character n-grams [4]_, so that words
-        that are spelled alike have similar vectors. Try ``optimizer="adam"`` with either.
+        ``"table"``: an embedding for each word of the vocabulary. ``"hash"``: hash embeddings of all words, also of
+        out-of-vocabulary words. ``"sgnn"``: also for all words, and without a table: a linear layer on the projections
+        of a word's character n-grams [4]_, so that words with similar spelling have similar embeddings. Try
+        ``optimizer="adam"`` with the latter two.
     n_embeddings : int, default=10**6
-        Rows of the importance table. Only with ``embedding="hash"``.
+        Number of rows of the importance table. Only with ``embedding="hash"``.
     n_buckets : int, default=10**5
-        Vectors in the shared pool. Only with ``embedding="hash"``.
+        Number of vectors in the shared pool. Only with ``embedding="hash"``.
     n_projections, n_bits : int, default=80, 14
-        Of a word's characters; see :class:`~sklearn_hashnlp.text.SGNNProjector`. Only with ``embedding="sgnn"``.
+        Number of projections of a word and bits of each; see :class:`~sklearn_hashnlp.text.SGNNProjector`. Only with
+        ``embedding="sgnn"``.
     vocabulary : dict of str to int or None, default=None
-        Words and their numbers 0, 1, 2, and so on, which fix the words and their order; ``</s>``, ``<unk>`` and
-        ``<s>`` are added where they are missing. None learns the words in ``fit``, in the order of falling frequency.
+        Words and their ids 0, 1, 2, and so on; ``</s>``, ``<unk>`` and ``<s>`` are added if they are missing. None
+        learns the vocabulary in ``fit``, in the order of descending frequency.
     max_vocabulary : int or None, default=None
-        How many words to learn at most beside the three marks, the most frequent ones.
+        Maximal number of words in the vocabulary, the most frequent ones, without the three special tokens.
     min_count : int, default=1
-        Words that occur less often are not learned and become ``<unk>``.
+        Words that occur less often are replaced by ``<unk>``.
     padding : {"full", "reference"}, default="full"
-        ``"full"``: each word of a sentence is predicted, and so is ``</s>``; contexts are filled up with ``<s>``. This
-        is what perplexities mean. ``"reference"``: one ``<s>`` and no filling, so that the first words of a sentence
-        are not predicted, and sentences shorter than ``order`` with both marks are passed over.
+        ``"full"``: each word of a sentence is predicted, and so is ``</s>``; contexts are padded with ``<s>``. This is
+        the usual definition of perplexity. ``"reference"``: one ``<s>`` and no padding, so that the first words of a
+        sentence are not predicted, and sentences that have less than ``order`` tokens, with ``<s>`` and ``</s>``, are
+        skipped.
     optimizer : {"adagrad", "adam"}, default="adagrad"
-        Row-wise AdaGrad, the first steps of rare words damped, or row-wise Adam. Adam wants a smaller
+        Row-wise AdaGrad, with damped first steps of rare words, or row-wise Adam. Adam needs a smaller
         ``learning_rate``, such as 0.002.
     learning_rate : float, default=0.5
-        Step size.
+        Learning rate.
     bias_learning_rate : float, default=1.0
-        What the step size of the hidden layer's bias is multiplied by.
+        Factor of the learning rate of the hidden layer's bias.
     direct_learning_rate : float, default=1.0
-        What that of the hashed direct connections is multiplied by.
+        Factor of the learning rate of the hashed direct connections.
     learning_rate_schedule : {"constant", "linear"}, default="linear"
-        ``"linear"``: the step size falls linearly to zero over ``max_epochs``.
+        ``"linear"``: the learning rate decays linearly to zero over ``max_epochs``.
     lr_plateau : (int, float) or None, default=None
-        Patience and factor: the step size is multiplied by the factor after so many epochs without a smaller validation
-        loss. Only where there are validation sentences.
+        Patience and factor: the learning rate is multiplied by the factor after so many epochs without a smaller
+        validation loss. Only with validation sentences.
     max_epochs : int, default=5
-        Passes over the sentences.
+        Number of epochs.
     max_time : float or None, default=None
-        Seconds of training after which ``fit`` ends, though not before the first step.
+        Seconds of training after which ``fit`` stops, at the earliest after the first step.
     batch_size : int, default=512
-        Words a step.
+        Predicted words per batch.
     shuffle : bool, default=True
-        Whether each pass goes through the words in an order of its own.
+        Whether to shuffle the n-grams before each epoch.
     early_stopping : bool, default=False
-        Whether to stop when the validation loss no longer falls, and to end with the weights of the best epoch. It is
-        measured on ``X_valid``, or else on sentences held out of ``X``.
+        Whether to stop when the validation loss no longer decreases, and to restore the weights of the best epoch. The
+        validation set is ``X_valid``, or else a part of the sentences of ``X``.
     validation_fraction : float, default=0.1
-        Share of the sentences to hold out. Only with ``early_stopping`` and without ``X_valid``.
+        Share of the sentences that become the validation set. Only with ``early_stopping`` and without ``X_valid``.
     n_iter_no_change : int or None, default=2
-        Epochs without a better one after which training stops; None never stops early. Only with ``early_stopping``.
+        Epochs without improvement after which training stops; None never stops early. Only with ``early_stopping``.
     log_every : int or None, default=None
-        After how many steps of an epoch training and validation loss (over 8192 words spread evenly) are noted in
-        ``log_`` and, with ``verbose=2``, printed.
+        Number of steps of an epoch between entries of ``log_``, with the training loss and the validation loss (of 8192
+        evenly spaced words); with ``verbose=2`` they are printed.
     checkpoint_dir : str, path-like or None, default=None
-        Folder in which the model is saved after every epoch: ``epoch-00001`` and so on, each of which
+        Folder for checkpoints after every epoch: ``epoch-00001`` and so on, each of which
         :func:`~sklearn_hashnlp.persistence.load_model` loads. It must hold no checkpoints of an earlier training,
         unless ``resume`` is set.
     keep : {"best", "last", "all"}, default="best"
-        Which checkpoints stay there. The last always does; ``"best"`` keeps the one with the lowest validation loss, or
-        training loss where there is no other, as well.
+        Which checkpoints to keep. The last is always kept; ``"best"`` also keeps the one with the lowest validation
+        loss, or training loss if there is no validation set.
     resume : bool, default=False
-        Whether ``fit`` goes on with the training in ``checkpoint_dir``, if there is one, as if it had never been
-        interrupted: on a CPU with the same result, to the last bit. Give the same sentences, others are refused, and
-        parameters; ``max_epochs`` may be larger. With ``early_stopping`` it needs ``keep="best"`` or ``"all"``.
+        Whether ``fit`` resumes the training in ``checkpoint_dir``, if there is one. On a CPU the weights are, bit for
+        bit, those of a training without interruption. Sentences and parameters must be the same, other sentences raise
+        an error; ``max_epochs`` may be larger. With ``early_stopping`` it needs ``keep="best"`` or ``"all"``.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the weights and words that are there.
+        Whether ``fit`` continues training from the weights and the vocabulary of the previous call.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Where to compute; "auto" takes a CUDA device where there is one.
+        Device to compute on; "auto" is a CUDA device if there is one.
     callbacks : list of skorch callbacks or None, default=None
-        Handed to skorch as they are: callbacks, their classes or pairs of a name and one.
+        Passed to skorch: callbacks, their classes, or pairs of a name and either.
     random_state : int, RandomState instance or None, default=None
-        Of initial weights, tree, order and dropout. The same int gives the same model to the last bit, whatever the
-        number of threads (on a CPU).
+        Seeds the initial weights, the tree, the validation set, the order of the n-grams and dropout. On a CPU the same
+        int gives the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 is silent, 1 prints a line an epoch, 2 also what ``log_every`` asks for, 3 also what is set up.
+        0 prints nothing, 1 a line per epoch, 2 also the entries of ``log_``, 3 also what skorch sets up.
 
     Attributes
     ----------
     vocabulary_ : dict of str to int
-        The words and their numbers, which are the rows of ``embeddings_`` and the columns of ``predict_proba``.
-        ``<s>``, which is never predicted, is the last.
+        The words and their ids: rows of ``embeddings_`` and columns of ``predict_proba``. ``<s>``, which is never
+        predicted, is the last.
     embeddings_ : ndarray of float32 of shape (n_words, embedding_dim)
-        The vectors of all words in the order of ``vocabulary_``.
+        The word embeddings, in the order of ``vocabulary_``.
     history_ : list of dict
-        An entry an epoch, or a call of ``partial_fit``: ``epoch``, ``train_loss``, ``train_perplexity``, ``dur``
-        (seconds) and, where there were validation sentences, ``valid_loss`` and ``valid_perplexity``.
+        One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss``, ``train_perplexity``, ``dur``
+        (seconds) and, with a validation set, ``valid_loss`` and ``valid_perplexity``.
     log_ : list of dict
-        What was noted every ``log_every`` steps: ``epoch``, ``step``, ``train_loss`` and ``valid_loss``.
+        The training log, an entry every ``log_every`` steps: ``epoch``, ``step``, ``train_loss`` and ``valid_loss``.
     n_parameters_ : int
-        Numbers in the net.
+        Number of parameters of the net.
     net_ : skorch.NeuralNet
         The trained net; ``net_.module_`` is a :class:`~sklearn_hashnlp.nn.NPLM`.
 
     See Also
     --------
-    sklearn_hashnlp.nn.NPLM : The network alone.
+    sklearn_hashnlp.nn.NPLM : The network.
     sklearn_hashnlp.nn.HierarchicalSoftmax : Its output layer.
 
     Notes
     -----
-    Scores and perplexities count ``</s>`` and, as ``<unk>``, words that are not known; compare only models with the
-    same words. A model that knows few words has a low perplexity. With ``output="hsigmoid"`` on a CPU, the score of a
-    sentence is the same to the last bit whatever other sentences are scored with it.
+    Scores and perplexities include ``</s>`` and, as ``<unk>``, out-of-vocabulary words; compare only models with the
+    same vocabulary, since a small vocabulary makes the perplexity low. With ``output="hsigmoid"`` on a CPU, the score
+    of a sentence does not depend, bit for bit, on the other sentences scored with it.
 
-    An interrupt (Ctrl-C) ends ``fit`` early but in good order, with a warning: the model is the one reached so far, or
-    the best epoch's with ``early_stopping``.
+    An interrupt (Ctrl-C) ends ``fit`` early, with a warning. The model is fitted then, with the current weights or,
+    with ``early_stopping``, those of the best epoch.
 
     References
     ----------
@@ -318,38 +321,38 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def fit(self, X: Any, y: Any = None, X_valid: Any = None) -> HsigmoidLanguageModel:
-        """Train on sentences.
+        """Train the model on sentences.
 
         Parameters
         ----------
         X : iterable of (str or iterable of str), path-like or callable
             Sentences: strings, which are split at white space, or lists of words. A path-like object such as
-            ``pathlib.Path`` names a text file in UTF-8 with a sentence a line; blank lines are passed over. A callable
+            ``pathlib.Path``: a text file in UTF-8 with one sentence per line; blank lines are skipped. A callable
             without arguments, a reader, returns an iterator of sentences or, with ``vocabulary``, of tuples or arrays
             of ``order`` word ids: a context and the word after it. ``<s>`` at the beginning of a sentence and
             ``</s>`` at its end are left out, since every sentence gets its own; elsewhere they are unknown words.
         y : None
             Ignored.
         X_valid : as X, default=None
-            Sentences to measure every epoch by. None with ``early_stopping``: some of ``X`` are held out.
+            Validation sentences, evaluated after every epoch. None with ``early_stopping``: a part of ``X``.
 
         Returns
         -------
-        HsigmoidLanguageModel
-            Itself.
+        self : HsigmoidLanguageModel
+            The fitted model.
 
         Raises
         ------
         TypeError
-            If ``X`` is a single string, or holds something that is no sentence.
+            If ``X`` is a single string, or holds something that is not a sentence.
         ValueError
-            If a parameter is not as described, there is no sentence or, with ``padding="reference"``, none that is long
-            enough, if training diverges, if ``checkpoint_dir`` holds checkpoints and ``resume`` is not set, or if it
-            or ``warm_start`` is set and the words or the net's parameters are not those of before.
+            If a parameter is not as described; if there is no sentence or, with ``padding="reference"``, none that is
+            long enough; if training diverges; if ``checkpoint_dir`` holds checkpoints and ``resume`` is not set; or if
+            ``resume`` or ``warm_start`` is set and the vocabulary or the net's hyper-parameters are not the same.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
         OSError
-            If a file cannot be read or a checkpoint not be written.
+            If a file cannot be read or a checkpoint cannot be written.
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
@@ -368,23 +371,24 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any = None) -> HsigmoidLanguageModel:
-        """Train on more sentences, once over them, going on from what was learned before.
+        """Train for one epoch on more sentences, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
-        The step size is constant and no sentences are held out: ``learning_rate_schedule``, ``lr_plateau``,
-        ``max_epochs``, ``max_time``, ``early_stopping``, ``checkpoint_dir`` and what hangs on them have no effect.
+        The learning rate is constant and there is no validation set: ``learning_rate_schedule``, ``lr_plateau``,
+        ``max_epochs``, ``max_time``, ``early_stopping``, ``checkpoint_dir`` and the parameters that depend on them have
+        no effect.
 
         Parameters
         ----------
         X : iterable of (str or iterable of str), path-like or callable
-            Sentences, as in ``fit``. If nothing was learned before, the words of these are all that will ever be known,
-            unless ``vocabulary`` names them.
+            Sentences, as in ``fit``. The first call fixes the vocabulary: the words of its sentences, unless
+            ``vocabulary`` is set.
         y : None
             Ignored.
 
         Returns
         -------
-        HsigmoidLanguageModel
-            Itself.
+        self : HsigmoidLanguageModel
+            The fitted model.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Vectors of sentences without a table of words, as a scikit-learn estimator."""
+"""SGNNSentenceEncoder: sentence embeddings without a vocabulary."""
 
 from __future__ import annotations
 
@@ -44,130 +44,132 @@ _MASK_PROBABILITY = 0.15  # of a word to be hidden from the network and predicte
 
 
 class SGNNSentenceEncoder(FittedSentenceEncoder):
-    """Turn sentences into vectors whose cosines tell how similar they are; no word is ever looked up in a list.
+    """Encode sentences as embeddings for cosine similarity, without a vocabulary.
 
-    Trained on plain paragraphs. A vector has two parts. The first is what the words look like: their self-governing
-    projections [1]_ [2]_, weighted by how rare the words are, without what all sentences share. The second is how the
-    words are used: the projections give vectors, which are pooled, after a Transformer [3]_ has read them if there are
-    layers. ``fit`` learns it in two stages. The vectors of words learn, by least squares, to say in which company the
-    words stand in the text. Then the second part alone, but for its tables, which stay, learns that sentences of a
-    paragraph resemble each other and not those of other paragraphs [2]_: the loss is of its vectors, not of the whole.
+    It is trained on plain paragraphs. An embedding has two parts. The first depends on the spelling of the words: the
+    mean of their self-governing projections [1]_ [2]_, weighted by how rare the words are, without the principal
+    components common to all sentences. The second depends on the use of the words: word embeddings computed from the
+    projections, passed through a Transformer [3]_ if there are layers, and pooled. ``fit`` trains it in two stages.
+    First word embeddings are fitted to the co-occurrence of words by least squares. Then the second part is trained,
+    except for its tables, by a contrastive loss: sentences of the same paragraph should be similar, those of other
+    paragraphs should not [2]_. The loss is computed from the second part only.
 
     Parameters
     ----------
     n_projections, n_bits : int, default=80, 14
-        Of a word's characters, T and d; see :class:`~sklearn_hashnlp.text.SGNNProjector`.
+        Number of projections of a word and bits of each, T and d; see :class:`~sklearn_hashnlp.text.SGNNProjector`.
     ngram_range : (int, int), default=(2, 5)
-        Shortest and longest character n-grams of a word.
+        Minimal and maximal length of the character n-grams of a word.
     projection_dim : int, default=640
-        Columns of the first part.
+        Dimension of the first part.
     context_weight : float, default=0.1
-        What the second part counts in a cosine, from 0 to 1; the first counts the rest. The report's network is the
-        second part alone, 1.
+        Weight of the second part in the cosine similarity, from 0 to 1; the first part has the rest. The network of
+        [2]_ is the second part alone, 1.
     n_components_removed : int, default=30
-        How many directions that all sentences share are taken off the first part.
+        Number of principal components, common to all sentences, that are removed from the first part.
     width : int, default=384
-        Columns of the words' vectors, and so of the second part; with layers a multiple of ``n_heads``.
+        Dimension of the word embeddings, and so of the second part; with layers a multiple of ``n_heads``.
     n_layers : int, default=0
-        Of the Transformer; 0 pools the words' vectors as they are, which is many times as fast.
+        Number of Transformer layers; 0 pools the word embeddings directly, which is many times as fast.
     n_heads, feedforward_size : int, default=8, 1024
-        Of the Transformer's layers.
+        Number of attention heads, and size of the feed-forward layers, of the Transformer.
     pooling : {"weighted", "max", "mean", "attention"}, default="weighted"
-        How the vectors of a sentence's words become one; see :class:`~sklearn_hashnlp.nn.SGNNTransformer`.
+        How word embeddings are pooled; see :class:`~sklearn_hashnlp.nn.SGNNTransformer`.
     pooling_width : int or None, default=None
-        To how many columns they are widened before.
+        Dimension to which they are projected before pooling; None does not project.
     depths : {1, 2}, default=1
-        Whether those of the middle layer stand beside those of the last.
+        With 2, the outputs of the middle layer are concatenated to those of the last.
     positions : bool, default=True
-        Whether the Transformer is told where words stand.
+        Whether to add position embeddings.
     n_tables, table_bits : int, default=8, 13
-        Of the :class:`~sklearn_hashnlp.nn.LSHEmbedding` that gives words vectors, beside a linear layer; with 0 tables
-        the linear layer is alone.
+        Number of tables, and bits of their indices, of the :class:`~sklearn_hashnlp.nn.LSHEmbedding` that is added to a
+        linear layer in the word embeddings; with 0 tables there is only the linear layer.
     dropout : float, default=0.0
-        Within the Transformer's layers.
+        Dropout probability within the Transformer layers.
     start : {"identity", "random"}, default="identity"
-        How the Transformer starts: as layers that change nothing, or as Transformers usually do.
+        Initialization of the Transformer: layers that are the identity, or the usual random weights.
     word_steps : int, default=5
-        Steps of conjugate gradients by which the tables learn in the first stage, what the linear layer's ridge
-        regression leaves; more learn words by heart. With 0 neither learns.
+        Conjugate gradient steps of the tables in the first stage, on the residuals of the linear layer's ridge
+        regression; more steps overfit to single words. With 0 neither is trained in that stage.
     loss : {"infonce", "bxent", "proximity", "vmf"}, default="infonce"
-        What draws the second parts of a paragraph's sentences together in the second stage:
+        Loss function of the second stage:
         :class:`~sklearn_hashnlp.nn.InfoNCELoss`, :class:`~sklearn_hashnlp.nn.SimilarityBXENT`,
         :class:`~sklearn_hashnlp.nn.CosineProximityLoss` or :class:`~sklearn_hashnlp.nn.VonMisesFisherLoss`.
     temperature : float, default=0.05
-        Of "infonce".
+        Temperature of "infonce".
     sentence_weight, word_weight, masked_weight : float or (float, float), default=1.0, 0.0, 0.0
-        What three heads count: that loss over sentences; the same loss over the words' vectors, those of a sentence
-        drawn together; and guessing hidden words. A pair fades linearly from its first number, at the first step, to
-        its second, at the last. One of them must be more than 0 at some time.
+        Weights of three losses: ``loss`` of sentences in paragraphs; the same loss of words in sentences; and masked
+        word prediction. A pair is interpolated linearly from its first number, at the first step, to its second, at the
+        last. At least one weight must be positive at some time.
     sentence_splitter : callable or None, default=None
-        Makes a list of sentences of a text; None is :func:`~sklearn_hashnlp.text.split_sentences`.
+        Splits a text into a list of sentences; None is :func:`~sklearn_hashnlp.text.split_sentences`.
     max_sentences : int, default=8
-        Longer paragraphs are cut into parts.
+        Longer paragraphs are split.
     max_words : int, default=256
-        Of longer sentences the beginning is read, with a warning.
+        Longer sentences are truncated, with a warning.
     max_epochs : int, default=1
-        Passes over the paragraphs in the second stage; 0 leaves it out.
+        Number of epochs of the second stage; 0 skips it.
     max_time : float or None, default=None
-        Seconds after which the second stage ends.
+        Seconds after which the second stage stops.
     batch_size : int, default=256
-        Sentences a step, in whole paragraphs.
+        Sentences per batch, of whole paragraphs.
     learning_rate : float, default=1e-3
-        Of Adam; layers want less, such as 5e-4. It rises in the first fiftieth of a training and falls linearly to
-        zero. The linear layer's is sqrt(n_projections * n_bits) times as large, as what it reads is smaller.
+        Learning rate of Adam; with Transformer layers use less, such as 5e-4. It is warmed up in the first 2 % of the
+        steps and then decays linearly to zero. The linear layer's is sqrt(n_projections * n_bits) times as large, since
+        its inputs are smaller.
     monitor : callable or None, default=None
-        Takes the encoder as it is and gives a score, higher is better, such as the rank correlation with people's
-        judgements. It is called before and after the first stage, every ``log_every`` steps and after every epoch, and
-        the best weights of the second stage are kept.
+        Function of the encoder that returns a validation score, higher is better, such as the rank correlation with
+        human similarity judgements. It is called before and after the first stage, every ``log_every`` steps and after
+        every epoch; the best weights of the second stage are restored at the end.
     log_every : int or None, default=None
-        After how many steps the loss and the monitor's score are noted in ``log_``, and printed with ``verbose=2``.
-        None is after every epoch.
+        Number of steps between entries of ``log_``, with the loss and the monitor's score; with ``verbose=2`` they are
+        printed. None logs after every epoch.
     checkpoint_dir : str, path-like or None, default=None
-        Folder in which the model is saved, with all that the training needs, every ``checkpoint_every`` seconds, after
-        every epoch and at the end. :func:`~sklearn_hashnlp.persistence.load_model` loads it.
+        Folder for checkpoints: the model with its training state, saved every ``checkpoint_every`` seconds, after every
+        epoch and at the end. :func:`~sklearn_hashnlp.persistence.load_model` loads it.
     checkpoint_every : float, default=240
-        Seconds.
+        Seconds between checkpoints.
     resume : bool, default=False
-        Whether ``fit`` goes on with the training in ``checkpoint_dir``, if there is one, as if it had never been
-        checkpoint: on a CPU with the same weights, to the last bit. Give the same paragraphs and parameters.
+        Whether ``fit`` resumes the training in ``checkpoint_dir``, if there is one. On a CPU the weights are, bit for
+        bit, those of a training without interruption. Paragraphs and parameters must be the same.
     n_jobs : int or None, default=1
-        Threads that prepare batches ahead of the training step, and that make vectors in ``transform``.
+        Number of threads that prepare batches during training, and that encode sentences in ``transform``.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Where to compute; "auto" takes a CUDA device where there is one.
+        Device to compute on; "auto" is a CUDA device if there is one.
     callbacks : list of skorch callbacks or None, default=None
-        Handed to skorch as they are.
+        Passed to skorch.
     random_state : int, RandomState instance or None, default=None
-        Of hyperplanes, initial weights and order. The same int gives the same encoder to the last bit, whatever the
-        number of threads (on a CPU).
+        Seeds the random projections, the initial weights and the order of paragraphs. On a CPU the same int gives the
+        same encoder bit for bit, for any number of threads.
     verbose : int, default=0
-        0 is silent, 1 prints a line a step of the first stage and a line an epoch, 2 also what is noted.
+        0 prints nothing, 1 a line per step of the first stage and per epoch, 2 also the entries of ``log_``.
 
     Attributes
     ----------
     history_ : list of dict
-        An entry an epoch, or a call of ``partial_fit``: ``epoch``, ``train_loss`` and ``dur`` (seconds).
+        One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss`` and ``dur`` (seconds).
     log_ : list of dict
-        What was noted: ``stage``, which is "untrained", "words" or "sentences", ``epoch``, ``step``, and where there is
-        one ``train_loss`` and ``score``.
+        The training log: ``stage``, which is "untrained", "words" or "sentences", ``epoch``, ``step``, and if available
+        ``train_loss`` and ``score``.
     waiting_share_ : float
-        The share of the time of the second stage in which a training step waited for its batch.
+        Fraction of the time of the second stage in which training steps waited for batches.
     n_parameters_ : int
-        Numbers in the network.
+        Number of parameters of the network.
     net_ : skorch.NeuralNet
         The trained net; ``net_.module_.network`` is a :class:`~sklearn_hashnlp.nn.SentenceNetwork`.
 
     See Also
     --------
-    sklearn_hashnlp.nn.SGNNTransformer : The Transformer alone.
+    sklearn_hashnlp.nn.SGNNTransformer : The network of the second part.
     sklearn_hashnlp.datasets.stream_wikipedia : Paragraphs to train on.
 
     Notes
     -----
-    In ``fit`` the words of the text are counted and their vectors computed; none of it stays. What stays of single
-    words is how rare they are, as counts by hash.
+    ``fit`` counts the words of the text and computes their projections, but the encoder does not store words: only
+    hashed word counts, for the weights.
 
-    An interrupt (Ctrl-C) in the second stage ends ``fit`` early but in good order, with a warning: the encoder is the
-    one reached so far.
+    An interrupt (Ctrl-C) in the second stage ends ``fit`` early, with a warning; the encoder is fitted then, with its
+    current weights.
 
     References
     ----------
@@ -319,33 +321,33 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def fit(self, X: Any, y: Any = None) -> SGNNSentenceEncoder:
-        """Train on paragraphs.
+        """Train the encoder on paragraphs.
 
         Parameters
         ----------
         X : iterable of (str, list of str or path-like), path-like or callable
             Paragraphs: texts, which are split into sentences, or lists of sentences. A path-like object such as
-            ``pathlib.Path`` names a text file in UTF-8 with a paragraph a line, also a compressed one. A callable
+            ``pathlib.Path``: a text file in UTF-8 with one paragraph per line, possibly compressed. A callable
             without arguments returns an iterator of paragraphs.
         y : None
             Ignored.
 
         Returns
         -------
-        SGNNSentenceEncoder
-            Itself.
+        self : SGNNSentenceEncoder
+            The fitted encoder.
 
         Raises
         ------
         TypeError
             If ``X`` is not as described.
         ValueError
-            If a parameter is not as described, there is no word in ``X``, or training diverges; if ``checkpoint_dir``
-            holds something and ``resume`` is not set, or a training on other paragraphs or by other parameters.
+            If a parameter is not as described, ``X`` has no words, or training diverges; if ``checkpoint_dir`` is not
+            empty and ``resume`` is not set, or holds a training with other paragraphs or parameters.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
         OSError
-            If a file cannot be read or a checkpoint not be written.
+            If a file cannot be read or a checkpoint cannot be written.
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
@@ -363,11 +365,11 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any = None) -> SGNNSentenceEncoder:
-        """Train on more paragraphs, once over them, going on from what was learned before.
+        """Train for one epoch on more paragraphs, continuing from earlier calls.
 
-        The first call learns the vectors of words from its paragraphs, how rare words are, and what sentences share;
-        later ones leave that as it is. The step size is constant and the heads count what they do at the end.
-        ``max_epochs``, ``max_time`` and ``checkpoint_dir`` have no effect.
+        The first call fits word embeddings, word frequencies and common components to its paragraphs; later calls do
+        not change them. The learning rate is constant, and losses have their final weights. ``max_epochs``,
+        ``max_time`` and ``checkpoint_dir`` have no effect.
 
         Parameters
         ----------
@@ -378,8 +380,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
 
         Returns
         -------
-        SGNNSentenceEncoder
-            Itself.
+        self : SGNNSentenceEncoder
+            The fitted encoder.
 
         Raises
         ------
