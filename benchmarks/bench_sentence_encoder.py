@@ -221,7 +221,12 @@ def ablation(bench: Bench) -> None:
         settings = SMALL | {"max_time": bench.options.ablation_time} | ABLATIONS[name]
         encoder = bench.encoder(name, settings, seed, "ablation")
         evaluate_similarity(bench, encoder, "ablation", name, seed)
-        bench.record("ablation", name, seed, {"sst2": sentence_tasks.valid(encoder, "sst2", bench.data, ABLATION_C)})
+        bench.record(
+            "ablation",
+            name,
+            seed,
+            {"sst2": sentence_tasks.validation_accuracy(encoder, "sst2", bench.data, ABLATION_C)},
+        )
 
 
 def ablations_by_seed(bench: Bench) -> Iterator[tuple[int, str]]:

@@ -3,6 +3,7 @@
 import importlib
 import json
 import re
+import sys
 from collections import Counter
 from itertools import islice
 from pathlib import Path
@@ -148,6 +149,43 @@ def test_fasttext_gets_rows_in_a_random_order_since_it_trains_in_theirs(tmp_path
     written = (tmp_path / "rows.txt").read_text(encoding="utf-8").splitlines()
     assert sorted(written) == sorted(f"__label__{'ab'.index(text[0])} {text}" for text in texts)
     assert 25 < sum(line.startswith("__label__0") for line in written[:100]) < 75
+
+
+FASTTEXT = """
+from pathlib import Path
+from types import SimpleNamespace
+
+def train_supervised(path, *, lr, **settings):
+    if lr == 1.0:
+        raise RuntimeError("Encountered NaN.")
+    predict = SimpleNamespace(multilinePredict=lambda lines, *_: ([["__label__0"] for _ in lines], None))
+    return SimpleNamespace(f=predict, test=test)
+
+def test(path):
+    correct = [line.startswith("__label__0") for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    return len(correct), sum(correct) / len(correct), sum(correct) / len(correct)
+"""
+
+
+def test_the_classifier_is_timed_against_fasttext(data, monkeypatch, capsys):
+    (data / "ag_news").symlink_to(data / "trec")
+    for folder in ("fasttext", "fasttext_wheel-0.0.dist-info"):
+        (data / folder).mkdir()
+    (data / "fasttext" / "__init__.py").write_text(FASTTEXT, encoding="utf-8")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "fasttext", raising=False)
+    module, path = importlib.import_module("bench_classifiers"), data / "results.json"
+    arguments = ["--data", str(data), "--output", str(path), "--fasttext", str(data), "--seeds", "1", "--repeats", "1"]
+    module.main([*arguments, "--part", "speed", "prediction"])
+    results = json.loads(path.read_text(encoding="utf-8"))
+    assert {"epoch": 3, "lr": 0.05}.items() <= results["tuning"]["settings"]["fastText"].items()
+    assert results["speed"]["versions"]["fastText"] == "0.0"
+    accuracies = {name: model["accuracy"] for name, model in results["speed"]["models"].items()}
+    assert accuracies.pop("make_text_classifier") == 100
+    assert len(accuracies) == 3
+    assert set(accuracies.values()) == {50.0}
+    assert results["prediction"]["accuracy of fastText"] == 50
+    assert "texts/s" in capsys.readouterr().out
 
 
 def test_fasttexts_accuracy_counts_labels_it_does_not_know_as_wrong():

@@ -109,17 +109,17 @@ def choose(
     list of dict
         The settings of ``GRID``, each with its accuracy, the best first; ties are broken by fewer epochs.
     """
-    train, valid = rows
-    names = sorted(set(train.labels))
-    lines = tokenize_texts(valid.texts)
+    train_rows, valid_rows = rows
+    names = sorted(set(train_rows.labels))
+    lines = tokenize_texts(valid_rows.texts)
     trials = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"
-        write_rows(path, tokenize_texts(train.texts), train.labels, names)
+        write_rows(path, tokenize_texts(train_rows.texts), train_rows.labels, names)
         for number, setting in enumerate(GRID, start=1):
             try:
                 model, seconds = train(fasttext, path, fixed | setting, 0, threads)
-                score = accuracy(model, lines, valid.labels, names)
+                score = accuracy(model, lines, valid_rows.labels, names)
             except RuntimeError as error:  # fastText's error when training diverges
                 if "NaN" not in str(error):
                     raise
