@@ -17,7 +17,7 @@ from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseBatches
 from sklearn_hashnlp.kernels._bags import BagGroups, RowGradients, bag_gradients, embed_bags, group_bags
 from sklearn_hashnlp.kernels._hash_ids import locate_ids
 from sklearn_hashnlp.kernels._softmax_head import softmax_head
-from sklearn_hashnlp.nn._hash_embedding_network import BagOfHashEmbeddings
+from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 
 _MAX_CLASSES = 256  # with more, torch's matrix products are faster
@@ -36,7 +36,7 @@ class BatchIndices(NamedTuple):
 class CompiledStep:
     """Forward pass, cross-entropy, backward pass and optimizer step in a few compiled kernels."""
 
-    def __init__(self, module: BagOfHashEmbeddings, optimizer: Any) -> None:  # a RowwiseOptimizer
+    def __init__(self, module: HashEmbeddingNetwork, optimizer: Any) -> None:  # a RowwiseOptimizer
         self._bag, self._head, self._optimizer = module.bag, cast(nn.Linear, module.head[0]), optimizer
         self._layout = module.bag.layout
         self._constants = np.array(module.bag._constants, dtype=np.uint64)
@@ -79,7 +79,7 @@ class CompiledStep:
         return {"loss": torch.tensor(result.loss), "y_pred": torch.from_numpy(result.scores)}
 
 
-def supports_compiled_step(module: BagOfHashEmbeddings, optimizer: torch.optim.Optimizer) -> bool:
+def supports_compiled_step(module: HashEmbeddingNetwork, optimizer: torch.optim.Optimizer) -> bool:
     """Return whether :class:`CompiledStep` can train a net with cross-entropy."""
     head = module.head
     return (

@@ -15,7 +15,7 @@ from torch import Tensor
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._dense_rows import DenseBatch, DenseBatches, DenseDataset
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
-from sklearn_hashnlp.nn._dense_network import DenseLayers
+from sklearn_hashnlp.nn._dense_network import DenseNetwork
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
 
 
@@ -30,8 +30,8 @@ class DenseNet(ClassifierNet):
     def update_standardization(self, rows: DenseDataset) -> None:
         """Update the mean and variance by which rows are standardized."""
         for part in DenseBatches(rows, PREDICT_ROWS).parts():
-            values = self.module_.widen(rows.take(part)[0].values, torch.float64)
-            self.module_.standardize.see(values.numpy())
+            values = self.module_.unpack(rows.take(part)[0].values, torch.float64)
+            self.module_.standardize.update(values.numpy())
 
     def infer(self, x: DenseBatch) -> Tensor:
         """Compute the scores of one batch."""
@@ -46,7 +46,7 @@ class DenseNet(ClassifierNet):
         scores = list(map_in_order(partial(self._score, module, rows), parts, n_threads))
         return np.concatenate(scores).astype(np.float64)
 
-    def _score(self, module: DenseLayers, rows: DenseDataset, part: slice) -> NDArray[np.float32]:
+    def _score(self, module: DenseNetwork, rows: DenseDataset, part: slice) -> NDArray[np.float32]:
         batch = rows.take(part)[0].to(self.device)
         with one_torch_thread(), torch.inference_mode():  # torch's modes hold for one thread
             scores: NDArray[np.float32] = module(batch.values).float().cpu().numpy()
@@ -55,7 +55,7 @@ class DenseNet(ClassifierNet):
 
 def make_dense_net(architecture: dict[str, Any], device: str) -> DenseNet:
     """Build a net that is not initialized yet."""
-    return DenseNet.untrained(DenseLayers, architecture, batches=DenseBatches, device=device)
+    return DenseNet.untrained(DenseNetwork, architecture, batches=DenseBatches, device=device)
 
 
 def dense_net_from_state(

@@ -16,7 +16,7 @@ from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._compiled_step import CompiledStep, supports_compiled_step
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseBatches, SparseDataset
-from sklearn_hashnlp.nn._hash_embedding_network import BagOfHashEmbeddings
+from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.training._loop import Step, stored_tree
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -105,7 +105,7 @@ class SparseNet(ClassifierNet):
 def make_net(architecture: dict[str, Any], device: str, tree: SoftmaxTree | None = None) -> SparseNet:
     """Build a net that is not initialized yet."""
     return SparseNet.untrained(
-        BagOfHashEmbeddings,
+        HashEmbeddingNetwork,
         architecture,
         batches=SparseBatches,
         device=device,

@@ -1,4 +1,4 @@
-"""The network over dense rows: standardised, then dense layers."""
+"""The network over dense rows, such as projections: standardization and dense layers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from torch import Tensor, nn
 
 from sklearn_hashnlp.nn._reproducible_layers import SeededDropout
 
-_RESOLUTION = 1e-7  # relative: what float32 tells apart; less is rounding, which must not be made large
+_RESOLUTION = 1e-7  # relative resolution of float32; a smaller deviation is rounding, which must not be scaled up
 
 
 class Standardize(nn.Module):
-    """Subtract from each column its mean over the rows seen, and divide all by one number."""
+    """Subtract the mean of each column, and divide all columns by the root of their mean variance."""
 
-    mean: Tensor  # (n_columns,): of each column, over the rows seen
-    squares: Tensor  # (): sum of the squares of all that is left when the means are subtracted
-    n_rows: Tensor  # (): how many rows were seen
+    # The columns of a projection differ by their means only, so they share the scale: divided by its own deviation, a
+    # column that is almost constant would become large.
+    mean: Tensor  # (n_columns,): mean of each column over the rows of all updates
+    squares: Tensor  # (): sum of the squared deviations from the means
+    n_rows: Tensor  # (): number of rows of all updates
 
     def __init__(self, n_columns: int) -> None:
         super().__init__()
@@ -30,35 +32,36 @@ class Standardize(nn.Module):
 
     @property
     def scale(self) -> Tensor:
-        """What is divided by."""
+        """The divisor; 1 where the columns are constant up to rounding."""
         variance = self.squares / (self.n_rows * len(self.mean)).clamp(min=1)
         return torch.where(variance > _RESOLUTION**2 * self.mean.square().mean(), variance.sqrt(), 1.0)
 
-    def see(self, rows: NDArray[np.float64]) -> None:
-        """Count more rows in."""
-        own_mean = rows.mean(axis=0)
-        own_squares = float(np.square(rows - own_mean).sum())
-        own_mean_there = torch.from_numpy(own_mean).to(self.mean.device)
-        # Chan, Golub and LeVeque's rule for the union of two samples.
+    def update(
+        self,
+        rows: NDArray[np.float64],  # (n_rows, n_columns)
+    ) -> None:
+        """Update mean and variance with more rows, by the formula of Chan, Golub and LeVeque."""
+        mean = rows.mean(axis=0)
+        squares = float(np.square(rows - mean).sum())
         total = self.n_rows + len(rows)
-        difference = own_mean_there - self.mean
-        self.squares += own_squares + difference.square().sum() * self.n_rows * len(rows) / total
+        difference = torch.from_numpy(mean).to(self.mean.device) - self.mean
+        self.squares += squares + difference.square().sum() * self.n_rows * len(rows) / total
         self.mean += difference * (len(rows) / total)
         self.n_rows.copy_(total)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Standardise rows."""
+        """Standardize rows."""
         return (rows - self.mean.to(rows.dtype)) / self.scale.to(rows.dtype)
 
 
-class DenseLayers(nn.Module):
-    """Rows to one score a class: standardised, then linear and rectified layers, with dropout before each."""
+class DenseNetwork(nn.Module):
+    """A multilayer perceptron over standardized rows, with dropout before each layer."""
 
     def __init__(
         self,
         in_features: int,
         *,
-        packed: bool,
+        packed: bool,  # whether a row is bytes of eight columns each, as numpy.packbits makes them
         hidden_sizes: Sequence[int],
         num_classes: int,
         dropout: float,
@@ -76,26 +79,26 @@ class DenseLayers(nn.Module):
         last = nn.Linear(width, num_classes, device="cpu", dtype=torch.float32)
         self.head = nn.Sequential(*layers, last)
 
-    def widen(self, rows: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Make a number of each column."""
+    def unpack(self, rows: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Convert rows to floating-point numbers, and packed bits to one column each."""
         if self.packed:
-            places = torch.arange(7, -1, -1, dtype=torch.uint8, device=rows.device)
-            rows = (rows.unsqueeze(-1) >> places & 1).flatten(1)
+            shifts = torch.arange(7, -1, -1, dtype=torch.uint8, device=rows.device)
+            rows = (rows.unsqueeze(-1) >> shifts & 1).flatten(1)
         return rows.to(dtype)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Score rows."""
+        """Compute one score for each class."""
         dtype = next(self.parameters()).dtype
-        scores: Tensor = self.head(self.standardize(self.widen(rows, dtype)))
+        scores: Tensor = self.head(self.standardize(self.unpack(rows, dtype)))
         return scores
 
     @contextmanager
     def seeded(self, seed: int) -> Iterator[None]:
-        """Let dropout draw from generators of its own."""
+        """Let each dropout layer draw from its own seeded generator."""
         device = self.standardize.mean.device
         layers = [layer for layer in self.head if isinstance(layer, SeededDropout)]
-        for place, layer in enumerate(layers):
-            sequence = np.random.SeedSequence((seed, place))
+        for index, layer in enumerate(layers):
+            sequence = np.random.SeedSequence((seed, index))
             if device.type == "cpu":
                 layer.generator = np.random.default_rng(sequence)
             else:

@@ -52,15 +52,15 @@ def test_what_rows_are_standardised_by_does_not_depend_on_how_they_come():
     )
 
 
-def test_no_more_rows_than_a_batch_are_wide_at_once(monkeypatch):
+def test_no_more_rows_than_a_batch_are_unpacked_at_once(monkeypatch):
     net, widths = make(), []
-    real = _dense_net.DenseLayers.widen
+    real = _dense_net.DenseNetwork.unpack
 
-    def widen(self, rows, *args):
+    def unpack(self, rows, *args):
         widths.append(len(rows))
         return real(self, rows, *args)
 
-    monkeypatch.setattr(_dense_net.DenseLayers, "widen", widen)
+    monkeypatch.setattr(_dense_net.DenseNetwork, "unpack", unpack)
     net.score_rows(DenseDataset(BITS))
     net.update_standardization(DenseDataset(BITS))
     assert sorted(widths) == [452, 452, 1024, 1024, 1024, 1024]

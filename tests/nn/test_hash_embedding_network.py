@@ -6,14 +6,14 @@ import pytest
 import torch
 from torch import nn
 
-from sklearn_hashnlp.nn._hash_embedding_network import ScoreHead, TreeHead, make_head
+from sklearn_hashnlp.nn._hash_embedding_network import ScoreHead, TreeHead
 from sklearn_hashnlp.trees import balanced_tree, two_level_tree
 
 DOCUMENTS = torch.randn(6, 9, generator=torch.Generator().manual_seed(0))
 
 
 @pytest.mark.parametrize("hidden", [[], [7, 5]])
-def test_a_score_head_is_called_for_its_scores(hidden):
+def test_a_score_head_computes_scores(hidden):
     head = ScoreHead(9, hidden, 4).eval()
     assert torch.equal(head.scores(DOCUMENTS), head(DOCUMENTS))
     assert next(iter(head.state_dict())) == "0.weight"
@@ -21,15 +21,15 @@ def test_a_score_head_is_called_for_its_scores(hidden):
 
 @pytest.mark.parametrize("hidden", [[], [7, 5]])
 @pytest.mark.parametrize("tree", [balanced_tree(11), two_level_tree(11)])
-def test_a_tree_head_is_called_for_what_the_tree_reads(hidden, tree):
+def test_a_tree_head_computes_the_input_of_its_softmax(hidden, tree):
     head = TreeHead(9, hidden, tree).eval()
-    read = head(DOCUMENTS)
-    assert torch.equal(read, nn.Sequential(*list(head)[:-1])(DOCUMENTS))
-    assert torch.equal(head.scores(DOCUMENTS), head.softmax.log_prob(read))
+    hidden_layer = head(DOCUMENTS)
+    assert torch.equal(hidden_layer, nn.Sequential(*list(head)[:-1])(DOCUMENTS))
+    assert torch.equal(head.scores(DOCUMENTS), head.softmax.log_prob(hidden_layer))
     torch.testing.assert_close(head.scores(DOCUMENTS).exp().sum(dim=1), torch.ones(6))
 
 
-def test_a_copy_in_double_shares_the_tree_and_nothing_else():
+def test_a_copy_in_float64_shares_the_tree_only():
     head = TreeHead(9, [7], balanced_tree(11))
     double = head.in_double()
     assert double.softmax.tree is head.softmax.tree
@@ -40,16 +40,16 @@ def test_a_copy_in_double_shares_the_tree_and_nothing_else():
     torch.testing.assert_close(double.scores(DOCUMENTS.double()).float(), head.eval().scores(DOCUMENTS))
 
 
-def test_decisions_start_with_directions_where_documents_start_at_zero():
+def test_initial_weights_of_a_tree_are_long_without_hidden_layers():
     torch.manual_seed(0)
     lengths = TreeHead(32, [], balanced_tree(1000)).softmax.weight.detach().norm(dim=1)
     assert 2.9 < lengths.mean() < 3.1
     below = TreeHead(32, [32], balanced_tree(1000)).softmax.weight.detach()
-    assert below.norm(dim=1).mean() < 0.1  # a hidden layer gives documents that are not zero
+    assert below.norm(dim=1).mean() < 0.1  # the output of a hidden layer is not zero
 
 
-def test_hidden_layers_are_linear_normalised_and_rectified():
-    head = make_head(22, [10, 7], 4)
+def test_hidden_layers_are_linear_normalized_and_rectified():
+    head = ScoreHead(22, [10, 7], 4)
     assert [type(layer) for layer in head] == [
         *(nn.Linear, nn.BatchNorm1d, nn.ReLU),
         *(nn.Linear, nn.BatchNorm1d, nn.ReLU),
@@ -58,38 +58,22 @@ def test_hidden_layers_are_linear_normalised_and_rectified():
     assert head(torch.randn(5, 22)).shape == (5, 4)
 
 
-def test_the_last_layer_starts_orthogonal_and_without_bias():
-    last = make_head(22, [], 4)[0]
+def test_the_last_layer_is_initialized_orthogonal_and_without_bias():
+    last = ScoreHead(22, [], 4)[0]
     torch.testing.assert_close(last.weight @ last.weight.T, torch.eye(4), atol=1e-5, rtol=0)
     assert not last.bias.any()
 
 
-@pytest.fixture
-def _unusual_defaults():
-    torch.set_default_dtype(torch.float64)
-    with torch.device("meta"):
-        yield
-    torch.set_default_dtype(torch.float32)
-
-
-def start(**options):
+@pytest.mark.parametrize("head", [lambda: ScoreHead(22, [10], 4), lambda: TreeHead(22, [10], balanced_tree(4))])
+def test_torchs_defaults_are_ignored(head):
     torch.manual_seed(0)
-    return make_head(22, [10], 4, **options).state_dict()
-
-
-@pytest.mark.usefixtures("_unusual_defaults")
-def test_device_and_dtype_are_those_asked_for_whatever_the_defaults():
-    state = start(device="cpu", dtype=torch.float32)
-    floats = [value for value in state.values() if value.is_floating_point()]  # batch norm counts batches in integers
-    assert {value.device.type for value in state.values()} == {"cpu"}
-    assert {value.dtype for value in floats} == {torch.float32}
-    torch.set_default_dtype(torch.float32)
-    with torch.device("cpu"):
-        usual = start()
+    usual = head().state_dict()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.device("meta"):
+            torch.manual_seed(0)
+            state = head().state_dict()
+    finally:
+        torch.set_default_dtype(torch.float32)
     assert all(torch.equal(value, usual[name]) for name, value in state.items())
-
-
-@pytest.mark.usefixtures("_unusual_defaults")
-def test_none_is_the_default_of_torch():
-    weight = make_head(22, [], 4)[0].weight
-    assert (weight.device.type, weight.dtype) == ("meta", torch.float64)
+    assert {value.device.type for value in state.values()} == {"cpu"}

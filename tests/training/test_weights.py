@@ -15,8 +15,8 @@ from sklearn.base import clone
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._labels import pack_labels, unpack_labels
-from sklearn_hashnlp.nn._dense_network import DenseLayers
-from sklearn_hashnlp.nn._hash_embedding_network import BagOfHashEmbeddings
+from sklearn_hashnlp.nn._dense_network import DenseNetwork
+from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.training._weights import clear_tables, load_arrays, module_to_arrays, pack_table, unpack_table
 
@@ -287,7 +287,7 @@ def test_a_training_state_that_does_not_fit_is_refused(tmp_path):
 def make_module(variant="improved", **changes):
     sizes = {"num_embeddings": 300_000, "num_buckets": 5000, "embedding_dim": 3, "num_hashes": 2, "num_classes": 2}
     options = {"aggregation": "sum", "append_weight": True, "normalize": "l2", "hash_seed": 0, "hidden_sizes": [4]}
-    return BagOfHashEmbeddings(**sizes, **options, variant=variant, **{"importance_init": 1.0} | changes)
+    return HashEmbeddingNetwork(**sizes, **options, variant=variant, **{"importance_init": 1.0} | changes)
 
 
 @pytest.mark.parametrize("variant", ["improved", "standard"])
@@ -312,12 +312,12 @@ def test_cleared_tables_take_earlier_weights_back(variant, all_rows):
 
 def test_weights_of_layers_come_back_and_what_does_not_fit_is_named():
     layers, again = (
-        DenseLayers(24, packed=False, hidden_sizes=(7, 5), num_classes=3, dropout=0, input_dropout=0) for _ in "ab"
+        DenseNetwork(24, packed=False, hidden_sizes=(7, 5), num_classes=3, dropout=0, input_dropout=0) for _ in "ab"
     )
     with torch.no_grad():
         for parameter in layers.parameters():
             parameter.add_(1)
-    layers.standardize.see(np.ones((4, 24)))
+    layers.standardize.update(np.ones((4, 24)))
     arrays = module_to_arrays(layers, {})
     load_arrays(again, arrays, {})
     for name, value in layers.state_dict().items():

@@ -152,7 +152,7 @@ def test_a_tree_that_was_given_is_saved(tmp_path):
 def test_a_state_whose_tree_has_other_classes_is_refused(model):
     values, arrays = model._get_model_state()
     arrays |= {f"tree.{name}": array for name, array in balanced_tree(N_CLASSES + 1).to_arrays().items()}
-    with pytest.raises(ValueError, match="The tree must have 23 classes, as the net does, got 24"):
+    with pytest.raises(ValueError, match="The tree must have num_classes=23 classes, got 24"):
         make()._set_model_state(values, arrays)
 
 

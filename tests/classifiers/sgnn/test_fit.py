@@ -107,16 +107,16 @@ def test_bits_that_fill_the_last_byte_do_no_harm():
     assert model.score(np.packbits(BITS[TEST, :61], axis=1), LABELS[TEST]) > 0.9
 
 
-def test_no_more_than_a_batch_is_wide_at_once(monkeypatch):
+def test_no_more_than_a_batch_is_unpacked_at_once(monkeypatch):
     widths = []
-    real = _dense_network.DenseLayers.widen
+    real = _dense_network.DenseNetwork.unpack
 
-    def widen(self, rows, *args):
+    def unpack(self, rows, *args):
         assert rows.dtype == torch.uint8
         widths.append(len(rows))
         return real(self, rows, *args)
 
-    monkeypatch.setattr(_dense_network.DenseLayers, "widen", widen)
+    monkeypatch.setattr(_dense_network.DenseNetwork, "unpack", unpack)
     many = np.repeat(BITS, 20, axis=0)
     model = SGNNClassifier(**SMALL | {"max_epochs": 1}).set_params(batch_size=50).fit(many, np.repeat(LABELS, 20))
     assert max(widths) == 1024
