@@ -1,4 +1,4 @@
-"""scikit-learn's private helpers that the package leans on, all in one place."""
+"""The private helpers of scikit-learn that the package uses, all in one place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_method_params as index_rows_of_param
 
 try:
     from sklearn.utils._sparse import _align_api_if_sparse
-except ImportError:  # before scikit-learn 1.9 the answer was always a sparse matrix
+except ImportError:  # before scikit-learn 1.9 results were always sparse matrices
 
     def _align_api_if_sparse(X: Any) -> Any:
         return X
@@ -31,5 +31,5 @@ __all__ = [
 
 
 def in_configured_sparse_interface(X: Any) -> Any:
-    """Return a sparse matrix the kind, matrix or array, that ``sklearn.set_config`` asks for."""
+    """Convert a sparse result to the interface, matrix or array, that ``sklearn.set_config`` chooses."""
     return _align_api_if_sparse(X)

@@ -16,7 +16,7 @@ from sklearn_hashnlp.datasets import stream_paragraphs
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.text import CharNgramFeaturizer
 from sklearn_hashnlp.text._documents import as_documents, check_encodable
-from sklearn_hashnlp.text._word_projections import number_words
+from sklearn_hashnlp.text._word_projections import encode_words
 from sklearn_hashnlp.training._estimator import level_of_user
 
 Splitter = Callable[[str], list[str]]
@@ -64,7 +64,7 @@ def read_paragraphs(
     longest = 0
     for paragraphs in _chunks(_split_paragraphs(X, split, caller)):
         texts = [sentence for paragraph in paragraphs for sentence in paragraph]
-        words, rows = number_words(texts, first=0, featurizer=featurizer, caller=caller)
+        words, rows = encode_words(texts, first=0, featurizer=featurizer, caller=caller)
         # A new word gets the next id.
         ids = np.fromiter((word_ids.setdefault(word, len(word_ids)) for word in words), np.int32, len(words))
         truncated, truncated_lengths = _truncate(rows, max_words)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels import Ragged, murmur3
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
-from sklearn_hashnlp.text._word_projections import number_words
+from sklearn_hashnlp.text._word_projections import encode_words
 
 N_COUNTERS = 2**20
 _MAX_IDF = 9.0  # that of a word in one of 3,000 sentences; rarer words, among them misspelled ones, weigh no more
@@ -46,7 +46,7 @@ class SentenceReader:
 
     def word_ids(self, texts: list[Any], *, first: int, caller: str) -> tuple[list[str], Ragged]:
         """Return the distinct words of some texts, and each text as word ids, indices of these words."""
-        return number_words(texts, first=first, featurizer=self.featurizer, caller=caller)
+        return encode_words(texts, first=first, featurizer=self.featurizer, caller=caller)
 
     def weights(self, words: list[str]) -> NDArray[np.float32]:
         """Return the weights of words in a sentence."""

@@ -1,4 +1,4 @@
-"""Transformers from strings to sparse rows and to bits, and a splitter of sentences; they load no torch."""
+"""Transformers from texts to sparse rows and to bits, and sentence splitting; none of them loads torch."""
 
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
 from sklearn_hashnlp.text._distort_texts import distort_texts

@@ -1,4 +1,4 @@
-"""Character n-grams of marked words: the features of self-governing neural networks."""
+"""Counts of hashed character n-grams of words: the features of self-governing neural networks."""
 
 from __future__ import annotations
 
@@ -16,48 +16,49 @@ from sklearn_hashnlp.text._token_patterns import check_ngram_range
 
 
 class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
-    r"""Turn texts into counts of the character n-grams of their words, hashed, with nothing to fit.
+    r"""Convert texts to counts of hashed character n-grams of their words, without fitting.
 
-    Each text is split into words, each word is put between ``<`` and ``>``, and the character n-grams of the marked
-    word are counted: "hi" has ``<``, ``h``, ``i``, ``>``, ``<h``, ``hi``, ``i>``, ``<hi`` and ``hi>``. The marks tell
-    the beginning and the end of a word from its middle. Characters are code points, never bytes. A list of single
-    words gives one row a word.
+    Each text is split into words, each word is enclosed in the boundary symbols ``<`` and ``>``, and its character
+    n-grams are counted: "hi" has ``<``, ``h``, ``i``, ``>``, ``<h``, ``hi``, ``i>``, ``<hi`` and ``hi>``. The symbols
+    distinguish prefixes and suffixes from the middle of a word. Characters are code points, not bytes. A list of single
+    words gives one row for each word.
 
     Parameters
     ----------
     ngram_range : tuple (min_n, max_n), default=(1, 3)
-        The least and the greatest n, both included.
+        The minimum and the maximum n, both inclusive.
     analyzer : {'char', 'skipgram'}, default='char'
-        What is counted: character n-grams of marked words, or skip-grams of whole, unmarked words: n words in their
-        order with at most ``max_skip`` words left out between the first and the last, joined by a blank.
+        What is counted: character n-grams of words with boundary symbols, or skip-grams of words without them: n words
+        in order, with at most ``max_skip`` words skipped between the first and the last, joined by a space.
     max_skip : int, default=2
-        The greatest number of words that a skip-gram leaves out. Only for ``analyzer='skipgram'``.
+        The maximum number of words that a skip-gram skips. Only for ``analyzer='skipgram'``.
     split : {'whitespace', 'punctuation'}, default='whitespace'
-        Where words end: at white space alone, or also around each character that is neither ``\w`` nor ``\s``, which
-        is then a word of its own.
+        Where words end: at whitespace alone, or also around each character that is neither ``\w`` nor ``\s``, which is
+        then a word of its own.
     lowercase : bool, default=False
-        Whether all letters become small first. The source keeps capitals: they tell names and shouting.
+        Whether to convert texts to lowercase first. The reference implementation does not: uppercase distinguishes
+        names and emphasis.
     n_features : int, default=2**20
         The number of columns, 1 to 2**31 - 1.
     binary : bool, default=False
-        Whether all counts become 1.
+        Whether all nonzero counts are set to 1.
     norm : {'l1', 'l2'} or None, default=None
-        The norm that each row is divided by.
+        The norm to which each row is scaled.
     alternate_sign : bool, default=False
-        Whether half of the n-grams count as -1, by their hash.
+        Whether half of the n-grams count as -1, depending on their hash.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float64
-        Of the values.
+        The type of the values.
     n_jobs : int or None, default=None
-        The number of threads; None is 1 and -1 is one a core. The matrix does not depend on it.
+        The number of threads; None is 1 and -1 is the number of cores. The matrix does not depend on it.
 
     See Also
     --------
-    HashingNgramVectorizer : n-grams as scikit-learn counts them.
+    HashingNgramVectorizer : Counts of hashed n-grams, as in scikit-learn.
 
     Notes
     -----
-    The paper says "skip-grams" and leaves open of what. Its public reimplementation counts character n-grams, and
-    they are the default here; skip-grams of words are the other reading.
+    The paper says "skip-grams" but not of what. Its public reimplementation counts character n-grams, the default here;
+    skip-grams of words are the other interpretation.
 
     The column of an n-gram is ``abs(h) % n_features`` with h its MurmurHash3_x86_32 of seed 0, over UTF-8, as in
     :class:`HashingNgramVectorizer`.
@@ -118,12 +119,12 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Check the parameters; there is nothing to learn.
+        """Check the parameters; the transformer is stateless.
 
         Parameters
         ----------
         X : iterable of str
-            The texts. None is looked at.
+            The texts. They are not read.
         y : any
             Ignored.
 
@@ -135,7 +136,7 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
         Raises
         ------
         ValueError
-            If ``X`` is a single string or a table, or a parameter has a value that it cannot have.
+            If ``X`` is a single string or a table, or a parameter is invalid.
         """
         if X is not None:
             check_column(X, caller=type(self).__name__)
@@ -158,10 +159,10 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
         Raises
         ------
         ValueError
-            If ``X`` is a single string or a table, a text is NaN or holds a lone surrogate, or a parameter has a
-            value that it cannot have.
+            If ``X`` is a single string or a table, a text is NaN or holds a lone surrogate, or a parameter is
+            invalid.
         TypeError
-            If a text is no ``str``. The message names its position.
+            If a text is not a ``str``. The message names its index.
         """
         self._validate_params()
         check_ngram_range(self.ngram_range, caller=type(self).__name__)
@@ -172,7 +173,7 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
             documents,
             read=lambda chunk, first: plain_texts(chunk, first=first, caller=caller),
             preprocess=str.lower if self.lowercase else None,
-            # Refused wherever it stands: whether it is in an n-gram hangs on the length of a word.
+            # Anywhere in a text: whether it is in an n-gram depends on the length of a word.
             check_surrogates=lambda text, position: check_encodable(text.split(), position=position, caller=caller),
             hash_texts=self._hash,
             n_characters=CHARACTER_CHUNK,

@@ -1,4 +1,4 @@
-"""Texts with typing errors in them."""
+"""Texts with random typos."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sklearn_hashnlp.kernels._hashes import splitmix64
 from sklearn_hashnlp.kernels._typos import DELETION, INSERTION, SWAP, distort_characters
 from sklearn_hashnlp.text._documents import CHARACTER_CHUNK, as_documents, in_chunks, plain_texts
 
-_KINDS = {"deletion": DELETION, "swap": SWAP, "insertion": INSERTION}
-# A lone surrogate is a character like any other here; whoever cannot encode it will say so.
+_EDITS = {"deletion": DELETION, "swap": SWAP, "insertion": INSERTION}
+# Lone surrogates are characters like any others here.
 _CODE_POINTS, _SURROGATES = f"utf-32-{sys.byteorder[0]}e", "surrogatepass"
 
 
@@ -28,9 +28,9 @@ def distort_texts(
     edits: Sequence[str] = ("deletion", "swap", "insertion"),
     random_state: int = 0,
 ) -> list[str]:
-    """Make random typing errors: delete characters, swap neighbours, insert characters.
+    """Add random typos to texts: deleted, swapped and inserted characters.
 
-    To see how a model bears misspelt texts, and to train one that bears them better: see
+    For testing the robustness of a model to misspelled texts, and for data augmentation: see
     :class:`~sklearn_hashnlp.classifiers.AugmentedTextClassifier`.
 
     Parameters
@@ -38,15 +38,15 @@ def distort_texts(
     texts : iterable of str
         The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
     rate : float, default=0.05
-        Edits a character, from 0 (texts stay as they are) to 1. A text of n characters gets ``rate * n`` edits, and
-        where that is no whole number the one below or the one above it, so that it is ``rate * n`` on average.
+        Edits per character, from 0 (texts are unchanged) to 1. A text of n characters gets ``rate * n`` edits, rounded
+        up or down at random so that their mean is ``rate * n``.
     edits : sequence of {"deletion", "swap", "insertion"}, default=("deletion", "swap", "insertion")
-        Kinds of edits, equally frequent. The characters that are deleted, swapped with the next one, or get another one
-        beside them are a random choice, blanks and punctuation among them. An inserted character is drawn from those
-        of the text itself, and so is of its script.
+        Kinds of edits, equally frequent. The characters to delete, to swap with the next one, or to insert another one
+        next to are sampled from all, whitespace and punctuation included. An inserted character is sampled from those
+        of the text itself, so it belongs to the same script.
     random_state : int, default=0
-        Seed. What becomes of a text hangs on it and on the text alone, not on the other texts; so equal texts get equal
-        errors.
+        Seed. The typos of a text depend on it and on the text alone, not on the other texts, so equal texts get equal
+        typos.
 
     Returns
     -------
@@ -56,20 +56,20 @@ def distort_texts(
     Raises
     ------
     ValueError
-        If ``texts`` is a single string or a table, a text is NaN, ``rate`` is not between 0 and 1, or ``edits`` names
-        no edit or an unknown one, or ``random_state`` is no int.
+        If ``texts`` is a single string or a table, a text is NaN, ``rate`` is not between 0 and 1, ``edits`` is empty
+        or has an unknown edit, or ``random_state`` is not an int.
     TypeError
-        If a text is no ``str``.
+        If a text is not a ``str``.
 
     See Also
     --------
-    sklearn_hashnlp.classifiers.AugmentedTextClassifier : Trains any text classifier on such texts as well.
+    sklearn_hashnlp.classifiers.AugmentedTextClassifier : Train any text classifier on distorted texts as well.
 
     Notes
     -----
     Characters are code points. There are at most ``ceil(rate * n)`` edits, so the Damerau-Levenshtein distance to the
-    original, which counts a swap of neighbours as one, is no larger. It may be smaller: two equal neighbours swapped
-    are no change, and a character that is swapped with a chosen one has no edit of its own.
+    original, in which a swap of neighbors is one edit, is no larger. It may be smaller: swapping two equal neighbors
+    changes nothing, and a character that is swapped with a sampled one has no edit of its own.
 
     References
     ----------
@@ -90,21 +90,20 @@ def distort_texts(
         {"rate": rate, "random_state": random_state},
         caller_name=caller,
     )
-    chosen = list(edits)
-    if not chosen or not set(chosen) <= set(_KINDS):
+    names = list(edits)
+    if not names or not set(names) <= set(_EDITS):
         raise ValueError(
-            f"{caller}: edits must name one or more of {', '.join(map(repr, _KINDS))}, each by a string in a list. "
-            f"Got {edits!r}."
+            f"{caller}: edits must be a list of one or more of {', '.join(map(repr, _EDITS))}. Got {edits!r}."
         )
-    kinds = np.array([_KINDS[edit] for edit in chosen], dtype=np.int64)
+    kinds = np.array([_EDITS[edit] for edit in names], dtype=np.int64)
     (key,) = splitmix64(int(random_state), 1)
-    found: list[str] = []
+    distorted_texts: list[str] = []
     for first, chunk in in_chunks(as_documents(texts, caller=caller), n_characters=CHARACTER_CHUNK):
         plain = plain_texts(chunk, first=first, caller=caller)
         distorted = distort_characters(_code_points(plain), rate=float(rate), kinds=kinds, key=key)
         joined = distorted.values.tobytes().decode(_CODE_POINTS, _SURROGATES)
-        found += [joined[start:stop] for start, stop in pairwise(distorted.offsets.tolist())]
-    return found
+        distorted_texts += [joined[start:stop] for start, stop in pairwise(distorted.offsets.tolist())]
+    return distorted_texts
 
 
 def _code_points(texts: list[str]) -> Ragged:

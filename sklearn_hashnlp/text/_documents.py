@@ -1,4 +1,4 @@
-"""Whatever a user hands in as documents, checked in one place and packed for the kernels."""
+"""Documents of any type checked, split into chunks, and packed for the kernels."""
 
 from __future__ import annotations
 
@@ -12,32 +12,16 @@ from scipy.sparse import issparse
 
 from sklearn_hashnlp.kernels import Ragged, Texts
 
-_SHOWN = 40  # characters of a text in the message
-
-
-def refuse_texts(X: Any, *, caller: str, makes_rows: str) -> None:
-    """Refuse a column of texts; whatever else ``X`` is, is left to scikit-learn's checks."""
-    shape = getattr(X, "shape", None)
-    if not isinstance(X, Collection) or issparse(X) or (isinstance(shape, tuple) and len(shape) != 1):
-        return
-    first = next(iter(X), None)
-    if isinstance(first, str):
-        shown = repr(first) if len(first) <= _SHOWN else f"{first[:_SHOWN]!r}..."
-        raise ValueError(
-            f"{caller} takes rows of numbers, got texts, the first of them {shown}. Put what makes rows of them before "
-            f"it, as in {makes_rows}."
-        )
-
-
-# How many characters of documents make a chunk: so many that threads seldom wait for each other, so few that what is
-# made of them fits the processor's cache. Characters give several times as many n-grams as words.
+# Characters of a chunk of documents: enough that threads seldom wait for each other, few enough that its n-grams fit
+# into the processor's cache. There are several times as many n-grams of characters as of words.
 WORD_CHUNK, CHARACTER_CHUNK = 2**19, 2**18
 
-_FEW_DOCUMENTS = 128
+_STEP = 128  # documents that are read at once
+_MAX_SHOWN = 40  # characters of a text in a message
 
 
 def check_column(X: Any, *, caller: str) -> None:
-    """Refuse what cannot be a column of documents, without reading any of them."""
+    """Raise an error for what cannot be a column of documents, without reading any of them."""
     if isinstance(X, str | bytes):
         kind = "string" if isinstance(X, str) else "bytes"
         raise ValueError(
@@ -48,7 +32,7 @@ def check_column(X: Any, *, caller: str) -> None:
     if isinstance(shape, tuple) and len(shape) != 1:
         raise ValueError(
             f"{caller} expects one column of documents, got a {type(X).__name__} of shape {shape}. "
-            "Hand in the column with the texts, such as X['text'] of a data frame or X[:, 0] of an array."
+            "Pass the column with the texts, such as X['text'] of a data frame or X[:, 0] of an array."
         )
     if not isinstance(X, Iterable):
         raise TypeError(
@@ -57,7 +41,7 @@ def check_column(X: Any, *, caller: str) -> None:
 
 
 def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
-    """Return the documents of a list, tuple, generator, array or data-frame column, one after the other."""
+    """Return the documents of a list, tuple, generator, array or data-frame column as an iterable."""
     check_column(X, caller=caller)
     # numpy, then pandas and polars, then Arrow: each names its list of plain Python objects differently.
     for to_list in ("tolist", "to_list", "to_pylist"):
@@ -68,14 +52,14 @@ def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
 
 
 def in_chunks(documents: Iterable[Any], *, n_characters: int) -> Iterator[tuple[int, list[Any]]]:
-    """Return the documents in lists that are worth a call to a kernel, each with the position of its first one."""
+    """Yield chunks of documents of about ``n_characters``, each with the index of its first document."""
     first = size = 0
     chunk: list[Any] = []
     iterator = iter(documents)
-    while few := list(islice(iterator, _FEW_DOCUMENTS)):
-        chunk += few
-        # The sizes of open files and of what is no document at all are not known.
-        size += sum(map(len, few)) if set(map(type, few)) <= {str, bytes} else n_characters
+    while documents_read := list(islice(iterator, _STEP)):
+        chunk += documents_read
+        # The sizes of open files, and of what is no document, are unknown.
+        size += sum(map(len, documents_read)) if set(map(type, documents_read)) <= {str, bytes} else n_characters
         if size >= n_characters:
             yield first, chunk
             first, size, chunk = first + len(chunk), 0, []
@@ -84,26 +68,27 @@ def in_chunks(documents: Iterable[Any], *, n_characters: int) -> Iterator[tuple[
 
 
 def plain_text(document: Any, *, position: int, caller: str, wanted: str = "str") -> str:
-    """Return one document as a plain ``str``, or refuse it."""
+    """Return one document as a plain ``str``, or raise an error that says what to do."""
     if isinstance(document, str):
         return str.__str__(document)
     is_nan = isinstance(document, float) and document != document
     if document is None or is_nan or type(document).__name__ == "NAType":
-        advice = "Missing texts have to go first: drop those rows or put '' in their place."
+        advice = "Drop or replace missing texts first, for example by ''."
     elif isinstance(document, bytes):
-        advice = "Documents have to be decoded first: document.decode('utf-8')."
+        advice = "Decode documents first: document.decode('utf-8')."
     else:
-        advice = "Documents have to become texts first: [str(document) for document in X]."
+        advice = "Convert documents to str first: [str(document) for document in X]."
     shown = repr(document)
+    shown = shown if len(shown) <= _MAX_SHOWN else f"{shown[: _MAX_SHOWN - 3]}..."
     message = (
-        f"{caller} expects documents of type {wanted}, but document {position} is "
-        f"{shown if len(shown) <= 40 else shown[:37] + '...'} ({type(document).__name__}). {advice}"
+        f"{caller} expects documents of type {wanted}, but document {position} is {shown} "
+        f"({type(document).__name__}). {advice}"
     )
     raise ValueError(message) if is_nan else TypeError(message)
 
 
 def plain_texts(chunk: list[Any], *, first: int, caller: str) -> list[str]:
-    """Return documents as plain ``str``, or refuse the first that is none."""
+    """Return documents as plain ``str``, or raise an error for the first that is none."""
     if set(map(type, chunk)) == {str}:
         return chunk
     return [plain_text(text, position=position, caller=caller) for position, text in enumerate(chunk, first)]
@@ -117,14 +102,14 @@ def pack(
     check_surrogates: Callable[[int, str], None],
     max_characters: int,
 ) -> Iterator[Texts]:
-    """Pack documents into UTF-8 buffers."""
+    """Pack documents into UTF-8 buffers of at most about ``max_characters``."""
     lengths = np.fromiter(map(len, documents), dtype=np.int64, count=len(documents))
-    pieces = [(0, len(documents))]
-    while pieces:
-        start, stop = pieces.pop()
+    slices = [(0, len(documents))]
+    while slices:
+        start, stop = slices.pop()
         if stop - start > 1 and lengths[start:stop].sum() > max_characters:
             middle = (start + stop) // 2
-            pieces += [(middle, stop), (start, middle)]
+            slices += [(middle, stop), (start, middle)]
         else:
             yield _pack(documents[start:stop], lengths[start:stop], start, lowercase, preprocess, check_surrogates)
 
@@ -165,7 +150,7 @@ def _encode(index: int, document: str, check_surrogates: Callable[[int, str], No
 
 
 def check_encodable(ngrams: Iterable[str], *, position: int, caller: str) -> None:
-    """Refuse a document of which UTF-8 cannot encode an n-gram."""
+    """Raise an error for a document with an n-gram that UTF-8 cannot encode."""
     for ngram in ngrams:
         try:
             ngram.encode("utf-8")
@@ -174,9 +159,23 @@ def check_encodable(ngrams: Iterable[str], *, position: int, caller: str) -> Non
 
 
 def surrogate_error(caller: str, position: int, error: UnicodeEncodeError) -> ValueError:
-    """Make the message for a document that UTF-8 cannot encode."""
+    """Return the error for a document that UTF-8 cannot encode."""
     return ValueError(
         f"{caller}: document {position} holds the lone surrogate {error.object[error.start]!r} inside the n-gram "
         f"{error.object!r}, which UTF-8 cannot encode. Repair it with "
         "text.encode('utf-8', 'replace').decode('utf-8')."
     )
+
+
+def refuse_texts(X: Any, *, caller: str, makes_rows: str) -> None:
+    """Raise an error for a column of texts; scikit-learn checks everything else."""
+    shape = getattr(X, "shape", None)
+    if not isinstance(X, Collection) or issparse(X) or (isinstance(shape, tuple) and len(shape) != 1):
+        return
+    first = next(iter(X), None)
+    if isinstance(first, str):
+        shown = repr(first) if len(first) <= _MAX_SHOWN else f"{first[:_MAX_SHOWN]!r}..."
+        raise ValueError(
+            f"{caller} takes rows of numbers, got texts, the first of them {shown}. Put a transformer of "
+            f"texts before it, as in {makes_rows}."
+        )

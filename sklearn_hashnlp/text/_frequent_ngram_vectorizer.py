@@ -1,4 +1,4 @@
-"""A dictionary of the most frequent n-grams, counted within bounded memory."""
+"""Counts of the most frequent word n-grams, selected within bounded memory."""
 
 from __future__ import annotations
 
@@ -19,65 +19,68 @@ from sklearn_hashnlp.text._hashed_counts import hashed_counts
 from sklearn_hashnlp.text._most_frequent import most_frequent
 from sklearn_hashnlp.text._token_patterns import WORD_PATTERNS, check_ngram_range
 
-_SMALLEST_CHUNK = 2**14
-_BYTES_A_THREAD = 2**24  # for the texts that it has at hand, cut, and their fingerprints
+_MIN_CHUNK = 2**14
+_BYTES_PER_THREAD = 2**24  # for a chunk of texts, its words and their fingerprints
 
 
 class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
-    r"""Count the n-grams of words that are most frequent in the training texts.
+    r"""Count the word n-grams that are most frequent in the training texts.
 
-    It does what ``CountVectorizer(max_features=n)`` of scikit-learn does, and finds the same n-grams, but holds
-    neither the strings nor the counts of all the others: n-grams are told apart by a 64-bit hash and counted in several
-    passes over the texts, as many as the memory asks for.
+    It selects the same n-grams as ``CountVectorizer(max_features=n)`` of scikit-learn, but stores neither the strings
+    nor the counts of all the others: n-grams are identified by a 64-bit hash and counted in several passes over the
+    texts, depending on ``max_memory``.
 
     Parameters
     ----------
     max_features : int, default=10**6
-        How many n-grams the dictionary has at the most.
+        Maximum number of n-grams of the dictionary.
     ngram_range : tuple (min_n, max_n), default=(1, 1)
-        The least and the greatest n, both included.
+        The minimum and the maximum n, both inclusive.
     token_pattern : str, default=r"(?u)\\b\\w\\w+\\b"
-        What a word is: one of the patterns that are compiled, which are ``\b\w\w+\b``, ``\w\w+``, ``\b\w+\b``,
+        Regular expression of a word: one of the compiled ones, which are ``\b\w\w+\b``, ``\w\w+``, ``\b\w+\b``,
         ``\w+``, ``\w+|[^\w\s]``, ``\S+`` and ``\S\S+``, with or without ``(?u)``.
     lowercase : bool, default=True
-        Whether all letters become small.
+        Whether to convert texts to lowercase first.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
-        Of the values.
+        The type of the values.
     max_memory : int, default=2**31
-        How many bytes ``fit`` may take beside the texts. Less memory costs more passes, each about as long as a
-        ``transform``, and changes nothing else. Of these bytes 100 are reserved for each n-gram of the dictionary and
-        16 MiB for each thread. The rest is for the pass, at 8 bytes for each n-gram in the texts that it counts. It
-        counts a 64th of them at the least, even where that takes more than ``max_memory``. The n-grams of a single text
-        are found at once, 8 bytes each, so that texts of more than some hundred thousand words take more, too.
+        Maximum memory of ``fit`` in bytes, beside the texts. Less memory needs more passes, each about as long as a
+        ``transform``, and changes nothing else. Of these bytes, 100 are reserved for each n-gram of the dictionary and
+        16 MiB for each thread. The rest is for a pass, which takes 8 bytes for each n-gram in the texts that it counts.
+        A pass counts at least a 64th of them, even where that takes more than ``max_memory``. The n-grams of a single
+        text are hashed at once, 8 bytes each, so texts of more than some hundred thousand words take more, too.
     n_jobs : int or None, default=None
-        The number of threads; None is 1 and -1 is one a core. Neither the dictionary nor the matrix depends on it.
+        The number of threads; None is 1 and -1 is the number of cores. The results do not depend on it.
 
     Attributes
     ----------
     fingerprints_ : ndarray of shape (n_features,), dtype uint64
-        The hash of each column's n-gram.
+        The hash of the n-gram of each column.
     counts_ : ndarray of shape (n_features,), dtype int64
-        How often it comes in the training texts. The counts fall; equal ones are in the order of their hash. So the
-        first n columns are the dictionary of ``max_features=n``.
+        The count of the n-gram of each column in the training texts, descending; equal counts are sorted by hash. So
+        the first n columns are the dictionary of ``max_features=n``.
     slots_ : ndarray of int32
-        The table that hashes are looked up in.
+        The hash table of ``fingerprints_``.
 
     See Also
     --------
-    HashingNgramVectorizer : No dictionary at all: a hash of 31 bits is the column.
+    HashingNgramVectorizer : Counts without a dictionary: the column is a hash of up to 31 bits.
 
     Notes
     -----
-    ``get_feature_names_out`` is not there: the n-grams are known by their hash alone.
+    There is no ``get_feature_names_out``: n-grams are stored by their hash alone.
 
-    Of N different n-grams in the training texts, two or more have the same 64-bit hash with a probability of about
-    :math:`N^2 / 2^{65}`: one in 37 for N = 10**9. Of V different words of five to eight bytes in UTF-8, it is about
-    :math:`V^2 / 2^{52.8}`, one in 7,600 for V = 10**6, since the two MurmurHash3 that tell them apart are akin; n-grams
-    that differ in such two words alone have the same hash then, too. What has one hash is counted as one n-gram, which
-    matters only if that makes a column of it. The hash knows no secret, so texts can be made on purpose that collide.
-    It is written down in :func:`sklearn_hashnlp.kernels.fingerprint_ngrams`.
+    The hash F of the words u_1 .. u_n is ``F(u_1 .. u_n) = S(F(u_1 .. u_{n-1}) xor W(u_n))``, with 0 for no words. S(x)
+    is the first value of SplitMix64 for the seed x. W(u) has the MurmurHash3_x86_32 of the word's bytes with seed
+    0x9747b28c as its upper half and that with seed 0 as its lower half.
 
-    Among n-grams of equal count, of which only some find a place, ``CountVectorizer`` takes others.
+    Of N distinct n-grams in the training texts, two or more have the same 64-bit hash with a probability of about
+    :math:`N^2 / 2^{65}`: one in 37 for N = 10**9. Of V distinct words of five to eight bytes in UTF-8, it is about
+    :math:`V^2 / 2^{52.8}`, one in 7,600 for V = 10**6, since the two MurmurHash3 are correlated; n-grams that differ in
+    two such words alone then collide as well. N-grams with the same hash are counted as one, which matters only if one
+    of them is in the dictionary. The hash has no secret key, so texts that collide can be made on purpose.
+
+    Among n-grams of equal count, of which only some are selected, ``CountVectorizer`` selects others.
 
     References
     ----------
@@ -126,13 +129,13 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the most frequent n-grams.
+        """Build the dictionary of the most frequent n-grams.
 
         Parameters
         ----------
         X : iterable of str
             The texts: a list or tuple, a numpy array, a column of pandas, polars or Arrow. They are read several times,
-            so a generator is made a list first.
+            so a generator is converted to a list first.
         y : any
             Ignored.
 
@@ -144,25 +147,25 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
         Raises
         ------
         ValueError
-            If ``X`` is a single string or a table, a text is NaN, no text has an n-gram, or a parameter has a value
-            that it cannot have.
+            If ``X`` is a single string or a table, a text is NaN, no text has an n-gram, or a parameter is
+            invalid.
         TypeError
-            If a text is no ``str``. The message names its position.
+            If a text is not a ``str``. The message names its index.
         """
         min_n, max_n = check_ngram_range(self.ngram_range, caller=type(self).__name__)
         texts = list(as_documents(X, caller=type(self).__name__))
         n_threads = effective_n_jobs(self.n_jobs)
-        n_characters = max(WORD_CHUNK // (max_n - min_n + 1), _SMALLEST_CHUNK)
+        n_characters = max(WORD_CHUNK // (max_n - min_n + 1), _MIN_CHUNK)
         fingerprints, counts = most_frequent(
             lambda: in_chunks(texts, n_characters=n_characters),
             lambda part: self._fingerprints(*part, n_characters=n_characters),
-            n_kept=int(self.max_features),
-            max_memory=int(self.max_memory) - n_threads * _BYTES_A_THREAD,
+            max_results=int(self.max_features),
+            max_memory=int(self.max_memory) - n_threads * _BYTES_PER_THREAD,
             n_threads=n_threads,
         )
         if len(fingerprints) == 0:
             raise ValueError(
-                f"{type(self).__name__}: none of the {len(texts)} texts has an n-gram, so there is nothing to count. "
+                f"{type(self).__name__}: none of the {len(texts)} texts has an n-gram. "
                 f"Check the texts, ngram_range={self.ngram_range!r} and token_pattern={self.token_pattern!r}."
             )
         self.fingerprints_, self.counts_ = fingerprints, counts
@@ -170,7 +173,7 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Find the most frequent n-grams, and count them in each of the same texts.
+        """Build the dictionary of the most frequent n-grams, and count them in each of the same texts.
 
         Parameters
         ----------
@@ -193,7 +196,7 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
         return self.fit(texts, y).transform(texts)
 
     def transform(self, X: Any) -> Any:
-        """Count in each text the n-grams of the dictionary.
+        """Count the n-grams of the dictionary in each text.
 
         Parameters
         ----------
@@ -211,9 +214,9 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
         NotFittedError
             Before ``fit``.
         ValueError
-            If ``X`` is a single string or a table, a text is NaN, or a parameter has a value that it cannot have.
+            If ``X`` is a single string or a table, a text is NaN, or a parameter is invalid.
         TypeError
-            If a text is no ``str``. The message names its position.
+            If a text is not a ``str``. The message names its index.
         """
         check_is_fitted(self)
         self._validate_params()
@@ -223,7 +226,7 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
             as_documents(X, caller=caller),
             read=lambda chunk, first: plain_texts(chunk, first=first, caller=caller),
             preprocess=str.lower if self.lowercase else None,
-            check_surrogates=_any_text,
+            check_surrogates=_accept_surrogates,
             hash_texts=self._columns,
             n_characters=WORD_CHUNK,
             lowercase=self.lowercase,
@@ -240,28 +243,28 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
             plain_texts(chunk, first=first, caller=type(self).__name__),
             lowercase=bool(self.lowercase),
             preprocess=str.lower if self.lowercase else None,
-            check_surrogates=_any_text,
+            check_surrogates=_accept_surrogates,
             max_characters=2 * n_characters,
         ):
             yield self._fingerprint(texts).values
 
     def _fingerprint(self, texts: Texts) -> Ragged:
         min_n, max_n = (int(n) for n in self.ngram_range)
-        return fingerprint_ngrams(WORD_PATTERNS[self.token_pattern].cut(texts), (min_n, max_n))
+        return fingerprint_ngrams(WORD_PATTERNS[self.token_pattern].tokenize(texts), (min_n, max_n))
 
     def _columns(self, texts: Texts) -> Ragged:
         return find_fingerprints(self._fingerprint(texts), self.fingerprints_, self.slots_)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what was learned; the table of places follows from it."""
+        """Return the fitted state; the hash table follows from it."""
         return {}, {"fingerprints": self.fingerprints_, "counts": self.counts_}
 
     def _set_model_state(self, _values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Take back what :meth:`_get_model_state` gave."""
+        """Restore the state that :meth:`_get_model_state` returned."""
         fingerprints, counts = arrays["fingerprints"], arrays["counts"]
         if fingerprints.dtype != np.uint64 or fingerprints.ndim != 1 or fingerprints.shape != counts.shape:
             raise ValueError(
-                "A dictionary is a row of 64-bit hashes and as many counts, got arrays of "
+                "A dictionary must be an array of 64-bit hashes and one of as many counts, got arrays of "
                 f"{fingerprints.dtype}{fingerprints.shape} and {counts.dtype}{counts.shape}."
             )
         self.fingerprints_, self.counts_ = fingerprints, counts
@@ -274,5 +277,5 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
         return tags
 
 
-def _any_text(_position: Any, _text: Any) -> None:
-    """Take a text with a lone surrogate too: its words are told apart by their bytes, whatever those are."""
+def _accept_surrogates(_position: Any, _text: Any) -> None:
+    """Accept a text with a lone surrogate: words are identified by their bytes, valid or not."""

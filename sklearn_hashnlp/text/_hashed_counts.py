@@ -1,4 +1,4 @@
-"""Documents to a sparse matrix of hashed n-gram counts: what all transformers of this folder do at heart."""
+"""Documents to a sparse matrix of hashed n-gram counts, the common core of the transformers of this folder."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from sklearn_hashnlp._threads import map_in_background
 from sklearn_hashnlp.kernels import L1, L2, NO_NORM, Allocate, Ragged, Texts, count_hashes
 from sklearn_hashnlp.text._documents import in_chunks, pack
 
-_MOST_ROOM_AHEAD = 2**25
-"""Values that room is made for before they come; memory that is not written to yet is not taken yet either."""
+NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
+
+# Values that are allocated before they are needed; memory that is not written to yet takes no room.
+_MAX_SPARE = 2**25
 
 
 class Rows(NamedTuple):
-    """Some rows of a CSR matrix, with the names that scipy gives to its arrays."""
+    """Some rows of a CSR matrix, by scipy's names of its arrays."""
 
     indices: NDArray[np.int32]
     data: NDArray[Any]
@@ -31,151 +33,6 @@ class Rows(NamedTuple):
 
 
 MakeRows: TypeAlias = Callable[[int, list[Any], Allocate | None], Iterator[Rows]]
-
-
-def sparse_matrix(
-    chunks: Iterable[tuple[int, list[Any]]],
-    make_rows: MakeRows,
-    *,
-    n_documents: int | None,
-    n_features: int,
-    dtype: type[np.floating[Any]],
-    n_jobs: int | None,
-) -> Any:
-    """Stack the rows of all chunks."""
-    n_threads = effective_n_jobs(n_jobs)
-    stack = _Stack(n_documents, dtype)
-    chunks = iter(chunks)
-    begin = list(islice(chunks, 1 if n_threads == 1 else 2))
-    chunks = chain(begin, chunks)
-    if len(begin) < 2:
-        for first, chunk in chunks:
-            for rows in make_rows(first, chunk, stack.allocate):
-                stack.keep(rows)
-    else:
-        _fill_from_threads(stack, chunks, make_rows, n_threads)
-    return in_configured_sparse_interface(stack.matrix(n_features))
-
-
-class _Stack:
-    """Rows that grow into one matrix; whoever makes rows may write them right where they are to be."""
-
-    def __init__(self, n_documents: int | None, dtype: type[np.floating[Any]]) -> None:
-        self.n_documents = n_documents
-        self.indices = np.empty(0, dtype=np.int32)
-        self.data = np.empty(0, dtype=dtype)
-        self.size = self.n_rows = 0
-        self.row_ends = [np.zeros(1, dtype=np.int64)]
-
-    def is_full(self, n_values: int) -> bool:
-        """Return whether so many values need arrays that are larger than these."""
-        return self.size + n_values > len(self.indices)
-
-    def allocate(self, n_values: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
-        """Return the place of the next values."""
-        end = self.size + n_values
-        if self.is_full(n_values):
-            # Rows so far tell how many values are still to come. The first documents may be the longest by far, though,
-            # so the guess is held within bounds.
-            per_row = end / (self.n_rows + 1)
-            expected = 2 * end if self.n_documents is None or not self.n_rows else int(1.1 * per_row * self.n_documents)
-            capacity = max(end, min(expected, end + max(end, _MOST_ROOM_AHEAD)))
-            self.indices, self.data = (_grown(array, self.size, capacity) for array in (self.indices, self.data))
-        return self.indices[self.size : end], self.data[self.size : end]
-
-    def keep(self, rows: Rows) -> None:
-        """Take the values that now stand in the room, as the rows that they are."""
-        self.row_ends.append(rows.indptr[1:] + self.size)
-        self.size += len(rows.indices)
-        self.n_rows += len(rows.indptr) - 1
-
-    def matrix(self, n_features: int) -> csr_matrix:
-        """Make the matrix; the room that is left is given back, without a copy where the system can."""
-        for array in (self.indices, self.data):
-            array.resize(self.size, refcheck=False)  # what views of them are left are not looked at again
-        indptr = np.concatenate(self.row_ends)
-        if self.size <= np.iinfo(np.int32).max:
-            indptr = indptr.astype(np.int32)
-        matrix = csr_matrix((self.data, self.indices, indptr), shape=(self.n_rows, n_features))
-        matrix.has_canonical_format = True
-        return matrix
-
-
-def _grown(array: NDArray[Any], size: int, capacity: int) -> NDArray[Any]:
-    larger = np.empty(capacity, dtype=array.dtype)
-    larger[:size] = array[:size]
-    return larger
-
-
-def _fill_from_threads(
-    stack: _Stack, chunks: Iterable[tuple[int, list[Any]]], make_rows: MakeRows, n_threads: int
-) -> None:
-    """Make rows on several threads; each thread copies its own to their place, while they are in its cache."""
-    turns = _Turns()
-
-    def work(turn_and_chunk: tuple[int, tuple[int, list[Any]]]) -> None:
-        turn, (first, chunk) = turn_and_chunk
-        try:
-            pieces = list(make_rows(first, chunk, None))
-            with turns.when_mine(turn) as is_mine:
-                if not is_mine:
-                    return
-                n_values = sum(len(rows.indices) for rows in pieces)
-                if stack.is_full(n_values):
-                    turns.wait_for_copies()
-                indices, data = stack.allocate(n_values)
-                for rows in pieces:
-                    stack.keep(rows)
-        except BaseException:
-            turns.give_up()
-            raise
-        np.concatenate([rows.indices for rows in pieces], out=indices)
-        np.concatenate([rows.data for rows in pieces], out=data)
-        turns.copied()
-
-    for _ in map_in_background(work, enumerate(chunks), n_threads):
-        pass
-
-
-class _Turns:
-    """Lets threads reserve their places in the order of their chunks, and copy at the same time."""
-
-    def __init__(self) -> None:
-        self._changed = Condition()
-        self._next = 0
-        self._n_copying = 0
-        self._given_up = False
-
-    @contextmanager
-    def when_mine(self, turn: int) -> Iterator[bool]:
-        """Wait until all earlier chunks have their places; tell whether any of them failed instead."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._next == turn or self._given_up)
-            is_mine = not self._given_up
-            yield is_mine
-            if is_mine:
-                self._next += 1
-                self._n_copying += 1
-                self._changed.notify_all()
-
-    def wait_for_copies(self) -> None:
-        """Wait, in one's own turn, until nobody copies: places are about to move."""
-        self._changed.wait_for(lambda: self._n_copying == 0)
-
-    def copied(self) -> None:
-        """Return that a copy is complete."""
-        with self._changed:
-            self._n_copying -= 1
-            self._changed.notify_all()
-
-    def give_up(self) -> None:
-        """Let nobody wait for a chunk that failed."""
-        with self._changed:
-            self._given_up = True
-            self._changed.notify_all()
-
-
-NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
 
 
 def hashed_counts(
@@ -194,8 +51,8 @@ def hashed_counts(
     dtype: Any,
     n_jobs: int | None,
 ) -> Any:
-    """Read, pack, hash and count documents, chunk by chunk, on one or more threads."""
-    number = np.dtype(dtype).type
+    """Read, pack, hash and count documents, chunk by chunk, on ``n_jobs`` threads."""
+    value_type = np.dtype(dtype).type
 
     def make_rows(first: int, chunk: list[Any], allocate: Allocate | None) -> Iterator[Rows]:
         for texts in pack(
@@ -212,7 +69,7 @@ def hashed_counts(
                     alternate_sign=bool(alternate_sign),
                     binary=bool(binary),
                     norm=NORMS[norm],
-                    dtype=number,
+                    dtype=value_type,
                     allocate=allocate,
                 )
             )
@@ -222,6 +79,147 @@ def hashed_counts(
         make_rows,
         n_documents=len(documents) if isinstance(documents, Sequence) else None,
         n_features=int(n_features),
-        dtype=number,
+        dtype=value_type,
         n_jobs=n_jobs,
     )
+
+
+def sparse_matrix(
+    chunks: Iterable[tuple[int, list[Any]]],
+    make_rows: MakeRows,
+    *,
+    n_documents: int | None,
+    n_features: int,
+    dtype: type[np.floating[Any]],
+    n_jobs: int | None,
+) -> Any:
+    """Stack the rows of all chunks into one matrix."""
+    n_threads = effective_n_jobs(n_jobs)
+    stack = _Stack(n_documents, dtype)
+    chunks = iter(chunks)
+    leading = list(islice(chunks, 1 if n_threads == 1 else 2))
+    chunks = chain(leading, chunks)
+    if len(leading) < 2:
+        for first, chunk in chunks:
+            for rows in make_rows(first, chunk, stack.allocate):
+                stack.append_rows(rows)
+    else:
+        _fill_in_threads(stack, chunks, make_rows, n_threads)
+    return in_configured_sparse_interface(stack.matrix(n_features))
+
+
+class _Stack:
+    """A matrix that grows row by row; kernels may write into its arrays directly."""
+
+    def __init__(self, n_documents: int | None, dtype: type[np.floating[Any]]) -> None:
+        self.n_documents = n_documents
+        self.indices = np.empty(0, dtype=np.int32)
+        self.data = np.empty(0, dtype=dtype)
+        self.size = self.n_rows = 0
+        self.row_ends = [np.zeros(1, dtype=np.int64)]
+
+    def is_full(self, n_values: int) -> bool:
+        """Check that the arrays have to grow for ``n_values`` more values."""
+        return self.size + n_values > len(self.indices)
+
+    def allocate(self, n_values: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """Return the arrays for the next values, grown where necessary."""
+        end = self.size + n_values
+        if self.is_full(n_values):
+            # The expected size follows from the rows so far, within bounds, as the first documents may be the longest.
+            per_row = end / (self.n_rows + 1)
+            expected = 2 * end if self.n_documents is None or not self.n_rows else int(1.1 * per_row * self.n_documents)
+            capacity = max(end, min(expected, end + max(end, _MAX_SPARE)))
+            self.indices, self.data = (_grow(array, self.size, capacity) for array in (self.indices, self.data))
+        return self.indices[self.size : end], self.data[self.size : end]
+
+    def append_rows(self, rows: Rows) -> None:
+        """Append rows whose values are in the arrays that :meth:`allocate` returned."""
+        self.row_ends.append(rows.indptr[1:] + self.size)
+        self.size += len(rows.indices)
+        self.n_rows += len(rows.indptr) - 1
+
+    def matrix(self, n_features: int) -> csr_matrix:
+        """Return the matrix; spare memory is freed, without a copy where the system can."""
+        for array in (self.indices, self.data):
+            array.resize(self.size, refcheck=False)  # views of them that are left are not used again
+        indptr = np.concatenate(self.row_ends)
+        if self.size <= np.iinfo(np.int32).max:
+            indptr = indptr.astype(np.int32)
+        matrix = csr_matrix((self.data, self.indices, indptr), shape=(self.n_rows, n_features))
+        matrix.has_canonical_format = True
+        return matrix
+
+
+def _grow(array: NDArray[Any], size: int, capacity: int) -> NDArray[Any]:
+    larger = np.empty(capacity, dtype=array.dtype)
+    larger[:size] = array[:size]
+    return larger
+
+
+def _fill_in_threads(
+    stack: _Stack, chunks: Iterable[tuple[int, list[Any]]], make_rows: MakeRows, n_threads: int
+) -> None:
+    """Make rows on several threads; each thread copies its own into the matrix, while they are in its cache."""
+    turns = _Turns()
+
+    def work(turn_and_chunk: tuple[int, tuple[int, list[Any]]]) -> None:
+        turn, (first, chunk) = turn_and_chunk
+        try:
+            pieces = list(make_rows(first, chunk, None))
+            with turns.in_turn(turn) as is_allowed:
+                if not is_allowed:
+                    return
+                n_values = sum(len(rows.indices) for rows in pieces)
+                if stack.is_full(n_values):
+                    turns.wait_for_copies()
+                indices, data = stack.allocate(n_values)
+                for rows in pieces:
+                    stack.append_rows(rows)
+        except BaseException:
+            turns.abort()
+            raise
+        np.concatenate([rows.indices for rows in pieces], out=indices)
+        np.concatenate([rows.data for rows in pieces], out=data)
+        turns.finish_copy()
+
+    for _ in map_in_background(work, enumerate(chunks), n_threads):
+        pass
+
+
+class _Turns:
+    """Lets threads allocate in the order of their chunks, and copy at the same time."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._next = 0
+        self._n_copying = 0
+        self._aborted = False
+
+    @contextmanager
+    def in_turn(self, turn: int) -> Iterator[bool]:
+        """Wait until all earlier chunks are allocated, and yield True, or False if one of them failed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._next == turn or self._aborted)
+            is_allowed = not self._aborted
+            yield is_allowed
+            if is_allowed:
+                self._next += 1
+                self._n_copying += 1
+                self._changed.notify_all()
+
+    def wait_for_copies(self) -> None:
+        """Wait until no thread copies, before the arrays move."""
+        self._changed.wait_for(lambda: self._n_copying == 0)
+
+    def finish_copy(self) -> None:
+        """Report that a copy is complete."""
+        with self._changed:
+            self._n_copying -= 1
+            self._changed.notify_all()
+
+    def abort(self) -> None:
+        """Let no thread wait for a chunk that failed."""
+        with self._changed:
+            self._aborted = True
+            self._changed.notify_all()

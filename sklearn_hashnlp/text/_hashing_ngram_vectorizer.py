@@ -1,4 +1,4 @@
-"""scikit-learn's HashingVectorizer, compiled."""
+"""A compiled HashingVectorizer."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from sklearn_hashnlp.text._documents import (
 from sklearn_hashnlp.text._hashed_counts import NORMS, hashed_counts
 from sklearn_hashnlp.text._token_patterns import WORD_PATTERNS
 
-# Methods that a subclass may replace to change what scikit-learn does, and then the kernels do not know of it.
-_STEPS = (
+# Methods that a subclass may override to change the analyzer, which the kernels cannot follow.
+_OVERRIDABLE = (
     "build_analyzer",
     "build_preprocessor",
     "build_tokenizer",
@@ -39,64 +39,64 @@ _STEPS = (
 
 
 class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit-learn has no types
-    r"""Turn documents into a matrix of hashed n-gram counts: scikit-learn's matrix, much sooner.
+    r"""Convert documents to a matrix of hashed n-gram counts: scikit-learn's matrix, computed faster.
 
     It is :class:`~sklearn.feature_extraction.text.HashingVectorizer` with the same parameters, the same defaults and
-    the same result, entry for entry, so that a model trained on one serves with the other. Documents are packed into
-    one buffer, then cut, hashed and counted by compiled kernels that run on several threads at once.
+    the same result, entry for entry, so a model trained with one works with the other. Documents are packed into one
+    buffer, then tokenized, hashed and counted by compiled kernels on several threads.
 
     Parameters
     ----------
     input : {'content', 'filename', 'file'}, default='content'
-        Whether ``transform`` gets texts, the names of files to read, or open files.
+        Whether documents are texts, the names of files to read, or open files.
     encoding : str, default='utf-8'
-        How bytes are decoded.
+        The encoding of documents that are bytes or files.
     decode_error : {'strict', 'ignore', 'replace'}, default='strict'
-        What to do about bytes that are not of that encoding.
+        How to handle bytes that are invalid in that encoding.
     strip_accents : {'ascii', 'unicode'}, callable or None, default=None
-        How accents are removed before anything else but lower case.
+        How accents are removed in preprocessing.
     lowercase : bool, default=True
-        Whether all letters become small.
+        Whether to convert documents to lowercase first.
     preprocessor : callable or None, default=None
-        Replaces lower case and accents.
+        Replaces lowercasing and the removal of accents.
     tokenizer : callable or None, default=None
         Replaces ``token_pattern``.
     stop_words : 'english', list of str or None, default=None
-        Words that are dropped before n-grams are formed; for ``analyzer='word'``.
+        Words that are removed before n-grams are formed; for ``analyzer='word'``.
     token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
-        What a word is; for ``analyzer='word'``. ``r"\w+|[^\w\s]"`` keeps punctuation and single characters, which is
-        worth several points of accuracy on short texts.
+        Regular expression of a token; for ``analyzer='word'``. ``r"\w+|[^\w\s]"`` keeps punctuation and single
+        characters, which is worth several points of accuracy on short texts.
     ngram_range : tuple (min_n, max_n), default=(1, 1)
-        The least and the greatest n, both included.
+        The minimum and the maximum n, both inclusive.
     analyzer : {'word', 'char', 'char_wb'} or callable, default='word'
-        What n-grams are made of: words, characters, or characters of one word and the blanks around it.
+        What n-grams are made of: words, characters, or characters of one word and the spaces around it.
     n_features : int, default=2**20
         The number of columns, 1 to 2**31 - 1.
     binary : bool, default=False
-        Whether all counts become 1.
+        Whether all nonzero counts are set to 1.
     norm : {'l1', 'l2'} or None, default='l2'
-        The norm that each row is divided by.
+        The norm to which each row is scaled.
     alternate_sign : bool, default=True
-        Whether half of the n-grams count as -1, by their hash.
+        Whether half of the n-grams count as -1, depending on their hash.
     dtype : type, default=numpy.float64
-        Of the values.
+        The type of the values.
     n_jobs : int or None, default=None
-        The number of threads; None is 1 and -1 is one a core. The matrix does not depend on it.
+        The number of threads; None is 1 and -1 is the number of cores. The matrix does not depend on it.
 
     See Also
     --------
-    CharNgramFeaturizer : Character n-grams of marked words.
-    HashEmbeddingClassifier : A classifier that makes good use of 2**31 - 1 columns.
+    CharNgramFeaturizer : Character n-grams of words with boundary symbols.
+    HashEmbeddingClassifier : A classifier for rows of up to 2**31 - 1 columns.
 
     Notes
     -----
-    Compiled are the three named analyzers with any ``ngram_range``, ``lowercase``, ``strip_accents``, ``stop_words``,
-    ``binary``, ``norm`` and ``alternate_sign``, the token patterns ``\b\w\w+\b``, ``\b\w+\b``, ``\w+|[^\w\s]``,
-    ``\S+`` and ``\S\S+``, and both floating types. Whatever else is asked for, such as a callable or another pattern,
-    is left to scikit-learn, on one thread.
+    The kernels support the three named analyzers with any ``ngram_range``, ``lowercase``, ``strip_accents``,
+    ``stop_words``, ``binary``, ``norm`` and ``alternate_sign``, the token patterns ``\b\w\w+\b``, ``\b\w+\b``,
+    ``\w+|[^\w\s]``, ``\S+`` and ``\S\S+``, and both floating-point types. For anything else, such as a callable or
+    another pattern, scikit-learn's code runs, on one thread.
 
-    Three things differ from scikit-learn: ``n_features`` may be 2**31 - 1, no documents make a matrix of no rows, and
-    counts in float32 go on beyond 2**24, where adding ones stops.
+    Three things differ from scikit-learn: ``n_features`` may be 2**31 - 1, an empty list gives a matrix without rows,
+    and counts in float32 are right beyond 2**24, where adding ones has no effect.
 
     References
     ----------
@@ -162,12 +162,12 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the parameters; there is nothing to learn.
+        """Check the parameters; the transformer is stateless.
 
         Parameters
         ----------
         X : iterable of str
-            The documents. None is looked at.
+            The documents. They are not read.
         y : any
             Ignored.
 
@@ -179,7 +179,7 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
         Raises
         ------
         ValueError
-            If ``X`` is a single string or a table, or a parameter has a value that it cannot have.
+            If ``X`` is a single string or a table, or a parameter is invalid.
         """
         if X is not None:
             check_column(X, caller=type(self).__name__)
@@ -192,24 +192,24 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
         Parameters
         ----------
         X : iterable of str or bytes
-            The documents: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow. File names
-            or open files if ``input`` says so.
+            The documents: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow; or file names
+            or open files, depending on ``input``.
 
         Returns
         -------
         sparse matrix of shape (n_documents, n_features)
-            The matrix, CSR with sorted columns, as scikit-learn makes it.
+            The matrix, CSR with sorted columns, equal to scikit-learn's.
 
         Raises
         ------
         ValueError
             If ``X`` is a single string or a table, or a document is NaN or holds a lone surrogate inside an n-gram.
         TypeError
-            If a document is no text. The message names its position.
+            If a document is not a text. The message names its index.
         """
         caller = type(self).__name__
         documents = as_documents(X, caller=caller)
-        # Without `fit`, scikit-learn checks nothing; these two would end the process, or come too late.
+        # Without `fit`, scikit-learn checks nothing; these two would crash the process, or fail late.
         checked = ("n_features", "n_jobs")
         validate_parameter_constraints(
             {name: self._parameter_constraints[name] for name in checked},
@@ -217,7 +217,7 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
             caller_name=caller,
         )
         self._validate_ngram_range()
-        analyze = self.build_analyzer()  # its warnings and errors are scikit-learn's own
+        analyze = self.build_analyzer()  # raises the warnings and errors of scikit-learn
         hash_texts = self._compiled_analyzer()
         if hash_texts is None:
             return self._transform_uncompiled(documents)
@@ -256,10 +256,10 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
         return plain_text(text, position=position, caller=caller)
 
     def _compiled_analyzer(self) -> Callable[[Texts], Ragged] | None:
-        """Return the kernels that do what the parameters ask for, or None if none do."""
+        """Return the kernels for the parameters, or None if there are none."""
         min_n, max_n = self.ngram_range
         if (
-            any(getattr(type(self), step) is not getattr(HashingVectorizer, step) for step in _STEPS)
+            any(getattr(type(self), name) is not getattr(HashingVectorizer, name) for name in _OVERRIDABLE)
             or self.preprocessor is not None
             or callable(self.strip_accents)
             or self.norm not in NORMS
@@ -277,7 +277,7 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
         if self.analyzer == "word" and self.tokenizer is None and self.token_pattern in WORD_PATTERNS:
             pattern = WORD_PATTERNS[self.token_pattern]
             stop_words = WordSet.of(frozenset(self.get_stop_words() or ()))
-            return lambda texts: hash_ngrams(pattern.cut(texts, stop_words), ngram_range)
+            return lambda texts: hash_ngrams(pattern.tokenize(texts, stop_words), ngram_range)
         return None
 
     def _transform_uncompiled(self, documents: Iterable[Any]) -> Any:
@@ -289,7 +289,7 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
         must_be_texts = self.input == "content" and not callable(self.analyzer) and self.preprocessor is None
         position = 0
 
-        def watched() -> Iterator[Any]:
+        def checked_documents() -> Iterator[Any]:
             nonlocal position
             for position, document in enumerate(chain(leading, iterator)):
                 if must_be_texts:
@@ -297,6 +297,6 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
                 yield document
 
         try:
-            return super().transform(watched())
+            return super().transform(checked_documents())
         except UnicodeEncodeError as error:
             raise surrogate_error(caller, position, error) from error

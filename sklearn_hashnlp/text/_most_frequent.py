@@ -1,4 +1,4 @@
-"""The most frequent of a great many fingerprints, counted exactly within bounded memory."""
+"""The most frequent of many fingerprints, counted exactly within bounded memory."""
 
 from __future__ import annotations
 
@@ -14,58 +14,60 @@ from sklearn_hashnlp.kernels import N_RANGES, count_runs, range_sizes, scatter_r
 
 Part = TypeVar("Part")
 
-_RANGES_AT_ONCE = 16  # what a thread sorts and counts between two looks at the result: little beside a pass
-_FEW = 2**16  # so many counts are always collected before any is dropped
-_MOST_PASSES = 64  # full ones: since ranges are not parted, there may be a few more
-_BYTES = np.dtype(np.uint64).itemsize
-_BYTES_A_KEPT_ONE = 100  # twice a fingerprint and its count, and what dropping half of them takes
+_RANGES_AT_ONCE = 16  # sorted and counted by a thread at a time: few of those of a pass
+_MIN_DROP = 2**16  # counts that are collected before any is dropped
+_MAX_PASSES = 64  # a few more where single ranges are larger than their share
+_BYTES_PER_FINGERPRINT = np.dtype(np.uint64).itemsize
+_BYTES_PER_RESULT = 100  # two fingerprints and counts each, and the memory that dropping half of them takes
 
 
 def most_frequent(
     parts: Callable[[], Iterable[Part]],
     fingerprint: Callable[[Part], Iterator[NDArray[np.uint64]]],
     *,
-    n_kept: int,
+    max_results: int,
     max_memory: int,
     n_threads: int,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Count fingerprints and give those that come most often."""
+    """Return the most frequent fingerprints, by falling count and rising fingerprint, and their counts."""
+    # The fingerprints are computed once to count the sizes of ranges, then once for each pass, which sorts and counts
+    # those of some ranges, as many as fit into the memory. Counts below the least of the top so far are dropped.
     sizes = np.zeros(N_RANGES, dtype=np.int64)
     for part_sizes in map_in_order(lambda part: sum(map(range_sizes, fingerprint(part))), parts(), n_threads):
         sizes += part_sizes
     total = int(sizes.sum())
-    for_kept_ones = _BYTES_A_KEPT_ONE * min(n_kept, total)
-    passes = _passes(sizes, max((max_memory - for_kept_ones) // _BYTES, total // _MOST_PASSES))
-    room = np.empty(max(int(sizes[ranges].sum()) for ranges in passes), dtype=np.uint64)
-    greatest = _Greatest(n_kept)
+    result_bytes = _BYTES_PER_RESULT * min(max_results, total)
+    passes = _passes(sizes, max((max_memory - result_bytes) // _BYTES_PER_FINGERPRINT, total // _MAX_PASSES))
+    buffer = np.empty(max(int(sizes[ranges].sum()) for ranges in passes), dtype=np.uint64)
+    top = _TopCounts(max_results)
     for ranges in passes:
-        ends = _fill(room, sizes, ranges, parts(), fingerprint, n_threads)
-        for values, counts in _count(room, ends, lambda: greatest.least, n_threads):
-            greatest.add(values, counts)
-    return greatest.in_order()
+        ends = _fill(buffer, sizes, ranges, parts(), fingerprint, n_threads)
+        for values, counts in _count(buffer, ends, lambda: top.threshold, n_threads):
+            top.add(values, counts)
+    return top.ranking()
 
 
-def _passes(sizes: NDArray[np.int64], most: int) -> list[slice]:
-    """Part the ranges into slices that have ``most`` fingerprints each, or a single range."""
+def _passes(sizes: NDArray[np.int64], max_size: int) -> list[slice]:
+    """Split the ranges into slices of at most ``max_size`` fingerprints each, or a single range."""
     passes = []
     first = total = 0
-    for number, size in enumerate(sizes.tolist()):
-        if total and total + size > most:
-            passes.append(slice(first, number))
-            first, total = number, 0
+    for range_, size in enumerate(sizes.tolist()):
+        if total and total + size > max_size:
+            passes.append(slice(first, range_))
+            first, total = range_, 0
         total += size
     return [*passes, slice(first, len(sizes))]
 
 
 def _fill(
-    room: NDArray[np.uint64],
+    buffer: NDArray[np.uint64],
     sizes: NDArray[np.int64],
     ranges: slice,
     parts: Iterable[Part],
     fingerprint: Callable[[Part], Iterator[NDArray[np.uint64]]],
     n_threads: int,
 ) -> Sequence[int]:
-    """Bring the fingerprints of some ranges together, range by range; give where each range begins, and the end."""
+    """Write the fingerprints of some ranges into the buffer, range by range; return where each begins, and the end."""
     ends = np.zeros(ranges.stop - ranges.start + 1, dtype=np.int64)
     np.cumsum(sizes[ranges], out=ends[1:])
     reserved = np.zeros(N_RANGES, dtype=np.int64)
@@ -76,72 +78,72 @@ def _fill(
         for fingerprints in fingerprint(part):
             part_sizes = range_sizes(fingerprints)
             with reserving:
-                places = reserved.copy()
+                cursors = reserved.copy()
                 reserved[ranges] += part_sizes[ranges]
                 fits = bool((reserved[ranges] <= ends[1:]).all())
             if not fits:
-                raise _changed()
-            # In which order threads come does not matter: each range will be sorted.
-            scatter_ranges(fingerprints, ranges.start, ranges.stop, places, room)
+                raise _change_error()
+            # The order of threads does not matter: each range will be sorted.
+            scatter_ranges(fingerprints, ranges.start, ranges.stop, cursors, buffer)
 
     for _ in map_in_order(work, parts, n_threads):
         pass
     if not np.array_equal(reserved[ranges], ends[1:]):
-        raise _changed()
-    return ends.tolist()  # type: ignore[no-any-return]  # numpy does not tell of how many dimensions the list is
+        raise _change_error()
+    return ends.tolist()  # type: ignore[no-any-return]  # numpy does not know the depth of the list
 
 
 def _count(
-    room: NDArray[np.uint64], ends: Sequence[int], least: Callable[[], int], n_threads: int
+    buffer: NDArray[np.uint64], ends: Sequence[int], threshold: Callable[[], int], n_threads: int
 ) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-    """Return the fingerprints of each few ranges in ascending order with their counts, if above what ``least`` says."""
+    """Yield the fingerprints of a few ranges at a time, ascending, and their counts, if above the threshold."""
 
     def work(first: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         last = min(first + _RANGES_AT_ONCE, len(ends) - 1)
-        for number in range(first, last):
-            room[ends[number] : ends[number + 1]].sort()
-        return count_runs(room[ends[first] : ends[last]], least())
+        for range_ in range(first, last):
+            buffer[ends[range_] : ends[range_ + 1]].sort()
+        return count_runs(buffer[ends[first] : ends[last]], threshold())
 
     yield from map_in_order(work, range(0, len(ends) - 1, _RANGES_AT_ONCE), n_threads)
 
 
-class _Greatest:
-    """The greatest counts of fingerprints that come in ascending order."""
+class _TopCounts:
+    """The greatest counts of fingerprints that are added in ascending order."""
 
-    def __init__(self, n_kept: int) -> None:
-        self.n_kept = n_kept
-        self.least = 0
-        """What a count must exceed: a later fingerprint of the least count that is kept would be a larger one."""
+    def __init__(self, max_results: int) -> None:
+        self.max_results = max_results
+        self.threshold = 0
+        """A count must exceed it: of equal counts, those of smaller fingerprints, which came first, are kept."""
         self._values = [np.empty(0, dtype=np.uint64)]
         self._counts = [np.empty(0, dtype=np.int64)]
         self._size = 0
 
     def add(self, values: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
-        """Take some more."""
+        """Add fingerprints and their counts."""
         self._values.append(values)
         self._counts.append(counts)
         self._size += len(values)
-        if self._size > max(2 * self.n_kept, _FEW):
-            self._drop()
+        if self._size > max(2 * self.max_results, _MIN_DROP):
+            self._keep_top()
 
-    def in_order(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Return those that are left, the greatest count first, then the smaller fingerprint."""
-        self._drop()
+    def ranking(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Return fingerprints and counts, the greatest count first, then the smaller fingerprint."""
+        self._keep_top()
         (values,), (counts,) = self._values, self._counts
-        order = np.argsort(-counts, kind="stable")  # equal counts stand in the order of their fingerprints
+        order = np.argsort(-counts, kind="stable")  # equal counts are in the order of their fingerprints
         return values[order], counts[order]
 
-    def _drop(self) -> None:
+    def _keep_top(self) -> None:
         values, counts = np.concatenate(self._values), np.concatenate(self._counts)
-        if len(counts) > self.n_kept:
-            place = len(counts) - self.n_kept
-            self.least = int(np.partition(counts, place)[place])
-            is_kept = counts > self.least
-            ties = np.flatnonzero(counts == self.least)
-            is_kept[ties[: self.n_kept - np.count_nonzero(is_kept)]] = True
-            values, counts = values[is_kept], counts[is_kept]
+        if len(counts) > self.max_results:
+            index = len(counts) - self.max_results
+            self.threshold = int(np.partition(counts, index)[index])
+            keep = counts > self.threshold
+            ties = np.flatnonzero(counts == self.threshold)
+            keep[ties[: self.max_results - np.count_nonzero(keep)]] = True
+            values, counts = values[keep], counts[keep]
         self._values, self._counts, self._size = [values], [counts], len(values)
 
 
-def _changed() -> RuntimeError:
-    return RuntimeError("The texts changed while their n-grams were counted. Let nothing write to them during fit.")
+def _change_error() -> RuntimeError:
+    return RuntimeError("The texts changed while their n-grams were counted. Do not modify them during fit.")

@@ -1,4 +1,4 @@
-"""Rows to the sides of random hyperplanes: the projections of self-governing neural networks."""
+"""Sign random projections of rows, as in self-governing neural networks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sklearn_hashnlp._threads import map_blocks
 from sklearn_hashnlp.kernels import PROJECTION_SPECIFICATION, Hyperplanes, ProjectionForm, project_rows
 from sklearn_hashnlp.text._documents import refuse_texts
 
-# Rows of a matrix are projected in blocks of at most so many rows and values: what a block needs beside its results is
-# 16 bytes a value, and equal rows are found within a block.
-_MOST_ROWS, _MOST_VALUES = 2**15, 2**22
-_LARGEST = 1e30  # sums of such values with any coefficients are finite, in float32 as well
+# Sizes of the blocks of rows that are projected at a time: a block needs 16 bytes per value beside its results, and
+# equal rows are found within a block.
+_MAX_ROWS, _MAX_VALUES = 2**15, 2**22
+_MAX_VALUE = 1e30  # the sums of larger ones may overflow float32
 
 
 class _Form(NamedTuple):
@@ -38,65 +38,66 @@ _FORMS = {
 
 
 class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    r"""Project rows of any width to a few bits that keep their angles, with nothing to fit and nothing to store.
+    r"""Project rows of any width to a few bits that preserve their angles, without fitting and without a matrix.
 
-    Bit (t, i) of a row x, of projection t = 0 ... T-1 and i = 0 ... d-1, tells on which side of a random hyperplane the
-    row lies, [sum_j x_j r(j; t, i) > 0]. The coefficient r(j; t, i) is computed from the seed and the number j of the
-    column whenever it is needed: there is no matrix, so the columns may be hashed n-grams in any number. The share of
-    bits in which two rows differ is, on average over hyperplanes, the angle between them divided by pi.
+    These are sign random projections, also known as SimHash or random hyperplane LSH [3]_. Bit (t, i) of a row x, of
+    projection t = 0 ... T-1 and i = 0 ... d-1, is the side of a random hyperplane on which the row lies,
+    [sum_j x_j r(j; t, i) > 0]. The coefficient r(j; t, i) is computed from the seed and the column index j whenever it
+    is needed: no matrix is stored, so there may be any number of columns, such as hashed n-grams. The share of bits in
+    which two rows differ is, on average over hyperplanes, the angle between them divided by pi.
 
     Parameters
     ----------
     n_projections : int, default=80
         T in the paper.
     n_bits : int, default=14
-        Bits of a projection; d in the paper. The result has T d columns, (t, i) in column t d + i; the first ones do
-        not depend on how many follow.
+        Number of bits of a projection; d in the paper. The result has T d columns, (t, i) in column t d + i; the first
+        ones do not depend on how many follow.
     output : {'binary', 'sign', 'packed', 'float'}, default='binary'
-        What the columns are: 'binary' has 0 and 1 as uint8; 'sign' -1 and 1 as int8; 'packed' eight bits in a uint8, in
-        the order of ``numpy.packbits``; 'float' the sums themselves as float32, scaled so that dot products of results
-        are unbiased estimates of those of the rows.
+        Type of the columns: 'binary' is 0 and 1 as uint8; 'sign' is -1 and 1 as int8; 'packed' is eight bits in a
+        uint8, in the order of ``numpy.packbits``; 'float' is the sums themselves as float32, scaled so that dot
+        products of results are unbiased estimates of those of the rows.
     density : float, default=1.0
-        The share of the coefficients that are not made zero, in (0, 1]: very sparse random projections [2]_. Angles are
-        kept where a row has so many values that some of them remain (1/sqrt(values) is the usual choice) and none of
-        them outweighs the others; so not for single words, nor for the counts of n-grams that each word has.
+        The share of nonzero coefficients, in (0, 1]: very sparse random projections [2]_. Angles are preserved if a row
+        has many values, so that some of them have nonzero coefficients (1/sqrt(values) is the usual density), and no
+        value outweighs the others; so not for single words, nor for the counts of n-grams that each word has.
     hyperplanes : {'normal', 'sign', 'google'}, default='normal'
-        What r is. 'normal' is one of 256 integers that stand for normal quantiles. 'sign' is -1 or 1: about a tenth
-        faster, but sums over the few n-grams of a word are often zero then, and a tie tells nothing of the word.
-        'google' is the projection of the code that the paper's authors released, for comparison: r = (j s mod p),
-        re-centred to between -p/2 and p/2, with p = 2**31 - 1 and a seed s for each hyperplane; 'float' is then
-        their mean over the n-grams, divided by p/2.
+        Distribution of the coefficients r. 'normal' is one of 256 integers, the quantiles of a normal distribution.
+        'sign' is -1 or 1: about a tenth faster, but sums over the few n-grams of a word are often zero, and a tie has
+        no information on the word. 'google' is the projection of the code that the paper's authors released, for
+        comparison: r = (j s mod p), centered to between -p/2 and p/2, with p = 2**31 - 1 and a seed s for each
+        hyperplane; 'float' is then their mean over the n-grams, divided by p/2.
     random_state : int, default=0
-        The seed. It must be an integer: a transformer that is not fitted must draw the same hyperplanes in each call
-        and each process.
+        The seed. It must be an integer: a transformer without fitting must have the same hyperplanes in each call and
+        each process.
     n_jobs : int or None, default=None
-        The number of threads on a CPU; None is 1 and -1 is one a core. The results do not depend on it.
+        The number of threads on a CPU; None is 1 and -1 is the number of cores. The results do not depend on it.
     device : str, default='cpu'
-        Where to compute. Any other of torch's devices takes :class:`sklearn_hashnlp.nn.SGNNProjection`, with the same
-        results, bit for bit.
+        The device to compute on. Any other device of torch uses :class:`sklearn_hashnlp.nn.SGNNProjection`, with the
+        same results, bit for bit.
 
     Attributes
     ----------
     n_features_in_ : int
-        Number of columns seen by ``fit``. Without ``fit`` any number is taken.
+        Number of columns seen by ``fit``. Without ``fit`` any number is accepted.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns seen by ``fit``, where all are strings.
 
     See Also
     --------
-    CharNgramFeaturizer : Makes rows of the n-grams of texts or words.
+    CharNgramFeaturizer : Convert texts or words to rows of n-gram counts.
     SGNNWordProjector : The mean projection of a text's words.
-    sklearn.random_projection.SparseRandomProjection : Projections by a matrix that is drawn and kept.
+    sklearn.random_projection.SparseRandomProjection : Projections by a stored random matrix.
 
     Notes
     -----
-    A row of zeros, such as that of an empty text, has all bits 0 (-1 for 'sign', 0.0 for 'float'). Any other row whose
-    sum is zero in a hyperplane gets a bit that is that hyperplane's own.
+    A row of zeros, such as that of an empty text, has all bits 0 (-1 for 'sign', 0.0 for 'float'). For any other row, a
+    sum of zero is a tie, whose bit is fixed for each hyperplane.
 
-    Each sum runs in float64 over ascending columns, or in integers where these give the same: results depend neither on
-    the other rows, nor on threads, nor on the machine. Values are taken as float64.
+    Each sum is computed in float64 over ascending columns, or in integers where the result is the same: results depend
+    neither on the other rows, nor on threads, nor on the machine. Values are converted to float64.
 
-    The coefficients are specified in ``sklearn_hashnlp.kernels.Hyperplanes``; a model folder holds the version of that
+    The coefficients are specified in ``sklearn_hashnlp/kernels/_hyperplanes.py``; a saved model has the version of that
     specification.
 
     References
@@ -150,7 +151,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Check the parameters, and note the number of columns; there is nothing to learn.
+        """Check the parameters and store the number of columns; the transformer is stateless.
 
         Parameters
         ----------
@@ -167,7 +168,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Raises
         ------
         ValueError
-            If a value is not finite, or a parameter has a value that it cannot have.
+            If a value is not finite, or a parameter is invalid.
         """
         self._check_density()
         self._refuse_texts(X)
@@ -180,28 +181,28 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows. They are not changed; a matrix that is not CSR with ascending columns, none twice, is copied.
+            The rows. They are not modified; a matrix that is not CSR with sorted, unique columns is copied.
 
         Returns
         -------
         ndarray of shape (n_samples, n_projections * n_bits)
-            The projections, uint8, int8 or float32 by ``output``; for ``output='packed'`` an eighth of the columns,
-            rounded up.
+            The projections, uint8, int8 or float32 depending on ``output``; for ``output='packed'`` an eighth of the
+            columns, rounded up.
 
         Raises
         ------
         ValueError
-            If a value is not finite or beyond 1e30, if ``X`` has another number of columns than at ``fit``, or if a
-            parameter has a value that it cannot have.
+            If a value is not finite or beyond 1e30, ``X`` has another number of columns than in ``fit``, or a parameter
+            is invalid.
         RuntimeError
-            If torch finds no such ``device``.
+            If torch has no such ``device``.
         """
         self._validate_params()
         self._check_density()
         self._refuse_texts(X)
         if hasattr(self, "n_features_in_"):
             X = validate_data(self, X, reset=False, accept_sparse="csr")
-        else:  # there is nothing to compare with yet; the above would warn of names that it had not seen
+        else:  # not fitted: the above would warn of feature names without a fit
             X = check_array(X, accept_sparse="csr", estimator=self, input_name="X")
         rows = _canonical(X)
         self._check_sizes(rows.data if issparse(rows) else rows)
@@ -222,14 +223,14 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         else:
             module = self._torch_module()
 
-            def project_there(block: slice) -> None:
+            def project_on_device(block: slice) -> None:
                 out[block] = module.project_arrays(*_block(rows, block))
 
-            map_blocks(project_there, len(out), 1, max_rows=_block_rows(rows))
+            map_blocks(project_on_device, len(out), 1, max_rows=_block_rows(rows))
         return out
 
     def _torch_module(self) -> Any:
-        import torch  # loaded only where it computes
+        import torch  # only for other devices
 
         from sklearn_hashnlp.nn import SGNNProjection
 
@@ -266,10 +267,10 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _check_sizes(self, values: NDArray[Any]) -> None:
         largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
-        if largest > _LARGEST:
+        if largest > _MAX_VALUE:
             raise ValueError(
-                f"{type(self).__name__} takes values up to {_LARGEST:g}, got one of size {largest:g}. Scale X down: on "
-                "which side of a hyperplane a row lies does not depend on its length."
+                f"{type(self).__name__} takes values up to {_MAX_VALUE:g}, got one of size {largest:g}. Scale X down: "
+                "the bits do not depend on the length of a row."
             )
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -301,7 +302,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
 
 def _canonical(X: Any) -> Any:
-    """Return CSR rows with ascending columns, none twice; arrays are left as they are."""
+    """Return CSR rows with sorted, unique columns; dense arrays are unchanged."""
     if not issparse(X) or X.has_canonical_format:
         return X
     X = X.copy()
@@ -310,22 +311,20 @@ def _canonical(X: Any) -> Any:
 
 
 def _block(X: Any, rows: slice) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return some rows as the kernels want them."""
+    """Return some rows as the arrays that the kernels take."""
     if not issparse(X):
         X, rows = csr_matrix(X[rows].astype(np.float64)), slice(0, rows.stop - rows.start)
     ends = X.indptr[rows.start : rows.stop + 1]
     values = slice(ends[0], ends[-1])
     return (
         ends.astype(np.int64) - int(ends[0]),
-        np.require(
-            X.indices[values], np.int64, ["C", "W"]
-        ),  # writable: kernels for both kinds would be compiled otherwise
+        np.require(X.indices[values], np.int64, ["C", "W"]),  # writable, or kernels would be compiled for both kinds
         np.require(X.data[values], np.float64, ["C", "W"]),
     )
 
 
 def _block_rows(X: Any) -> int:
-    """Return the most rows of a block."""
+    """Return the maximum number of rows of a block."""
     n_rows, n_columns = X.shape
     per_row = X.nnz / max(n_rows, 1) if issparse(X) else n_columns
-    return min(int(_MOST_VALUES / max(per_row, 1)) + 1, _MOST_ROWS)
+    return min(int(_MAX_VALUES / max(per_row, 1)) + 1, _MAX_ROWS)

@@ -13,23 +13,23 @@ from sklearn_hashnlp.kernels import mean_rows
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
 from sklearn_hashnlp.text._documents import as_documents, check_column, in_chunks
 from sklearn_hashnlp.text._sgnn_projector import SGNNProjector
-from sklearn_hashnlp.text._word_projections import number_words
+from sklearn_hashnlp.text._word_projections import encode_words
 
-# Texts are taken in parts: so large that few words come in two of them, so small that their projections fit into
-# memory (some 60,000 different words, 70 MB).
+# Characters of a chunk of texts: enough that few words are in two of them, few enough that their projections fit into
+# memory (some 60,000 distinct words, 70 MB).
 _CHARACTERS = 2**22
 
 
 class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Project each word of a text by itself, and take the mean: the word level of self-governing neural networks.
+    """Project each word of a text and average the projections: the word level of self-governing neural networks.
 
-    Where the projection of all n-grams of a text together keeps the angle between texts, this keeps the share of words
-    on each side of a hyperplane. A pipeline of :class:`CharNgramFeaturizer` and :class:`SGNNProjector` does the former.
+    A column is the share of words on one side of a hyperplane. A pipeline of :class:`CharNgramFeaturizer` and
+    :class:`SGNNProjector` projects all n-grams of a text together instead, which preserves the angle between texts.
 
     Parameters
     ----------
     featurizer : CharNgramFeaturizer
-        Makes rows of words; its ``split`` and ``lowercase`` say what words are.
+        Converts words to rows; its ``split`` and ``lowercase`` define the words.
     projector : SGNNProjector
         Projects the rows. Its ``output`` may be 'binary', 'sign' or 'float'.
 
@@ -39,8 +39,8 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     Notes
     -----
-    The mean is taken of bits (or signs, or sums), equal words counted as often as they come. A text without words is a
-    row of zeros.
+    The mean is over all words, repeated ones included, of their bits (or signs, or sums). A text without words is a row
+    of zeros.
 
     References
     ----------
@@ -67,12 +67,12 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     @fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Check the parameters; there is nothing to learn.
+        """Check the parameters; the transformer is stateless.
 
         Parameters
         ----------
         X : iterable of str
-            The texts. None is looked at.
+            The texts. They are not read.
         y : any
             Ignored.
 
@@ -84,7 +84,7 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Raises
         ------
         ValueError
-            If ``X`` is a single string or a table, or a parameter has a value that it cannot have.
+            If ``X`` is a single string or a table, or a parameter is invalid.
         """
         if X is not None:
             check_column(X, caller=type(self).__name__)
@@ -92,7 +92,7 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return self
 
     def transform(self, X: Any) -> Any:
-        """Give the mean projection of each text's words.
+        """Compute the mean projection of each text's words.
 
         Parameters
         ----------
@@ -107,10 +107,10 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         Raises
         ------
         ValueError
-            If ``X`` is a single string or a table, a text is NaN or holds a lone surrogate, or a parameter has a
-            value that it cannot have.
+            If ``X`` is a single string or a table, a text is NaN or holds a lone surrogate, or a parameter is
+            invalid.
         TypeError
-            If a text is no ``str``.
+            If a text is not a ``str``.
         """
         self._validate_params()
         self._check()
@@ -121,7 +121,7 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         return means
 
     def _means(self, first: int, chunk: list[Any]) -> NDArray[np.float32]:
-        words, rows = number_words(chunk, first=first, featurizer=self.featurizer, caller=type(self).__name__)
+        words, rows = encode_words(chunk, first=first, featurizer=self.featurizer, caller=type(self).__name__)
         if not words:
             return np.zeros((len(chunk), self._n_features_out), dtype=np.float32)
         return mean_rows(self.projector.transform(self.featurizer.transform(words)), rows)
@@ -133,7 +133,7 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _check(self) -> None:
         if self.projector.output == "packed":
             raise ValueError(
-                f"{type(self).__name__}: no mean can be taken of packed bits. Got a projector with output='packed'; "
+                f"{type(self).__name__}: packed bits have no mean. Got a projector with output='packed'; "
                 "set projector__output to 'binary', 'sign' or 'float'."
             )
 

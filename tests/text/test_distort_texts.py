@@ -78,7 +78,11 @@ def test_a_hundred_thousand_short_texts_take_no_time():
         ({"rate": float("nan")}, ValueError, "Got nan"),
         ({"rate": "much"}, ValueError, "Got 'much'"),
         ({"random_state": None}, ValueError, "The 'random_state' parameter of distort_texts must be .* Got None"),
-        ({"edits": []}, ValueError, r"edits must name one or more of 'deletion', 'swap', 'insertion', .* Got \[\]"),
+        (
+            {"edits": []},
+            ValueError,
+            r"edits must be a list of one or more of 'deletion', 'swap', 'insertion'\. Got \[\]",
+        ),
         ({"edits": "swap"}, ValueError, "Got 'swap'"),
         ({"edits": ["swap", "typo"]}, ValueError, r"Got \['swap', 'typo'\]"),
         ({"texts": "a text"}, ValueError, "Iterable over raw text documents expected"),

@@ -130,8 +130,8 @@ def test_the_first_columns_are_the_smaller_dictionary(real_texts):
 @pytest.fixture
 def _small_chunks(monkeypatch):
     monkeypatch.setattr(_frequent_ngram_vectorizer, "WORD_CHUNK", 2**12)
-    monkeypatch.setattr(_frequent_ngram_vectorizer, "_SMALLEST_CHUNK", 2**10)
-    monkeypatch.setattr(_frequent_ngram_vectorizer, "_BYTES_A_THREAD", 0)
+    monkeypatch.setattr(_frequent_ngram_vectorizer, "_MIN_CHUNK", 2**10)
+    monkeypatch.setattr(_frequent_ngram_vectorizer, "_BYTES_PER_THREAD", 0)
 
 
 @pytest.mark.usefixtures("_small_chunks")
@@ -285,5 +285,5 @@ def test_a_model_folder_holds_a_dictionary(tmp_path):
     assert loaded.predict_proba(texts).tobytes() == model.predict_proba(texts).tobytes()
     assert loaded[0].counts_.tolist() == model[0].counts_.tolist()
     values, arrays = model[0]._get_model_state()
-    with pytest.raises(ValueError, match="a row of 64-bit hashes and as many counts"):
+    with pytest.raises(ValueError, match="an array of 64-bit hashes and one of as many counts"):
         clone(model[0])._set_model_state(values, arrays | {"counts": arrays["counts"][1:]})

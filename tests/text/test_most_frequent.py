@@ -21,24 +21,26 @@ def pieces(part):
     yield values[len(values) // 3 :]
 
 
-def by_hand(parts, n_kept):
+def by_hand(parts, max_results):
     counted = Counter(value for part in parts for value in part)
-    best = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))[:n_kept]
+    best = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))[:max_results]
     return [value for value, _ in best], [count for _, count in best]
 
 
 @given(
     parts=PARTS,
-    n_kept=st.sampled_from([1, 2, 3, 10, 1000]),
+    max_results=st.sampled_from([1, 2, 3, 10, 1000]),
     max_memory=st.sampled_from([1, 150, 400, 1000, 2**31]),
     n_threads=st.sampled_from([1, 3]),
 )
-def test_the_most_frequent_are_found_in_any_memory_by_any_threads(parts, n_kept, max_memory, n_threads):
+def test_the_most_frequent_are_found_in_any_memory_by_any_threads(parts, max_results, max_memory, n_threads):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_most_frequent, "_FEW", 4)  # what is not frequent enough is dropped early
-        patch.setattr(_most_frequent, "_BYTES_A_KEPT_ONE", 16)
-        found = most_frequent(lambda: iter(parts), pieces, n_kept=n_kept, max_memory=max_memory, n_threads=n_threads)
-    assert tuple(array.tolist() for array in found) == by_hand(parts, n_kept)
+        patch.setattr(_most_frequent, "_MIN_DROP", 4)  # what is not frequent enough is dropped early
+        patch.setattr(_most_frequent, "_BYTES_PER_RESULT", 16)
+        result = most_frequent(
+            lambda: iter(parts), pieces, max_results=max_results, max_memory=max_memory, n_threads=n_threads
+        )
+    assert tuple(array.tolist() for array in result) == by_hand(parts, max_results)
 
 
 def test_a_pass_counts_what_memory_holds_and_a_64th_of_all_at_the_least(monkeypatch):
@@ -56,9 +58,11 @@ def test_a_pass_counts_what_memory_holds_and_a_64th_of_all_at_the_least(monkeypa
     monkeypatch.setattr(_most_frequent, "_fill", watched)
     for max_memory, most, n_passes in ((1, 20_000 // 64, 60), (8 * 6000 + 100 * 10, 6000, 4), (2**30, 20_000, 1)):
         lengths.clear()
-        found = most_frequent(lambda: parts, lambda part: iter([part]), n_kept=10, max_memory=max_memory, n_threads=2)
-        assert found[1][0] == 1668
-        assert found[1].tolist()[1:] == [1] * 9
+        result = most_frequent(
+            lambda: parts, lambda part: iter([part]), max_results=10, max_memory=max_memory, n_threads=2
+        )
+        assert result[1][0] == 1668
+        assert result[1].tolist()[1:] == [1] * 9
         sizes, rooms = zip(*lengths, strict=True)
         assert sum(sizes) == 20_000
         assert all(size <= max(most, 1668 + 10) for size in sizes)
@@ -70,7 +74,7 @@ def test_a_pass_counts_what_memory_holds_and_a_64th_of_all_at_the_least(monkeypa
 def test_other_fingerprints_the_second_time_are_noticed(second):
     times = iter([[1, 2, 3], second])
     with pytest.raises(RuntimeError, match="The texts changed while their n-grams were counted"):
-        most_frequent(lambda: [next(times)], pieces, n_kept=5, max_memory=2**30, n_threads=1)
+        most_frequent(lambda: [next(times)], pieces, max_results=5, max_memory=2**30, n_threads=1)
 
 
 def test_threads_work_at_the_same_time():
@@ -80,5 +84,5 @@ def test_threads_work_at_the_same_time():
         meeting.wait()  # nobody comes past here alone
         yield np.array(part, dtype=np.uint64)
 
-    values, counts = most_frequent(lambda: [[1], [2, 1]], fingerprint, n_kept=5, max_memory=2**30, n_threads=2)
+    values, counts = most_frequent(lambda: [[1], [2, 1]], fingerprint, max_results=5, max_memory=2**30, n_threads=2)
     assert (values.tolist(), counts.tolist()) == ([1, 2], [2, 1])

@@ -29,7 +29,7 @@ def test_texts_are_refused(column):
     message = (
         r"^X takes rows of numbers, got texts, the first of them 'a fine, funny film, and longer than fort'\.\.\.\. "
     )
-    with pytest.raises(ValueError, match=message + r"Put what makes rows of them before it, as in Y\(\)\.$"):
+    with pytest.raises(ValueError, match=message + r"Put a transformer of texts before it, as in Y\(\)\.$"):
         refuse_texts(column, caller="X", makes_rows="Y()")
 
 

@@ -95,10 +95,10 @@ def test_the_same_bits_for_any_batch_format_and_number_of_threads(seed):
 
 def test_blocks_of_rows_do_not_show(X, monkeypatch):
     expected = SGNNProjector().transform(X)
-    monkeypatch.setattr(_sgnn_projector, "_MOST_ROWS", 2)
+    monkeypatch.setattr(_sgnn_projector, "_MAX_ROWS", 2)
     for n_jobs in (None, 2, -1):
         np.testing.assert_array_equal(SGNNProjector(n_jobs=n_jobs).transform(X), expected)
-    monkeypatch.setattr(_sgnn_projector, "_MOST_VALUES", 1)
+    monkeypatch.setattr(_sgnn_projector, "_MAX_VALUES", 1)
     np.testing.assert_array_equal(SGNNProjector().transform(X), expected)
 
 

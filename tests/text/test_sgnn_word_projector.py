@@ -80,7 +80,7 @@ def test_it_is_a_stateless_transformer(tmp_path):
 
 def test_wrong_parameters_are_refused():
     for method in ("fit", "transform"):
-        with pytest.raises(ValueError, match=r"no mean can be taken of packed bits\..*set projector__output"):
+        with pytest.raises(ValueError, match=r"packed bits have no mean\..*set projector__output"):
             getattr(word_projector(output="packed"), method)(["a"])
         with pytest.raises(ValueError, match="The 'featurizer' parameter of SGNNWordProjector must be"):
             getattr(SGNNWordProjector("char", SGNNProjector()), method)(["a"])

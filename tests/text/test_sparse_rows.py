@@ -9,13 +9,15 @@ from sklearn_hashnlp.text import _hashed_counts
 from sklearn_hashnlp.text._hashed_counts import Rows, sparse_matrix
 
 
-def rows_of(first, chunk, room, *, slow=lambda document: False):
+def rows_of(first, chunk, allocate, *, slow=lambda document: False):
     """Give each document, a number, one row with that many values, in two pieces."""
     if slow(chunk[0]):
         time.sleep(0.005)
     for piece in (chunk[: len(chunk) // 2], chunk[len(chunk) // 2 :]):
         n_values = sum(piece)
-        indices, data = (np.empty(n_values, np.int32), np.empty(n_values)) if room is None else room(n_values + 3)
+        indices, data = (
+            (np.empty(n_values, np.int32), np.empty(n_values)) if allocate is None else allocate(n_values + 3)
+        )
         indices[:n_values] = np.concatenate([np.arange(number) for number in piece])
         data[:n_values] = np.repeat(piece, piece)
         yield Rows(indices[:n_values], data[:n_values], np.cumsum([0, *piece], dtype=np.int64))
@@ -33,7 +35,7 @@ def stacked(chunks, make_rows, n_jobs, n_documents):
 @pytest.mark.parametrize("slow", [lambda number: False, lambda number: number % 3 == 0, lambda number: number == 1])
 def test_rows_in_the_order_of_their_documents(n_jobs, known, room_ahead, slow, monkeypatch):
     # Without room ahead the arrays move again and again while other threads copy into them.
-    monkeypatch.setattr(_hashed_counts, "_MOST_ROOM_AHEAD", room_ahead)
+    monkeypatch.setattr(_hashed_counts, "_MAX_SPARE", room_ahead)
     numbers = [*range(1, 200), *([700] * 20), *range(50, 0, -1)]
     chunks = [(first, numbers[first : first + 7]) for first in range(0, len(numbers), 7)]
     for _ in range(3):
@@ -48,12 +50,12 @@ def test_rows_in_the_order_of_their_documents(n_jobs, known, room_ahead, slow, m
 @pytest.mark.parametrize("failing", [0, 1, 17, 39])
 @pytest.mark.parametrize("room_ahead", [0, 10**6])
 def test_the_first_error_comes_out_and_nobody_waits_for_ever(n_jobs, failing, room_ahead, monkeypatch):
-    monkeypatch.setattr(_hashed_counts, "_MOST_ROOM_AHEAD", room_ahead)
+    monkeypatch.setattr(_hashed_counts, "_MAX_SPARE", room_ahead)
 
-    def make_rows(first, chunk, room):
+    def make_rows(first, chunk, allocate):
         if first == failing or first == failing + 2:
             raise ValueError(f"chunk {first}")
-        return rows_of(first, chunk, room, slow=lambda number: number % 2 == 0)
+        return rows_of(first, chunk, allocate, slow=lambda number: number % 2 == 0)
 
     chunks = [(first, [first + 1] * 4) for first in range(40)]
     for _ in range(3):
@@ -76,14 +78,14 @@ def test_too_little_memory_is_an_error_and_no_end_of_waiting(n_jobs, monkeypatch
     def refuse(array, size, capacity):
         raise MemoryError
 
-    monkeypatch.setattr(_hashed_counts, "_grown", refuse)
+    monkeypatch.setattr(_hashed_counts, "_grow", refuse)
     with pytest.raises(MemoryError):
         stacked([(first, [5, 6]) for first in range(10)], rows_of, n_jobs, None)
 
 
 def test_who_comes_after_a_failure_takes_no_turn_and_holds_nobody_up():
     turns = _hashed_counts._Turns()
-    turns.give_up()
-    with turns.when_mine(7) as is_mine:
+    turns.abort()
+    with turns.in_turn(7) as is_mine:
         assert not is_mine
     assert turns._n_copying == 0  # else the last one in its turn would wait for a copy that nobody makes
