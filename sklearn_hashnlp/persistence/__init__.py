@@ -1,4 +1,4 @@
-"""Model folders that are written atomically and loaded without running code from them, and word vectors."""
+"""Saving and loading of models, without pickles, and of word vectors."""
 
 from sklearn_hashnlp.persistence._model_folder import load_model, save_model
 from sklearn_hashnlp.persistence._values import ModelFormatError

@@ -1,15 +1,14 @@
-"""A model as a JSON document and named arrays, and back.
+"""Encoding of a model as a JSON document and named arrays.
 
-An estimator takes part by two pairs of methods.
+Estimators with learned state have two pairs of methods.
 
-``_get_model_state() -> (values, arrays)`` and ``_set_model_state(values, arrays)``: everything learned. ``values`` is a
-dict of what JSON can hold (see :func:`encode_value`), ``arrays`` a dict of arrays of numbers. A float32 array whose key
-ends in :data:`TABLE_VALUES` is a table, which a small model holds in less precision; every other array comes back bit
-for bit.
+``_get_model_state() -> (values, arrays)`` and ``_set_model_state(values, arrays)``: the learned state. ``values`` is a
+dict of values for :func:`encode_value`, ``arrays`` a dict of numeric arrays. A float32 array whose key ends with
+:data:`TABLE_VALUES` is a table, which can be stored in lower precision; every other array is stored exactly.
 
-``_get_training_state() -> (values, arrays) | None`` and ``_set_training_state(values, arrays)``, where an estimator can
-be trained further: what only training needs, such as an optimizer's accumulators. It is asked for only if the model is
-saved with it, and is given back after the model state. None: there is nothing to go on from.
+``_get_training_state() -> (values, arrays) | None`` and ``_set_training_state(values, arrays)``: what only further
+training needs, such as the state of an optimizer. It is saved on request, and set after the model state. None means
+that there is no training state.
 """
 
 from __future__ import annotations
@@ -27,9 +26,8 @@ from sklearn_hashnlp.persistence._values import ModelFormatError, decode_value, 
 
 Arrays = dict[str, NDArray[Any]]
 
-# The only classes that a model folder can name, with the module that each is imported from. This folder stands left
-# of the estimators and imports none of them; whoever loads a model is the one who imports.
-# A class in this table either has no learned state or has _get_model_state and _set_model_state.
+# The only classes that a model folder can name, and the modules that they are imported from when a model is loaded:
+# this folder imports no estimators. Each class has no learned state, or _get_model_state and _set_model_state.
 ALLOWED_CLASSES: dict[str, str] = {
     "CharNgramFeaturizer": "sklearn_hashnlp.text",
     "FeatureUnion": "sklearn.pipeline",
@@ -46,7 +44,7 @@ ALLOWED_CLASSES: dict[str, str] = {
     "SGNNSentenceEncoder": "sklearn_hashnlp.sentences",
 }
 
-# Parameters that older folders hold by another name, which is read as today's.
+# Parameters that older folders hold under another name.
 _RENAMED_PARAMETERS: dict[str, dict[str, str]] = {
     "SGNNSentenceEncoder": {
         "context_share": "context_weight",
@@ -55,16 +53,16 @@ _RENAMED_PARAMETERS: dict[str, dict[str, str]] = {
     },
 }
 
-# Calls of encode within one another and Python's frames grow together; what is saved must load with a deeper stack.
-_DEEPEST = 50
-# joblib reads this folder's files at the next fit, and they are pickles: a model that names it names code.
-_CACHE = "memory"
+# Recursion takes several stack frames per level; a model that was saved must load even with fewer free frames.
+_MAX_DEPTH = 50
+# joblib reads pickles from the folder that this parameter names at the next fit, and pickles are code.
+_CACHE_PARAMETER = "memory"
 
 
 def encode_model(
     model: Any, *, precision: str = "float32", training_state: bool = False
 ) -> tuple[dict[str, Any], Arrays]:
-    """Describe a model by JSON values and arrays."""
+    """Encode a model as a JSON document and arrays."""
     arrays: Arrays = {}
     trained: list[str] = []
     depth = 0
@@ -72,8 +70,10 @@ def encode_model(
     def encode(estimator: Any, where: str) -> dict[str, Any]:
         nonlocal depth
         depth += 1
-        if depth > _DEEPEST:
-            raise ValueError(f"A model folder cannot hold this model: it is nested deeper than {_DEEPEST} estimators.")
+        if depth > _MAX_DEPTH:
+            raise ValueError(
+                f"A model folder cannot hold this model: it is nested deeper than {_MAX_DEPTH} estimators."
+            )
         description = describe(estimator, where)
         depth -= 1
         return description
@@ -85,10 +85,10 @@ def encode_model(
                 f"A model folder cannot hold {where}: it is a {type(estimator).__module__}.{name}, and only these "
                 f"classes are known: {', '.join(sorted(ALLOWED_CLASSES))}. Use joblib.dump(model, path) instead."
             )
-        if getattr(estimator, _CACHE, None) is not None:
+        if getattr(estimator, _CACHE_PARAMETER, None) is not None:
             raise TypeError(
-                f"A model folder cannot hold parameter {_CACHE!r} of {name}: the next fit would read pickles from the "
-                f"cache that it names, and pickles are code. Unset it first: set_params({_CACHE}=None)."
+                f"A model folder cannot hold parameter {_CACHE_PARAMETER!r} of {name}: the next fit would read pickles "
+                f"from that cache, and pickles are code. Unset it first: set_params({_CACHE_PARAMETER}=None)."
             )
         parameters = {
             parameter: encode_value(value, f"parameter {parameter!r} of {name}", encode)
@@ -98,7 +98,7 @@ def encode_model(
         if hasattr(estimator, "_get_model_state"):
             check_is_fitted(estimator)
             description |= _describe_state(estimator._get_model_state(), name, precision, arrays)
-            training = estimator._get_training_state() if training_state and _trains_on(estimator) else None
+            training = estimator._get_training_state() if training_state and _has_training_state(estimator) else None
             if training is not None:
                 description["training"] = _describe_state(training, name, "float32", arrays)
                 trained.append(name)
@@ -107,25 +107,23 @@ def encode_model(
     description = encode(model, "this model")
     if training_state and not trained:
         raise ValueError(
-            "training_state=True, but this model has no training state: none of its estimators keeps one, or it was "
-            "loaded from a folder that was saved without. Leave training_state out."
+            "training_state=True, but this model has no training state: none of its estimators has one, or it was "
+            "loaded from a folder without one. Set training_state=False."
         )
     return description, arrays
 
 
 def decode_model(description: Any, arrays: Arrays) -> Any:
-    """Build the model that :func:`encode_model` described."""
+    """Build the model that :func:`encode_model` encoded."""
 
     def decode(part: Any, where: str) -> Any:
         if not isinstance(part, dict) or not isinstance(part.get("parameters"), dict):
-            raise ModelFormatError(
-                f"Expected the description of an estimator for {where}, found {type(part).__name__}."
-            )
+            raise ModelFormatError(f"Expected the description of an estimator for {where}, got {type(part).__name__}.")
         name = part.get("class")
         if not isinstance(name, str) or name not in ALLOWED_CLASSES:
             raise ModelFormatError(
-                f"The model asks for the class {name!r}, which this version of sklearn-hashnlp does not know. "
-                f"Known are {', '.join(sorted(ALLOWED_CLASSES))}."
+                f"The model has the class {name!r}, which this version of sklearn-hashnlp does not know. "
+                f"Known classes: {', '.join(sorted(ALLOWED_CLASSES))}."
             )
         estimator = _construct(name, part["parameters"], decode)
         if hasattr(estimator, "_set_model_state") != ("state" in part):
@@ -133,7 +131,7 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
         if "state" in part:
             _restore(estimator._set_model_state, part, arrays, f"learned state of {name}")
         if "training" in part:
-            if not _trains_on(estimator):
+            if not _has_training_state(estimator):
                 raise ModelFormatError(f"The model holds a training state for {name}, which has none.")
             _restore(estimator._set_training_state, part["training"], arrays, f"training state of {name}")
         return estimator
@@ -141,9 +139,9 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
     return decode(description, "the model")
 
 
-def _describe_state(given: tuple[dict[str, Any], Arrays], name: str, precision: str, arrays: Arrays) -> dict[str, Any]:
-    """Describe what one estimator gave, and put its arrays to the others."""
-    values, own_arrays = given
+def _describe_state(state: tuple[dict[str, Any], Arrays], name: str, precision: str, arrays: Arrays) -> dict[str, Any]:
+    """Encode the state of one estimator, and add its arrays to those of the model."""
+    values, own_arrays = state
     return {
         "state": {key: encode_value(value, f"{key!r} of {name}", _no_estimator) for key, value in values.items()},
         "arrays": {
@@ -153,7 +151,7 @@ def _describe_state(given: tuple[dict[str, Any], Arrays], name: str, precision: 
 
 
 def _store(key: str, array: Any, where: str, precision: str, arrays: Arrays) -> Any:
-    """Put one array to the others and tell where it is; :func:`_fetch` undoes it."""
+    """Add one array to those of the model, and return the names that :func:`_fetch` reads it by."""
     array = _storable(array, where)
     if precision == "float32" or not key.endswith(TABLE_VALUES) or array.dtype != np.float32:
         return _add(key, array, arrays)
@@ -171,7 +169,7 @@ def _add(name: str, array: NDArray[Any], arrays: Arrays) -> str:
 
 
 def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str], Any]) -> Any:
-    """Make an estimator with checked parameters. One that an older version did not have keeps its default."""
+    """Make an estimator with checked parameters; parameters that an older version did not have keep their defaults."""
     cls = _class_named(name)
     renamed = _RENAMED_PARAMETERS.get(name, {})
     parameters = {renamed.get(parameter, parameter): value for parameter, value in parameters.items()}
@@ -181,10 +179,10 @@ def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str
             f"The model sets the parameter {unknown[0]!r}, which {name} of this version does not have. "
             "Was it saved by a newer version of sklearn-hashnlp or scikit-learn?"
         )
-    if parameters.get(_CACHE) is not None:
+    if parameters.get(_CACHE_PARAMETER) is not None:
         raise ModelFormatError(
-            f"The model sets the parameter {_CACHE!r} of {name}: the next fit would read pickles from the cache that "
-            "it names, and pickles are code."
+            f"The model sets the parameter {_CACHE_PARAMETER!r} of {name}: the next fit would read pickles from "
+            "that cache, and pickles are code."
         )
     values = {
         parameter: decode_value(value, f"parameter {parameter!r} of {name}", decode)
@@ -201,15 +199,15 @@ def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str
     return estimator
 
 
-def _restore(give: Callable[[dict[str, Any], Arrays], None], described: Any, arrays: Arrays, where: str) -> None:
-    """Return an estimator what it had learned."""
+def _restore(set_state: Callable[[dict[str, Any], Arrays], None], described: Any, arrays: Arrays, where: str) -> None:
+    """Set the state of an estimator from its description."""
     state, names = (described.get(key) if isinstance(described, dict) else None for key in ("state", "arrays"))
     if not isinstance(state, dict) or not isinstance(names, dict):
         raise ModelFormatError(f"The {where} is damaged.")
     values = {key: decode_value(value, f"{key!r} of the {where}", _no_description) for key, value in state.items()}
     own_arrays = {key: _fetch(stored, arrays, where) for key, stored in names.items()}
     try:
-        give(values, own_arrays)
+        set_state(values, own_arrays)
     except (
         IndexError,
         KeyError,
@@ -221,7 +219,7 @@ def _restore(give: Callable[[dict[str, Any], Arrays], None], described: Any, arr
 
 
 def _fetch(stored: Any, arrays: Arrays, where: str) -> NDArray[Any]:
-    """Return one array as the estimator had it, but for the rounding of a table in less precision."""
+    """Return one array; a table that was stored in lower precision is rounded."""
     try:
         match stored:
             case str():
@@ -234,10 +232,10 @@ def _fetch(stored: Any, arrays: Arrays, where: str) -> NDArray[Any]:
         raise ModelFormatError(f"The {where} lacks its array {error}.") from error
     except ValueError as error:  # a scale of another shape
         raise ModelFormatError(f"The {where} is damaged: {error}.") from error
-    raise ModelFormatError(f"The {where} has an array that is stored in an unknown way: {stored!r}.")
+    raise ModelFormatError(f"The {where} has an array in an unknown encoding: {stored!r}.")
 
 
-def _trains_on(estimator: Any) -> bool:
+def _has_training_state(estimator: Any) -> bool:
     return hasattr(estimator, "_get_training_state")
 
 
@@ -253,8 +251,8 @@ def _class_named(name: str) -> Any:
 
 
 def _no_estimator(_value: Any, where: str) -> Any:
-    raise TypeError(f"A model folder cannot hold {where}: an estimator is no learned value.")
+    raise TypeError(f"A model folder cannot hold {where}: a learned value cannot be an estimator.")
 
 
 def _no_description(_part: Any, where: str) -> Any:
-    raise ModelFormatError(f"Expected a plain value for {where}, found an estimator.")
+    raise ModelFormatError(f"Expected a value for {where}, got an estimator.")

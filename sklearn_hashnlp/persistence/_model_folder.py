@@ -1,4 +1,4 @@
-"""Saving a model as a folder of two files, and loading it."""
+"""Saving and loading a model as a folder of two files."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ FORMAT_VERSION = 3
 PARAMETERS_FILE = "parameters.json"
 WEIGHTS_FILE = "weights.safetensors"
 
-_METADATA_KEY = "sklearn-hashnlp"  # a single one: safetensors writes several in no fixed order
+_METADATA_KEY = "sklearn-hashnlp"  # only one key: safetensors writes several in random order
 _UNFINISHED = ".saving-"
-_SECONDS_TO_FINISH = 3600.0
+_MAX_SAVING_SECONDS = 3600.0
 
 
 def save_model(
@@ -39,45 +39,44 @@ def save_model(
 
     The folder holds ``weights.safetensors``, which is the whole model (the arrays, and in its header the classes,
     parameters, seeds and versions), and ``parameters.json``, a copy of that header for people and scripts to read.
-    Both are first written elsewhere in the folder and then renamed, the weights last; that one renaming is the
-    moment at which the new model replaces the old. So a reader sees the old model or the new one, whole, also while
-    a save is under way and after one that was killed.
+    Saving is atomic: both files are written under temporary names and then renamed, the weights last, so that a reader
+    always loads the whole old model or the whole new one, even during a save and after one that was killed.
 
     Parameters
     ----------
     model : estimator
-        A fitted :class:`~sklearn.pipeline.Pipeline` or :class:`~sklearn.pipeline.FeatureUnion`, nested as one likes,
+        A fitted :class:`~sklearn.pipeline.Pipeline` or :class:`~sklearn.pipeline.FeatureUnion`, nested or not,
         of this package's estimators and scikit-learn's ``HashingVectorizer`` and ``Normalizer``, or one of them.
     folder : str or path-like
-        Where to save. It is made if it does not exist. A model that is there is replaced; other files beside it stay.
+        Folder to save the model in; created if it does not exist. A model in it is replaced; other files stay.
     precision : {"float32", "float16", "int8"}, default="float32"
-        Of the tables of hash embeddings, which are nearly all of a model. ``"float16"`` takes half the space and
-        ``"int8"``, 255 levels a column, a quarter. The loaded model has float32 again; its probabilities differ a
-        little from the saved model's and are the same each time. All else (head, parameters) is held exactly.
+        Precision of the tables of hash embeddings, which are most of a model. ``"float16"`` needs half the space and
+        ``"int8"``, with 255 levels per column, a quarter. The loaded model has float32 again; its probabilities differ
+        slightly from the saved model's, and are the same at each load. Everything else is stored exactly.
     training_state : bool, default=False
-        Whether the state of the optimizer is saved as well, so that ``partial_fit`` on the loaded model goes on as it
-        would have on this one. Only with ``precision="float32"``.
+        Whether to save the state of the optimizer as well, so that ``partial_fit`` continues on the loaded model as it
+        would on this one. Only with ``precision="float32"``.
 
     Raises
     ------
     TypeError
         If the model is of another class, or has a parameter that is code or an object (a function as ``analyzer``,
-        ``callbacks``, a ``RandomState``), or that leads to code (``memory``). The message names it. Nothing was
-        written then.
+        ``callbacks``, a ``RandomState``), or a folder of pickles (``memory``). The message names it. Nothing is written
+        then.
     ValueError
-        If ``precision`` is none of the three, or not ``"float32"`` where ``training_state`` is asked for; if there is
-        no training state, a table has infinite numbers or some too large for float16, or the model is nested too
-        deeply. Nothing was written then.
+        If ``precision`` is invalid, or not ``"float32"`` with ``training_state=True``; if there is no training state,
+        a table has infinite values or values too large for float16, or the model is nested too deeply. Nothing is
+        written then.
     sklearn.exceptions.NotFittedError
         If the model was not fitted.
     FileExistsError
-        If the folder holds something else than a model, or is a file.
+        If the folder holds other files but no model, or is a file.
     OSError
-        If the files cannot be written. A model that was there is still there.
+        If the files cannot be written. An older model in the folder is kept.
 
     See Also
     --------
-    load_model : Load what was saved.
+    load_model : Load a model.
 
     Examples
     --------
@@ -94,8 +93,8 @@ def save_model(
         raise ValueError(f"precision must be one of {PRECISIONS}, got {precision!r}.")
     if training_state and precision != "float32":
         raise ValueError(
-            f"A model with rounded tables cannot go on as if nothing had happened: training_state=True needs "
-            f"precision='float32', got {precision!r}."
+            f"training_state=True needs precision='float32', got {precision!r}: with rounded tables, training would "
+            "not continue exactly."
         )
     folder = Path(folder)
     try:
@@ -111,16 +110,16 @@ def save_model(
     document["digest"] = _digest(document, arrays)
     _check_contents(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    # Within the folder, and so within its file system, where renaming is atomic.
+    # In the folder itself, because renaming is atomic only within one file system.
     unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder))
     try:
         parameters, weights = unfinished / PARAMETERS_FILE, unfinished / WEIGHTS_FILE
         parameters.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
         save_file(arrays, weights, metadata={_METADATA_KEY: json.dumps(document)})
-        weights.chmod(parameters.stat().st_mode)  # safetensors makes files that only their owner can read
+        weights.chmod(parameters.stat().st_mode)  # safetensors writes files that only their owner can read
         _flush(parameters)
         _flush(weights)
-        # This order: where there are weights there are parameters, and stale weights are told by their digest.
+        # The weights last: where there are weights there are parameters, and a difference is detected by the digest.
         parameters.replace(folder / PARAMETERS_FILE)
         weights.replace(folder / WEIGHTS_FILE)
         _flush(folder)
@@ -132,18 +131,18 @@ def save_model(
 def load_model(folder: str | os.PathLike[str]) -> Any:
     """Load a model that :func:`save_model` saved, without running code from the folder.
 
-    Classes are found by their names in a fixed list, parameters are checked by the classes, and the weights are plain
-    arrays with a SHA-256 digest over everything. The digest finds damage; it does not tell who wrote the model.
+    Only classes of a fixed list are loaded, the classes check their parameters, and the weights are plain arrays. A
+    SHA-256 digest over everything detects damage; it does not authenticate who wrote the model.
 
     Parameters
     ----------
     folder : str or path-like
-        The folder.
+        Folder of the model.
 
     Returns
     -------
     estimator
-        The model, with predictions equal to the saved one's, bit for bit, if it was saved with
+        The model. Its predictions are bit for bit those of the saved model if it was saved with
         ``precision="float32"``, and close to them otherwise.
 
     Raises
@@ -160,9 +159,9 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
 
     Notes
     -----
-    ``weights.safetensors`` decides what the model is. A ``parameters.json`` with another digest is left from a save
-    that was interrupted, or belongs to one that is under way, and is passed over. One with the same digest and other
-    content was edited by hand and is refused, since the edit would have no effect.
+    The model is loaded from ``weights.safetensors`` alone. A ``parameters.json`` with another digest comes from a save
+    that was interrupted or has not finished, and is ignored. One with the same digest but other content was edited by
+    hand and is refused, because the edit would have no effect.
 
     Examples
     --------
@@ -181,7 +180,8 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
                 f"No model in {str(folder)!r}: expected {PARAMETERS_FILE} and {WEIGHTS_FILE} there."
             )
         raise ModelFormatError(
-            f"{folder / WEIGHTS_FILE} is missing: saving was interrupted or is under way, or not all was copied."
+            f"{folder / WEIGHTS_FILE} is missing: saving was interrupted or has not finished, or the copy is "
+            "incomplete."
         )
     document, arrays = _read_weights(folder / WEIGHTS_FILE)
     try:
@@ -195,33 +195,33 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
 
 
 def _read_weights(path: Path) -> tuple[dict[str, Any], Arrays]:
-    """Read everything of a model through one open file, so that it is one model."""
+    """Read the document and arrays from one open file, so that both are of the same model."""
     try:
         with safe_open(path, framework="np") as file:
             text = (file.metadata() or {}).get(_METADATA_KEY)
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (a safetensors handle is no dict)
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (a safetensors handle is not a dict)
     except (SafetensorError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ModelFormatError(f"{path} is damaged or no safetensors file of numpy arrays ({error}).") from error
+        raise ModelFormatError(f"{path} is damaged or not a safetensors file of numpy arrays ({error}).") from error
     if text is None:
-        raise ModelFormatError(f"{path} is no model of sklearn-hashnlp: its header has no description of one.")
+        raise ModelFormatError(f"{path} is not a model of sklearn-hashnlp: its header describes no model.")
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ModelFormatError(f"{path} is damaged: its header is no JSON ({error}).") from error
+        raise ModelFormatError(f"{path} is damaged: its header is not JSON ({error}).") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ModelFormatError(f"{path} is no model of sklearn-hashnlp: its header describes something else.")
+        raise ModelFormatError(f"{path} is not a model of sklearn-hashnlp: its header describes something else.")
     return document, arrays
 
 
 def _check_document(document: dict[str, Any], arrays: Arrays) -> None:
-    """Check versions first: another version may compute the digest in another way."""
+    """Check the versions first: the digest may depend on them."""
     version = document.get("format_version")
     if type(version) is not int or version < 1:
-        raise ModelFormatError(f"Its format version is {version!r}, and no version is like that.")
+        raise ModelFormatError(f"Its format version is {version!r}; expected a positive integer.")
     if version > FORMAT_VERSION:
         raise ModelFormatError(
-            f"Its format version is {version}, and this version of sklearn-hashnlp reads up to {FORMAT_VERSION}. "
-            "Upgrade with: pip install --upgrade sklearn-hashnlp"
+            f"Its format version is {version}, but this version of sklearn-hashnlp reads versions up to "
+            f"{FORMAT_VERSION}. Upgrade with: pip install --upgrade sklearn-hashnlp"
         )
     if document.get("digest") != _digest({key: document[key] for key in document if key != "digest"}, arrays):
         raise ModelFormatError(
@@ -230,9 +230,9 @@ def _check_document(document: dict[str, Any], arrays: Arrays) -> None:
     specification = document.get("hash_specification")
     if specification is not None and specification != _hash_specification():
         raise ModelFormatError(
-            f"It was trained with version {specification!r} of the hash functions, and this version of sklearn-hashnlp "
-            f"has {_hash_specification()!r}: its weights would stand in other places. Load it with the version that "
-            "saved it, or train anew."
+            f"It was trained with version {specification!r} of the hash functions, but this version of sklearn-hashnlp "
+            f"has {_hash_specification()!r}, whose hashes differ. Load it with the version that saved it, or train it "
+            "again."
         )
 
 
@@ -240,20 +240,20 @@ def _check_copy(path: Path, document: dict[str, Any]) -> None:
     try:
         copy = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ModelFormatError(f"{path.name} is missing: not all of the folder was copied.") from None
+        raise ModelFormatError(f"{path.name} is missing: the copy of the folder is incomplete.") from None
     except (ValueError, RecursionError) as error:
-        raise ModelFormatError(f"{path.name} is damaged: it is no JSON ({error}).") from error
+        raise ModelFormatError(f"{path.name} is damaged: it is not JSON ({error}).") from error
     if not isinstance(copy, dict) or "digest" not in copy:
         raise ModelFormatError(f"{path.name} is damaged: it has no digest.")
     if copy["digest"] == document["digest"] and copy != document:
         raise ModelFormatError(
-            f"{path.name} was edited. It is a copy for reading; the parameters that count are in {WEIGHTS_FILE}. Undo "
+            f"{path.name} was edited. It is a copy for reading; the model has the parameters in {WEIGHTS_FILE}. Undo "
             "the edit. To change a parameter, load the model, call set_params and save it again."
         )
 
 
 def _digest(document: dict[str, Any], arrays: Arrays) -> str:
-    """Digest of all that makes the model; the arrays in an order that does not depend on the file's."""
+    """Return a digest of the document and arrays, which does not depend on the order of arrays in the file."""
     sha = hashlib.sha256(json.dumps(document, sort_keys=True).encode())
     for name, array in sorted(arrays.items()):
         sha.update(json.dumps([name, array.dtype.name, array.shape]).encode())
@@ -263,38 +263,38 @@ def _digest(document: dict[str, Any], arrays: Arrays) -> str:
 
 
 def _hash_specification() -> Any:
-    """Version of the hash functions; looked up when it is needed, since it stands right of this folder."""
+    """Return the version of the hash functions, imported on use."""
     return import_module("sklearn_hashnlp.nn").HASH_SPECIFICATION
 
 
 def check_replaceable(folder: Path) -> None:
-    """Check that a model can be saved: before hours of training rather than after."""
+    """Check that a model can be saved in a folder, before hours of training rather than after."""
     _check_contents(folder)
-    made = [place for place in (folder, *folder.absolute().parents) if not place.exists()]
+    created = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
     try:
-        # Done and not asked: what os.access says about root, read-only mounts and network drives is not the truth.
+        # By writing, because os.access is wrong for root, read-only mounts and network drives.
         folder.mkdir(parents=True, exist_ok=True)
         Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder)).rmdir()
     except OSError as error:
         raise OSError(error.errno, f"no model can be saved there ({error.strerror})", str(folder)) from error
     finally:
-        with suppress(OSError):  # not made, or somebody has put something into it meanwhile
-            for place in made:
-                place.rmdir()
+        with suppress(OSError):  # not created, or no longer empty
+            for path in created:
+                path.rmdir()
 
 
 def _check_contents(folder: Path) -> None:
-    """Refuse a folder that holds other things than a model, and a path through a file."""
-    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    if not there.is_dir():
-        raise FileExistsError(f"{str(there)!r} is a file. Give a folder to save the model in.")
-    if there != folder:
+    """Refuse a folder with other files but no model, and a path through a file."""
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise FileExistsError(f"{str(existing)!r} is a file. Choose a folder to save the model in.")
+    if existing != folder:
         return
     others = sorted(path.name for path in folder.iterdir() if not path.name.startswith(_UNFINISHED))
     if others and not _is_model(folder):
         raise FileExistsError(
-            f"{str(folder)!r} holds {others[0]!r} and no model. Give an empty folder, a new one, or one whose model "
-            "may be replaced."
+            f"{str(folder)!r} holds {others[0]!r} but no model. Choose a new or empty folder, or one with a model to "
+            "replace."
         )
 
 
@@ -309,9 +309,9 @@ def _is_model(folder: Path) -> bool:
 
 
 def _flush(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+    """Flush a file, or the names in a folder, to the disk."""
     if path.is_dir() and os.name == "nt":
-        return  # Windows opens no folders
+        return  # Windows cannot open folders
     descriptor = os.open(path, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
     try:
         os.fsync(descriptor)
@@ -320,10 +320,10 @@ def _flush(path: Path) -> None:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove what writers left that were killed. A young one may still be at work."""
+    """Delete the temporary files of processes that were killed; recent ones may belong to a save in progress."""
     for path in folder.glob(f"{_UNFINISHED}*"):
         with suppress(OSError):
-            # The folder's own time stands still while a large file in it grows.
-            newest = max(place.stat().st_mtime for place in (path, *path.iterdir()))
-            if time.time() - newest > _SECONDS_TO_FINISH:
+            # The time of the folder itself does not change while a large file in it grows.
+            newest = max(entry.stat().st_mtime for entry in (path, *path.iterdir()))
+            if time.time() - newest > _MAX_SAVING_SECONDS:
                 shutil.rmtree(path, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Tables of float32, stored in less precision."""
+"""Lower precision for float32 tables: float16 and int8."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# An estimator whose array has a key that ends so says: this is a table, and need not be stored to the last bit.
+# Keys of arrays that are tables end with this: they can be stored in lower precision.
 TABLE_VALUES = ".values"
 PRECISIONS = ("float32", "float16", "int8")
 
@@ -15,34 +15,34 @@ _LEVELS = 127
 
 
 def to_float16(values: NDArray[np.float32], where: str) -> NDArray[np.float16]:
-    """Round a table to float16, which has 11 bits."""
-    largest = _largest(values, where)
+    """Round a table to float16."""
+    largest = _max_magnitudes(values, where)
     if largest.size and largest.max() > np.finfo(np.float16).max:
         raise ValueError(
-            f"A model folder cannot hold {where} in float16, which ends at 65504: it has {largest.max():g}. "
+            f"A model folder cannot hold {where} in float16, whose largest value is 65504: it has {largest.max():g}. "
             "Save with precision='int8' or 'float32'."
         )
     return values.astype(np.float16)
 
 
 def to_int8(values: NDArray[np.float32], where: str) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Round a table to 255 levels a column, which lie closer together the closer they are to zero."""
-    scale = _largest(values, where)
+    """Quantize each column of a table to 255 levels, closer together near zero; return levels and scales."""
+    scale = _max_magnitudes(values, where)
     parts = np.abs(values) / np.where(scale > 0, scale, np.float32(1))
     return np.rint(np.copysign(_LEVELS * np.sqrt(parts), values)).astype(np.int8), scale
 
 
 def from_int8(levels: NDArray[np.int8], scale: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the numbers that levels stand for."""
+    """Return the values of levels."""
     roots = levels / np.float32(_LEVELS)
     return np.asarray(roots * np.abs(roots) * scale, dtype=np.float32)
 
 
-def _largest(values: NDArray[np.float32], where: str) -> Any:
-    """Return the largest magnitude of each column, zero where there are no rows."""
+def _max_magnitudes(values: NDArray[np.float32], where: str) -> Any:
+    """Return the maximum magnitude of each column; 0 without rows."""
     largest = np.abs(values).max(axis=0, initial=0)
     if not np.isfinite(largest).all():
         raise ValueError(
-            f"A model folder cannot hold {where} in less precision than float32: it has infinite numbers or NaN."
+            f"A model folder cannot hold {where} in lower precision than float32: it has infinite values or NaN."
         )
     return largest

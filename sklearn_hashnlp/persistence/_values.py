@@ -1,4 +1,4 @@
-"""Parameter values as JSON and back, without losing what kind of value each was."""
+"""Encoding of parameter values as JSON, which keeps their types."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-# Every JSON object in a model is one of these tags with its content, so that no value can be taken for another:
-# JSON itself knows no tuples, no sets, no keys that are numbers, and no infinity.
+# Every JSON object in a model is a tag with its content, because JSON has no tuples, sets, keys other than strings, or
+# infinity.
 _SCALAR_TYPES: dict[str, type] = {"bool": bool, "float": float, "int": int}
 _DTYPE_NAMES = frozenset(
     ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
-_TREES = "sklearn_hashnlp.trees"  # looked up when needed: whoever has a tree has loaded it
+_TREES = "sklearn_hashnlp.trees"  # imported on use: a process with a tree has imported it
 
 
 class ModelFormatError(ValueError):
-    """A folder is no model that this version can load: incomplete, damaged, changed, or from a newer version.
+    """Error of a model or file that cannot be loaded: incomplete, damaged, changed, or from a newer version.
 
-    Raised by :func:`~sklearn_hashnlp.persistence.load_model`; the message says what is wrong and what to do.
+    Raised by :func:`~sklearn_hashnlp.persistence.load_model` and
+    :func:`~sklearn_hashnlp.persistence.load_word_vectors`; the message says what is wrong and what to do.
 
     Examples
     --------
@@ -34,7 +35,7 @@ class ModelFormatError(ValueError):
 
 
 def encode_value(value: Any, where: str, encode_estimator: Callable[[Any, str], Any]) -> Any:
-    """Turn one parameter value into what JSON can hold."""
+    """Encode one parameter value as JSON."""
 
     def encode(part: Any) -> Any:
         return encode_value(part, where, encode_estimator)
@@ -51,7 +52,9 @@ def encode_value(value: Any, where: str, encode_estimator: Callable[[Any, str], 
         return {"tuple": [encode(part) for part in value]}
     if isinstance(value, set | frozenset):
         kind = "set" if isinstance(value, set) else "frozenset"
-        return {kind: sorted((encode(part) for part in value), key=repr)}  # the order of a set is not repeatable
+        return {
+            kind: sorted((encode(part) for part in value), key=repr)
+        }  # the order of a set differs between processes
     if type(value) is dict:
         return {"dict": [[encode(key), encode(part)] for key, part in value.items()]}
     if isinstance(value, np.dtype) and value.name in _DTYPE_NAMES:
@@ -65,11 +68,11 @@ def encode_value(value: Any, where: str, encode_estimator: Callable[[Any, str], 
         return {"estimator": encode_estimator(value, where)}
     elif type(value) is getattr(sys.modules.get(_TREES), "SoftmaxTree", None):
         return {"tree": {name: array.tolist() for name, array in value.to_arrays().items()}}
-    raise TypeError(f"A model folder cannot hold {where}: {_what_it_is(value)}")
+    raise TypeError(f"A model folder cannot hold {where}: {_reason(value)}")
 
 
 def decode_value(value: Any, where: str, decode_estimator: Callable[[Any, str], Any]) -> Any:
-    """Turn what :func:`encode_value` returned into the parameter value."""
+    """Decode a value that :func:`encode_value` encoded."""
 
     def decode(part: Any) -> Any:
         return decode_value(part, where, decode_estimator)
@@ -103,11 +106,13 @@ def decode_value(value: Any, where: str, decode_estimator: Callable[[Any, str], 
         raise
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFormatError(f"The value of {where} is damaged: {_short(value)} ({error}).") from error
-    raise ModelFormatError(f"The value of {where} is of a kind that this version does not know: {_short(value)}.")
+    raise ModelFormatError(f"The value of {where} is of an unknown kind: {_short(value)}.")
 
 
-def _what_it_is(value: Any) -> str:
-    joblib = "or save the whole model with joblib.dump(model, path), which does hold code: load only what you trust."
+def _reason(value: Any) -> str:
+    joblib = (
+        "or save the whole model with joblib.dump(model, path), whose files can run code: load only what you trust."
+    )
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return "it is a random generator. Use an int as seed."
     if callable(value):

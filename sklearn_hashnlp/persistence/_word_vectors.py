@@ -1,4 +1,4 @@
-"""Word vectors in word2vec's two file formats."""
+"""Word vectors in the text and binary formats of word2vec."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.persistence._values import ModelFormatError
 
-_LONGEST_WORD = 2**16  # bytes; a longer one is no word but another format
+_MAX_WORD_BYTES = 2**16  # a longer word means that the file has another format
 
 
 def save_word_vectors(
     path: str | os.PathLike[str], words: Sequence[str], vectors: NDArray[np.float32], *, binary: bool = False
 ) -> None:
-    """Write word vectors as word2vec does.
+    """Write word vectors in one of the formats of word2vec.
 
-    The first line holds the number of words and the length of a vector. Then come, word after word: in text, a line
-    with the word and its numbers, which read back are the same float32; in binary, the word, a blank, its numbers in
-    little-endian float32 and the end of a line.
+    The first line has the number of words and the dimension. Each word follows: in the text format, as a line with the
+    word and its vector, which is read back as the same float32 values; in the binary format, as the word, a space, its
+    vector in little-endian float32 and a newline.
 
     Parameters
     ----------
     path : str or path-like
-        The file; one that is there is replaced, at once.
+        File to write; an existing file is replaced atomically.
     words : sequence of str
-        Distinct words without white space.
+        Distinct words without whitespace.
     vectors : ndarray of shape (n_words, n_columns)
-        A row each; rounded to float32.
+        Vector of each word; rounded to float32.
     binary : bool, default=False
-        Which of the formats.
+        Whether the format is binary or text.
 
     Raises
     ------
     ValueError
-        If there are not as many rows as words, a word occurs twice, is empty or holds white space.
+        If there are not as many rows as words, or a word is repeated, empty or contains whitespace.
     OSError
         If the file cannot be written.
 
     See Also
     --------
-    load_word_vectors : Reads them.
+    load_word_vectors : Read word vectors.
 
     Examples
     --------
@@ -67,12 +67,16 @@ def save_word_vectors(
         )
     for word in words:
         if word.split() != [word]:
-            raise ValueError(f"word2vec's formats hold no empty words and none with white space, got {word!r}.")
+            raise ValueError(
+                f"save_word_vectors needs words that are not empty and contain no whitespace, got {word!r}."
+            )
     if len(set(words)) < len(words):
-        twice = next(word for place, word in enumerate(words) if word in words[:place])
-        raise ValueError(f"save_word_vectors needs distinct words, got {twice!r} twice.")
+        repeated = next(word for index, word in enumerate(words) if word in words[:index])
+        raise ValueError(f"save_word_vectors needs distinct words, got {repeated!r} twice.")
     path = Path(path)
-    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=path.parent) as folder:  # renaming within it is atomic
+    with tempfile.TemporaryDirectory(
+        prefix=".unfinished-", dir=path.parent
+    ) as folder:  # in the same file system, where renaming is atomic
         unfinished = Path(folder, path.name)
         with unfinished.open("wb") as file:
             file.write(f"{vectors.shape[0]} {vectors.shape[1]}\n".encode())
@@ -83,33 +87,33 @@ def save_word_vectors(
 
 
 def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> tuple[list[str], NDArray[np.float32]]:
-    r"""Read word vectors in one of word2vec's formats.
+    r"""Read word vectors in one of the formats of word2vec.
 
     Parameters
     ----------
     path : str or path-like
-        The file.
+        File to read.
     binary : bool, default=False
-        Which of the formats.
+        Whether the format is binary or text.
 
     Returns
     -------
     words : list of str
-        The words. Bytes that are no UTF-8 come as lone surrogates (``surrogateescape``), which are written back as
-        they were.
+        The words. Bytes that are not UTF-8 are decoded as lone surrogates (``surrogateescape``), and written back
+        unchanged.
     vectors : ndarray of float32 of shape (n_words, n_columns)
-        A row each.
+        Vector of each word.
 
     Raises
     ------
     ModelFormatError
-        If the file is not in that format or ends too early.
+        If the file has another format or is incomplete.
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
 
     See Also
     --------
-    save_word_vectors : Writes them.
+    save_word_vectors : Write word vectors.
 
     Examples
     --------
@@ -126,20 +130,20 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
         header = file.readline(100).split()
         if len(header) != 2 or not all(part.isdigit() for part in header):
             raise ModelFormatError(
-                f"{path} is no file of word2vec: its first line must hold the number of words and the length of a "
-                f"vector, got {b' '.join(header)!r:.60}."
+                f"{path} is not in a format of word2vec: its first line must be the number of words and the dimension, "
+                f"got {b' '.join(header)!r:.60}."
             )
         n_words, n_columns = map(int, header)
         words: list[str] = []
         rows: list[NDArray[np.float32]] = []
-        for place in range(n_words):
+        for index in range(n_words):
             try:
                 word, row = _read_binary(file, n_columns) if binary else _read_line(file, n_columns)
             except ValueError as error:
                 kind, other = ("binary", "text") if binary else ("text", "binary")
                 raise ModelFormatError(
-                    f"{path} is damaged or not in word2vec's {kind} format: {error} as word {place + 1} of {n_words}. "
-                    f"For the {other} format set binary={not binary}."
+                    f"{path} is damaged or not in word2vec's {kind} format: {error} for word {index + 1} of {n_words}. "
+                    f"If its format is {other}, set binary={not binary}."
                 ) from error
             words.append(word)
             rows.append(row)
@@ -150,20 +154,20 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
 def _read_line(file: BinaryIO, n_columns: int) -> tuple[str, NDArray[np.float32]]:
     parts = file.readline().split()
     if len(parts) != n_columns + 1:
-        raise ValueError(f"expected a word and {n_columns} numbers, found {len(parts)} parts")
+        raise ValueError(f"expected a word and {n_columns} numbers, got {len(parts)} fields")
     return _decode(parts[0]), np.array(parts[1:], dtype=np.float64).astype(np.float32)
 
 
 def _read_binary(file: BinaryIO, n_columns: int) -> tuple[str, NDArray[np.float32]]:
     word = bytearray()
     while (byte := file.read(1)) != b" ":
-        if not byte or len(word) > _LONGEST_WORD:
-            raise ValueError("found no blank after a word")
-        if byte != b"\n" or word:  # the end of the line before; not every writer sets one
+        if not byte or len(word) > _MAX_WORD_BYTES:
+            raise ValueError("got no space after a word")
+        if byte != b"\n" or word:  # the newline of the previous word, which not every program writes
             word += byte
     numbers = file.read(4 * n_columns)
     if len(numbers) < 4 * n_columns:
-        raise ValueError(f"found {len(numbers)} of {4 * n_columns} bytes")
+        raise ValueError(f"got {len(numbers)} of {4 * n_columns} bytes")
     return _decode(bytes(word)), np.frombuffer(numbers, dtype="<f4").astype(np.float32)
 
 

@@ -169,7 +169,7 @@ def test_errors_in_the_data_are_one_line(
 def test_a_folder_of_other_files_is_an_error_before_training(hashnlp: Any, data: Path) -> None:
     result = hashnlp("train", data, "--model", data.parent)
     assert result.code == 1
-    assert "holds 'films.csv' and no model" in result.err
+    assert "holds 'films.csv' but no model" in result.err
 
 
 def test_distortion_adds_a_copy_with_typos(hashnlp: Any, small: Any, data: Path, rows: Any, tmp_path: Path) -> None:

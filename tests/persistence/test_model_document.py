@@ -1,4 +1,4 @@
-"""Models as documents: every parameter and array comes back, and only known classes are made."""
+"""Models as documents: parameters and arrays are decoded as they were, and only known classes are loaded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXTS = ["good day", "bad day", "good good", "bad night"]
 LABELS = ["+", "-", "+", "-"]
 
 
-def there_and_back(model: Any, **options: Any) -> Any:
+def round_trip(model: Any, **options: Any) -> Any:
     description, arrays = encode_model(model, **options)
     return decode_model(json.loads(json.dumps(description)), arrays)
 
@@ -39,7 +39,7 @@ def test_a_nested_pipeline_predicts_the_same_bits(centroids: Any) -> None:
         [("features", union), ("pass", "passthrough"), ("classifier", centroids(3.0, options=(1, frozenset({2}))))]
     )
     model.fit(TEXTS, LABELS)
-    loaded = there_and_back(model)
+    loaded = round_trip(model)
     np.testing.assert_array_equal(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS))
     assert loaded.predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
     assert repr(loaded) == repr(model)
@@ -51,7 +51,7 @@ def test_a_nested_pipeline_predicts_the_same_bits(centroids: Any) -> None:
 def test_two_estimators_of_one_class_keep_their_own_arrays(centroids: Any) -> None:
     X = np.eye(4)
     first, second = centroids().fit(X, LABELS), centroids().fit(2 * X, LABELS)
-    loaded = there_and_back(Pipeline([("first", first), ("second", second)]))
+    loaded = round_trip(Pipeline([("first", first), ("second", second)]))
     np.testing.assert_array_equal(loaded["first"].means_, first.means_)
     np.testing.assert_array_equal(loaded["second"].means_, second.means_)
 
@@ -64,10 +64,10 @@ def test_every_allowed_class_is_where_the_table_says() -> None:
 def test_big_endian_arrays_are_stored_as_numbers(centroids: Any) -> None:
     model = centroids().fit(np.eye(4), LABELS)
     model.means_ = model.means_.astype(">f8")
-    np.testing.assert_array_equal(there_and_back(model).means_, model.means_)
+    np.testing.assert_array_equal(round_trip(model).means_, model.means_)
 
 
-def test_what_cannot_be_saved_is_named(centroids: Any) -> None:
+def test_models_that_cannot_be_saved_are_named(centroids: Any) -> None:
     with pytest.raises(TypeError, match=r"it is a sklearn\.feature_extraction\.text\.TfidfTransformer, and only these"):
         encode_model(Pipeline([("tfidf", TfidfTransformer())]))
     with pytest.raises(TypeError, match=r"parameter 'analyzer' of HashingVectorizer: it is code \(split\)"):
@@ -83,7 +83,7 @@ def test_what_cannot_be_saved_is_named(centroids: Any) -> None:
 
 
 @pytest.mark.parametrize("memory", ["cache", Memory(None)])
-def test_a_cache_of_pickles_is_refused_on_both_ways(memory: Any) -> None:
+def test_a_cache_of_pickles_is_refused_in_saving_and_loading(memory: Any) -> None:
     inner = Pipeline([("v", HashingVectorizer())], memory=memory)
     with pytest.raises(
         TypeError, match=r"parameter 'memory' of Pipeline: .*pickles are code.*set_params\(memory=None\)"
@@ -96,18 +96,18 @@ def test_a_cache_of_pickles_is_refused_on_both_ways(memory: Any) -> None:
         decode_model(description, arrays)
 
 
-def test_nesting_has_an_end_and_what_is_saved_loads() -> None:
+def test_the_depth_is_limited_and_what_was_saved_loads() -> None:
     model = HashingVectorizer(n_features=8)
     for _ in range(49):
         model = Pipeline([("step", model)])
-    loaded = there_and_back(model)
+    loaded = round_trip(model)
     for _ in range(49):
         [(_, loaded)] = loaded.steps  # transform would take scikit-learn years: it asks each step for its tags twice
     assert loaded.n_features == 8
     with pytest.raises(ValueError, match="nested deeper than 50 estimators"):
         encode_model(Pipeline([("step", model)]))
     beside = [(f"step{number}", Normalizer()) for number in range(60)]
-    assert len(there_and_back(Pipeline(beside))) == 60
+    assert len(round_trip(Pipeline(beside))) == 60
 
 
 def test_a_subclass_under_the_name_of_a_known_class_is_refused() -> None:
@@ -133,7 +133,7 @@ def learned(arrays: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("description", "message"),
     [
-        (None, "Expected the description of an estimator for the model, found NoneType"),
+        (None, "Expected the description of an estimator for the model, got NoneType"),
         ({"class": "Normalizer"}, "Expected the description of an estimator"),
         (described(colour="red"), "parameter 'colour', which Normalizer of this version does not have"),
         (described(norm="l3"), r"Normalizer does not accept: The 'norm' parameter"),
@@ -143,8 +143,8 @@ def learned(arrays: dict[str, Any]) -> dict[str, Any]:
         (described("Centroids") | {"state": [], "arrays": {}}, "learned state of Centroids is damaged"),
         (described("Centroids") | {"state": {}, "arrays": {"means": "lost"}}, "lacks its array 'lost'"),
         (described("Centroids") | {"state": {}, "arrays": {}}, r"does not fit: KeyError\('classes'\)"),
-        (described("Centroids") | learned({"means.values": {"int4": "means"}}), "stored in an unknown way: {'int4'"),
-        (described("Centroids") | learned({"means.values": {"int8": "means"}}), "stored in an unknown way: {'int8'"),
+        (described("Centroids") | learned({"means.values": {"int4": "means"}}), "in an unknown encoding: {'int4'"),
+        (described("Centroids") | learned({"means.values": {"int8": "means"}}), "in an unknown encoding: {'int8'"),
         (described("Centroids") | learned({"means.values": {"int8": ["levels", "lost"]}}), "lacks its array 'lost'"),
         (described("Centroids") | learned({"means.values": {"int8": ["levels", "scale"]}}), "could not be broadcast"),
         (described("Normalizer") | {"training": learned({})}, "holds a training state for Normalizer, which has none"),
@@ -170,45 +170,45 @@ def test_a_damaged_training_state_is_named(centroids: Any, training: Any, messag
         decode_model(description | {"training": training}, arrays)
 
 
-def test_tables_alone_are_rounded(centroids: Any) -> None:
+def test_only_tables_are_rounded(centroids: Any) -> None:
     model = centroids().fit(np.arange(16, dtype=np.float32).reshape(4, 4) / 7, LABELS)
-    exact = there_and_back(model).means_
+    exact = round_trip(model).means_
     assert exact.dtype == np.float32
     for precision, error in {"float16": 1e-3, "int8": 1e-2}.items():
-        loaded = there_and_back(model, precision=precision)
+        loaded = round_trip(model, precision=precision)
         assert loaded.means_.dtype == np.float32
         np.testing.assert_allclose(loaded.means_, exact, rtol=0, atol=error * exact.max())
         assert (loaded.means_ != exact).any()
         assert loaded.classes_.tolist() == model.classes_.tolist()
-        np.testing.assert_array_equal(there_and_back(loaded, precision=precision).means_, loaded.means_)
-    model.means_ = model.means_.astype(np.float64)  # of another type: not asked about
-    np.testing.assert_array_equal(there_and_back(model, precision="int8").means_, model.means_)
+        np.testing.assert_array_equal(round_trip(loaded, precision=precision).means_, loaded.means_)
+    model.means_ = model.means_.astype(np.float64)  # of another dtype: stored exactly
+    np.testing.assert_array_equal(round_trip(model, precision="int8").means_, model.means_)
 
 
 def test_rounded_tables_of_two_estimators_keep_their_own_scales(centroids: Any) -> None:
     X = np.eye(4, dtype=np.float32)
     model = Pipeline([("first", centroids().fit(X, LABELS)), ("second", centroids().fit(100 * X, LABELS))])
-    loaded = there_and_back(model, precision="int8")
+    loaded = round_trip(model, precision="int8")
     for name in ("first", "second"):
         np.testing.assert_allclose(loaded[name].means_, model[name].means_, rtol=1e-6)
 
 
-def test_the_training_state_is_held_on_request(centroids: Any) -> None:
+def test_the_training_state_is_saved_on_request(centroids: Any) -> None:
     X = np.eye(4)
     model = Pipeline([("first", centroids().fit(X, LABELS)), ("second", centroids().fit(X, ["a", "b", "b", "b"]))])
-    assert not hasattr(there_and_back(model)["first"], "counts_")
-    loaded = there_and_back(model, training_state=True)
+    assert not hasattr(round_trip(model)["first"], "counts_")
+    loaded = round_trip(model, training_state=True)
     assert [loaded[name].counts_.tolist() for name in ("first", "second")] == [[2, 2], [1, 3]]
     assert loaded["first"].steps_ == 1
     del model["first"].counts_
-    loaded = there_and_back(model, training_state=True)
+    loaded = round_trip(model, training_state=True)
     assert not hasattr(loaded["first"], "counts_")
     assert loaded["second"].counts_.tolist() == [1, 3]
 
 
-def test_a_training_state_that_is_not_there_is_told(centroids: Any) -> None:
+def test_a_missing_training_state_is_an_error(centroids: Any) -> None:
     model = centroids().fit(np.eye(4), LABELS)
-    for without in (there_and_back(model), Normalizer()):
+    for without in (round_trip(model), Normalizer()):
         with pytest.raises(ValueError, match="training_state=True, but this model has no training state"):
             encode_model(without, training_state=True)
 
@@ -223,7 +223,7 @@ def test_word_and_character_features_side_by_side() -> None:
         verbose=False,
         verbose_feature_names_out=False,
     )
-    loaded = there_and_back(Pipeline([("vectorizer", union)]))["vectorizer"]
+    loaded = round_trip(Pipeline([("vectorizer", union)]))["vectorizer"]
     assert loaded.get_params(deep=False).keys() == union.get_params(deep=False).keys()
     assert repr(loaded) == repr(union)
     assert loaded.transformer_weights == union.transformer_weights

@@ -1,4 +1,4 @@
-"""Model folders: round trips, what is refused, and what a killed writer leaves."""
+"""Model folders: round trips, refused models and folders, and saves that were killed."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_precision_and_training_state_reach_the_folder(centroids: Any, tmp_path:
     np.testing.assert_array_equal(load_model(tmp_path / "whole").counts_, model.counts_)
 
 
-def test_options_that_are_none_or_exclude_each_other_are_refused(model: Any, saved: Path) -> None:
+def test_invalid_options_are_refused(model: Any, saved: Path) -> None:
     before = [(saved / name).read_bytes() for name in FILES]
     with pytest.raises(ValueError, match=r"precision must be one of \('float32', 'float16', 'int8'\), got 'int4'"):
         save_model(model, saved, precision="int4")
@@ -138,13 +138,13 @@ def test_permissions_follow_the_umask(model: Any, tmp_path: Path, mask: int) -> 
     assert {stat.S_IMODE((tmp_path / "model" / name).stat().st_mode) for name in FILES} == {0o666 & ~mask}
 
 
-def test_a_folder_with_other_things_is_refused(model: Any, tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_refused(model: Any, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").touch()
-    with pytest.raises(FileExistsError, match=r"holds 'thesis\.txt' and no model"):
+    with pytest.raises(FileExistsError, match=r"holds 'thesis\.txt' but no model"):
         save_model(model, tmp_path)
     (tmp_path / FILES[0]).write_text('{"alpha": 1}')
     (tmp_path / FILES[1]).write_bytes(b"somebody else's")
-    with pytest.raises(FileExistsError, match="and no model"):
+    with pytest.raises(FileExistsError, match="but no model"):
         save_model(model, tmp_path)
     with pytest.raises(FileExistsError, match="is a file"):
         save_model(model, tmp_path / "thesis.txt")
@@ -152,7 +152,7 @@ def test_a_folder_with_other_things_is_refused(model: Any, tmp_path: Path) -> No
         save_model(model, tmp_path / "thesis.txt" / "a" / "b")
 
 
-def test_a_folder_that_cannot_be_written_is_told_before_any_work(
+def test_a_folder_that_is_not_writable_is_an_error_before_any_work(
     model: Any, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*args: Any, **kwargs: Any) -> None:
@@ -169,12 +169,12 @@ def test_a_folder_that_cannot_be_written_is_told_before_any_work(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a folder that even root cannot write into")
-def test_a_folder_that_root_cannot_write_is_told() -> None:
+def test_a_folder_that_root_cannot_write_is_an_error() -> None:
     with pytest.raises(OSError, match="no model can be saved there"):
         _model_folder.check_replaceable(Path("/proc/model"))
 
 
-def test_asking_whether_a_model_can_be_saved_leaves_nothing(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checking_that_a_model_can_be_saved_leaves_no_files(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(saved.parent)
     for folder in (saved, Path("a/b"), Path("c")):
         _model_folder.check_replaceable(folder)
@@ -182,13 +182,13 @@ def test_asking_whether_a_model_can_be_saved_leaves_nothing(saved: Path, monkeyp
     assert sorted(path.name for path in saved.iterdir()) == FILES
 
 
-def test_other_files_beside_a_model_stay(model: Any, saved: Path) -> None:
+def test_other_files_beside_a_model_are_kept(model: Any, saved: Path) -> None:
     (saved / "README.md").write_text("mine")
     save_model(model, saved)
     assert (saved / "README.md").read_text() == "mine"
 
 
-def test_a_refused_model_touches_nothing(saved: Path, tmp_path: Path) -> None:
+def test_a_refused_model_changes_no_file(saved: Path, tmp_path: Path) -> None:
     before = [(saved / name).read_bytes() for name in FILES]
     for folder in (saved, tmp_path / "new"):
         with pytest.raises(TypeError, match="analyzer"):
@@ -197,7 +197,7 @@ def test_a_refused_model_touches_nothing(saved: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-def test_a_model_nested_without_end_is_refused_and_touches_nothing(tmp_path: Path) -> None:
+def test_an_endlessly_nested_model_is_refused_and_changes_no_file(tmp_path: Path) -> None:
     model: Any = HashingVectorizer()
     for _ in range(2000):
         model = Pipeline([("step", model)])
@@ -267,7 +267,7 @@ def test_abandoned_files_are_removed_when_they_are_old(model: Any, saved: Path) 
     assert sorted(path.name for path in saved.iterdir()) == [".saving-growing", ".saving-young", *FILES]
 
 
-def test_no_model_is_a_file_not_found(tmp_path: Path) -> None:
+def test_a_missing_model_is_a_file_not_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="the folder does not exist"):
         load_model(tmp_path / "nothing")
     with pytest.raises(FileNotFoundError, match=r"expected parameters\.json and weights\.safetensors there"):
@@ -285,7 +285,7 @@ def test_an_edited_copy_is_refused(saved: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"{", "damaged: it is no JSON"), (b"\xff", "no JSON"), (b"[]", "no digest"), (None, "is missing: not all")],
+    [(b"{", "damaged: it is not JSON"), (b"\xff", "not JSON"), (b"[]", "no digest"), (None, "is missing: the copy")],
 )
 def test_a_damaged_copy_is_refused(saved: Path, content: bytes | None, message: str) -> None:
     (saved / FILES[0]).unlink()
@@ -310,21 +310,21 @@ def test_damaged_weights_are_refused(saved: Path, tmp_path: Path) -> None:
         load_model(saved)
     for metadata in (None, {"sklearn-hashnlp": '{"format": "other"}'}, {"sklearn-hashnlp": "[" * 100_000}):
         save_file({"a": np.zeros(3)}, path, metadata=metadata)
-        with pytest.raises(ModelFormatError, match=r"no model of sklearn-hashnlp|no JSON"):
+        with pytest.raises(ModelFormatError, match=r"not a model of sklearn-hashnlp|not JSON"):
             load_model(saved)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format_version": 4}, "format version is 4, .* reads up to 3. Upgrade with: pip install"),
-        ({"format_version": "1"}, "format version is '1', and no version is like that"),
+        ({"format_version": 4}, "format version is 4, .* reads versions up to 3. Upgrade with: pip install"),
+        ({"format_version": "1"}, "format version is '1'; expected a positive integer"),
         ({"hash_specification": 7}, "trained with version 7 of the hash functions, .* has 1"),
-        ({"model": {"class": "os.system", "parameters": {}}}, "asks for the class 'os.system'"),
+        ({"model": {"class": "os.system", "parameters": {}}}, "has the class 'os.system'"),
         ({"model": None}, "Expected the description of an estimator"),
     ],
 )
-def test_other_versions_and_strange_models_are_refused(saved: Path, changes: dict[str, Any], message: str) -> None:
+def test_other_versions_and_unknown_models_are_refused(saved: Path, changes: dict[str, Any], message: str) -> None:
     rewrite(saved, **changes)
     with pytest.raises(ModelFormatError, match=rf"The model in '.*' cannot be loaded\. .*{message}"):
         load_model(saved)

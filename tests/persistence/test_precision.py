@@ -1,4 +1,4 @@
-"""Rounded tables: how far off, what comes back exactly, what is refused."""
+"""Rounded tables: errors, exact values, and values that are refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ tables = hnp.arrays(np.float32, hnp.array_shapes(min_dims=1, max_dims=3, min_sid
 
 
 def slow_int8(column: list[float]) -> list[float]:
-    """Take the nearest root among the 255 there are."""
+    """Round each root to the nearest of 255 levels."""
     scale = max(map(abs, column))
     roots = [level / 127 for level in range(-127, 128)]
     signed_roots = [np.sign(number) * np.sqrt(abs(number) / scale) for number in column]
@@ -46,16 +46,16 @@ def test_rounding_again_changes_nothing_and_keeps_zeros_signs_and_extremes(table
     assert not rounded[table == 0].any()
     assert (rounded * np.sign(table) >= 0).all()
     np.testing.assert_array_equal(np.abs(rounded).max(axis=0, initial=0), np.abs(table).max(axis=0, initial=0))
-    # Half the way to the next level, whose root is 1/127 further.
-    spare = np.abs(rounded - table).astype(float)
+    # Half the distance to the next level, whose root is larger by 1/127.
+    error = np.abs(rounded - table).astype(float)
     allowed = (np.sqrt(np.abs(table) * scale.astype(float)) / 127 + scale.astype(float) / (4 * 127**2)) * 1.001
-    assert (spare <= allowed).all()
+    assert (error <= allowed).all()
 
 
 @given(tables)
-def test_float16_takes_the_nearest_or_says_that_it_cannot(table: Any) -> None:
+def test_float16_rounds_to_the_nearest_or_raises(table: Any) -> None:
     if np.abs(table).max(initial=0) > 65504:
-        with pytest.raises(ValueError, match=r"cannot hold it in float16, which ends at 65504: it has .*int8"):
+        with pytest.raises(ValueError, match=r"cannot hold it in float16, whose largest value is 65504: it has .*int8"):
             to_float16(table, "it")
     else:
         rounded = to_float16(table, "it")
@@ -65,8 +65,8 @@ def test_float16_takes_the_nearest_or_says_that_it_cannot(table: Any) -> None:
 
 @pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
 @pytest.mark.parametrize("function", [to_float16, to_int8])
-def test_what_is_no_number_is_refused(function: Any, number: float) -> None:
+def test_infinite_values_and_nan_are_refused(function: Any, number: float) -> None:
     table = np.zeros((3, 2), dtype=np.float32)
     table[1, 1] = number
-    with pytest.raises(ValueError, match="cannot hold it in less precision than float32: it has infinite numbers"):
+    with pytest.raises(ValueError, match="cannot hold it in lower precision than float32: it has infinite values"):
         function(table, "it")

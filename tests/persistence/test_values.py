@@ -1,4 +1,4 @@
-"""Parameter values survive JSON with their kinds; code is refused."""
+"""Parameter values keep their types in JSON; code is refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sklearn_hashnlp.persistence._values import ModelFormatError, decode_value, 
 from sklearn_hashnlp.trees import random_tree
 
 
-def there_and_back(value: Any) -> Any:
+def round_trip(value: Any) -> Any:
     encoded = json.loads(json.dumps(encode_value(value, "it", lambda *_: "encoded"), allow_nan=False))
     return decode_value(encoded, "it", lambda *_: "decoded")
 
@@ -42,7 +42,7 @@ values = st.recursive(
 
 
 @given(values)
-def test_any_nesting_of_plain_values_comes_back(value: Any) -> None:
+def test_any_nesting_of_values_is_decoded_as_it_was(value: Any) -> None:
     def plain(part: Any) -> Any:  # the order in which a set prints is not its own
         if isinstance(part, set | frozenset):
             return type(part).__name__, sorted(map(repr, part))
@@ -50,14 +50,14 @@ def test_any_nesting_of_plain_values_comes_back(value: Any) -> None:
             return type(part)(plain(item) for item in part)
         return {key: plain(item) for key, item in part.items()} if isinstance(part, dict) else part
 
-    assert same(plain(there_and_back(value)), plain(value))
+    assert same(plain(round_trip(value)), plain(value))
 
 
 @pytest.mark.parametrize(
     "dtype", [np.float64, np.int32, np.bool_, np.dtype("float32"), np.dtype("uint8"), float, int, bool]
 )
-def test_dtypes_keep_their_kind(dtype: Any) -> None:
-    assert there_and_back(dtype) is dtype or (there_and_back(dtype) == dtype and isinstance(dtype, np.dtype))
+def test_dtypes_keep_their_types(dtype: Any) -> None:
+    assert round_trip(dtype) is dtype or (round_trip(dtype) == dtype and isinstance(dtype, np.dtype))
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_dtypes_keep_their_kind(dtype: Any) -> None:
     ],
 )
 def test_numpy_scalars_and_subclasses_become_plain(value: Any, plain: Any) -> None:
-    assert there_and_back(value) == plain
-    assert type(there_and_back(value)) is type(plain)
+    assert round_trip(value) == plain
+    assert type(round_trip(value)) is type(plain)
 
 
 def test_sets_are_written_in_one_order() -> None:
@@ -83,9 +83,9 @@ def test_sets_are_written_in_one_order() -> None:
     assert encode_value(frozenset(words), "it", print) == encode_value(frozenset(reversed(words)), "it", print)
 
 
-def test_an_estimator_is_handed_on() -> None:
+def test_estimators_are_encoded_by_the_callback() -> None:
     assert encode_value(Normalizer(), "it", lambda *_: "encoded") == {"estimator": "encoded"}
-    assert there_and_back([("norm", Normalizer())]) == [("norm", "decoded")]
+    assert round_trip([("norm", Normalizer())]) == [("norm", "decoded")]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_an_estimator_is_handed_on() -> None:
         (Normalizer, r"it is code \(Normalizer\)"),
     ],
 )
-def test_what_a_folder_cannot_hold(value: Any, message: str) -> None:
+def test_values_that_a_folder_cannot_hold(value: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         encode_value(value, "it", print)
 
@@ -128,10 +128,10 @@ def test_damaged_values_are_named(value: Any) -> None:
         decode_value(value, "parameter 'p'", print)
 
 
-def test_trees_come_back() -> None:
+def test_trees_are_decoded_as_they_were() -> None:
     tree = random_tree(9, random_state=0)
-    assert there_and_back(tree) == tree
-    assert there_and_back([tree, None])[0] == tree
+    assert round_trip(tree) == tree
+    assert round_trip([tree, None])[0] == tree
 
 
 @pytest.mark.parametrize("damage", [{"offsets": [0]}, {"children": "x"}, {"children": [5]}, None])

@@ -10,7 +10,7 @@ VECTORS = np.random.default_rng(0).normal(size=(5, 7)).astype(np.float32)
 
 
 @pytest.mark.parametrize("binary", [False, True])
-def test_there_and_back(tmp_path, binary):
+def test_vectors_are_read_as_they_were_written(tmp_path, binary):
     save_word_vectors(tmp_path / "vectors", WORDS, VECTORS, binary=binary)
     words, vectors = load_word_vectors(tmp_path / "vectors", binary=binary)
     assert words == WORDS
@@ -26,14 +26,14 @@ def test_bytes_of_the_formats(tmp_path):
     assert path.read_bytes() == b"2 2\na \0\0\x80?\0\0\0?\nb \0\0\0\0\0\0\0\xc0\n"
 
 
-def test_binary_without_ends_of_lines(tmp_path):
+def test_binary_without_newlines(tmp_path):
     path = tmp_path / "vectors"
     path.write_bytes(b"2 1\na \0\0\x80?b \0\0\0\xc0")
     words, vectors = load_word_vectors(path, binary=True)
     assert (words, vectors.tolist()) == (["a", "b"], [[1.0], [-2.0]])
 
 
-def test_bytes_that_are_no_text(tmp_path):
+def test_bytes_that_are_not_utf_8(tmp_path):
     path = tmp_path / "vectors"
     path.write_bytes(b"1 1\n\xff 1.0\n")
     words, vectors = load_word_vectors(path)
@@ -53,12 +53,12 @@ def test_no_words(tmp_path, binary):
     [
         (["a"], np.zeros((2, 3)), r"a row for each of 1 words, got an array of shape \(2, 3\)"),
         (["a"], np.zeros(1), "a row for each"),
-        (["a b"], np.zeros((1, 1)), "none with white space, got 'a b'"),
-        ([""], np.zeros((1, 1)), "no empty words"),
+        (["a b"], np.zeros((1, 1)), "contain no whitespace, got 'a b'"),
+        ([""], np.zeros((1, 1)), "not empty"),
         (["a", "a"], np.zeros((2, 1)), "distinct words, got 'a' twice"),
     ],
 )
-def test_what_the_formats_do_not_hold(tmp_path, words, vectors, message):
+def test_invalid_words_and_vectors_are_refused(tmp_path, words, vectors, message):
     with pytest.raises(ValueError, match=message):
         save_word_vectors(tmp_path / "vectors", words, vectors)
     assert not list(tmp_path.iterdir())
@@ -67,16 +67,16 @@ def test_what_the_formats_do_not_hold(tmp_path, words, vectors, message):
 @pytest.mark.parametrize(
     ("content", "binary", "message"),
     [
-        (b"", False, "no file of word2vec"),
-        (b"a 1 2\n", False, "no file of word2vec"),
-        (b"2 2\na 1 2\n", False, "as word 2 of 2.*set binary=True"),
-        (b"1 2\na 1 2 3\n", False, "found 4 parts"),
-        (b"1 2\na 1 x\n", False, "as word 1 of 1"),
-        (b"1 2\na \0\0", True, "found 2 of 8 bytes"),
-        (b"1 2\nabc", True, "no blank after a word.*set binary=False"),
+        (b"", False, "not in a format of word2vec"),
+        (b"a 1 2\n", False, "not in a format of word2vec"),
+        (b"2 2\na 1 2\n", False, "for word 2 of 2.*set binary=True"),
+        (b"1 2\na 1 2 3\n", False, "got 4 fields"),
+        (b"1 2\na 1 x\n", False, "for word 1 of 1"),
+        (b"1 2\na \0\0", True, "got 2 of 8 bytes"),
+        (b"1 2\nabc", True, "got no space after a word.*set binary=False"),
     ],
 )
-def test_damage(tmp_path, content, binary, message):
+def test_damaged_files_are_refused(tmp_path, content, binary, message):
     (tmp_path / "vectors").write_bytes(content)
     with pytest.raises(ModelFormatError, match=message):
         load_word_vectors(tmp_path / "vectors", binary=binary)

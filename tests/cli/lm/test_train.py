@@ -250,7 +250,7 @@ def test_wrong_usage_is_an_error_before_anything_is_read(
 def test_a_folder_of_other_files_is_an_error_before_training(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
     result = hashnlp("lm", "train", sentences, "-m", tmp_path, *SMALL)
     assert result.code == 1
-    assert "and no model" in result.err
+    assert "but no model" in result.err
     assert "Epoch" not in result.err
     result = hashnlp("lm", "train", tmp_path, "-m", tmp_path / "m", *SMALL)
     assert result.err == f"hashnlp: {tmp_path} is a folder; expected a text file with one sentence per line.\n"
