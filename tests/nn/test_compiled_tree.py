@@ -1,4 +1,4 @@
-"""The compiled way through a tree against plain torch, whose autograd is the oracle."""
+"""Paths by compiled kernels against plain torch, whose autograd is the oracle."""
 
 from __future__ import annotations
 
@@ -7,32 +7,21 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.nn._compiled_tree import runs_compiled
 from sklearn_hashnlp.nn._tree_torch import path_log_probs
 from sklearn_hashnlp.optim import RowwiseAdagrad
-from sklearn_hashnlp.trees import balanced_tree, huffman_tree, tree_from_nested, two_level_tree
+from sklearn_hashnlp.trees import balanced_tree, huffman_tree, two_level_tree
 
 from ..random_trees import chain, random_shape
+from .tree_layers import MIXED, make
+from .tree_layers import batch_for as random_batch
 
 TREES = st.builds(random_shape, st.integers(2, 30), st.sampled_from([2, 3, 7, 30]), st.integers(0, 99))
-MIXED = tree_from_nested([[0, [1, 2, 3]], 4, [5, 6]])
-
-
-def make(tree, in_features=3, seed=0, **options):
-    torch.manual_seed(seed)
-    layer = HierarchicalSoftmax(tree, in_features, **({"dtype": torch.float64} | options))
-    for parameter in layer.parameters():
-        torch.nn.init.normal_(parameter)
-    return layer
 
 
 def batch_for(layer, n_rows, n_features=2, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    inputs = torch.randn(n_rows, layer.in_features, generator=generator, dtype=torch.float64).to(layer.weight.dtype)
-    target = torch.randint(0, layer.n_classes, (n_rows,), generator=generator)
-    features = torch.randint(-(2**61), 2**62, (n_rows, n_features), generator=generator)
-    return inputs.requires_grad_(), target, features if layer.n_direct else None
+    inputs, target, features = random_batch(layer, n_rows, seed, n_features)
+    return inputs.requires_grad_(), target, features
 
 
 def plainly(layer, inputs, target, features):
@@ -73,7 +62,7 @@ def assert_the_same(layer, batch, rtol=1e-9, atol=1e-11):
     seed=st.integers(0, 9),
 )
 def test_any_tree_and_any_batch(tree, in_features, n_rows, n_direct, n_features, sparse, seed):
-    layer = make(tree, in_features, seed, n_direct=n_direct, sparse=sparse)
+    layer = make(tree, in_features, seed=seed, n_direct=n_direct, sparse=sparse)
     assert_the_same(layer, batch_for(layer, n_rows, n_features, seed))
 
 
@@ -86,12 +75,12 @@ def test_any_tree_and_any_batch(tree, in_features, n_rows, n_direct, n_features,
 )
 def test_single_precision_is_close_to_plain_torch(tree, sparse, n_direct):
     layer = make(tree, 64, dtype=torch.float32, n_direct=n_direct, sparse=sparse)
-    # Enough of them that the way back uses two threads.
+    # Large enough that the backward pass uses two threads.
     assert_the_same(layer, batch_for(layer, 700), rtol=2e-4, atol=2e-3)
 
 
 @pytest.mark.parametrize("tree", [MIXED, balanced_tree(9)], ids=["mixed", "binary"])
-def test_gradients_are_those_of_finite_differences_on_both_ways(tree):
+def test_gradients_are_those_of_finite_differences(tree):
     layer = make(tree, n_direct=11)
     inputs, target, features = batch_for(layer, 6)
 
@@ -108,19 +97,19 @@ def test_gradients_are_those_of_finite_differences_on_both_ways(tree):
     assert torch.autograd.gradgradcheck(plain, sources)
 
 
-def test_gradients_that_nobody_wants_are_not_given():
+def test_gradients_that_are_not_needed_are_not_computed():
     layer = make(MIXED, n_direct=11, sparse=True)
     inputs, target, features = batch_for(layer, 6)
     layer(inputs, target, features)[1].backward()
     expected = {name: table.grad.to_dense() for name, table in layer.named_parameters()}
-    for wanted in expected:
+    for needed in expected:
         other = make(MIXED, n_direct=11, sparse=True)
         for name, table in other.named_parameters():
-            table.requires_grad_(name == wanted)
+            table.requires_grad_(name == needed)
         other(inputs.detach(), target, features)[1].backward()
         for name, table in other.named_parameters():
-            assert (table.grad is not None) == (name == wanted)
-        assert torch.equal(getattr(other, wanted).grad.to_dense(), expected[wanted])
+            assert (table.grad is not None) == (name == needed)
+        assert torch.equal(getattr(other, needed).grad.to_dense(), expected[needed])
     other.requires_grad_(False)
     other(inputs, target, features)[1].backward()
     assert inputs.grad.any()
@@ -128,7 +117,7 @@ def test_gradients_that_nobody_wants_are_not_given():
         assert not layer(inputs, target, features)[0].requires_grad
 
 
-def test_grad_may_be_asked_twice():
+def test_grad_can_run_twice():
     layer = make(MIXED, n_direct=11, sparse=True)
     inputs, target, features = batch_for(layer, 6)
     loss = layer(inputs, target, features)[0].square().sum()
@@ -152,16 +141,16 @@ def test_second_derivatives(tree, n_direct):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_penalty_on_the_gradient_counts(sparse):
+def test_a_gradient_penalty_has_gradients(sparse):
     layer = make(MIXED, sparse=sparse)
     inputs, target, _ = batch_for(layer, 6)
-    found = []
+    penalties = []
     for loss in (layer(inputs, target)[1], -plainly(layer, inputs, target, None).mean()):
         (gradient,) = torch.autograd.grad(loss, inputs, create_graph=True)
         penalty = torch.autograd.grad(gradient.square().sum(), inputs)[0]
-        found.append(penalty)
-    assert found[0].any()
-    torch.testing.assert_close(*found)
+        penalties.append(penalty)
+    assert penalties[0].any()
+    torch.testing.assert_close(*penalties)
 
 
 def test_features_without_columns_have_second_derivatives():
@@ -175,7 +164,7 @@ def test_features_without_columns_have_second_derivatives():
 
 
 @pytest.mark.parametrize("name", ["weight", "bias", "direct", "input", "target"])
-def test_what_changes_before_the_way_back_is_noticed(name):
+def test_a_change_before_the_backward_pass_is_detected(name):
     layer = make(MIXED, n_direct=11)
     inputs, target, features = batch_for(layer, 6)
     rows = inputs * 1
@@ -186,7 +175,7 @@ def test_what_changes_before_the_way_back_is_noticed(name):
         loss.backward()
 
 
-def test_a_step_before_the_way_back_is_noticed():
+def test_a_step_before_the_backward_pass_is_detected():
     layer = make(MIXED, sparse=True)
     inputs, target, _ = batch_for(layer, 6)
     loss = layer(inputs, target)[1]
@@ -196,7 +185,7 @@ def test_a_step_before_the_way_back_is_noticed():
         loss.backward()
 
 
-def test_transformed_programs_take_the_plain_way():
+def test_functorch_transforms_run_in_plain_torch():
     layer = make(MIXED)
     inputs, target, _ = batch_for(layer, 6)
 

@@ -1,4 +1,4 @@
-"""The torch projection against the compiled one, bit for bit, and alone."""
+"""The torch projection against the compiled one, bit for bit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VALUES = st.integers(-300, 300).map(float) | st.floats(-1e6, 1e6) | st.just(0.0)
 
 @st.composite
 def sparse_rows(draw):
-    """Give ids, offsets and weights of a few rows."""
+    """Draw ids, offsets and weights of a few rows."""
     columns = st.sets(st.integers(0, 30) | st.integers(0, 2**63 - 1), max_size=9)
     rows = [sorted(draw(columns)) for _ in range(draw(st.integers(0, 7)))]
     ids = np.array([column for row in rows for column in row], dtype=np.int64)
@@ -43,9 +43,9 @@ def compiled(rows, output, **hyperplanes):
     return out
 
 
-def assert_same(found, expected):
-    assert found.cpu().numpy().dtype == expected.dtype
-    np.testing.assert_array_equal(found.cpu().numpy(), expected)
+def assert_same(projections, expected):
+    assert projections.cpu().numpy().dtype == expected.dtype
+    np.testing.assert_array_equal(projections.cpu().numpy(), expected)
 
 
 @given(
@@ -56,7 +56,7 @@ def assert_same(found, expected):
     density=st.sampled_from([1.0, 0.4]),
     seed=st.integers(0, 2**64 - 1),
 )
-def test_the_compiled_projection_bit_for_bit(rows, kind, output, sizes, density, seed):
+def test_projections_are_those_of_the_kernels_bit_for_bit(rows, kind, output, sizes, density, seed):
     density = 1.0 if kind == "google" else density
     projection = SGNNProjection(*sizes, output=output, hyperplanes=kind, density=density, seed=seed)
     expected = compiled(rows, output, kind=kind, n=sizes[0] * sizes[1], density=density, seed=seed)
@@ -72,7 +72,7 @@ def many_rows(seed=0):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_blocks_do_not_show(monkeypatch, kind):
+def test_blocks_change_nothing(monkeypatch, kind):
     rows = many_rows()
     expected = compiled(rows, "float", kind=kind, n=1120)
     projection = SGNNProjection(output="float", hyperplanes=kind)
@@ -90,12 +90,12 @@ def test_cuda_gives_the_same_bits(kind, output, density):
     density = 1.0 if kind == "google" else density
     rows = many_rows()
     projection = SGNNProjection(output=output, hyperplanes=kind, density=density).to("cuda")
-    found = projection(*(torch.from_numpy(array).to("cuda") for array in rows))
-    assert found.is_cuda
-    assert_same(found, compiled(rows, output, kind=kind, n=1120, density=density))
+    projections = projection(*(torch.from_numpy(array).to("cuda") for array in rows))
+    assert projections.is_cuda
+    assert_same(projections, compiled(rows, output, kind=kind, n=1120, density=density))
 
 
-def test_dense_rows_are_projected_by_their_values():
+def test_dense_rows_are_projected_as_sparse_ones():
     rows = torch.tensor([[0.0, 2.5, 0.0, -1.0], [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
     projection = SGNNProjection(4, 5)
     ids, offsets = torch.tensor([1, 3, 0, 1, 2, 3]), torch.tensor([0, 2, 2, 6])
@@ -104,19 +104,19 @@ def test_dense_rows_are_projected_by_their_values():
     assert torch.equal(projection.project_dense(rows[2:].int()), projection(ids[2:], torch.tensor([0, 4])))
 
 
-def test_no_weights_are_ones():
+def test_weights_default_to_one():
     ids, offsets = torch.tensor([1, 3, 7]), torch.tensor([0, 2, 3], dtype=torch.int32)
     projection = SGNNProjection(3, 3, output="float")
     assert torch.equal(projection(ids, offsets), projection(ids, offsets, torch.ones(3)))
     assert torch.equal(projection(ids.int(), offsets), projection(ids, offsets))
 
 
-def test_no_rows_make_no_projections():
+def test_no_rows():
     none = torch.tensor([], dtype=torch.int64)
     for output, (_, dtype) in FORMS.items():
-        found = SGNNProjection(2, 5, output=output)(none, torch.tensor([0]))
-        assert found.shape == (0, 2 if output == "packed" else 10)
-        assert found.numpy().dtype == dtype
+        projections = SGNNProjection(2, 5, output=output)(none, torch.tensor([0]))
+        assert projections.shape == (0, 2 if output == "packed" else 10)
+        assert projections.numpy().dtype == dtype
 
 
 def test_it_is_a_module_without_parameters():

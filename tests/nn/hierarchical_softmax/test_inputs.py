@@ -1,0 +1,69 @@
+"""Dtypes and memory layouts of the input, and the errors for wrong ones."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from sklearn_hashnlp.nn import HierarchicalSoftmax
+from sklearn_hashnlp.trees import complete_tree
+
+from ..tree_layers import MIXED, batch_for, make
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32, torch.uint32])
+def test_targets_and_features_of_other_integers(dtype):
+    layer = make(MIXED, n_direct=9)
+    inputs, target, _ = batch_for(layer, 6)
+    features = torch.arange(12).view(6, 2)
+    expected = layer(inputs, target, features)[0]
+    assert torch.equal(layer(inputs, target.to(dtype), features.to(dtype))[0], expected)
+
+
+def test_inputs_need_not_be_contiguous():
+    layer = make(MIXED, n_direct=9)
+    inputs, target, features = batch_for(layer, 6)
+    strided = (part.repeat_interleave(2, dim=0)[::2] for part in (inputs, target, features))
+    assert torch.equal(layer(*strided)[0], layer(inputs, target, features)[0])
+    transposed = inputs.t().contiguous().t()
+    assert torch.equal(layer(transposed, target, features)[0], layer(inputs, target, features)[0])
+    assert torch.equal(layer.topk(transposed, 2, features.t().contiguous().t())[1], layer.topk(inputs, 2, features)[1])
+
+
+def test_wrong_arguments_are_refused():
+    layer, direct = make(complete_tree(7)), make(MIXED, n_direct=9)
+    inputs, target, features = batch_for(direct, 6)
+    for wrong in (7, -1):
+        with pytest.raises(ValueError, match=f"target must be between 0 and 6, got {wrong}"):
+            layer(inputs, target.clamp(max=6).index_fill(0, torch.tensor([3]), wrong))
+    with pytest.raises(ValueError, match=r"target must have shape \(6,\).*got \(5,\)"):
+        layer(inputs, target[:5])
+    with pytest.raises(TypeError, match=r"target must have an integer dtype, got torch.float32"):
+        layer(inputs, target.float())
+    for rows in (inputs[:, :2], inputs[0], inputs[None]):
+        with pytest.raises(ValueError, match=r"input must have shape \(rows, 3\), got"):
+            layer.log_prob(rows)
+    with pytest.raises(TypeError, match=r"weight's dtype torch.float64, got torch.float32"):
+        layer.topk(inputs.float(), 1)
+    with pytest.raises(ValueError, match="are required with n_direct=9"):
+        direct(inputs, target)
+    with pytest.raises(ValueError, match="features must be None without direct connections"):
+        layer(inputs, target, features)
+    with pytest.raises(ValueError, match=r"features must have shape \(6, n_features\).*got \(5, 2\)"):
+        direct.predict(inputs, features=features[:5])
+    with pytest.raises(TypeError, match=r"features must have an integer dtype, got torch.float64"):
+        direct.sample(inputs, features.double())
+    for k in (0, 8):
+        with pytest.raises(ValueError, match=f"k must be between 1 and n_classes=7, got {k}"):
+            layer.topk(inputs, k)
+    with pytest.raises(ValueError, match="search must be 'exact' or 'greedy', got 'beam'"):
+        layer.predict(inputs, search="beam")
+    with pytest.raises(ValueError, match="but node 0 has 3"):
+        direct.node_prob(inputs, features)
+    with pytest.raises(TypeError, match="tree must be a SoftmaxTree, got int"):
+        HierarchicalSoftmax(7, 3)
+    with pytest.raises(ValueError, match="in_features must be 1 or more, got 0"):
+        HierarchicalSoftmax(MIXED, 0)
+    for n_direct in (-1, 2**31):
+        with pytest.raises(ValueError, match=f"n_direct must be between 0 and 2147483647, got {n_direct}"):
+            HierarchicalSoftmax(MIXED, 3, n_direct=n_direct)
