@@ -1,13 +1,16 @@
-"""Where feature ids are in both tables: golden values, and the hash functions with Python's integers."""
+"""Rows of ids in both tables, and counts of rows, against recorded values and the hash functions in Python."""
+
+from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels._hash_ids import IMPROVED, PAPER, STANDARD, locate_ids
+from sklearn_hashnlp.kernels._hash_ids import IMPROVED, PAPER, STANDARD, count_rows, locate_ids
 from sklearn_hashnlp.nn._hashing import hash_constants
 
+from ..oracles import bags
 from ..oracles.hashing import hash_slots
 
 VARIANTS = IMPROVED, PAPER, STANDARD
@@ -42,16 +45,6 @@ def constants_of(n_hashes, seed=0):
     return np.array(hash_constants(seed, n_hashes + 1), dtype=np.uint64)
 
 
-def plain_places(ids, variant, n_hashes, n_rows, n_slots, seed=0):
-    """Return the rows of both tables of each id, by the hash functions with Python's integers."""
-    of_rows, *of_slots = hash_constants(seed, n_hashes + 1)
-    rows = hash_slots(ids, of_rows, n_rows)
-    if variant == STANDARD:
-        return rows, rows[:, None]
-    keys = rows if variant == PAPER else ids
-    return rows, np.stack([hash_slots(keys, pair, n_slots) for pair in of_slots], axis=1)
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_zeros_for_the_first_constants_leave_ids_as_they_are(variant):
     constants = constants_of(2)
@@ -59,12 +52,12 @@ def test_zeros_for_the_first_constants_leave_ids_as_they_are(variant):
     ids = np.array([0, 5, 999, 5])
     rows, slots = locate_ids(ids, constants, 1000, 10**6, variant)
     assert rows.tolist() == ids.tolist()
-    expected = ids[:, None] if variant == STANDARD else plain_places(ids, IMPROVED, 2, 1000, 10**6)[1]
+    expected = ids[:, None] if variant == STANDARD else bags.locate_ids(ids, IMPROVED, 2, 1000, 10**6)[1]
     assert slots.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_recorded_places(variant):
+def test_recorded_rows_and_slots(variant):
     keys = np.array([*KEYS, *(key - 2**32 for key in KEYS), *(key + 5 * 2**32 for key in KEYS)])
     rows, slots = locate_ids(keys, constants_of(2), 10**7, 10**6, variant)
     assert rows.tolist() == GOLDEN_ROWS * 3
@@ -80,9 +73,35 @@ def test_recorded_places(variant):
     n_slots=st.integers(1, 2**31 - 1),
     variant=st.sampled_from(VARIANTS),
 )
-def test_places_are_those_of_the_hash_functions(ids, seed, n_hashes, n_rows, n_slots, variant):
+def test_rows_and_slots_are_those_of_the_hash_functions(ids, seed, n_hashes, n_rows, n_slots, variant):
     ids = np.array(ids, dtype=np.int64)
     rows, slots = locate_ids(ids, constants_of(n_hashes, seed), n_rows, n_slots, variant)
-    expected_rows, expected_slots = plain_places(ids, variant, n_hashes, n_rows, n_slots, seed)
+    expected_rows, expected_slots = bags.locate_ids(ids, variant, n_hashes, n_rows, n_slots, seed)
     assert rows.tolist() == expected_rows.tolist()
     assert slots.tolist() == expected_slots.tolist()
+
+
+CONSTANTS = hash_constants(3, 1)[0]
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@given(
+    ids=st.lists(st.integers(0, 5) | st.integers(0, 2**31 - 1), max_size=100),
+    n_rows=st.sampled_from([1, 2, 7, 1000, 10**6]),
+)
+def test_rows_are_counted_as_a_dictionary_does(dtype, ids, n_rows):
+    ids = np.array(ids, dtype=dtype)
+    rows, counts = count_rows(ids, CONSTANTS, n_rows)
+    expected = sorted(Counter(hash_slots(ids, CONSTANTS, n_rows).tolist()).items())
+    assert list(zip(rows.tolist(), counts.tolist(), strict=True)) == expected
+
+
+def test_rows_of_ids_that_are_not_hashed_are_counted():
+    rows, counts = count_rows(np.array([4, 0, 9, 4]), (0, 0), 10)
+    assert (rows.tolist(), counts.tolist()) == ([0, 4, 9], [1, 2, 1])
+
+
+def test_more_ids_than_rows_are_counted():
+    rows, counts = count_rows(np.arange(100_000), CONSTANTS, 300)
+    assert rows.tolist() == list(range(300))
+    assert counts.sum() == 100_000

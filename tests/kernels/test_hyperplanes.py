@@ -1,4 +1,4 @@
-"""The coefficients against their specification, written plainly, and against recorded values."""
+"""Coefficients against their specification, written plainly, and against recorded values."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels._hashes import splitmix64
 from sklearn_hashnlp.kernels._hyperplanes import (
-    PRIME,
     PROJECTION_SPECIFICATION,
     QUANTILES,
     Hyperplanes,
     coefficients,
     mean_square,
 )
+
+from ..oracles.hyperplanes import coefficient
 
 COLUMNS = [0, 1, 12345, 2**31 - 2, 2**40 + 7]
 # Of specification 1. If these change, so must PROJECTION_SPECIFICATION: models would be served other rows.
@@ -62,33 +62,6 @@ GOLDEN = {
 GOLDEN_TIES = {0: [9, 10, 79, 92, 64, 221, 85, 240], 1099511627783: [112, 83, 58, 93, 69, 144, 92, 112]}
 
 
-def plain_mix(word: int) -> int:
-    """MurmurHash3's fmix32 with Python's integers, which never overflow."""
-    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
-        word = (word ^ (word >> shift)) * factor % 2**32
-    return word
-
-
-def plain_word(column: int, number: int, keys: tuple[int, int]) -> int:
-    low, high = column % 2**32, column // 2**32 % 2**32
-    state, step = (plain_mix(plain_mix(low ^ key) ^ high) for key in keys)
-    return plain_mix((state + number * (step | 1)) % 2**32)
-
-
-def plain_coefficient(kind: str, column: int, h: int, *, density: float = 1.0, seed: int = 0) -> int:
-    """Give r(j; h) as the docstring of Hyperplanes has it."""
-    values = splitmix64(seed, h + 3)
-    if kind == "google":
-        value = column * (1 + values[h + 2] % (PRIME - 1)) % PRIME
-        return value - PRIME if value > PRIME // 2 else value
-    keys, density_keys = ((value % 2**32, value // 2**32) for value in values[:2])
-    if plain_word(column, h, density_keys) >= int(density * 2**32):
-        return 0
-    if kind == "normal":
-        return int(QUANTILES[plain_word(column, h // 4, keys) >> 8 * (h % 4) & 255])
-    return 1 if plain_word(column, h // 32, keys) >> h % 32 & 1 else -1
-
-
 @pytest.mark.parametrize(("kind", "density", "seed"), GOLDEN)
 def test_recorded_coefficients(kind, density, seed):
     assert PROJECTION_SPECIFICATION == 1
@@ -97,8 +70,8 @@ def test_recorded_coefficients(kind, density, seed):
 
 
 def test_recorded_ties():
-    found = {seed: np.packbits(Hyperplanes.of("normal", 64, seed=seed).ties).tolist() for seed in GOLDEN_TIES}
-    assert found == GOLDEN_TIES
+    result = {seed: np.packbits(Hyperplanes.of("normal", 64, seed=seed).ties).tolist() for seed in GOLDEN_TIES}
+    assert result == GOLDEN_TIES
     for kind in ("sign", "google"):
         assert np.array_equal(Hyperplanes.of(kind, 64, seed=0).ties, Hyperplanes.of("normal", 64, seed=0).ties)
 
@@ -112,14 +85,14 @@ def test_recorded_ties():
 )
 def test_coefficients_are_as_specified(kind, column, n, density, seed):
     density = 1.0 if kind == "google" else density
-    found = coefficients([column], Hyperplanes.of(kind, n, density=density, seed=seed))
-    expected = [plain_coefficient(kind, column, h, density=density, seed=seed) for h in range(n)]
-    assert found.tolist() == [expected]
+    result = coefficients([column], Hyperplanes.of(kind, n, density=density, seed=seed))
+    expected = [coefficient(kind, column, h, density=density, seed=seed) for h in range(n)]
+    assert result.tolist() == [expected]
 
 
 @given(kind=st.sampled_from(["normal", "sign", "google"]), n=st.integers(1, 100))
-def test_a_tie_is_decided_by_the_signs_of_a_column_that_is_none(kind, n):
-    expected = [int(plain_coefficient("sign", -1, h) > 0) for h in range(n)]
+def test_ties_are_decided_by_the_signs_of_column_minus_one(kind, n):
+    expected = [int(coefficient("sign", -1, h) > 0) for h in range(n)]
     assert Hyperplanes.of(kind, n).ties[:n].tolist() == expected
 
 
@@ -162,7 +135,7 @@ def test_coefficients_are_balanced_and_independent(kind):
 
 def test_density_is_the_share_that_stays():
     for density in (0.5, 0.1):
-        found = coefficients(np.arange(2000), Hyperplanes.of("normal", 100, density=density))
-        assert np.mean(found != 0) == pytest.approx(density, abs=4 * np.sqrt(density / 200_000))
+        result = coefficients(np.arange(2000), Hyperplanes.of("normal", 100, density=density))
+        assert np.mean(result != 0) == pytest.approx(density, abs=4 * np.sqrt(density / 200_000))
         dense = coefficients(np.arange(2000), Hyperplanes.of("normal", 100))
-        assert np.array_equal(found[found != 0], dense[found != 0])
+        assert np.array_equal(result[result != 0], dense[result != 0])

@@ -1,3 +1,5 @@
+"""Hashes of n-grams and skip-grams against strings and scikit-learn."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -5,6 +7,7 @@ from sklearn.utils import murmurhash3_32
 
 from sklearn_hashnlp.kernels import character_units, hash_ngrams, hash_skipgrams, word_character_units, word_units
 
+from ..oracles.ngrams import ngrams, skipgrams
 from ..strategies import TEXTS
 from .test_units import pack, strings
 
@@ -16,13 +19,12 @@ def rows_of(hashes):
 def slow_ngrams(units, ngram_range, joiner, *, whole=False):
     rows = []
     for segments in strings(units):
-        ngrams = []
+        units_of_ngrams = []
         for segment in segments:
-            for n in range(ngram_range[0], ngram_range[1] + 1):
-                ngrams += [joiner.join(segment[i : i + n]) for i in range(len(segment) - n + 1)]
+            units_of_ngrams += ngrams(segment, ngram_range)
             if whole and 0 < len(segment) < ngram_range[0]:
-                ngrams.append(joiner.join(segment))
-        rows.append(sorted(murmurhash3_32(ngram.encode()) for ngram in ngrams))
+                units_of_ngrams.append(segment)
+        rows.append(sorted(murmurhash3_32(joiner.join(ngram).encode()) for ngram in units_of_ngrams))
     return rows
 
 
@@ -57,18 +59,6 @@ def test_lines_of_single_bytes_longer_than_one_stride(length, ngram_range):
     assert rows_of(hash_ngrams(units, ngram_range)) == slow_ngrams(units, ngram_range, "")
 
 
-def slow_skipgrams(words, n, max_skip, start=0, before=()):
-    """Give all choices of n words of which the last is at most ``n - 1 + max_skip`` behind the first."""
-    if n == 0:
-        return [" ".join(words[i] for i in before)]
-    found = []
-    for i in range(start, len(words)):
-        chosen = (*before, i)
-        if chosen[-1] - chosen[0] - len(chosen) + 1 <= max_skip:
-            found += slow_skipgrams(words, n - 1, max_skip, i + 1, chosen)
-    return found
-
-
 @given(texts=TEXTS, min_n=st.integers(1, 3), more=st.integers(0, 2), max_skip=st.integers(0, 3))
 def test_skipgrams(texts, min_n, more, max_skip):
     units = word_units(pack([text[:20] for text in texts]))
@@ -76,14 +66,14 @@ def test_skipgrams(texts, min_n, more, max_skip):
         sorted(
             murmurhash3_32(gram.encode())
             for n in range(min_n, min_n + more + 1)
-            for gram in slow_skipgrams(segments[0], n, max_skip)
+            for gram in skipgrams(segments[0], n, max_skip)
         )
         for segments in strings(units)
     ]
     assert rows_of(hash_skipgrams(units, (min_n, min_n + more), max_skip=max_skip)) == expected
 
 
-def test_skipgrams_of_the_source():
+def test_skipgrams_of_the_paper():
     # Guthrie et al. 2006, section 2: the 2-skip-bigrams and the 2-skip-trigrams of a sentence.
     units = word_units(pack(["Insurgents killed in ongoing fighting"]))
     assert hash_skipgrams(units, (2, 2), max_skip=2).offsets[-1] == 9

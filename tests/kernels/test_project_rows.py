@@ -1,4 +1,4 @@
-"""The compiled sums against sums in Python's exact and float64 arithmetic."""
+"""Projections of rows against sums in exact and float64 arithmetic; equal rows against a dictionary."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels import Hyperplanes, _project_rows, project_rows
 from sklearn_hashnlp.kernels._hyperplanes import PRIME, coefficients
+from sklearn_hashnlp.kernels._project_rows import first_equal_rows
+
+from ..oracles import hyperplanes as plain
 
 FORMS = {"bits": np.uint8, "signs": np.int8, "packed": np.uint8, "sums": np.float32}
 KINDS = ["normal", "sign", "google"]
@@ -37,25 +40,10 @@ def project(rows, hyperplanes, form):
     return out
 
 
-def plain_sums(row, hyperplanes):
-    """Add products one after the other, each rounded to float64."""
-    sums = [0.0] * hyperplanes.n
-    for (_, value), column in zip(row, coefficients([column for column, _ in row], hyperplanes), strict=True):
-        sums = [total + value * float(r) for total, r in zip(sums, column.tolist(), strict=True)]
-    return sums
-
-
-def plain_bits(row, hyperplanes):
-    if not any(value for _, value in row):
-        return [0] * hyperplanes.n
-    sums = plain_sums(row, hyperplanes)
-    return [int(tie if total == 0 else total > 0) for total, tie in zip(sums, hyperplanes.ties.tolist(), strict=False)]
-
-
 @given(sparse_rows(), st.sampled_from(KINDS), st.integers(1, 75), st.integers(0, 2**64 - 1))
 def test_bits_are_the_sides_of_the_hyperplanes(rows, kind, n, seed):
     hyperplanes = Hyperplanes.of(kind, n, seed=seed)
-    expected = np.array([plain_bits(row, hyperplanes) for row in rows], dtype=np.uint8).reshape(-1, n)
+    expected = np.array([plain.bits(row, hyperplanes) for row in rows], dtype=np.uint8).reshape(-1, n)
     np.testing.assert_array_equal(project(rows, hyperplanes, "bits"), expected)
     np.testing.assert_array_equal(project(rows, hyperplanes, "signs"), 2 * expected.astype(np.int8) - 1)
     np.testing.assert_array_equal(project(rows, hyperplanes, "packed"), np.packbits(expected, axis=1))
@@ -64,9 +52,9 @@ def test_bits_are_the_sides_of_the_hyperplanes(rows, kind, n, seed):
 @given(sparse_rows(), st.sampled_from(KINDS), st.integers(1, 40))
 def test_sums_are_scaled(rows, kind, n):
     hyperplanes = Hyperplanes.of(kind, n)
-    found = project(rows, hyperplanes, "sums")
-    for sums, row in zip(found, rows, strict=True):
-        expected = np.array(plain_sums(row, hyperplanes)) * hyperplanes.scale
+    result = project(rows, hyperplanes, "sums")
+    for sums, row in zip(result, rows, strict=True):
+        expected = np.array(plain.sums(row, hyperplanes)) * hyperplanes.scale
         if kind == "google":
             expected = expected / (sum(abs(value) for _, value in row) or 1.0)
         np.testing.assert_array_equal(sums, expected.astype(np.float32))
@@ -75,7 +63,7 @@ def test_sums_are_scaled(rows, kind, n):
 @given(sparse_rows(), st.sampled_from(["normal", "sign"]), st.sampled_from([0.5, 0.05]))
 def test_density(rows, kind, density):
     hyperplanes = Hyperplanes.of(kind, 40, density=density)
-    expected = np.array([plain_bits(row, hyperplanes) for row in rows], dtype=np.uint8).reshape(-1, 40)
+    expected = np.array([plain.bits(row, hyperplanes) for row in rows], dtype=np.uint8).reshape(-1, 40)
     np.testing.assert_array_equal(project(rows, hyperplanes, "bits"), expected)
 
 
@@ -92,10 +80,10 @@ def test_no_integer_overflows(size, n_columns):
     rows = [[(int(column), np.sign(table[column, 0]) * value) for column, value in zip(largest, values, strict=True)]]
     expected = np.float32(127.0 * size * hyperplanes.scale)
     assert project(rows, hyperplanes, "sums")[0, 0] == expected
-    assert project(rows, hyperplanes, "bits").tolist() == [plain_bits(rows[0], hyperplanes)]
+    assert project(rows, hyperplanes, "bits").tolist() == [plain.bits(rows[0], hyperplanes)]
 
 
-def test_columns_beyond_those_kept_are_made_anew(monkeypatch):
+def test_columns_that_the_cache_cannot_hold_are_computed_anew(monkeypatch):
     rng = np.random.default_rng(0)
     hyperplanes = Hyperplanes.of("normal", 32)
     rows = [[(int(c), float(rng.integers(1, 4))) for c in np.unique(rng.integers(0, 3000, 700))] for _ in range(8)]
@@ -103,23 +91,34 @@ def test_columns_beyond_those_kept_are_made_anew(monkeypatch):
     monkeypatch.setattr(_project_rows, "_MAX_CACHED", 256)
     np.testing.assert_array_equal(project(rows, hyperplanes, "sums"), expected)
     np.testing.assert_array_equal(
-        expected[0], np.float32(np.array(plain_sums(rows[0], hyperplanes)) * hyperplanes.scale)
+        expected[0], np.float32(np.array(plain.sums(rows[0], hyperplanes)) * hyperplanes.scale)
     )
-
-
-def fingerprint64(text: bytes) -> int:
-    """FarmHash's Fingerprint64 of one to three bytes."""
-    k0, k2 = 0xC3A5C85C97CB3127, 0x9AE16A3B2F90404F
-    y = text[0] + (text[len(text) >> 1] << 8)
-    z = len(text) + (text[-1] << 2)
-    mixed = (y * k2 % 2**64) ^ (z * k0 % 2**64)
-    return (mixed ^ (mixed >> 47)) * k2 % 2**64
 
 
 def test_google_is_what_the_released_code_gives():
     # The texts, seeds and results of SgnnTest.test_project in sgnn_test.py of the released code.
     texts = [[b"^h", b"he", b"el", b"ll", b"lo", b"o$"], [b"^h", b"hi", b"i$"]]
-    rows = [sorted((fingerprint64(ngram) % PRIME, 1.0) for ngram in text) for text in texts]
+    rows = [sorted((plain.fingerprint64(ngram) % PRIME, 1.0) for ngram in text) for text in texts]
     hyperplanes = Hyperplanes.of("google", 2)._replace(seeds=np.array([5, 7]))
     expected = [[0.448691, -0.238499], [-0.037561, 0.080748]]
     np.testing.assert_allclose(project(rows, hyperplanes, "sums"), expected, atol=1e-6)
+
+
+ROWS = st.lists(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([0.0, -0.0, 1.0, 2.5])), max_size=3), max_size=40)
+
+
+@given(ROWS)
+def test_the_first_equal_row_is_found(rows):
+    indptr = np.cumsum([0, *map(len, rows)])
+    indices = np.array([column for row in rows for column, _ in row], dtype=np.int64)
+    data = np.array([value for row in rows for _, value in row], dtype=np.float64)
+    seen = {}
+    expected = [seen.setdefault(repr(row), number) for number, row in enumerate(rows)]
+    assert first_equal_rows(indptr, indices, data).tolist() == expected
+
+
+def test_equal_rows_among_many():
+    rows = np.random.default_rng(0).integers(0, 500, 3000)
+    result = first_equal_rows(np.arange(3001), rows, np.ones(3000))
+    assert (rows[result] == rows).all()
+    assert len(set(result.tolist())) == len(set(rows.tolist()))

@@ -1,6 +1,4 @@
-"""Steps on rows of a table, against plain loops over Python's numbers."""
-
-import math
+"""Optimizer steps on rows of a table, against plain loops."""
 
 import numpy as np
 import pytest
@@ -9,37 +7,15 @@ from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._row_updates import adagrad_rows, adam_rows, add_average_offset, are_ascending
 
+from ..oracles import optimizers
+
 N_ROWS = 40
 
 
-def plain_adagrad(table, sums, drift, rows, gradients, lr, eps, age):
-    for row, gradient in zip(rows.tolist(), gradients.tolist(), strict=True):
-        sums[row, 0] += sum(g * g for g in gradient) / len(gradient)
-        for column, g in enumerate(gradient):
-            step = lr * g / (math.sqrt(sums[row, 0]) + eps)
-            table[row, column] -= step
-            if len(drift):
-                drift[row, column] += age * step
-
-
-def plain_adam(table, means, squares, steps, drift, rows, gradients, lr, beta_1, beta_2, eps, age):
-    for row, gradient in zip(rows.tolist(), gradients.tolist(), strict=True):
-        steps[row, 0] += 1
-        t = steps[row, 0]
-        squares[row, 0] = beta_2 * squares[row, 0] + (1 - beta_2) * sum(g * g for g in gradient) / len(gradient)
-        for column, g in enumerate(gradient):
-            means[row, column] = beta_1 * means[row, column] + (1 - beta_1) * g
-            size = math.sqrt(squares[row, 0] / (1 - beta_2**t)) + eps
-            step = lr * (means[row, column] / (1 - beta_1**t)) / size
-            table[row, column] -= step
-            if len(drift):
-                drift[row, column] += age * step
-
-
-# Each kernel, its plain loop, the widths of its state (None as wide as the table), and its numbers but for the age.
+# Each kernel, its oracle, the widths of its state (None is the width of the table), and its hyper-parameters.
 KERNELS = {
-    "adagrad": (adagrad_rows, plain_adagrad, (1,), (0.3, 1e-3)),
-    "adam": (adam_rows, plain_adam, (None, 1, 1), (0.3, 0.8, 0.95, 1e-3)),
+    "adagrad": (adagrad_rows, optimizers.adagrad_rows, (1,), (0.3, 1e-3)),
+    "adam": (adam_rows, optimizers.adam_rows, (None, 1, 1), (0.3, 0.8, 0.95, 1e-3)),
 }
 
 
@@ -63,8 +39,8 @@ def steps_of(seed, width, n_steps=5, dtype=np.float64):
 def test_each_row_follows_the_formula(name, seed, width, averaged):
     kernel, plain, _, numbers = KERNELS[name]
     ours, theirs = (memory(name, width, averaged=averaged) for _ in range(2))
-    for age, (rows, gradients) in enumerate(steps_of(seed, width)):
-        arguments = [np.float64(number) for number in (*numbers, age)]
+    for steps_averaged, (rows, gradients) in enumerate(steps_of(seed, width)):
+        arguments = [np.float64(number) for number in (*numbers, steps_averaged)]
         kernel(*ours, rows, gradients, *arguments)
         plain(*theirs, rows, gradients, *arguments)
     for part, expected in zip(ours, theirs, strict=True):
@@ -77,15 +53,15 @@ def test_single_precision_stays_single_and_close(name, averaged):
     kernel, _, _, numbers = KERNELS[name]
     single, double = (memory(name, 20, averaged=averaged, dtype=dtype) for dtype in (np.float32, np.float64))
     double[0] = single[0].astype(np.float64)
-    for age, (rows, gradients) in enumerate(steps_of(0, 20, dtype=np.float32)):
-        kernel(*single, rows, gradients, *map(np.float32, (*numbers, age)))
-        kernel(*double, rows, gradients.astype(np.float64), *map(np.float64, (*numbers, age)))
+    for steps_averaged, (rows, gradients) in enumerate(steps_of(0, 20, dtype=np.float32)):
+        kernel(*single, rows, gradients, *map(np.float32, (*numbers, steps_averaged)))
+        kernel(*double, rows, gradients.astype(np.float64), *map(np.float64, (*numbers, steps_averaged)))
     for part, expected in zip(single, double, strict=True):
         np.testing.assert_allclose(part, expected, rtol=2e-5, atol=2e-6)
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_rows_that_do_not_occur_are_neither_read_nor_written(name):
+def test_rows_without_a_gradient_are_neither_read_nor_written(name):
     kernel, _, _, numbers = KERNELS[name]
     parts = memory(name, 3, averaged=True)
     rows = np.array([0, 7, N_ROWS - 1])
@@ -115,8 +91,8 @@ def test_the_same_steps_give_the_same_bytes(name, dtype):
     results = []
     for _ in range(2):
         parts = memory(name, 20, averaged=True, dtype=dtype)
-        for age, (rows, gradients) in enumerate(steps_of(0, 20, dtype=dtype)):
-            kernel(*parts, rows, gradients, *map(dtype, (*numbers, age)))
+        for steps_averaged, (rows, gradients) in enumerate(steps_of(0, 20, dtype=dtype)):
+            kernel(*parts, rows, gradients, *map(dtype, (*numbers, steps_averaged)))
         results.append([part.tobytes() for part in parts])
     assert results[0] == results[1]
 
@@ -127,11 +103,11 @@ def test_ascending_is_strictly_ascending(rows):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_drift_is_added_to_marked_rows_alone(dtype):
+def test_the_average_offset_is_added_to_touched_rows_alone(dtype):
     table = np.arange(12, dtype=dtype).reshape(4, 3)
-    drift = np.full_like(table, np.nan)
-    drift[1], drift[3] = [2, 0, -4], [0, 0, 8]
+    average_offset = np.full_like(table, np.nan)
+    average_offset[1], average_offset[3] = [2, 0, -4], [0, 0, 8]
     expected = table.copy()
-    expected[[1, 3]] += dtype(0.25) * drift[[1, 3]]
-    add_average_offset(table, drift, np.array([0, 0.1, 0, 3], dtype=dtype), dtype(0.25))
+    expected[[1, 3]] += dtype(0.25) * average_offset[[1, 3]]
+    add_average_offset(table, average_offset, np.array([0, 0.1, 0, 3], dtype=dtype), dtype(0.25))
     assert table.tolist() == expected.tolist()

@@ -28,10 +28,10 @@ def test_loss_scores_and_gradients(n_rows, width, n_classes, weighted):
     kept = [array.copy() for array in (inputs, weight, bias, targets, row_weights)]
     if not weighted:
         row_weights = np.ones(n_rows)
-    found = softmax_head(inputs, weight, bias, targets, row_weights if weighted else None)
-    np.testing.assert_allclose(found.scores, inputs @ weight.T + bias, rtol=1e-12, atol=1e-12)
-    assert found.loss == pytest.approx(plain_loss(inputs, weight, bias, targets, row_weights), rel=1e-12, abs=1e-14)
-    for array, gradient in ((inputs, found.inputs), (weight, found.weight), (bias, found.bias)):
+    result = softmax_head(inputs, weight, bias, targets, row_weights if weighted else None)
+    np.testing.assert_allclose(result.scores, inputs @ weight.T + bias, rtol=1e-12, atol=1e-12)
+    assert result.loss == pytest.approx(plain_loss(inputs, weight, bias, targets, row_weights), rel=1e-12, abs=1e-14)
+    for array, gradient in ((inputs, result.inputs), (weight, result.weight), (bias, result.bias)):
         expected = np.empty_like(array)
         for place in np.ndindex(array.shape):
             ends = []
@@ -46,18 +46,18 @@ def test_loss_scores_and_gradients(n_rows, width, n_classes, weighted):
 
 
 def test_single_precision_is_close_and_stays_single():
-    found, exact = (softmax_head(*draw(40, 7, 9, dtype)) for dtype in (np.float32, np.float64))
-    assert found.loss == pytest.approx(exact.loss, rel=1e-5)
-    for single, double in zip(found[1:], exact[1:], strict=True):
+    result, exact = (softmax_head(*draw(40, 7, 9, dtype)) for dtype in (np.float32, np.float64))
+    assert result.loss == pytest.approx(exact.loss, rel=1e-5)
+    for single, double in zip(result[1:], exact[1:], strict=True):
         assert single.dtype == np.float32
         np.testing.assert_allclose(single, double, rtol=1e-4, atol=1e-5)
 
 
 def test_scores_that_an_exponential_cannot_hold():
     inputs, bias = np.array([[1.0], [-1.0]], dtype=np.float32), np.zeros(2, dtype=np.float32)
-    found = softmax_head(inputs, np.array([[1e4], [-1e4]], dtype=np.float32), bias, np.array([0, 0]), None)
-    assert found.loss == 1e4  # nothing in the first row, 2e4 in the second
-    np.testing.assert_array_equal(found.bias, [-0.5, 0.5])
+    result = softmax_head(inputs, np.array([[1e4], [-1e4]], dtype=np.float32), bias, np.array([0, 0]), None)
+    assert result.loss == 1e4  # nothing in the first row, 2e4 in the second
+    np.testing.assert_array_equal(result.bias, [-0.5, 0.5])
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

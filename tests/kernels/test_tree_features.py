@@ -14,7 +14,7 @@ from sklearn_hashnlp.trees import balanced_tree
 
 from ..oracles.hashing import feature_slot
 from ..random_trees import TREES
-from .test_tree_paths import upward_tree
+from .test_tree_forward import upward_tree
 
 CONSTANTS = hash_constants(3, 1)[0]
 

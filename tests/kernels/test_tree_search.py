@@ -1,4 +1,4 @@
-"""Search, greedy walks and draws against the probabilities of all classes."""
+"""Search, greedy descent and sampling against the probabilities of all classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn_hashnlp.kernels._tree_search import TreeScorer, descend, search_best
 from sklearn_hashnlp.nn._hashing import hash_constants
 
-from ..oracles.hashing import feature_slot
+from ..oracles.tree_kernels import all_log_probs, branch_log_probs
 from ..random_trees import chain, random_shape
 
 CONSTANTS = hash_constants(5, 1)[0]
@@ -33,29 +33,6 @@ def make(tree, n_rows, n_slots, n_features, seed, scale=1.0):
         int(np.diff(tree.score_offsets).max()),
     )
     return inputs, features, scorer
-
-
-def branch_log_probs(scorer, row, features, node):
-    """Give the log-probability of each child of a node."""
-    first, last = scorer.first_rows[node : node + 2]
-    scores = scorer.weight[first:last] @ row + scorer.bias[first:last]
-    for feature in features.tolist():
-        if feature >= 0:
-            slot = feature_slot(feature, node, CONSTANTS, len(scorer.direct))
-            scores += scorer.direct[(slot + np.arange(last - first)) % len(scorer.direct)]
-    if len(scores) == 1:
-        scores = np.array([0.0, scores[0]])
-    return scores - scores.max() - np.log(np.exp(scores - scores.max()).sum())
-
-
-def all_log_probs(tree, scorer, row, features):
-    steps = [branch_log_probs(scorer, row, features, node) for node in range(tree.n_nodes)]
-    return np.array(
-        [
-            sum(steps[node][branch] for node, branch in zip(*tree.path(class_index), strict=True))
-            for class_index in range(tree.n_classes)
-        ]
-    )
 
 
 @given(
@@ -105,7 +82,7 @@ def test_at_a_tie_greedy_takes_the_first_child(most_children):
 
 
 @given(tree=TREES, n_slots=st.sampled_from([0, 50]), seed=st.integers(0, 9))
-def test_a_draw_is_the_class_at_its_place_among_the_cumulated_probabilities(tree, n_slots, seed):
+def test_a_sample_is_the_class_of_the_draw_in_the_cumulative_distribution(tree, n_slots, seed):
     inputs, features, scorer = make(tree, 1, n_slots, 2, seed)
     probabilities = np.exp(all_log_probs(tree, scorer, inputs[0], features[0]))
 
@@ -120,10 +97,10 @@ def test_a_draw_is_the_class_at_its_place_among_the_cumulated_probabilities(tree
     classes = np.empty(len(draws), dtype=np.int64)
     rows = np.repeat(inputs, len(draws), axis=0), np.repeat(features, len(draws), axis=0)
     descend(*rows, scorer, draws, classes)
-    assert classes.tolist() == [in_order[place] for place in np.searchsorted(ends, draws)]
+    assert classes.tolist() == [in_order[index] for index in np.searchsorted(ends, draws)]
 
 
-def test_draws_at_both_ends_and_nodes_that_are_certain():
+def test_draws_at_both_ends_and_certain_nodes():
     for most_children in (2, 9):
         tree = random_shape(40, most_children, seed=1)
         inputs, features, scorer = make(tree, 2, 0, 0, 0, scale=1e4)  # every decision has probability 0 or 1

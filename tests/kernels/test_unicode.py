@@ -20,9 +20,9 @@ from sklearn_hashnlp.kernels._unicode import (
 @pytest.mark.parametrize(("pattern", "kind"), [(r"\w", WORD), (r"\s", SPACE)])
 def test_every_code_point_is_what_re_says(pattern, kind):
     characters = "".join(map(chr, range(sys.maxunicode + 1)))
-    found = np.zeros(UNICODE, dtype=bool)
-    found[[match.start() for match in re.finditer(pattern, characters)]] = True
-    np.testing.assert_array_equal(character_classes() == kind, found)
+    result = np.zeros(UNICODE, dtype=bool)
+    result[[match.start() for match in re.finditer(pattern, characters)]] = True
+    np.testing.assert_array_equal(character_classes() == kind, result)
 
 
 def test_the_ascii_table_is_the_beginning_of_the_whole():

@@ -17,9 +17,9 @@ SOME = ["what is the capital of France ?", "", "日本語 🙂", "a\ud800b", "x"
 
 @given(TEXTS, st.floats(0, 1), st.integers())
 def test_a_text_has_the_same_errors_alone_and_among_others(texts, rate, seed):
-    found = distort_texts(texts, rate, random_state=seed)
-    assert found == [distort_texts([text], rate, random_state=seed)[0] for text in texts]
-    assert all(type(text) is str for text in found)
+    result = distort_texts(texts, rate, random_state=seed)
+    assert result == [distort_texts([text], rate, random_state=seed)[0] for text in texts]
+    assert all(type(text) is str for text in result)
 
 
 @given(TEXTS)
@@ -29,9 +29,9 @@ def test_rate_zero_is_the_identity(texts):
 
 @given(TEXT, st.floats(0, 1))
 def test_characters_are_those_of_the_text(text, rate):
-    (found,) = distort_texts([text], rate)
-    assert set(found) <= set(text)
-    assert abs(len(found) - len(text)) <= np.ceil(rate * len(text))
+    (result,) = distort_texts([text], rate)
+    assert set(result) <= set(text)
+    assert abs(len(result) - len(text)) <= np.ceil(rate * len(text))
 
 
 def test_chunks_and_threads_do_not_show(monkeypatch):

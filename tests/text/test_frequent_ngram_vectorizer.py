@@ -22,7 +22,7 @@ from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.text import FrequentNgramVectorizer, _frequent_ngram_vectorizer
 
-from ..kernels.test_fingerprint_ngrams import slow_fingerprint
+from ..oracles.ngrams import fingerprint
 from ..strategies import TEXTS
 
 TEXT_LIST = ["to be or not to be", "that is the question", "", "Wörter", "the rest is silence, to be sure"]
@@ -40,12 +40,12 @@ def by_hand(texts, max_features, **parameters):
     counts = vectorizer.fit_transform(texts)
     totals = np.asarray(counts.sum(axis=0)).ravel()
     ngrams = [
-        (-int(total), slow_fingerprint(name.split(" ")), column)
+        (-int(total), fingerprint(name.split(" ")), column)
         for column, (name, total) in enumerate(zip(vectorizer.get_feature_names_out(), totals, strict=True))
     ]
     best = sorted(ngrams)[:max_features]
     return (
-        [fingerprint for _, fingerprint, _ in best],
+        [value for _, value, _ in best],
         [-total for total, _, _ in best],
         [column for _, _, column in best],
         vectorizer,
@@ -107,9 +107,9 @@ def test_it_keeps_what_max_features_of_scikit_learn_keeps_but_for_ties(real_text
     ours = FrequentNgramVectorizer(**parameters)
     X = ours.fit_transform(real_texts)
     assert sorted(ours.counts_.tolist()) == sorted(totals.tolist())
-    column_of = {fingerprint: column for column, fingerprint in enumerate(ours.fingerprints_.tolist())}
+    column_of = {value: column for column, value in enumerate(ours.fingerprints_.tolist())}
     above = [
-        (column, column_of[slow_fingerprint(name.split(" "))])
+        (column, column_of[fingerprint(name.split(" "))])
         for column, name in enumerate(theirs.get_feature_names_out())
         if totals[column] > totals.min()
     ]

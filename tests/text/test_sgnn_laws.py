@@ -54,8 +54,8 @@ def pairs_of(texts, n_pairs, **parameters):
 @pytest.fixture(scope="module")
 def real_words():
     """Give different words of at least three characters, shuffled."""
-    found = sorted({word for text in load_stdlib_docstrings().data for word in text.split() if len(word) >= 3})
-    return np.random.default_rng(0).permutation(found).tolist()
+    result = sorted({word for text in load_stdlib_docstrings().data for word in text.split() if len(word) >= 3})
+    return np.random.default_rng(0).permutation(result).tolist()
 
 
 @pytest.fixture(scope="module")
@@ -89,16 +89,16 @@ def deviation(pairs, **parameters):
 
 def test_bits_differ_as_often_as_the_angle_says(words):
     assert len(words.first) > 4000
-    found, error = deviation(words)
-    assert abs(found) < 3 * error
+    result, error = deviation(words)
+    assert abs(result) < 3 * error
     assert error < 0.001  # so that the law is not kept by a weak test
 
 
 def test_bits_differ_as_often_as_the_angle_says_at_each_size_of_angle(words):
     order = np.argsort(words.angles())
     for part in np.array_split(order, 4):
-        found, error = deviation(words._replace(first=words.first[part], second=words.second[part]))
-        assert abs(found) < 4 * error
+        result, error = deviation(words._replace(first=words.first[part], second=words.second[part]))
+        assert abs(result) < 4 * error
 
 
 def test_half_of_the_bits_are_on(words):
@@ -110,30 +110,30 @@ def test_signs_break_the_law_by_their_ties(words):
     # Why 'normal' is the default: sums of +-1 over the few n-grams of a word are often zero.
     sums = {kind: SGNNProjector(hyperplanes=kind, output="float").transform(words.X) for kind in ("normal", "sign")}
     assert np.mean(sums["normal"] == 0) < 0.005 < 0.05 < np.mean(sums["sign"] == 0)
-    found, error = deviation(words, hyperplanes="sign")
-    assert -0.01 < found < -3 * error
+    result, error = deviation(words, hyperplanes="sign")
+    assert -0.01 < result < -3 * error
 
 
 @pytest.mark.parametrize("density", [0.5, 0.3])
 def test_a_density_keeps_the_law_where_rows_have_values_enough(words, density):
-    found, error = deviation(words, density=density)
-    assert abs(found) < 3 * error
+    result, error = deviation(words, density=density)
+    assert abs(result) < 3 * error
 
 
 def test_longer_rows_take_less_density_while_no_value_outweighs_the_others(phrases):
     # Ten words together have some 170 different n-grams.
-    found, error = deviation(pairs_of(phrases, 3000, binary=True), density=0.1)
-    assert abs(found) < 3 * error
+    result, error = deviation(pairs_of(phrases, 3000, binary=True), density=0.1)
+    assert abs(result) < 3 * error
     # Counted, "<" and ">" come ten times each and make up most of a row: where one of them falls out, all is different.
-    found, error = deviation(pairs_of(phrases, 3000), density=0.1)
-    assert abs(found) > 10 * error
+    result, error = deviation(pairs_of(phrases, 3000), density=0.1)
+    assert abs(result) > 10 * error
 
 
 def test_the_law_stops_where_the_density_leaves_too_little_of_a_row(words):
     # With one n-gram in fifty, most sums over a word are empty: two words agree where neither has any.
-    found, error = deviation(words, density=0.02)
-    assert found < -100 * error
-    assert found < -0.1
+    result, error = deviation(words, density=0.02)
+    assert result < -100 * error
+    assert result < -0.1
 
 
 @pytest.mark.parametrize("hyperplanes", ["normal", "sign"])
@@ -158,7 +158,7 @@ def test_cosines_of_float_are_those_of_counts_as_well_as_scikit_learns(words):
         theirs = SparseRandomProjection(1120, random_state=seed).fit_transform(narrow)
         for name, rows in (("ours", ours), ("theirs", theirs)):
             errors[name].append(words.cosines(rows) - exact)
-    spread = {name: np.sqrt(np.mean(np.square(found))) for name, found in errors.items()}
+    spread = {name: np.sqrt(np.mean(np.square(result))) for name, result in errors.items()}
     assert spread["ours"] < 1.1 * spread["theirs"]
     assert spread["ours"] < 0.035  # 1 / sqrt(1120) is 0.030
     assert abs(np.mean(errors["ours"])) < 0.01

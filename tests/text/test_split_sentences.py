@@ -117,10 +117,10 @@ def test_a_sentence_ends_where_it_does(marked):
 
 @given(MARKED, st.integers(1, 5))
 def test_no_character_is_lost(text, max_words):
-    found = split_sentences(text, max_words=max_words)
-    assert words("".join(found)) == words(text)
-    assert all(part and part == part.strip() for part in found)
-    assert max((len(part.split()) for part in found), default=0) <= max_words
+    result = split_sentences(text, max_words=max_words)
+    assert words("".join(result)) == words(text)
+    assert all(part and part == part.strip() for part in result)
+    assert max((len(part.split()) for part in result), default=0) <= max_words
 
 
 @given(MARKED)
@@ -204,8 +204,8 @@ def test_borders_of_the_brown_corpus_are_found():
     n_found = n_right = n_true = 0
     for paragraph in corpus.split("\n\n"):
         sentences = [as_printed(line) for line in paragraph.splitlines()]
-        true, found = ends(sentences), ends(split_sentences(" ".join(sentences), max_words=10_000))
-        n_true, n_found, n_right = n_true + len(true), n_found + len(found), n_right + len(true & found)
+        true, result = ends(sentences), ends(split_sentences(" ".join(sentences), max_words=10_000))
+        n_true, n_found, n_right = n_true + len(true), n_found + len(result), n_right + len(true & result)
     assert n_true > 30_000
     assert n_right / n_found > 0.998
     assert n_right / n_true > 0.99

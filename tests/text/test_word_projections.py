@@ -18,11 +18,11 @@ def sequences(texts, **parameters):
 
 @given(TEXTS.filter(len), st.booleans())
 def test_each_word_has_the_projection_that_it_has_alone(texts, lowercase):
-    projections, found = sequences(texts, lowercase=lowercase)
+    projections, result = sequences(texts, lowercase=lowercase)
     words = [(text.lower() if lowercase else text).split() for text in texts]
     assert len(projections) == len({word for text in words for word in text})
     featurizer = CharNgramFeaturizer(lowercase=lowercase)
-    for sequence, text in zip(found, words, strict=True):
+    for sequence, text in zip(result, words, strict=True):
         if not text:
             assert len(sequence) == 0
         else:

@@ -1,4 +1,4 @@
-from collections import Counter
+"""Counts of hashes against dictionaries and scikit-learn."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,8 @@ from sklearn.preprocessing import normalize
 
 from sklearn_hashnlp.kernels import L1, L2, NO_NORM, Ragged, count_hashes
 
+from ..oracles import ngrams
+
 INT32 = st.integers(-(2**31), 2**31 - 1)
 CLOSE = st.sampled_from([-(2**31), -(2**31) + 1, -2, -1, 0, 1, 2, 2**31 - 1])
 
@@ -16,20 +18,6 @@ CLOSE = st.sampled_from([-(2**31), -(2**31) + 1, -2, -1, 0, 1, 2, 2**31 - 1])
 def ragged(rows: list[list[int]]) -> Ragged:
     values = np.array([value for row in rows for value in row], dtype=np.int32)
     return Ragged(values, np.cumsum([0, *map(len, rows)], dtype=np.int64))
-
-
-def slow_count(rows, n_features, alternate_sign, binary):
-    """One dictionary a row, as obvious as it gets."""
-    indices, data, indptr = [], [], [0]
-    for row in rows:
-        counts: Counter[int] = Counter()
-        for value in row:
-            counts[abs(value) % n_features] += -1 if alternate_sign and value < 0 else 1
-        for column in sorted(counts):
-            indices.append(column)
-            data.append(1.0 if binary else float(counts[column]))
-        indptr.append(len(indices))
-    return indices, data, indptr
 
 
 @given(
@@ -42,7 +30,9 @@ def test_counts_as_a_dictionary_does(rows, n_features, alternate_sign, binary):
     indices, data, indptr = count_hashes(
         ragged(rows), n_features=n_features, alternate_sign=alternate_sign, binary=binary
     )
-    assert (indices.tolist(), data.tolist(), indptr.tolist()) == slow_count(rows, n_features, alternate_sign, binary)
+    assert (indices.tolist(), data.tolist(), indptr.tolist()) == ngrams.count_hashes(
+        rows, n_features, alternate_sign, binary
+    )
 
 
 @pytest.mark.parametrize("size", [11, 12, 13, 100, 4095, 4096, 4097, 50_000])
@@ -53,7 +43,7 @@ def test_rows_of_any_size_and_any_repetition(size, n_features, n_distinct):
     pool = rng.integers(-(2**31), 2**31, size=min(n_distinct, size))
     rows = [rng.choice(pool, size=size).tolist(), [3], rng.choice(pool, size=size).tolist()]
     indices, data, indptr = count_hashes(ragged(rows), n_features=n_features, alternate_sign=True)
-    assert (indices.tolist(), data.tolist(), indptr.tolist()) == slow_count(rows, n_features, True, False)
+    assert (indices.tolist(), data.tolist(), indptr.tolist()) == ngrams.count_hashes(rows, n_features, True, False)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -64,7 +54,7 @@ def test_norms_are_scikit_learns_to_the_last_bit(norm, name, dtype, repetitions)
     rng = np.random.default_rng(0)
     rows = [np.repeat(rng.integers(-(2**31), 2**31, size=9), rng.integers(1, repetitions + 1, 9)).tolist(), [], [-5, 5]]
     data = count_hashes(ragged(rows), n_features=1000, alternate_sign=True, norm=norm, dtype=dtype)[1]
-    plain = slow_count(rows, 1000, True, False)
+    plain = ngrams.count_hashes(rows, 1000, True, False)
     expected = csr_matrix((np.array(plain[1], dtype=dtype), plain[0], plain[2]), shape=(3, 1000))
     if name is not None:
         expected = normalize(expected, norm=name)

@@ -1,4 +1,4 @@
-"""Rows from several threads stand in the order of their documents, whoever is first, and an error ends the work."""
+"""Rows from several threads are in the order of their documents, and an error ends the work."""
 
 import time
 
@@ -31,11 +31,11 @@ def stacked(chunks, make_rows, n_jobs, n_documents):
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 @pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("room_ahead", [0, 10**6])
+@pytest.mark.parametrize("max_spare", [0, 10**6])
 @pytest.mark.parametrize("slow", [lambda number: False, lambda number: number % 3 == 0, lambda number: number == 1])
-def test_rows_in_the_order_of_their_documents(n_jobs, known, room_ahead, slow, monkeypatch):
-    # Without room ahead the arrays move again and again while other threads copy into them.
-    monkeypatch.setattr(_hashed_counts, "_MAX_SPARE", room_ahead)
+def test_rows_in_the_order_of_their_documents(n_jobs, known, max_spare, slow, monkeypatch):
+    # Without spare memory the arrays move again and again while other threads copy into them.
+    monkeypatch.setattr(_hashed_counts, "_MAX_SPARE", max_spare)
     numbers = [*range(1, 200), *([700] * 20), *range(50, 0, -1)]
     chunks = [(first, numbers[first : first + 7]) for first in range(0, len(numbers), 7)]
     for _ in range(3):
@@ -48,9 +48,9 @@ def test_rows_in_the_order_of_their_documents(n_jobs, known, room_ahead, slow, m
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 @pytest.mark.parametrize("failing", [0, 1, 17, 39])
-@pytest.mark.parametrize("room_ahead", [0, 10**6])
-def test_the_first_error_comes_out_and_nobody_waits_for_ever(n_jobs, failing, room_ahead, monkeypatch):
-    monkeypatch.setattr(_hashed_counts, "_MAX_SPARE", room_ahead)
+@pytest.mark.parametrize("max_spare", [0, 10**6])
+def test_the_first_error_comes_out_and_nobody_waits_for_ever(n_jobs, failing, max_spare, monkeypatch):
+    monkeypatch.setattr(_hashed_counts, "_MAX_SPARE", max_spare)
 
     def make_rows(first, chunk, allocate):
         if first == failing or first == failing + 2:

@@ -1,4 +1,4 @@
-"""Visits and decisions against walks down the tree, one row and one node at a time."""
+"""Path nodes, scores and log-probabilities against walks of one row at a time."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._tree_forward import UpwardTree, add_scores, find_path_nodes, sum_log_probs
 
+from ..oracles import tree_kernels
 from ..random_trees import TREES, chain, random_shape
 
 
@@ -23,19 +24,10 @@ def upward_tree(tree):
     )
 
 
-def plain_visits(tree, targets):
-    """List (node, row, branch), node by node."""
-    path_nodes = []
-    for row, target in enumerate(targets):
-        nodes, branches = tree.path(int(target))
-        path_nodes += [(int(node), row, int(branch)) for node, branch in zip(nodes, branches, strict=True)]
-    return sorted(path_nodes)
-
-
 @given(tree=TREES, seed=st.integers(0, 9), n_rows=st.integers(0, 20))
-def test_visits_are_those_of_the_paths_node_by_node(tree, seed, n_rows):
+def test_path_nodes_are_those_of_the_paths(tree, seed, n_rows):
     targets = np.random.default_rng(seed).integers(0, tree.n_classes, n_rows)
-    path_nodes, expected = find_path_nodes(targets, upward_tree(tree)), plain_visits(tree, targets)
+    path_nodes, expected = find_path_nodes(targets, upward_tree(tree)), tree_kernels.path_nodes(tree, targets)
     nodes = np.repeat(path_nodes.nodes, np.diff(path_nodes.starts))
     assert list(zip(nodes, path_nodes.rows, path_nodes.branches, strict=True)) == expected
     assert path_nodes.nodes.tolist() == sorted({node for node, _, _ in expected})
@@ -57,7 +49,7 @@ def test_scores_are_products_and_biases_exactly(n_rows, most_children, width, dt
     tree = random_shape(60, most_children, seed=n_rows)
     path_nodes = find_path_nodes(rng.integers(0, 60, n_rows), upward_tree(tree))
     inputs, weight, bias, scores = (
-        rng.integers(-9, 9, shape).astype(dtype)  # whole numbers: nothing is rounded
+        rng.integers(-9, 9, shape).astype(dtype)  # integers: nothing is rounded
         for shape in ((n_rows, width), (tree.n_scores, width), tree.n_scores, path_nodes.score_starts[-1])
     )
     expected = scores.copy()
@@ -70,31 +62,24 @@ def test_scores_are_products_and_biases_exactly(n_rows, most_children, width, dt
     assert (scores == expected).all()
 
 
-def plain_decision(scores, branch):
-    """Give the log-probability of a branch and its derivative by each score."""
-    pair = [0.0, scores[0]] if len(scores) == 1 else list(scores)
-    highest = max(pair)
-    total = sum(math.exp(score - highest) for score in pair)
-    derivatives = [(branch == j) - math.exp(score - highest) / total for j, score in enumerate(pair)]
-    return pair[branch] - highest - math.log(total), derivatives[1:] if len(scores) == 1 else derivatives
-
-
 @given(tree=TREES, seed=st.integers(0, 9), scale=st.sampled_from([0.1, 3.0, 300.0]))
-def test_decisions_follow_the_formula(tree, seed, scale):
+def test_log_probs_and_derivatives_follow_the_formula(tree, seed, scale):
     rng = np.random.default_rng(seed)
     path_nodes = find_path_nodes(rng.integers(0, tree.n_classes, 12), upward_tree(tree))
     scores = rng.normal(0, scale, path_nodes.score_starts[-1])
-    expected_log_probs, expected_slopes = np.zeros(12), np.empty_like(scores)
+    expected_log_probs, expected_derivatives = np.zeros(12), np.empty_like(scores)
     for group in range(len(path_nodes.nodes)):
         width = np.diff(path_nodes.weight_starts)[group]
         for i, at in enumerate(range(path_nodes.starts[group], path_nodes.starts[group + 1])):
-            place = path_nodes.score_starts[group] + i * width
-            log_prob, derivatives = plain_decision(scores[place : place + width].tolist(), int(path_nodes.branches[at]))
+            start = path_nodes.score_starts[group] + i * width
+            log_prob, derivatives = tree_kernels.branch_log_prob(
+                scores[start : start + width].tolist(), int(path_nodes.branches[at])
+            )
             expected_log_probs[path_nodes.rows[at]] += log_prob
-            expected_slopes[place : place + width] = derivatives
+            expected_derivatives[start : start + width] = derivatives
     log_probs, derivatives = sum_log_probs(scores, path_nodes, 12)
     np.testing.assert_allclose(log_probs, expected_log_probs, rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(derivatives, expected_slopes, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(derivatives, expected_derivatives, rtol=1e-9, atol=1e-12)
 
 
 def test_scores_that_are_no_numbers_are_not_hidden():

@@ -1,3 +1,5 @@
+"""Hash functions against published vectors and scikit-learn."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from sklearn_hashnlp.kernels import Ragged, murmur3
+from sklearn_hashnlp.kernels._hashes import splitmix64
 
 # Published vectors of MurmurHash3_x86_32, as unsigned numbers.
 GOLDEN = [
@@ -28,11 +31,21 @@ def rows_of(strings: list[bytes]) -> Ragged:
 
 
 @pytest.mark.parametrize(("string", "seed", "expected"), GOLDEN)
-def test_golden_vectors(string, seed, expected):
+def test_murmur3_gives_the_published_vectors(string, seed, expected):
     assert int(murmur3(rows_of([string]), seed=seed).view(np.uint32)[0]) == expected
 
 
 @given(st.lists(st.binary(max_size=40)), st.integers(0, 2**32 - 1))
-def test_equals_scikit_learn_in_any_company(strings, seed):
+def test_murmur3_is_scikit_learns(strings, seed):
     expected = [murmurhash3_32(string, seed=seed) for string in strings]
     assert murmur3(rows_of(strings), seed=seed).tolist() == expected
+
+
+def test_splitmix64_gives_the_published_sequence():
+    assert splitmix64(1234567, 5) == [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+        16408922859458223821,
+    ]

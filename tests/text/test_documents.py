@@ -1,3 +1,5 @@
+"""Checks of documents, and of texts where rows are expected."""
+
 from collections import deque
 
 import numpy as np
@@ -57,11 +59,11 @@ def test_a_short_text_is_shown_whole():
     ],
     ids=lambda rows: type(rows).__name__,
 )
-def test_whatever_else_comes_is_left_to_others(rows):
+def test_everything_else_is_accepted(rows):
     refuse_texts(rows, caller="X", makes_rows="Y()")
 
 
 @pytest.mark.parametrize("method", ["fit", "transform", "fit_transform"])
-def test_a_projector_of_texts_says_what_makes_rows_of_them(method):
+def test_a_projector_of_texts_names_a_transformer(method):
     with pytest.raises(ValueError, match=r"SGNNProjector takes rows .* make_pipeline\(CharNgramFeaturizer\(\), SGNNP"):
         getattr(SGNNProjector(), method)(TEXTS)

@@ -1,4 +1,4 @@
-"""The way back against matrix products, node by node."""
+"""Gradients of a hierarchical softmax against matrix products, node by node."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sklearn_hashnlp.kernels._tree_backward import input_gradients, score_gradie
 from sklearn_hashnlp.kernels._tree_forward import find_path_nodes
 
 from ..random_trees import TREES, random_shape
-from .test_tree_paths import upward_tree
+from .test_tree_forward import upward_tree
 
 
 def blocks_of(path_nodes, values):
-    """Give, node by node, its rows of the batch, its rows of the weight, and its scores as a matrix."""
+    """Yield the batch rows, the weight rows and the score matrix of each node."""
     for group in range(len(path_nodes.nodes)):
         rows = path_nodes.rows[path_nodes.starts[group] : path_nodes.starts[group + 1]]
         own = path_nodes.weight_rows[path_nodes.weight_starts[group] : path_nodes.weight_starts[group + 1]]
@@ -30,24 +30,24 @@ def assert_gradients(tree, n_rows, width, dtype, seed):
     rng = np.random.default_rng(seed)
     path_nodes = find_path_nodes(rng.integers(0, tree.n_classes, n_rows), upward_tree(tree))
     inputs, weight, derivatives, gradients = (
-        rng.integers(-9, 9, shape).astype(dtype)  # whole numbers: nothing is rounded
+        rng.integers(-9, 9, shape).astype(dtype)  # integers: nothing is rounded
         for shape in ((n_rows, width), (tree.n_scores, width), path_nodes.score_starts[-1], n_rows)
     )
     d_scores = score_gradients(gradients, derivatives, path_nodes)
-    of_weight, of_bias = weight_gradients(inputs, d_scores, path_nodes)
-    of_inputs = input_gradients(weight, d_scores, path_nodes, n_rows)
+    d_weight, d_bias = weight_gradients(inputs, d_scores, path_nodes)
+    d_inputs = input_gradients(weight, d_scores, path_nodes, n_rows)
     expected_weight, expected_bias = np.zeros_like(weight), np.zeros(tree.n_scores, dtype=dtype)
     expected_inputs = np.zeros_like(inputs)
     for rows, own, block in blocks_of(path_nodes, derivatives):
-        change = block * gradients[rows, None]
-        expected_weight[own] += change.T @ inputs[rows]
-        expected_bias[own] += change.sum(axis=0)
-        expected_inputs[rows] += change @ weight[own]
-    assert (of_weight == expected_weight[path_nodes.weight_rows]).all()
-    assert (of_bias == expected_bias[path_nodes.weight_rows]).all()
-    assert (of_inputs == expected_inputs).all()
-    assert of_weight.shape == (len(path_nodes.weight_rows), width)
-    assert of_weight.dtype == of_bias.dtype == of_inputs.dtype == dtype
+        node_scores = block * gradients[rows, None]
+        expected_weight[own] += node_scores.T @ inputs[rows]
+        expected_bias[own] += node_scores.sum(axis=0)
+        expected_inputs[rows] += node_scores @ weight[own]
+    assert (d_weight == expected_weight[path_nodes.weight_rows]).all()
+    assert (d_bias == expected_bias[path_nodes.weight_rows]).all()
+    assert (d_inputs == expected_inputs).all()
+    assert d_weight.shape == (len(path_nodes.weight_rows), width)
+    assert d_weight.dtype == d_bias.dtype == d_inputs.dtype == dtype
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -1,7 +1,5 @@
 """Sums of hash embeddings and their gradients, against plain loops and finite differences."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,8 +17,9 @@ from sklearn_hashnlp.kernels._bags import (
 from sklearn_hashnlp.kernels._hash_ids import STANDARD, locate_ids
 from sklearn_hashnlp.nn._hashing import hash_constants
 
+from ..oracles import bags as plain
 from ..oracles.hashing import hash_slot
-from .test_hash_ids import VARIANTS, constants_of, plain_places
+from .test_hash_ids import VARIANTS, constants_of
 
 N_ROWS, N_SLOTS, WIDTH = 40, 11, 3
 NORMS = (NO_BAG_NORM, L1_BAG_NORM, L2_BAG_NORM)
@@ -36,27 +35,6 @@ def make_tables(variant, n_hashes, dtype=np.float64):
     importance = rng.normal(size=(N_ROWS, n_hashes)).astype(dtype)
     importance[hash_slot(999, hash_constants(0, 1)[0], N_ROWS)] = 0  # an id that no training row had
     return rng.normal(size=(N_SLOTS, WIDTH)).astype(dtype), importance
-
-
-def plain_documents(ids, offsets, counts, pool, importance, layout, n_hashes):
-    rows, slots = plain_places(ids, layout.variant, n_hashes, N_ROWS, N_SLOTS)
-    documents = []
-    for first, last in pairwise(offsets):
-        k = slots.shape[1]
-        parts, appended, norm = np.zeros((k, WIDTH)), np.zeros(k), 0.0
-        for j in range(first, last):
-            for i in range(k):
-                weight = counts[j] * (1.0 if importance is None else importance[rows[j], i])
-                parts[i] += weight * pool[slots[j, i]]
-                appended[i] += weight
-                norm += (abs(weight) if layout.norm == L1_BAG_NORM else weight**2) / k
-        vector = parts.reshape(-1) if layout.concat else parts.sum(axis=0)
-        if layout.append_weight and importance is not None:
-            vector = np.concatenate([vector, appended])
-        if layout.norm == L2_BAG_NORM:
-            norm = np.sqrt(norm)
-        documents.append(vector / norm if layout.norm != NO_BAG_NORM and norm else vector)
-    return np.array(documents)
 
 
 layouts = pytest.mark.parametrize(
@@ -89,7 +67,8 @@ def differentiate(upstream, offsets, bags, counts, pool, importance, layout):
 def test_documents_are_the_sums_of_a_plain_loop(layout, n_hashes):
     pool, importance = make_tables(layout.variant, n_hashes)
     bags = embed(IDS, OFFSETS, COUNTS, pool, importance, constants_of(n_hashes), layout)
-    expected = plain_documents(IDS, OFFSETS, COUNTS, pool, importance, layout, n_hashes)
+    located = plain.locate_ids(IDS, layout.variant, n_hashes, N_ROWS, N_SLOTS)
+    expected = plain.embed_bags(*located, OFFSETS, COUNTS, pool, importance, layout)
     np.testing.assert_allclose(bags.documents, expected, rtol=1e-12, atol=1e-14)
     assert not bags.documents[[1, 4, 5]].any()  # empty, all counts zero, empty
     assert bags.documents.flags.c_contiguous
@@ -104,11 +83,11 @@ def test_gradients_are_those_of_finite_differences(layout, n_hashes):
         importance[importance == 0] = 0.1  # the l1 norm has a kink at zero
     bags = embed(IDS, OFFSETS, COUNTS, pool, importance, constants, layout)
     upstream = np.random.default_rng(1).normal(size=bags.documents.shape)
-    kept = upstream.copy()
-    found = differentiate(upstream, OFFSETS, bags, COUNTS, pool, importance, layout)
-    assert (upstream == kept).all()
-    rows, slots = plain_places(IDS, layout.variant, n_hashes, N_ROWS, N_SLOTS)
-    for table, gradient, used in zip((pool, importance), found, (slots, rows), strict=True):
+    before = upstream.copy()
+    result = differentiate(upstream, OFFSETS, bags, COUNTS, pool, importance, layout)
+    assert (upstream == before).all()
+    rows, slots = plain.locate_ids(IDS, layout.variant, n_hashes, N_ROWS, N_SLOTS)
+    for table, gradient, used in zip((pool, importance), result, (slots, rows), strict=True):
         if table is None:
             assert gradient is None
             continue
@@ -116,14 +95,14 @@ def test_gradients_are_those_of_finite_differences(layout, n_hashes):
         dense = np.zeros_like(table)
         dense[gradient.rows] = gradient.values
         expected = np.zeros_like(table)
-        for place in np.ndindex(table.shape):
+        for index in np.ndindex(table.shape):
             ends = []
             for side in (step, -step):
-                table[place] += side
+                table[index] += side
                 changed = embed(IDS, OFFSETS, COUNTS, pool, importance, constants, layout)
                 ends.append((changed.documents * upstream).sum())
-                table[place] -= side
-            expected[place] = (ends[0] - ends[1]) / (2 * step)
+                table[index] -= side
+            expected[index] = (ends[0] - ends[1]) / (2 * step)
         np.testing.assert_allclose(dense, expected, rtol=1e-6, atol=1e-8)
 
 

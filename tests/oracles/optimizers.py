@@ -1,0 +1,33 @@
+"""Steps of row-wise optimizers, one number at a time, in place."""
+
+from __future__ import annotations
+
+import math
+
+
+def adagrad_rows(table, sums, average_offset, rows, gradients, lr, eps, steps_averaged) -> None:
+    """Take a step of row-wise AdaGrad."""
+    for row, gradient in zip(rows.tolist(), gradients.tolist(), strict=True):
+        sums[row, 0] += sum(g * g for g in gradient) / len(gradient)
+        for column, g in enumerate(gradient):
+            step = lr * g / (math.sqrt(sums[row, 0]) + eps)
+            table[row, column] -= step
+            if len(average_offset):
+                average_offset[row, column] += steps_averaged * step
+
+
+def adam_rows(
+    table, means, squares, steps, average_offset, rows, gradients, lr, beta_1, beta_2, eps, steps_averaged
+) -> None:
+    """Take a step of row-wise Adam."""
+    for row, gradient in zip(rows.tolist(), gradients.tolist(), strict=True):
+        steps[row, 0] += 1
+        t = steps[row, 0]
+        squares[row, 0] = beta_2 * squares[row, 0] + (1 - beta_2) * sum(g * g for g in gradient) / len(gradient)
+        for column, g in enumerate(gradient):
+            means[row, column] = beta_1 * means[row, column] + (1 - beta_1) * g
+            size = math.sqrt(squares[row, 0] / (1 - beta_2**t)) + eps
+            step = lr * (means[row, column] / (1 - beta_1**t)) / size
+            table[row, column] -= step
+            if len(average_offset):
+                average_offset[row, column] += steps_averaged * step
