@@ -29,12 +29,12 @@ from tests.sentence_texts import PARAGRAPHS, QUERIES
 from tests.sentence_texts import make as make_encoder
 
 RNG = np.random.default_rng(0)
-WORDS = ["goal", "match", "team", "vote", "law", "minister"]
-CLASSES = RNG.integers(0, 2, 80)
-LABELS = np.array(["politics", "sport"])[CLASSES]
-TEXTS = [" ".join(RNG.choice(WORDS[:3] if sport else WORDS[3:], 5)) for sport in CLASSES]
-TOPICS = np.stack([CLASSES, 1 - CLASSES, CLASSES], axis=1)
-BITS = (RNG.integers(0, 2, (2, 24))[CLASSES] ^ (RNG.random((80, 24)) < 0.2)).astype(np.uint8)
+WORDS = [["vote", "law", "minister"], ["goal", "match", "team"], ["rain", "wind", "sun"], ["play", "actor", "stage"]]
+CLASSES = RNG.integers(0, 4, 80)
+LABELS = np.array(["politics", "sport", "weather", "theatre"])[CLASSES]
+TEXTS = [" ".join(RNG.choice(WORDS[number], 5)) for number in CLASSES]
+TOPICS = np.stack([CLASSES > 1, CLASSES == 0, CLASSES < 3], axis=1).astype(np.int64)
+BITS = (RNG.integers(0, 2, (4, 24))[CLASSES] ^ (RNG.random((80, 24)) < 0.2)).astype(np.uint8)
 COUNTS = csr_array(BITS * RNG.integers(1, 4, BITS.shape), dtype=np.float64)
 
 
@@ -105,7 +105,9 @@ CASES: dict[str, Case] = {
     "HashEmbeddingClassifier": _hash_embedding(),
     "HashEmbeddingClassifier, ova, hidden layers": _hash_embedding(loss="ova", hidden_layer_sizes=(8,)),
     "HashEmbeddingClassifier, hinge, adam": _hash_embedding(loss="hinge", optimizer="adam", ngram_dropout=(2, 5)),
-    "HashEmbeddingClassifier, hsigmoid": _hash_embedding(loss="hsigmoid", early_stopping=True, validation_fraction=0.3),
+    "HashEmbeddingClassifier, hsigmoid": _hash_embedding(
+        loss="hsigmoid", tree="huffman", optimizer="adam", early_stopping=True, validation_fraction=0.3
+    ),
     "HashEmbeddingClassifier, several labels": _hash_embedding(y=TOPICS, loss="ova"),
     "SGNNClassifier": _sgnn(),
     "SGNNClassifier, packed, adagrad": _sgnn(X=np.packbits(BITS, axis=1), packed=True, optimizer="adagrad"),

@@ -8,7 +8,7 @@ from sklearn import config_context
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from tests.contract.estimators import BITS, CASES, CLASSIFIERS, LABELS, answers
+from tests.contract.estimators import BITS, CASES, CLASSIFIERS, answers
 
 OF_ONE_LABEL = [name for name in CLASSIFIERS if "several" not in name]
 
@@ -52,7 +52,7 @@ def test_weights_are_routed(name):
 def test_labels_of_any_kind_come_back(name):
     case = CASES[name]
     for labels in (["b", "a"], np.array(["ü", "b"], dtype=object), [7, -2], [True, False], [1.0, 2.0]):
-        y = np.asarray(labels)[(LABELS == "sport").astype(int)]
+        y = np.asarray(labels)[np.arange(80) % 2]
         model = case.make().fit(case.X, y)
         assert model.classes_.tolist() == sorted(labels)
         assert model.predict(case.asked).dtype == y.dtype

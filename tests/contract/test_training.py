@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -134,10 +135,12 @@ def test_the_users_modes_of_torch_change_nothing(name, mode):
     expected = fitted(name)
     with MODES[mode]():
         model = fit(name)
-        inside = answers(name, model)
-    assert inside == answers(name, model) == answers(name, expected)
-    assert weights(model) == weights(expected)
-    assert not any(parameter.is_inference() for parameter in model.net_.module_.parameters())
+        inside, copy = answers(name, model), pickle.loads(pickle.dumps(model))
+    assert inside == answers(name, model) == answers(name, copy) == answers(name, expected)
+    assert weights(model) == weights(copy) == weights(expected)
+    for one in (model, copy):
+        assert not any(parameter.is_inference() for parameter in one.net_.module_.parameters())
+        assert all(parameter.dtype == torch.float32 for parameter in one.net_.module_.parameters())
 
 
 @pytest.mark.parametrize("name", TRAINED)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
 from scipy.sparse import csr_array, csr_matrix, random_array
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, _sparse_net
@@ -64,27 +58,6 @@ def test_it_learns_with_every_option(options):
     model = HashEmbeddingClassifier(**SMALL | options).fit(X[TRAIN], LABELS[TRAIN])
     assert model.score(X[TEST], LABELS[TEST]) > 0.9
     assert model.history_[-1]["train_loss"] < model.history_[0]["train_loss"]
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        np.array(["b", "a", "ü"]),
-        np.array(["b", "a", "c"], dtype=object),
-        np.array([5, -2, 7]),
-        np.array([False, True]),
-        np.array([1.0, 2.0]),
-    ],
-    ids=str,
-)
-def test_any_labels(labels):
-    y = labels[TARGETS % len(labels)]
-    model = HashEmbeddingClassifier(**SMALL).fit(X, y)
-    assert model.classes_.tolist() == sorted(labels.tolist())
-    predicted = model.predict(X)
-    assert predicted.dtype == y.dtype
-    assert set(predicted) <= set(y)
-    assert np.array_equal(predicted, model.classes_[model.predict_proba(X).argmax(axis=1)])
 
 
 def test_probabilities_are_the_softmax_of_the_scores(fitted):
@@ -366,67 +339,6 @@ def test_the_same_seed_gives_the_same_bytes_at_any_number_of_threads(options, st
     assert train(0, 1) != train(1, 1)
 
 
-@contextmanager
-def float64_by_default():
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(before)
-
-
-@pytest.mark.parametrize("hidden", [(), (8,)])
-@pytest.mark.parametrize(
-    "mode",
-    [float64_by_default, partial(torch.autocast, "cpu"), torch.inference_mode, torch.no_grad],
-    ids=["float64", "autocast", "inference", "no gradients"],
-)
-def test_the_users_modes_of_torch_change_nothing(mode, hidden):
-    def outcome():
-        model = HashEmbeddingClassifier(**SMALL, hidden_layer_sizes=hidden, aggregation="concat").fit(X, LABELS)
-        again = pickle.loads(pickle.dumps(model))
-        tables = [value.numpy().tobytes() for value in model.net_.module_.state_dict().values()]
-        return tables, model.predict_proba(X).tobytes(), again.predict_proba(X).tobytes(), again
-
-    expected = outcome()
-    with mode():
-        found = outcome()
-    assert found[:3] == expected[:3]
-    assert found[3].predict_proba(X).tobytes() == expected[1]
-    assert not any(parameter.is_inference() for parameter in found[3].net_.module_.parameters())
-    assert all(parameter.dtype == torch.float32 for parameter in found[3].net_.module_.parameters())
-
-
-def test_python_threads_that_fit_together_get_what_they_would_alone():
-    def train(seed):
-        return HashEmbeddingClassifier(**SMALL | {"random_state": seed}).fit(X, LABELS).predict_proba(X).tobytes()
-
-    alone = [train(seed) for seed in range(4)]
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(train, range(4))) == alone
-
-
-def test_fitting_again_starts_anew(fitted):
-    model = clone(fitted).fit(X[TEST], TARGETS[TEST] > 0)
-    model.fit(X[TRAIN], LABELS[TRAIN])
-    assert model.predict_proba(X).tobytes() == fitted.predict_proba(X).tobytes()
-    assert len(model.history_) == len(fitted.history_)
-
-
-def test_an_interrupt_leaves_a_usable_model():
-    class Interrupt(Callback):
-        def on_batch_begin(self, net, training=False, **kwargs):
-            if training and len(net.history) == 3:
-                raise KeyboardInterrupt
-
-    model = HashEmbeddingClassifier(**SMALL, max_epochs=50, callbacks=[Interrupt()])
-    with pytest.warns(UserWarning, match="Training interrupted by user"):
-        model.fit(X, LABELS)
-    assert len(model.history_) < 5
-    assert model.score(X, LABELS) > 0.9
-
-
 def test_verbose_prints_a_line_an_epoch(capsys):
     HashEmbeddingClassifier(**SMALL, max_epochs=3).fit(X, LABELS)
     assert capsys.readouterr().out == ""
@@ -461,27 +373,6 @@ def test_wrong_data_is_refused(fitted):
         HashEmbeddingClassifier(**SMALL).fit(X[:3], [0.1, 0.2, 0.3])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         HashEmbeddingClassifier(**SMALL).fit(X[:3], [0, 1])
-
-
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "_get_model_state"])
-def test_an_unfitted_model_says_so(method):
-    with pytest.raises(NotFittedError, match="This HashEmbeddingClassifier instance is not fitted yet"):
-        getattr(HashEmbeddingClassifier(), method)(*([] if method.startswith("_") else [X]))
-
-
-def test_cuda_without_cuda_is_refused(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(RuntimeError, match=r"HashEmbeddingClassifier\(device='cuda'\) needs a CUDA device"):
-        HashEmbeddingClassifier(**SMALL, device="cuda").fit(X, LABELS)
-    HashEmbeddingClassifier(**SMALL, device="auto").fit(X, LABELS)
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("options", [{}, {"variant": "standard"}, {"aggregation": "concat"}, {"aggregation": "median"}])
-def test_cuda_agrees_with_the_cpu(options):
-    models = [HashEmbeddingClassifier(**SMALL | options, device=device).fit(X, LABELS) for device in ("cpu", "cuda")]
-    assert models[1].net_.module_.bag.pool.is_cuda
-    np.testing.assert_allclose(models[1].predict_proba(X), models[0].predict_proba(X), atol=1e-3)
 
 
 def test_importance_that_starts_at_zero_starts_with_a_pool_that_does_not():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from copy import deepcopy
 
 import numpy as np
@@ -179,17 +177,6 @@ def test_a_stream_knows_how_many_labels_and_no_counts():
     assert unseen.predict_proba(X).shape == (600, N_CLASSES)
 
 
-def test_weights_of_rows_and_classes_count():
-    weights = np.where(NUMBERS == 3, 50.0, 1.0)
-    plain, by_row, by_class = (
-        make(max_epochs=1, class_weight=of_class).fit(X, Y, sample_weight=of_row)
-        for of_class, of_row in ((None, None), (None, weights), ({LABELS[3]: 50.0}, None))
-    )
-    assert by_row.predict_proba(X).tobytes() == by_class.predict_proba(X).tobytes()
-    assert by_row.predict_proba(X)[:, 3].mean() > plain.predict_proba(X)[:, 3].mean() + 0.02
-    assert make(class_weight="balanced").fit(X, Y).score(X, Y) > 0.9
-
-
 def test_early_stopping_measures_by_the_search_and_keeps_the_best():
     common = NUMBERS < 8
     model = make(early_stopping=True, validation_fraction=0.2, max_epochs=12, n_iter_no_change=3)
@@ -243,30 +230,6 @@ def test_the_text_classifier_takes_a_tree():
     model = make_text_classifier(loss="hsigmoid", tree="balanced", max_epochs=20, random_state=0).fit(texts, labels)
     assert tree_of(model[-1]) == balanced_tree(np.full(12, 8))
     assert model.score(texts, labels) == 1
-
-
-BYTES = """
-import sys, hashlib
-import numpy as np, torch
-torch.set_num_threads(int(sys.argv[1]))
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-rng = np.random.default_rng(0)
-X, y = rng.random((400, 30)), rng.integers(0, 50, 400)
-digest = hashlib.sha256()
-for options in ({}, {"tree": "huffman", "optimizer": "adam"}):
-    model = HashEmbeddingClassifier(n_buckets=500, n_embeddings=5000, loss="hsigmoid", random_state=0, **options)
-    model.fit(X, y)
-    digest.update(model.predict_proba(X).tobytes() + repr(model.predict_topk(X, k=3)).encode())
-print(digest.hexdigest())
-"""
-
-
-def test_the_same_bytes_on_one_thread_and_on_two():
-    found = {
-        subprocess.run([sys.executable, "-c", BYTES, n], capture_output=True, text=True, check=True).stdout
-        for n in ("1", "2")
-    }
-    assert len(found) == 1
 
 
 @pytest.mark.gpu

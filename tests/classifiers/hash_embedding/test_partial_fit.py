@@ -187,28 +187,6 @@ def test_a_new_column_starts_at_its_document_frequency_and_an_old_one_stays():
     assert started[1][new].numpy() == pytest.approx(np.full((len(new), 2), expected))
 
 
-@pytest.mark.parametrize("hidden", [(), (8,)], ids=["linear", "hidden"])
-@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
-def test_a_pickle_and_a_deep_copy_go_on_as_if_nothing_had_happened(optimizer, hidden):
-    options = {"optimizer": optimizer, "hidden_layer_sizes": hidden}
-    straight = stream(PARTS[:4], **options)
-    fresh, pickled, copied = (
-        one(straight) for one in (through_state, lambda model: pickle.loads(pickle.dumps(model)), copy.deepcopy)
-    )
-    for model in (straight, fresh, pickled, copied):
-        for part in PARTS[4:]:
-            model.partial_fit(X[part], Y[part])
-    assert same(pickled, straight)
-    assert same(copied, straight)
-    assert not same(fresh, straight)  # or the state of the optimizer would not matter here
-
-
-def test_a_model_that_was_fitted_is_pickled_with_its_state():
-    straight = HashEmbeddingClassifier(**SMALL, max_epochs=2).fit(X[:200], Y[:200])
-    pickled = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(straight))))
-    assert same(pickled.partial_fit(X[200:], Y[200:]), straight.partial_fit(X[200:], Y[200:]))
-
-
 def test_what_it_counted_is_in_a_copy():
     for copied in (lambda model: pickle.loads(pickle.dumps(model)), through_state):
         model = copied(stream(PARTS[:2]))

@@ -31,17 +31,6 @@ def test_it_goes_on():
     assert any((first[name] != value).any() for name, value in weights_of(model).items())
 
 
-def test_without_it_fit_starts_anew():
-    model = HashEmbeddingClassifier(**SMALL).fit(X, Y)
-    expected = model.predict_proba(X).tobytes()
-    assert model.fit(X, Y).predict_proba(X).tobytes() == expected
-    model.partial_fit(X, Y)
-    assert model.predict_proba(X).tobytes() != expected
-    assert model.fit(X, Y).predict_proba(X).tobytes() == expected
-    assert len(model.history_) == 2
-    assert model._rows_seen == 200
-
-
 def test_the_first_fit_and_a_clone_start_anew():
     plain = HashEmbeddingClassifier(**SMALL).fit(X, Y)
     warm = HashEmbeddingClassifier(**SMALL, warm_start=True).fit(X, Y)

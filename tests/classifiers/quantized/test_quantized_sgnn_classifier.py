@@ -164,12 +164,3 @@ def test_clones_copies_and_searches(trained):
     search = GridSearchCV(QuantizedSGNNClassifier(small(max_epochs=3)), {"estimator__hidden_layer_sizes": [(), (8,)]})
     search.fit(BITS, LABELS)
     assert search.best_estimator_.n_features_in_ == 96
-
-
-def test_names_of_columns():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(BITS[:, :8].astype(float), columns=list("abcdefgh"))
-    model = QuantizedSGNNClassifier(small(max_epochs=1)).fit(frame, LABELS)
-    assert model.feature_names_in_.tolist() == list("abcdefgh")
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame.rename(columns={"a": "z"}))

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import copy
-import pickle
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import torch
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import SGNNClassifier
@@ -183,26 +180,6 @@ def test_the_same_seed_gives_the_same_bytes_at_any_number_of_threads(options, st
     assert train(0, 1) != train(1, 1)
 
 
-def test_python_threads_that_fit_together_get_what_they_would_alone():
-    def train(seed):
-        return SGNNClassifier(**SMALL | {"random_state": seed}).fit(BITS, LABELS).predict_proba(BITS).tobytes()
-
-    alone = [train(seed) for seed in range(3)]
-    with ThreadPoolExecutor(3) as pool:
-        assert list(pool.map(train, range(3))) == alone
-
-
-def test_the_users_modes_of_torch_change_nothing():
-    expected = weights_of(SGNNClassifier(**SMALL).fit(BITS, LABELS))
-    torch.set_default_dtype(torch.float64)
-    try:
-        with torch.autocast("cpu"), torch.inference_mode():
-            model = SGNNClassifier(**SMALL).fit(BITS, LABELS)
-    finally:
-        torch.set_default_dtype(torch.float32)
-    assert weights_of(model) == expected
-
-
 class Snapshots(Callback):
     """Copies the module after every epoch."""
 
@@ -290,34 +267,6 @@ def test_nor_may_what_rows_are():
         model.set_params(packed=True).fit(BITS, LABELS)
 
 
-@pytest.mark.parametrize("way", ["pickle", "folder"])
-@pytest.mark.parametrize("optimizer", ["adam", "adagrad"])
-def test_copies_answer_and_learn_on_the_same_to_the_last_bit(way, optimizer, tmp_path):
-    model = SGNNClassifier(**SMALL | {"max_epochs": 3}, optimizer=optimizer).fit(BITS[TRAIN], LABELS[TRAIN])
-    if way == "pickle":
-        again = pickle.loads(pickle.dumps(model))
-    else:
-        save_model(model, tmp_path / "model", training_state=True)
-        again = load_model(tmp_path / "model")
-    assert again.get_params() == model.get_params()
-    assert again.history_ == model.history_
-    for answer in ("predict", "predict_proba", "decision_function"):
-        assert getattr(again, answer)(BITS).tobytes() == getattr(model, answer)(BITS).tobytes()
-    for one in (model, again):
-        one.partial_fit(BITS[TEST], LABELS[TEST])
-    assert weights_of(again) == weights_of(model)
-
-
-def test_a_folder_without_training_state_starts_the_optimizer_anew(tmp_path):
-    model = SGNNClassifier(**SMALL | {"max_epochs": 3}, packed=True).fit(PACKED, LABELS)
-    save_model(model, tmp_path / "model")
-    again = load_model(tmp_path / "model")
-    assert again.predict_proba(PACKED).tobytes() == model.predict_proba(PACKED).tobytes()
-    for one in (model, again):
-        one.partial_fit(PACKED, LABELS)
-    assert weights_of(again) != weights_of(model)
-
-
 @pytest.mark.parametrize(
     ("rows", "error", "message"),
     [
@@ -332,11 +281,6 @@ def test_wrong_rows_are_refused(fitted, rows, error, message):
     for act in (lambda: SGNNClassifier(**SMALL).fit(rows, LABELS), lambda: fitted.predict(rows)):
         with pytest.raises(error, match=message):
             act()
-
-
-def test_rows_of_another_width_are_refused(fitted):
-    with pytest.raises(ValueError, match="X has 63 features, but SGNNClassifier is expecting 64 features"):
-        fitted.predict(BITS[:, :63])
 
 
 @pytest.mark.parametrize("rows", [BITS.astype(np.int64), BITS.astype(np.float32), BITS.astype(bool), BITS.tolist()])
@@ -367,12 +311,6 @@ def test_wrong_parameters_are_refused(parameters, message):
         SGNNClassifier(**SMALL | parameters).fit(BITS, LABELS)
 
 
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "_get_model_state"])
-def test_an_unfitted_model_says_so(method):
-    with pytest.raises(NotFittedError, match="This SGNNClassifier instance is not fitted yet"):
-        getattr(SGNNClassifier(), method)(*([] if method.startswith("_") else [BITS]))
-
-
 def test_a_training_that_diverges_says_so():
     model = SGNNClassifier(**SMALL | {"learning_rate": 1e30})
     with pytest.raises(ValueError, match=r"The training diverged.*Set a smaller learning_rate"):
@@ -390,12 +328,6 @@ def test_the_automatic_number_of_epochs(n_rows, n_epochs):
 def test_parts_are_gone_through_once():
     plan = SGNNClassifier(average=True, max_time=3.0)._settings(1, 7).single_epoch()
     assert (plan.max_epochs, plan.schedule, plan.average, plan.max_time) == (1, "constant", False, None)
-
-
-def test_cuda_without_cuda_is_refused(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(RuntimeError, match=r"SGNNClassifier\(device='cuda'\) needs a CUDA device"):
-        SGNNClassifier(device="cuda").fit(BITS, LABELS)
 
 
 @pytest.mark.gpu
