@@ -44,6 +44,10 @@ def test_recorded_slots(seed):
         assert [oracle.hash_slot(key, constants, size) for key in KEYS] == expected
 
 
+def test_more_functions_begin_with_the_same_constants():
+    assert hash_constants(7, 3)[:2] == hash_constants(7, 2)
+
+
 @given(
     keys=st.lists(st.integers(0, 2**32 - 1), max_size=20),
     constants=st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)),

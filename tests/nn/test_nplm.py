@@ -230,8 +230,8 @@ def test_gradients_are_those_of_plain_torch():
 @pytest.mark.parametrize("output", ["softmax", "adaptive", "hsigmoid"])
 def test_on_cuda(output):
     model = make(output, sparse=True)
-    there = copy.deepcopy(model).to("cuda")
-    torch.testing.assert_close(there.log_prob(CONTEXTS.cuda()).cpu(), model.log_prob(CONTEXTS), atol=1e-5, rtol=1e-5)
-    _, loss = there(CONTEXTS.cuda(), TARGETS.cuda())
+    on_gpu = copy.deepcopy(model).to("cuda")
+    torch.testing.assert_close(on_gpu.log_prob(CONTEXTS.cuda()).cpu(), model.log_prob(CONTEXTS), atol=1e-5, rtol=1e-5)
+    _, loss = on_gpu(CONTEXTS.cuda(), TARGETS.cuda())
     loss.backward()
-    assert there.embedding.weight.grad.device.type == "cuda"
+    assert on_gpu.embedding.weight.grad.device.type == "cuda"

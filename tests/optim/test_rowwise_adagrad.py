@@ -55,7 +55,7 @@ def test_a_row_may_have_any_shape(row_shape):
     assert (flat[[1, 3]] != 1).all()
 
 
-def test_a_gradient_without_rows_is_named():
+def test_a_gradient_without_rows_is_refused():
     table = torch.nn.Parameter(torch.ones(4, 2))
     table.grad = torch.eye(4, 2).to_sparse()
     with pytest.raises(
@@ -64,7 +64,7 @@ def test_a_gradient_without_rows_is_named():
         RowwiseAdagrad([table]).step()
 
 
-def test_rows_without_a_gradient_are_left_alone():
+def test_rows_without_a_gradient_are_not_touched():
     table = torch.nn.Parameter(torch.full((4, 2), math.nan, dtype=torch.float64))
     table.data[2] = 1
     optimizer = RowwiseAdagrad([table])
@@ -88,7 +88,7 @@ def test_dense_gradients_are_ordinary_adagrad():
     torch.testing.assert_close(ours, theirs)
 
 
-def test_a_table_of_one_column_that_always_occurs_is_ordinary_adagrad():
+def test_a_table_of_one_column_in_every_batch_is_ordinary_adagrad():
     torch.manual_seed(0)
     ours = torch.nn.Parameter(torch.randn(6, 1, dtype=torch.float64))
     theirs = torch.nn.Parameter(ours.detach().clone())
@@ -101,7 +101,7 @@ def test_a_table_of_one_column_that_always_occurs_is_ordinary_adagrad():
     torch.testing.assert_close(ours, theirs, rtol=1e-11, atol=1e-12)
 
 
-def test_it_takes_a_closure_and_groups():
+def test_closures_and_parameter_groups():
     first, second = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
     optimizer = RowwiseAdagrad([{"params": [first]}, {"params": [second], "lr": 0.5}], lr=0.1)
 
@@ -116,7 +116,7 @@ def test_it_takes_a_closure_and_groups():
     torch.testing.assert_close(second.detach(), torch.full((2,), 0.5))
 
 
-def test_a_parameter_without_gradient_is_skipped_and_wrong_settings_are_named():
+def test_a_parameter_without_gradient_is_skipped_and_wrong_settings_are_refused():
     table = torch.nn.Parameter(torch.ones(2, 2))
     RowwiseAdagrad([table]).step()
     assert (table == 1).all()

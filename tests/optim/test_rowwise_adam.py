@@ -17,12 +17,12 @@ def sparse_gradient(rows, values, n_rows):
     return torch.sparse_coo_tensor(torch.tensor([rows]), values, (n_rows, 2), check_invariants=True)
 
 
-def test_each_row_follows_the_formula_by_its_own_clock():
+def test_each_row_follows_the_formula_with_its_own_step_count():
     lr, betas, eps, n_rows = 0.3, (0.8, 0.95), 1e-3, 5
     table = torch.nn.Parameter(torch.ones(n_rows, 2, dtype=torch.float64))
     optimizer = RowwiseAdam([table], lr=lr, betas=betas, eps=eps)
     expected, mean = ([[start, start] for _ in range(n_rows)] for start in (1.0, 0.0))
-    square, clock = [0.0] * n_rows, [0] * n_rows
+    square, n_steps = [0.0] * n_rows, [0] * n_rows
     steps = [
         ([3, 1, 3], [[1.0, 2.0], [0.5, 0.0], [2.0, -1.0]]),
         ([1], [[1.0, 1.0]]),
@@ -34,20 +34,20 @@ def test_each_row_follows_the_formula_by_its_own_clock():
         optimizer.step()
         for row in set(rows):
             total = [sum(v[c] for r, v in zip(rows, values, strict=True) if r == row) for c in range(2)]
-            clock[row] += 1
+            n_steps[row] += 1
             square[row] = betas[1] * square[row] + (1 - betas[1]) * (total[0] ** 2 + total[1] ** 2) / 2
-            size = math.sqrt(square[row] / (1 - betas[1] ** clock[row])) + eps
+            size = math.sqrt(square[row] / (1 - betas[1] ** n_steps[row])) + eps
             for c in range(2):
                 mean[row][c] = betas[0] * mean[row][c] + (1 - betas[0]) * total[c]
-                expected[row][c] -= lr * mean[row][c] / (1 - betas[0] ** clock[row]) / size
+                expected[row][c] -= lr * mean[row][c] / (1 - betas[0] ** n_steps[row]) / size
     expected = torch.tensor(expected, dtype=torch.float64)
     torch.testing.assert_close(table.detach(), expected, rtol=1e-11, atol=1e-12)
     state = optimizer.state[table]
-    assert state["steps"].tolist() == clock == [1, 3, 0, 3, 0]
+    assert state["steps"].tolist() == n_steps == [1, 3, 0, 3, 0]
     assert {name: tuple(part.shape) for name, part in state.items()} == {"mean": (5, 2), "square": (5,), "steps": (5,)}
 
 
-def test_the_first_step_of_a_row_is_as_long_as_that_of_any_other_however_late():
+def test_the_first_step_of_a_late_row_has_full_length():
     table = torch.nn.Parameter(torch.zeros(4, 2, dtype=torch.float64))
     optimizer = RowwiseAdam([table], lr=0.01, eps=0)
     for _ in range(50):
@@ -58,7 +58,7 @@ def test_the_first_step_of_a_row_is_as_long_as_that_of_any_other_however_late():
     torch.testing.assert_close(table[2].detach(), torch.tensor([-0.01, 0.01], dtype=torch.float64))
 
 
-def test_rows_without_a_gradient_do_not_move_on_by_their_momentum():
+def test_rows_without_a_gradient_are_not_moved_by_momentum():
     table = torch.nn.Parameter(torch.full((4, 2), math.nan, dtype=torch.float64))
     table.data[1:3] = 1
     optimizer = RowwiseAdam([table])
@@ -75,7 +75,7 @@ def test_rows_without_a_gradient_do_not_move_on_by_their_momentum():
 
 
 @pytest.mark.parametrize("settings", [{}, {"lr": 0.2, "betas": (0.5, 0.9), "eps": 1e-3}, {"betas": (0.0, 0.0)}])
-def test_a_table_of_one_column_that_always_occurs_is_ordinary_adam(settings):
+def test_a_table_of_one_column_in_every_batch_is_ordinary_adam(settings):
     torch.manual_seed(0)
     ours = torch.nn.Parameter(torch.randn(6, 1, dtype=torch.float64))
     theirs = torch.nn.Parameter(ours.detach().clone())
@@ -109,6 +109,6 @@ def test_the_default_settings_are_those_of_torch():
 
 
 @pytest.mark.parametrize("betas", [(-0.1, 0.9), (0.9, 1.0), (1.5, 0.9)])
-def test_wrong_decays_are_named(betas):
+def test_wrong_betas_are_refused(betas):
     with pytest.raises(ValueError, match=rf"betas must be at least 0 and less than 1, got \({betas[0]}, {betas[1]}\)"):
         RowwiseAdam([torch.nn.Parameter(torch.ones(2, 2))], betas=betas)

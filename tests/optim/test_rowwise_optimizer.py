@@ -26,7 +26,7 @@ def kind(request):
 
 
 def some_rows(step, row_shape=(3,), dtype=torch.float64):
-    """Give the gradient of a few rows: unsorted, some twice, in one step none, in one all."""
+    """Return the gradient of a few rows: unsorted, some twice, in one step none, in one all."""
     generator = torch.Generator().manual_seed(step)
     rows = torch.randint(0, N_ROWS - 2, (step * 3 % 8,), generator=generator)
     if step == 4:
@@ -49,7 +49,7 @@ def train(optimizer, steps, on_step=lambda: None):
 
 
 def make_parameters(dtype=torch.float64):
-    """Make tables whose rows are numbers, vectors and matrices, and dense parameters of any shape."""
+    """Return tables whose rows are numbers, vectors and matrices, and dense parameters of any shape."""
     generator = torch.Generator().manual_seed(0)
     shapes = [*((N_ROWS, *shape) for shape in ROW_SHAPES), (5,), (4, 2), (), (2, 3, 4)]
     return [torch.nn.Parameter(torch.randn(shape, dtype=dtype, generator=generator)) for shape in shapes]
@@ -75,7 +75,7 @@ def test_kernels_and_torch_take_the_same_steps(kind, dtype, tolerance, use_kerne
         torch.testing.assert_close(ours, theirs, rtol=tolerance, atol=tolerance)
 
 
-def test_kernels_are_taken_on_the_cpu_in_single_and_double_precision(kind, monkeypatch):
+def test_kernels_run_on_the_cpu_in_single_and_double_precision(kind, monkeypatch):
     def refuse(*arguments):
         raise AssertionError("torch ran")
 
@@ -93,8 +93,8 @@ def test_the_average_is_the_mean_of_the_weights_after_each_later_step(kind, aver
     optimizer = kind(parameters, lr=0.3, average_after=average_after)
     train(optimizer, range(10), lambda: history.append(copies(parameters)))
     assert optimizer.load_average()
-    for place, parameter in enumerate(parameters):
-        mean = torch.stack([weights[place] for weights in history[average_after:]]).mean(dim=0)
+    for index, parameter in enumerate(parameters):
+        mean = torch.stack([weights[index] for weights in history[average_after:]]).mean(dim=0)
         torch.testing.assert_close(parameter.detach(), mean, rtol=1e-10, atol=1e-12)
 
 
@@ -109,8 +109,8 @@ def test_gradients_that_come_late_or_stay_away_are_averaged_too(kind):
         history.append(copies([late, gone]))
     assert optimizer.load_average()
     assert (never == 1).all()
-    for place, parameter in enumerate((late, gone)):
-        mean = torch.stack([weights[place] for weights in history[2:]]).mean(dim=0)
+    for index, parameter in enumerate((late, gone)):
+        mean = torch.stack([weights[index] for weights in history[2:]]).mean(dim=0)
         assert (mean != 1).any()
         torch.testing.assert_close(parameter.detach(), mean, rtol=1e-10, atol=1e-12)
 
@@ -132,7 +132,7 @@ def test_groups_are_averaged_each_from_its_own_step(kind):
 
 @pytest.mark.usefixtures("_each_backend")
 @pytest.mark.parametrize("average_after", [None, 5, 4])
-def test_where_there_is_nothing_to_average_the_last_weights_stay(kind, average_after):
+def test_without_an_average_the_weights_stay(kind, average_after):
     parameters = make_parameters()
     optimizer = kind(parameters, average_after=average_after)
     assert not optimizer.load_average()
@@ -207,7 +207,7 @@ committed = {}
 for kind in (RowwiseAdagrad, RowwiseAdam):
     train(kind, 10, torch.arange(3))  # whatever is loaded or compiled at the first use
     before = resident()
-    kept = train(kind, 1_000_000, torch.arange(0, 1_000_000, 10_000))
+    trained = train(kind, 1_000_000, torch.arange(0, 1_000_000, 10_000))
     committed[kind.__name__] = resident() - before
 print(json.dumps({"committed": committed, "loads_compiler": "torch._dynamo" in sys.modules}))
 """
@@ -230,7 +230,7 @@ def test_the_first_optimizer_of_a_process_does_not_import_torchs_compiler(fresh_
 
 @pytest.mark.usefixtures("_each_backend")
 @pytest.mark.parametrize("through_pickle", [True, False])
-def test_a_stored_state_goes_on_as_if_nothing_had_been(kind, through_pickle):
+def test_training_resumes_from_a_stored_state(kind, through_pickle):
     parameters = make_parameters()
     optimizer = kind(parameters, lr=0.3, average_after=2)
     train(optimizer, range(5))
@@ -250,7 +250,7 @@ def test_a_stored_state_goes_on_as_if_nothing_had_been(kind, through_pickle):
 
 
 @pytest.mark.usefixtures("_each_backend")
-def test_a_stored_state_follows_its_parameters_to_another_precision(kind):
+def test_a_stored_state_is_converted_to_the_dtype_of_its_parameters(kind):
     optimizer = kind(make_parameters(), lr=0.3, average_after=2)
     train(optimizer, range(5))
     parameters = make_parameters(torch.float32)
@@ -265,7 +265,7 @@ def test_a_stored_state_follows_its_parameters_to_another_precision(kind):
 @pytest.mark.usefixtures("_each_backend")
 @pytest.mark.parametrize("flagged", [True, False])
 @pytest.mark.parametrize("rows", [[1, 4, 7], [7, 1, 4], [4, 1, 4], [1, 4, 4], [4, 4], []])
-def test_a_gradient_counts_in_any_order_and_any_number_of_pieces(kind, rows, flagged):
+def test_gradients_with_rows_in_any_order_and_duplicates(kind, rows, flagged):
     values = torch.randn(len(rows), 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     gradient = torch.sparse_coo_tensor(
         torch.tensor([rows], dtype=torch.int64), values, (N_ROWS, 3), check_invariants=True
@@ -279,18 +279,18 @@ def test_a_gradient_counts_in_any_order_and_any_number_of_pieces(kind, rows, fla
 
 
 @pytest.mark.parametrize("rows", [[1, 4, 7], [7, 1, 4], [4, 1, 4], [1, 4, 4], [0], []])
-def test_what_ascends_is_taken_for_coalesced_and_nothing_else(rows):
+def test_ascending_rows_are_coalesced_without_a_copy(rows):
     values = torch.arange(1.0, 2 * len(rows) + 1).reshape(-1, 2)
     gradient = torch.sparse_coo_tensor(torch.tensor([rows], dtype=torch.int64), values, (9, 2), check_invariants=True)
     expected = gradient.to_dense()
-    found = coalesced(gradient)
-    assert found.is_coalesced()
-    assert found.indices()[0].tolist() == sorted(set(rows))
-    assert torch.equal(found.to_dense(), expected)
-    assert (found.values().data_ptr() == values.data_ptr()) == (rows == sorted(set(rows)))
+    result = coalesced(gradient)
+    assert result.is_coalesced()
+    assert result.indices()[0].tolist() == sorted(set(rows))
+    assert torch.equal(result.to_dense(), expected)
+    assert (result.values().data_ptr() == values.data_ptr()) == (rows == sorted(set(rows)))
 
 
-def test_gradients_add_up_after_a_step_without_forgetting_the_last(kind):
+def test_gradients_accumulate_after_a_step(kind):
     def lose(bag, ids):
         bag(torch.tensor(ids), torch.tensor([0, len(ids)])).square().sum().backward()
 
@@ -309,7 +309,7 @@ def test_gradients_add_up_after_a_step_without_forgetting_the_last(kind):
     torch.testing.assert_close(gradients, [table.grad for table in plain.parameters()], rtol=1e-11, atol=1e-12)
 
 
-def test_gradients_are_forgotten_or_filled_with_zeros(kind):
+def test_zero_grad_resets_or_fills_with_zeros(kind):
     table, weights, idle = (torch.nn.Parameter(torch.ones(N_ROWS, 3, dtype=torch.float64)) for _ in range(3))
     optimizer = kind([table, weights, idle])
     for set_to_none in (True, False):
@@ -356,7 +356,7 @@ def test_the_same_steps_give_the_same_bytes(kind):
 
 
 @pytest.mark.parametrize("setting", [{"lr": -1}, {"eps": -1}, {"average_after": -1}])
-def test_wrong_settings_are_named(kind, setting):
+def test_wrong_settings_are_refused(kind, setting):
     (name,) = setting
     with pytest.raises(ValueError, match=f"{name} must .*not .*negative, got -1|{name} must be None or not negative"):
         kind([torch.nn.Parameter(torch.ones(2))], **setting)
