@@ -220,10 +220,11 @@ def path_log_probs(
             rows, branches = (part.flatten() for part in torch.meshgrid(*axes, indexing="ij"))
             scores = scores + scorer.of_features(features, rows, torch.zeros_like(rows), branches).view_as(scores)
         at_root = path_nodes == 0
-        taken = functional.log_softmax(scores, dim=1).gather(1, (path_branches * at_root).sum(1, keepdim=True))
-        steps = torch.where(at_root, taken, steps)
+        root_branches = (path_branches * at_root).sum(1, keepdim=True)
+        steps = torch.where(at_root, functional.log_softmax(scores, dim=1).gather(1, root_branches), steps)
     visits = (path_nodes >= int(wide_root)).nonzero(as_tuple=True)
     rows, nodes, branches = visits[0], path_nodes[visits], path_branches[visits]
+    # The scores of all visits are concatenated: score i is of visit owners[i], and those of visit v begin at starts[v].
     first = paths.first_rows[nodes]
     widths = paths.first_rows[nodes + 1] - first
     owners = torch.repeat_interleave(widths)
@@ -233,7 +234,7 @@ def path_log_probs(
     if features is not None:
         scores = scores + scorer.of_features(features, rows[owners], nodes[owners], branch)
     step_log_probs = functional.logsigmoid(torch.where(branches == 1, scores[starts], -scores[starts]))
-    if not paths.is_binary:
+    if not paths.is_binary:  # a softmax over the scores of each visit, by its maximum and sum of exponentials
         is_binary = widths == 1
         highest = torch.full_like(scores[starts], -torch.inf).scatter_reduce(0, owners, scores.detach(), "amax")
         sums = torch.zeros_like(highest).index_add(0, owners, (scores - highest[owners]).exp())
