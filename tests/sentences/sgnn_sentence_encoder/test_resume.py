@@ -75,7 +75,7 @@ def whole():
 KILLS = """
 import os, signal, sys
 from skorch.callbacks import Callback
-from tests.sentences.test_sentence_checkpoint import KILLED, VARIED
+from tests.sentences.sgnn_sentence_encoder.test_resume import KILLED, VARIED
 from tests.sentence_texts import PARAGRAPHS, make
 
 class KillAfter(Callback):
@@ -101,7 +101,7 @@ KILLED = [("plain", 1), ("heads", 12), ("monitor, best first", 11), ("monitor, b
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked here")
 def test_a_training_that_was_killed_gives_the_same_weights_when_taken_up(tmp_path, whole):
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     run = subprocess.run(
         [sys.executable, "-c", KILLS, str(tmp_path)], capture_output=True, text=True, check=False, cwd=root
     )
