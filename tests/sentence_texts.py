@@ -1,5 +1,7 @@
 """A small text for sentence encoders, and an encoder as small."""
 
+from functools import cache
+
 import numpy as np
 
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
@@ -14,7 +16,7 @@ _RNG = np.random.default_rng(0)
 
 
 def paragraph(topic: int, n_sentences: int) -> list[str]:
-    """Make sentences of the words of one topic."""
+    """Return sentences of the words of one topic."""
     return [
         " ".join(_RNG.choice(TOPICS[topic], size=_RNG.integers(2, 6)).tolist()).capitalize() + "."
         for _ in range(n_sentences)
@@ -44,12 +46,18 @@ SMALL = {
 
 
 def make(**options: object) -> SGNNSentenceEncoder:
-    """Make an encoder that trains in some hundredths of a second."""
+    """Return an encoder that trains in some tenths of a second."""
     return SGNNSentenceEncoder(**SMALL | options)
 
 
+@cache
+def fitted() -> SGNNSentenceEncoder:
+    """Return the small encoder, fitted once for all tests; none of them may change it."""
+    return make().fit(PARAGRAPHS)
+
+
 def bytes_of(encoder: SGNNSentenceEncoder) -> bytes:
-    """Give what the encoder makes of some sentences, to the last bit."""
+    """Return the vectors of some sentences, to compare the last bit."""
     return encoder.transform([*QUERIES, *PARAGRAPHS]).tobytes()
 
 

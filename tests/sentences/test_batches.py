@@ -1,5 +1,6 @@
 import threading
 import time
+from collections import Counter
 from itertools import chain
 
 import numpy as np
@@ -9,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.nn import SGNNTransformer
 from sklearn_hashnlp.sentences import _batches
-from sklearn_hashnlp.sentences._batches import ParagraphBatches
+from sklearn_hashnlp.sentences._batches import ParagraphBatches, make_word_batch, take_rows
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
 from sklearn_hashnlp.sentences._projections import CachedProjections
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
@@ -31,7 +33,7 @@ PROJECTIONS = projections_of()
 def random_paragraphs(n_paragraphs=60, seed=0, max_sentences=5):
     generator = np.random.default_rng(seed)
     sizes = generator.integers(1, max_sentences + 1, n_paragraphs)
-    # Like in a text, sentences are of many lengths.
+    # As in a text, sentences have many lengths.
     lengths = 1 + generator.geometric(0.2, sizes.sum())
     values = generator.integers(0, len(WORDS), lengths.sum()).astype(np.int32)
     return Paragraphs(WORDS, Ragged(values, np.cumsum([0, *lengths])), np.cumsum([0, *sizes]))
@@ -45,32 +47,31 @@ def batches_of(paragraphs=PARAGRAPHS, projections=PROJECTIONS, **changes):
     return ParagraphBatches(paragraphs, WEIGHTS, projections, **DEFAULTS | changes)
 
 
-def as_bytes(made):
-    """Make something that is equal only where two batches are, bit for bit."""
-    tensors = [*made.batch, made.blocks, made.hidden]
+def as_bytes(batch):
+    """Return what is equal only for batches that are equal bit for bit."""
+    tensors = [*batch.batch, batch.blocks, batch.hidden]
     kinds = [None if tensor is None else (tensor.dtype, tuple(tensor.shape)) for tensor in tensors]
-    return made.number, kinds, [None if tensor is None else tensor.numpy().tobytes() for tensor in tensors]
+    return batch.number, kinds, [None if tensor is None else tensor.numpy().tobytes() for tensor in tensors]
 
 
-EPOCH = [as_bytes(made) for made in batches_of()]
+EPOCH = [as_bytes(batch) for batch in batches_of()]
+ID_OF = {row.tobytes(): word_id for word_id, row in enumerate(PROJECTIONS.rows(np.arange(len(WORDS))))}
 
 
-def sentences_in(made):
-    """Give the batch's paragraphs as tuples of sentences, which are tuples of words."""
-    numbers = PROJECTIONS.rows(np.arange(len(WORDS)))
-    row_of = {row.tobytes(): number for number, row in enumerate(numbers)}
-    words = np.array([row_of[row.tobytes()] for row in made.batch.projections.numpy()])
-    found = [[] for _ in range(int(made.blocks.max()) + 1)]
-    for block, row in zip(made.blocks.tolist(), made.batch.words.numpy(), strict=True):
-        found[block].append(tuple(words[row[row >= 0]].tolist()))
-    return [tuple(paragraph) for paragraph in found]
+def paragraphs_in(batch):
+    """Return the paragraphs of a batch as tuples of sentences, which are tuples of word ids."""
+    ids = np.array([ID_OF[row.tobytes()] for row in batch.batch.projections.numpy()])
+    paragraphs = [[] for _ in range(int(batch.blocks.max()) + 1)]
+    for block, row in zip(batch.blocks.tolist(), batch.batch.words.numpy(), strict=True):
+        paragraphs[block].append(tuple(ids[row[row >= 0]].tolist()))
+    return [tuple(paragraph) for paragraph in paragraphs]
 
 
 def all_paragraphs(paragraphs):
     sentences = np.split(paragraphs.sentences.values, paragraphs.sentences.offsets[1:-1])
     sentences = [tuple(sentence.tolist()) for sentence in sentences]
     offsets = paragraphs.offsets.tolist()
-    return [tuple(sentences[offsets[place] : offsets[place + 1]]) for place in range(len(paragraphs))]
+    return [tuple(sentences[offsets[index] : offsets[index + 1]]) for index in range(len(paragraphs))]
 
 
 @given(
@@ -84,20 +85,20 @@ def test_an_epoch_has_each_paragraph_once_and_whole(n_paragraphs, seed, batch_si
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_batches, "_WINDOW", window)
         batches = batches_of(paragraphs, batch_size=batch_size, seed=seed)
-    made = list(batches)
-    assert [batch.number for batch in made] == list(range(len(made)))
-    assert len(batches) == len(made)
-    found = [sentences_in(batch) for batch in made]
-    assert sorted(chain.from_iterable(found)) == sorted(all_paragraphs(paragraphs))
-    for batch, own in zip(made, found, strict=True):
+    epoch = list(batches)
+    assert [batch.number for batch in epoch] == list(range(len(epoch)))
+    assert len(batches) == len(epoch)
+    in_batches = [paragraphs_in(batch) for batch in epoch]
+    assert sorted(chain.from_iterable(in_batches)) == sorted(all_paragraphs(paragraphs))
+    for batch, own in zip(epoch, in_batches, strict=True):
         assert len(batch.blocks) <= batch_size or len(own) == 1
         assert batch.blocks.dtype == torch.int64
-        assert batch.blocks.tolist() == [place for place, paragraph in enumerate(own) for _ in paragraph]
+        assert batch.blocks.tolist() == [index for index, paragraph in enumerate(own) for _ in paragraph]
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3, -1, None])
 def test_batches_are_the_same_bit_for_bit_at_any_number_of_threads(n_jobs):
-    assert [as_bytes(made) for made in batches_of(n_jobs=n_jobs)] == EPOCH
+    assert [as_bytes(batch) for batch in batches_of(n_jobs=n_jobs)] == EPOCH
 
 
 @pytest.mark.parametrize("first", [*range(len(EPOCH) + 1), len(EPOCH) + 5])
@@ -105,99 +106,96 @@ def test_batches_are_the_same_bit_for_bit_at_any_number_of_threads(n_jobs):
 def test_batches_are_the_same_bit_for_bit_from_any_first_one(first, n_jobs):
     batches = batches_of(first=first, n_jobs=n_jobs)
     assert len(batches) == max(len(EPOCH) - first, 0)
-    assert [as_bytes(made) for made in batches] == EPOCH[first:]
+    assert [as_bytes(batch) for batch in batches] == EPOCH[first:]
 
 
 @pytest.mark.parametrize("n_cached", [0, 1, 31, 60])
-def test_batches_are_the_same_bit_for_bit_whether_projections_are_kept_or_not(n_cached):
+def test_batches_are_the_same_bit_for_bit_with_any_cache(n_cached):
     projections = projections_of(n_cached * 4 * N_FEATURES)
     assert projections.n_cached == n_cached
-    assert [as_bytes(made) for made in batches_of(projections=projections, n_jobs=2)] == EPOCH
+    assert [as_bytes(batch) for batch in batches_of(projections=projections, n_jobs=2)] == EPOCH
 
 
-def test_batches_are_the_same_bit_for_bit_when_gone_through_again():
+def test_batches_are_the_same_bit_for_bit_when_iterated_again():
     batches = batches_of()
     next(iter(batches))
-    assert [as_bytes(made) for made in batches] == EPOCH
-    assert [as_bytes(made) for made in batches] == EPOCH
+    assert [as_bytes(batch) for batch in batches] == EPOCH
+    assert [as_bytes(batch) for batch in batches] == EPOCH
     assert [as_bytes(batches.make(number)) for number in reversed(range(len(EPOCH)))] == EPOCH[::-1]
 
 
 def test_hiding_words_changes_nothing_else():
-    shown = list(batches_of(mask_probability=0.0))
-    assert all(made.hidden is None for made in shown)
-    assert [as_bytes(made)[2][:-1] for made in shown] == [made[2][:-1] for made in EPOCH]
+    epoch = list(batches_of(mask_probability=0.0))
+    assert all(batch.hidden is None for batch in epoch)
+    assert [as_bytes(batch)[2][:-1] for batch in epoch] == [expected[2][:-1] for expected in EPOCH]
 
 
 @pytest.mark.parametrize("change", [{"seed": 4}, {"epoch": 0}])
-def test_seeds_and_epochs_have_orders_of_their_own(change):
-    others = [sentences_in(made) for made in batches_of(**change)]
-    own = [sentences_in(made) for made in batches_of()]
+def test_each_seed_and_epoch_has_its_own_order(change):
+    others = [paragraphs_in(batch) for batch in batches_of(**change)]
+    own = [paragraphs_in(batch) for batch in batches_of()]
     assert sorted(chain.from_iterable(others)) == sorted(chain.from_iterable(own))
     assert others != own
     assert {frozenset(batch) for batch in others} != {frozenset(batch) for batch in own}
 
 
-def test_hidden_places_are_words_and_of_the_share_that_is_asked_for():
+def test_words_are_hidden_with_the_mask_probability():
     paragraphs = random_paragraphs(2000, max_sentences=8)
-    made = list(batches_of(paragraphs, batch_size=500))
-    words = sum(int((batch.batch.words >= 0).sum()) for batch in made)
-    assert not any((batch.hidden & (batch.batch.words < 0)).any() for batch in made)
-    assert words > 20_000
-    assert sum(int(batch.hidden.sum()) for batch in made) / words == pytest.approx(0.15, abs=0.01)
+    epoch = list(batches_of(paragraphs, batch_size=500))
+    n_words = sum(int((batch.batch.words >= 0).sum()) for batch in epoch)
+    assert not any((batch.hidden & (batch.batch.words < 0)).any() for batch in epoch)
+    assert n_words > 20_000
+    assert sum(int(batch.hidden.sum()) for batch in epoch) / n_words == pytest.approx(0.15, abs=0.01)
 
 
-def test_hidden_places_are_drawn_anew_for_each_batch_and_epoch():
-    one = random_paragraphs(1, max_sentences=1)
+def test_each_batch_and_epoch_has_its_own_hidden_words():
     long = Paragraphs(WORDS, Ragged(np.zeros(400, dtype=np.int32), np.array([0, 200, 400])), np.array([0, 1, 2]))
-    drawn = [made.hidden for epoch in range(3) for made in batches_of(long, batch_size=1, epoch=epoch)]
-    assert len({hidden.numpy().tobytes() for hidden in drawn}) == 6
-    assert len(list(batches_of(one))) == 1
+    masks = [batch.hidden for epoch in range(3) for batch in batches_of(long, batch_size=1, epoch=epoch)]
+    assert len({mask.numpy().tobytes() for mask in masks}) == 6
 
 
-def test_sentences_of_like_length_share_a_batch():
+def test_sentences_of_similar_length_share_a_batch():
     paragraphs = random_paragraphs(4000)
-    sizes = [made.batch.words.numel() for made in batches_of(paragraphs, batch_size=64)]
+    sizes = [batch.batch.words.numel() for batch in batches_of(paragraphs, batch_size=64)]
     n_words = len(paragraphs.sentences.values)
     longest = np.maximum.reduceat(np.diff(paragraphs.sentences.offsets), paragraphs.offsets[:-1])
-    # No paragraph is cut: its sentences are padded at least to its own longest one.
-    least = int((longest * np.diff(paragraphs.offsets)).sum())
-    assert n_words < least < sum(sizes) < 1.1 * least
+    # A paragraph is whole: its sentences are padded at least to its longest.
+    minimum = int((longest * np.diff(paragraphs.offsets)).sum())
+    assert n_words < minimum < sum(sizes) < 1.1 * minimum
 
 
-def test_batches_of_two_neighbourhoods_have_like_lengths_too(monkeypatch):
-    monkeypatch.setattr(_batches, "_WINDOW", 2.5)  # every other batch is of two neighbourhoods
+def test_batches_of_two_windows_have_similar_lengths_too(monkeypatch):
+    monkeypatch.setattr(_batches, "_WINDOW", 2.5)  # every other batch is of two windows
     lengths = np.tile([1, 9], 800)
     sentences = Ragged(np.zeros(lengths.sum(), dtype=np.int32), np.cumsum([0, *lengths]))
     batches = list(batches_of(Paragraphs(WORDS, sentences, np.arange(1601)), batch_size=16))
-    there = [(made.batch.words >= 0).sum(dim=1).unique() for made in batches]
-    n_neighbourhoods = 1600 // 40
+    distinct_lengths = [(batch.batch.words >= 0).sum(dim=1).unique() for batch in batches]
     assert len(batches) == 100
-    # In each of them there is one place at most where short ones end and long ones begin, or the other way about.
-    assert sum(len(found) > 1 for found in there) <= n_neighbourhoods
+    # In each window, one batch at most holds the boundary of short and long sentences.
+    assert sum(len(distinct) > 1 for distinct in distinct_lengths) <= 1600 // 40
 
 
-def test_batches_come_in_no_order_of_length():
+def test_batches_are_not_ordered_by_length():
     paragraphs = random_paragraphs(4000)
-    longest = np.array([made.batch.words.shape[1] for made in batches_of(paragraphs, batch_size=64)], dtype=float)
+    longest = np.array([batch.batch.words.shape[1] for batch in batches_of(paragraphs, batch_size=64)], dtype=float)
     assert abs(np.corrcoef(longest[1:], longest[:-1])[0, 1]) < 0.3
     assert abs(np.corrcoef(longest, np.arange(len(longest)))[0, 1]) < 0.3
 
 
-def test_the_last_two_batches_are_about_as_large():
+def test_the_last_two_batches_are_of_similar_size():
     sentences = Ragged(np.zeros(101, dtype=np.int32), np.arange(102))
     paragraphs = Paragraphs(WORDS, sentences, np.arange(102))
-    sizes = sorted(len(made.blocks) for made in batches_of(paragraphs, batch_size=25))
+    sizes = sorted(len(batch.blocks) for batch in batches_of(paragraphs, batch_size=25))
     assert sizes == [13, 13, 25, 25, 25]
 
 
-def test_a_paragraph_larger_than_a_batch_is_one_by_itself():
+def test_a_paragraph_larger_than_a_batch_is_a_batch():
     sentences = Ragged(np.zeros(12, dtype=np.int32), np.arange(13))
     paragraphs = Paragraphs(WORDS, sentences, np.array([0, 10, 11, 12]))
-    assert sorted(len(made.blocks) for made in batches_of(paragraphs, batch_size=3)) in ([2, 10], [1, 1, 10])
+    assert sorted(len(batch.blocks) for batch in batches_of(paragraphs, batch_size=3)) in ([2, 10], [1, 1, 10])
 
 
-def test_no_paragraphs_give_no_batches():
+def test_no_paragraphs_no_batches():
     nothing = Paragraphs([], Ragged(np.empty(0, dtype=np.int32), np.array([0])), np.array([0]))
     projector = SGNNProjector(output="float")
     projections = CachedProjections([], np.empty(0), CharNgramFeaturizer(), projector)
@@ -205,31 +203,37 @@ def test_no_paragraphs_give_no_batches():
     assert (len(batches), list(batches)) == (0, [])
 
 
-def test_a_batch_moves_as_a_whole():
-    made = batches_of().make(0)
-    there = made.to("meta")
-    assert {tensor.device.type for tensor in (*there.batch, there.blocks, there.hidden)} == {"meta"}
-    assert there.number == made.number
+def test_all_tensors_of_a_batch_are_moved():
+    batch = batches_of().make(0)
+    moved = batch.to("meta")
+    assert {tensor.device.type for tensor in (*moved.batch, moved.blocks, moved.hidden)} == {"meta"}
+    assert moved.number == batch.number
     assert batches_of(mask_probability=0.0).make(0).to("cpu").hidden is None
 
 
+def wait_for(condition):
+    deadline = time.monotonic() + 20
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
 class Counting:
-    """Projections that tell which threads ask for them, and fail at one point."""
+    """Projections that count calls and threads, and fail at a given call."""
 
     def __init__(self, fails_at=None):
-        self.n_asked = 0
+        self.n_calls = 0
         self.threads = set()
         self.fails_at = fails_at
         self.lock = threading.Lock()
 
-    def rows(self, numbers):
+    def rows(self, word_ids):
         with self.lock:
-            self.n_asked += 1
-            fails = self.n_asked == self.fails_at
+            self.n_calls += 1
+            fails = self.n_calls == self.fails_at
             self.threads.add(threading.current_thread())
         if fails:
             raise MemoryError("no room")
-        return PROJECTIONS.rows(numbers)
+        return PROJECTIONS.rows(word_ids)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -237,73 +241,72 @@ def test_batches_are_prepared_ahead_but_not_too_far(n_jobs):
     counting = Counting()
     batches = iter(batches_of(projections=counting, n_jobs=n_jobs))
     next(batches)
-    deadline = time.monotonic() + 20
-    while counting.n_asked < 1 + 2 * n_jobs and time.monotonic() < deadline:
-        time.sleep(0.005)
+    wait_for(lambda: counting.n_calls == 1 + 2 * n_jobs)
     time.sleep(0.05)
-    assert counting.n_asked == 1 + 2 * n_jobs
+    assert counting.n_calls == 1 + 2 * n_jobs
     batches.close()
     assert threading.current_thread() not in counting.threads
     assert len(counting.threads) <= n_jobs
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_what_goes_wrong_is_raised_where_the_batch_is_asked_for(n_jobs):
+def test_an_error_is_raised_where_the_batch_is_requested(n_jobs):
     counting = Counting(fails_at=5)
-    made = []
+    epoch = []
     with pytest.raises(MemoryError, match="no room"):
-        made.extend(batches_of(projections=counting, n_jobs=n_jobs))
-    assert [as_bytes(batch) for batch in made] == EPOCH[: len(made)]
+        epoch.extend(batches_of(projections=counting, n_jobs=n_jobs))
+    assert [as_bytes(batch) for batch in epoch] == EPOCH[: len(epoch)]
     if n_jobs == 1:
-        assert len(made) == 4
+        assert len(epoch) == 4
     assert not any(thread.is_alive() for thread in counting.threads)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_threads_end_when_the_batches_are_abandoned(n_jobs):
     counting = Counting()
-    for made in batches_of(projections=counting, n_jobs=n_jobs):
-        if made.number == 3:
+    for batch in batches_of(projections=counting, n_jobs=n_jobs):
+        if batch.number == 3:
             break
-    assert 4 <= counting.n_asked <= 4 + 2 * n_jobs
+    assert 4 <= counting.n_calls <= 4 + 2 * n_jobs
     assert not any(thread.is_alive() for thread in counting.threads)
 
 
-class Held(Counting):
-    """The second and later ones are held up until they are let go."""
+class Blocked(Counting):
+    """All calls but the first block until they are released."""
 
     def __init__(self):
         super().__init__()
-        self.let_go = threading.Event()
+        self.release = threading.Event()
 
-    def rows(self, numbers):
-        rows = super().rows(numbers)
-        if self.n_asked > 1:
-            self.let_go.wait(20)
+    def rows(self, word_ids):
+        rows = super().rows(word_ids)
+        if self.n_calls > 1:
+            self.release.wait(20)
         return rows
 
 
-def test_batches_that_nobody_began_are_not_made_any_more():
-    held = Held()
-    batches = iter(batches_of(projections=held))
+def test_closing_cancels_batches_that_are_not_begun():
+    blocked = Blocked()
+    batches = iter(batches_of(projections=blocked))
     next(batches)
-    threading.Timer(0.2, held.let_go.set).start()
+    wait_for(lambda: blocked.n_calls == 2)
+    threading.Timer(0.1, blocked.release.set).start()
     batches.close()
-    assert held.n_asked == 2
-    assert not any(thread.is_alive() for thread in held.threads)
+    assert blocked.n_calls == 2
+    assert not any(thread.is_alive() for thread in blocked.threads)
 
 
 class Slow(Counting):
-    n_made = 0
+    n_done = 0
 
-    def rows(self, numbers):
+    def rows(self, word_ids):
         time.sleep(0.01)
-        rows = super().rows(numbers)
-        self.n_made += 1
+        rows = super().rows(word_ids)
+        self.n_done += 1
         return rows
 
 
-def test_waiting_is_measured():
+def test_waiting_time_is_measured():
     slow = Slow()
     batches = batches_of(projections=slow)
     assert (batches.waited, batches.total) == (0, 0)
@@ -311,17 +314,79 @@ def test_waiting_is_measured():
         pass
     assert 0.007 * len(EPOCH) < batches.waited <= batches.total
     waited, total = batches.waited, batches.total
-    for made in batches:  # each batch is there before it is asked for, but for the first
-        while slow.n_made < len(EPOCH) + min(made.number + 3, len(EPOCH)):
-            time.sleep(0.001)
+    for batch in batches:  # each batch but the first is ready before it is requested
+        n_ready = len(EPOCH) + min(batch.number + 3, len(EPOCH))
+        wait_for(lambda n_ready=n_ready: slow.n_done >= n_ready)
     assert 0.009 < batches.waited - waited < 0.5 * waited
     assert batches.total - total > 0.009 * len(EPOCH)
 
 
-def test_time_is_known_while_batches_are_used():
+def test_total_time_is_known_before_the_end():
     batches = batches_of()
-    for made in batches:
-        if made.number == 1:
+    for batch in batches:
+        if batch.number == 1:
             break
         time.sleep(0.01)
     assert batches.total > 0.009
+
+
+# The words of a batch
+
+FEW = CachedProjections(
+    WORDS[:9], np.ones(9), CharNgramFeaturizer(), SGNNProjector(n_projections=5, output="float"), max_bytes=4 * 70 * 4
+)
+SENTENCES = st.lists(st.lists(st.integers(0, 8), max_size=7), max_size=6)
+
+
+def ragged(sentences, dtype=np.int32):
+    values = np.array([word for sentence in sentences for word in sentence], dtype=dtype)
+    return Ragged(values, np.cumsum([0, *map(len, sentences)]))
+
+
+def word_batch_of(sentences, dtype=np.int32):
+    return make_word_batch(ragged(sentences, dtype), np.arange(1, 10, dtype=np.float32), FEW)
+
+
+@given(SENTENCES)
+def test_repeated_words_share_their_weight(sentences):
+    batch = word_batch_of(sentences)
+    longest = max(map(len, sentences), default=0)
+    assert batch.words.shape == batch.weights.shape == (len(sentences), longest)
+    assert [part.dtype for part in batch] == [torch.float32, torch.int64, torch.float32]
+    for row, sentence in enumerate(sentences):
+        repetitions = Counter(sentence)
+        for column in range(longest):
+            if column >= len(sentence):
+                assert (batch.words[row, column], batch.weights[row, column]) == (-1, 0)
+                continue
+            word = sentence[column]
+            expected = FEW.rows(np.array([word]))[0]
+            assert batch.projections[batch.words[row, column]].numpy().tobytes() == expected.tobytes()
+            assert batch.weights[row, column] == np.float32((word + 1) / np.float32(repetitions[word]))
+
+
+@given(SENTENCES)
+def test_each_distinct_word_is_projected_once(sentences):
+    distinct = sorted({word for sentence in sentences for word in sentence})
+    expected = FEW.rows(np.array(distinct, dtype=np.int64))
+    assert word_batch_of(sentences).projections.numpy().tobytes() == expected.tobytes()
+
+
+def test_pooling_does_not_depend_on_repetitions():
+    network = SGNNTransformer(n_features=70, width=16, n_layers=0, n_heads=2, pooling="weighted", positions=False)
+    once, repeated = network(word_batch_of([[3, 5], [3, 5, 3, 3, 5]])).detach()
+    torch.testing.assert_close(once, repeated)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_word_ids_may_have_either_width(dtype):
+    assert word_batch_of([[3, 1]], dtype).words.tolist() == [[1, 0]]
+
+
+@given(SENTENCES.filter(len), st.data())
+def test_rows_are_taken_in_any_order(sentences, data):
+    indices = data.draw(st.lists(st.integers(0, len(sentences) - 1), max_size=5))
+    expected = ragged([sentences[index] for index in indices])
+    result = take_rows(ragged(sentences), np.array(indices, dtype=np.int64))
+    assert result.values.tolist() == expected.values.tolist()
+    assert result.offsets.tolist() == expected.offsets.tolist()

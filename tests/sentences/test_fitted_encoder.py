@@ -1,3 +1,5 @@
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -6,9 +8,9 @@ from sklearn_hashnlp.sentences import _fitted_encoder
 from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
 from sklearn_hashnlp.sentences._fitted_encoder import encode_sentences
 from sklearn_hashnlp.sentences._projections import CachedProjections
-from tests.sentence_texts import PARAGRAPHS, QUERIES, make
+from tests.sentence_texts import PARAGRAPHS, QUERIES, fitted
 
-ENCODER = make().fit(PARAGRAPHS)
+ENCODER = fitted()
 TEXTS = [*QUERIES, *PARAGRAPHS]
 WORDS, ROWS = ENCODER._reader.word_ids(TEXTS, first=0, caller="Me")
 
@@ -17,42 +19,42 @@ def encode(max_words=100, n_jobs=1, words=WORDS, rows=ROWS):
     return encode_sentences(ENCODER.net_, ENCODER._reader, words, rows, max_words=max_words, n_jobs=n_jobs)
 
 
-def slow(max_words=100):
-    """One sentence at a time."""
+@cache
+def encode_one_by_one(max_words):
     reader, vectors = ENCODER._reader, np.zeros((len(TEXTS), 24), dtype=np.float32)
     projections = CachedProjections(WORDS, np.ones(len(WORDS)), reader.featurizer, reader.projector)
-    for row, text in enumerate(TEXTS):
-        alone = take_rows(ROWS, np.array([row]))
-        alone = alone._replace(values=alone.values[:max_words], offsets=np.minimum(alone.offsets, max_words))
+    for index, text in enumerate(TEXTS):
+        row = take_rows(ROWS, np.array([index]))
+        row = row._replace(values=row.values[:max_words], offsets=np.minimum(row.offsets, max_words))
         if text:
             with torch.inference_mode():
-                batch = make_word_batch(alone, reader.weights(WORDS), projections)
-                vectors[row] = ENCODER.net_.module_(batch)[0]
+                batch = make_word_batch(row, reader.weights(WORDS), projections)
+                vectors[index] = ENCODER.net_.module_(batch)[0]
     return vectors
 
 
-@pytest.mark.parametrize("places", [1, 30, 2**14])
+@pytest.mark.parametrize("batch_words", [1, 30, 2**14])
 @pytest.mark.parametrize("max_words", [3, 100])
-def test_many_at_once_are_as_one_by_one(places, max_words, monkeypatch):
-    monkeypatch.setattr(_fitted_encoder, "_BATCH_WORDS", places)
-    np.testing.assert_allclose(encode(max_words), slow(max_words), atol=1e-6)
+def test_batches_of_any_size_agree_with_single_sentences(batch_words, max_words, monkeypatch):
+    monkeypatch.setattr(_fitted_encoder, "_BATCH_WORDS", batch_words)
+    np.testing.assert_allclose(encode(max_words), encode_one_by_one(max_words), atol=1e-6)
 
 
-def test_the_same_bytes_at_any_number_of_threads(monkeypatch):
+def test_same_bytes_at_any_number_of_threads(monkeypatch):
     monkeypatch.setattr(_fitted_encoder, "_BATCH_WORDS", 30)
     before = torch.get_num_threads()
     try:
-        found = set()
+        results = set()
         for n_threads in (1, 2):
             torch.set_num_threads(n_threads)
-            found |= {encode(n_jobs=n_jobs).tobytes() for n_jobs in (1, 2, 3, -1, None)}
+            results |= {encode(n_jobs=n_jobs).tobytes() for n_jobs in (1, 2, 3, -1, None)}
             assert torch.get_num_threads() == n_threads
     finally:
         torch.set_num_threads(before)
-    assert len(found) == 1
+    assert len(results) == 1
 
 
-def test_batches_hold_each_sentence_once_and_few_places(monkeypatch):
+def test_batches_hold_each_sentence_once_and_few_words(monkeypatch):
     monkeypatch.setattr(_fitted_encoder, "_BATCH_WORDS", 20)
     lengths = np.random.default_rng(0).integers(1, 30, 200)
     order = np.argsort(lengths, kind="stable")
@@ -60,12 +62,12 @@ def test_batches_hold_each_sentence_once_and_few_places(monkeypatch):
     assert np.concatenate(batches).tolist() == order.tolist()
     for batch, following in zip(batches, [*batches[1:], []], strict=True):
         assert len(batch) * lengths[batch].max() <= 20 or len(batch) == 1
-        if len(following):  # and one more would have been too many
+        if len(following):  # one sentence more would have been too many
             assert (len(batch) + 1) * lengths[following[0]] > 20
     assert _fitted_encoder._split_batches(order[:0], lengths) == []
 
 
-def test_nothing_gives_zeros():
+def test_texts_without_words_are_zero():
     words, rows = ENCODER._reader.word_ids(["", " ", "\n"], first=0, caller="Me")
     assert encode(words=words, rows=rows).tolist() == [[0.0] * 24] * 3
     words, rows = ENCODER._reader.word_ids([], first=0, caller="Me")

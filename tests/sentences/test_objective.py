@@ -16,7 +16,13 @@ from sklearn_hashnlp.nn import (
 )
 from sklearn_hashnlp.nn._sentence_network import SentenceModule
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
-from sklearn_hashnlp.sentences._objective import LOSSES, LinearSchedule, SentenceObjective, sentence_objective
+from sklearn_hashnlp.sentences._objective import (
+    LOSSES,
+    LinearSchedule,
+    SentenceObjective,
+    sentence_objective,
+    start_and_end,
+)
 from sklearn_hashnlp.sentences._projections import CachedProjections
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 from tests.sentence_texts import LISTS, make, read
@@ -43,20 +49,17 @@ def module_of(share=0.5, seed=0, *, masked=True):
 
 
 def objective(sentence=0.0, word=0.0, masked=0.0, loss="infonce", seed=5):
-    fades = (
-        LinearSchedule(*part) if isinstance(part, tuple) else LinearSchedule(part, part)
-        for part in (sentence, word, masked)
-    )
-    return SentenceObjective(loss, 0.5, *fades, seed=seed)
+    weights = (LinearSchedule(*start_and_end(weight)) for weight in (sentence, word, masked))
+    return SentenceObjective(loss, 0.5, *weights, seed=seed)
 
 
-def measure(module, progress=0.5, batch=BATCH, epoch=0, **weights):
+def compute(module, progress=0.5, batch=BATCH, epoch=0, **weights):
     return objective(**weights).compute(module, batch, epoch=epoch, progress=progress)
 
 
-def test_weights_fade_in_a_straight_line():
-    fade = LinearSchedule(2.0, 0.5)
-    assert [fade.at(progress) for progress in (0.0, 0.5, 1.0)] == [2.0, 1.25, 0.5]
+def test_weights_change_linearly():
+    schedule = LinearSchedule(2.0, 0.5)
+    assert [schedule.at(progress) for progress in (0.0, 0.5, 1.0)] == [2.0, 1.25, 0.5]
     assert [LinearSchedule(0.0, 1.0).at(progress) for progress in (0.0, 0.25, 1.0)] == [0.0, 0.25, 1.0]
     assert {LinearSchedule(0.3, 0.3).at(progress) for progress in (0.0, 0.7, 1.0)} == {0.3}
 
@@ -65,47 +68,47 @@ def test_weights_fade_in_a_straight_line():
 def test_each_head_computes_its_loss(loss):
     module = module_of()
     transformer, words = module.network.transformer, BATCH.batch.words
-    sentences = CRITERIA[loss](transformer(BATCH.batch), BATCH.blocks)  # of the part that learns
-    torch.testing.assert_close(measure(module, sentence=1.0, loss=loss), sentences)
+    sentences = CRITERIA[loss](transformer(BATCH.batch), BATCH.blocks)  # of the trained part of the vectors
+    torch.testing.assert_close(compute(module, sentence=1.0, loss=loss), sentences)
     vectors = functional.normalize(transformer.word_vectors(BATCH.batch.projections), dim=1)
-    chosen, blocks = objective()._sample_words(BATCH, 0)
-    torch.testing.assert_close(measure(module, word=1.0, loss=loss), CRITERIA[loss](vectors[chosen], blocks))
-    # The hidden words, guessed one by one.
-    encoded, guessed = transformer.encode_words(BATCH.batch, hidden=BATCH.hidden), []
+    sample, blocks = objective()._sample_words(BATCH, 0)
+    torch.testing.assert_close(compute(module, word=1.0, loss=loss), CRITERIA[loss](vectors[sample], blocks))
+    # The hidden words, predicted one by one.
+    encoded, losses = transformer.encode_words(BATCH.batch, hidden=BATCH.hidden), []
     for row, column in zip(*np.nonzero(BATCH.hidden.numpy()), strict=True):
-        guess = functional.normalize(module.masked_head.linear(encoded[row, column]), dim=0)
-        scores = vectors @ guess / module.masked_head.temperature
-        guessed.append(torch.logsumexp(scores, 0) - scores[words[row, column]])
-    assert len(guessed) > 3
-    torch.testing.assert_close(measure(module, masked=1.0, loss=loss), torch.stack(guessed).mean())
+        predicted = functional.normalize(module.masked_head.linear(encoded[row, column]), dim=0)
+        scores = vectors @ predicted / module.masked_head.temperature
+        losses.append(torch.logsumexp(scores, 0) - scores[words[row, column]])
+    assert len(losses) > 3
+    torch.testing.assert_close(compute(module, masked=1.0, loss=loss), torch.stack(losses).mean())
 
 
 @pytest.mark.parametrize(("progress", "weights"), [(0.0, (2, 0, 1)), (0.5, (1, 0.5, 0.75)), (1.0, (0, 1, 0.5))])
 def test_the_sum_at_start_middle_and_end(progress, weights):
     module = module_of()
-    alone = [measure(module, **{head: 1.0}) for head in ("sentence", "word", "masked")]
+    alone = [compute(module, **{head: 1.0}) for head in ("sentence", "word", "masked")]
     assert len({round(loss.item(), 4) for loss in alone}) == 3
-    together = measure(module, progress, sentence=(2.0, 0.0), word=(0.0, 1.0), masked=(1.0, 0.5))
+    together = compute(module, progress, sentence=(2.0, 0.0), word=(0.0, 1.0), masked=(1.0, 0.5))
     expected = sum(weight * loss for weight, loss in zip(weights, alone, strict=True))
     torch.testing.assert_close(together, expected)
 
 
-def test_where_all_weights_pass_through_zero_nothing_is_learned():
+def test_without_weights_there_is_no_gradient():
     module = module_of()
-    loss = measure(module, 0.0, masked=(0.0, 1.0))
+    loss = compute(module, 0.0, masked=(0.0, 1.0))
     loss.backward()
     assert loss.item() == 0
     assert not any(parameter.grad.any() for parameter in module.parameters() if parameter.grad is not None)
-    assert measure(module, 0.1, masked=(0.0, 1.0)).item() > 0
+    assert compute(module, 0.1, masked=(0.0, 1.0)).item() > 0
 
 
-def test_without_a_transformer_there_is_nothing_to_learn():
+def test_without_a_transformer_there_is_no_loss():
     module = module_of(0.0)
     assert module.masked_head is None
-    assert measure(module, sentence=1.0, word=1.0, masked=1.0).item() == 0
+    assert compute(module, sentence=1.0, word=1.0, masked=1.0).item() == 0
 
 
-def test_a_word_is_in_one_of_its_sentences_alone():
+def test_a_word_is_sampled_in_one_of_its_sentences():
     words, blocks = objective()._sample_words(BATCH, 0)
     assert sorted(words.tolist()) == sorted(set(BATCH.batch.words[BATCH.batch.words >= 0].tolist()))
     for word, block in zip(words.tolist(), blocks.tolist(), strict=True):
@@ -118,29 +121,29 @@ def test_a_word_is_in_one_of_its_sentences_alone():
     assert all(blocks.tolist() != other[1].tolist() for other in others)
 
 
-def test_few_words_of_a_batch_are_compared(monkeypatch):
+def test_the_sample_of_words_is_bounded(monkeypatch):
     monkeypatch.setattr("sklearn_hashnlp.sentences._objective._MAX_WORDS", 5)
     words, blocks = objective()._sample_words(BATCH, 0)
     assert len(words) == len(blocks) == len(set(words.tolist())) == 5
 
 
-def test_single_sentences_give_a_loss_without_holes():
+def test_the_loss_of_a_single_sentence_is_finite():
     alone = read([["bar carn bar"]])
     projections = CachedProjections(alone.words, np.ones(2), CharNgramFeaturizer(), PROJECTOR)
     weights = np.ones(2, dtype=np.float32)
     (batch,) = ParagraphBatches(alone, weights, projections, batch_size=4, seed=0, epoch=0, mask_probability=0.5)
     for loss in LOSSES:
         module = module_of()
-        found = measure(module, batch=batch, sentence=1.0, word=1.0, masked=1.0, loss=loss)
-        found.backward()
-        assert math.isfinite(found.item())
+        value = compute(module, batch=batch, sentence=1.0, word=1.0, masked=1.0, loss=loss)
+        value.backward()
+        assert math.isfinite(value.item())
         assert all(p.grad.isfinite().all() for p in module.parameters() if p.grad is not None)
 
 
-def test_numbers_and_pairs_become_fades():
-    found = sentence_objective(make(sentence_weight=2, word_weight=(0, 1), masked_weight=[np.float32(0.5), 0]), 7)
-    assert found == SentenceObjective(
-        "infonce", 0.05, LinearSchedule(2.0, 2.0), LinearSchedule(0.0, 1.0), LinearSchedule(0.5, 0.0), 7
-    )
+def test_numbers_and_pairs_become_schedules():
+    assert (start_and_end(0.5), start_and_end([1, 0])) == ((0.5, 0.5), (1, 0))
+    encoder = make(sentence_weight=2, word_weight=(0, 1), masked_weight=[np.float32(0.5), 0])
+    schedules = LinearSchedule(2.0, 2.0), LinearSchedule(0.0, 1.0), LinearSchedule(0.5, 0.0)
+    assert sentence_objective(encoder, 7) == SentenceObjective("infonce", 0.05, *schedules, 7)
     bxent = SimpleNamespace(loss="bxent", temperature=1, sentence_weight=1, word_weight=0, masked_weight=0)
     assert sentence_objective(bxent, 0).loss == "bxent"

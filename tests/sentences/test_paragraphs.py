@@ -1,4 +1,3 @@
-import re
 import warnings
 from itertools import pairwise
 
@@ -14,6 +13,7 @@ from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.sentences import _paragraphs
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, truncate_words
 from sklearn_hashnlp.text import CharNgramFeaturizer
+from tests.oracles import sentences as oracle
 from tests.strategies import TEXT
 
 FEATURIZER = CharNgramFeaturizer(split="punctuation", lowercase=True)
@@ -31,23 +31,8 @@ def read(X, *, max_sentences=8, max_words=100, split=split_at_bars, featurizer=F
 
 def as_lists(paragraphs: Paragraphs) -> list[list[list[str]]]:
     values, offsets = paragraphs.sentences
-    sentences = [[paragraphs.words[number] for number in values[begin:end]] for begin, end in pairwise(offsets)]
-    ends = paragraphs.offsets
-    return [sentences[begin:end] for begin, end in pairwise(ends)]
-
-
-def slowly(paragraphs, max_sentences, max_words):
-    """Read lists of sentences one word after the other."""
-    found = []
-    for paragraph in paragraphs:
-        sentences = [re.findall(r"\w+|[^\w\s]", sentence.lower())[:max_words] for sentence in paragraph]
-        sentences = [sentence for sentence in sentences if sentence]
-        n_parts = -(-len(sentences) // max_sentences)
-        for part in range(n_parts):
-            shorter, n_longer = divmod(len(sentences), n_parts)
-            begin = part * shorter + min(part, n_longer)
-            found.append(sentences[begin : begin + shorter + (part < n_longer)])
-    return found
+    sentences = [[paragraphs.words[word_id] for word_id in values[begin:end]] for begin, end in pairwise(offsets)]
+    return [sentences[begin:end] for begin, end in pairwise(paragraphs.offsets)]
 
 
 @given(
@@ -56,36 +41,36 @@ def slowly(paragraphs, max_sentences, max_words):
     st.integers(1, 6),
     st.sampled_from([1, 10, 10**6]),
 )
-def test_what_is_read_is_what_a_slow_reader_finds(paragraphs, max_sentences, max_words, n_characters):
+def test_reading_agrees_with_a_slow_reader(paragraphs, max_sentences, max_words, n_characters):
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")
         patch.setattr(_paragraphs, "_CHUNK_CHARACTERS", n_characters)
-        found = read(paragraphs, max_sentences=max_sentences, max_words=max_words)
-    wanted = slowly(paragraphs, max_sentences, max_words)
-    assert as_lists(found) == wanted
-    assert len(found) == len(wanted)
-    assert found.n_sentences == sum(map(len, wanted))
-    assert len(set(found.words)) == len(found.words)
-    assert [array.dtype for array in (*found.sentences, found.offsets)] == [np.int32, np.int64, np.int64]
+        result = read(paragraphs, max_sentences=max_sentences, max_words=max_words)
+    expected = oracle.read_paragraphs(paragraphs, max_sentences, max_words)
+    assert as_lists(result) == expected
+    assert len(result) == len(expected)
+    assert result.n_sentences == sum(map(len, expected))
+    assert len(set(result.words)) == len(result.words)
+    assert [array.dtype for array in (*result.sentences, result.offsets)] == [np.int32, np.int64, np.int64]
 
 
-def test_words_are_numbered_as_they_come():
+def test_word_ids_are_in_the_order_of_first_occurrence():
     assert read(["b a|b c", ["d a"]]).words == ["b", "a", "c", "d"]
 
 
-def test_the_featurizer_says_what_words_are():
+def test_the_featurizer_splits_sentences_into_words():
     assert read(["A b,c"], featurizer=CharNgramFeaturizer()).words == ["A", "b,c"]
 
 
 @pytest.mark.parametrize("X", [[], ["", " |\t"], [[]], [[""]], iter([]), np.array([], dtype=object)])
-def test_nothing_is_read_as_nothing(X):
-    found = read(X)
-    assert (len(found), found.n_sentences, found.words) == (0, 0, [])
-    assert found.sentences.offsets.tolist() == found.offsets.tolist() == [0]
+def test_empty_input_has_no_paragraphs(X):
+    result = read(X)
+    assert (len(result), result.n_sentences, result.words) == (0, 0, [])
+    assert result.sentences.offsets.tolist() == result.offsets.tolist() == [0]
 
 
 @pytest.mark.parametrize("n_sentences", [1, 8, 9, 16, 17, 65])
-def test_long_paragraphs_are_cut_into_like_parts(n_sentences):
+def test_long_paragraphs_are_split_into_parts_of_equal_length(n_sentences):
     sizes = np.diff(read([["a"] * n_sentences]).offsets)
     assert sizes.sum() == n_sentences
     assert sizes.max() <= 8
@@ -93,12 +78,12 @@ def test_long_paragraphs_are_cut_into_like_parts(n_sentences):
     assert len(sizes) == -(-n_sentences // 8)
 
 
-def test_paragraphs_come_in_many_ways(tmp_path):
+def test_input_types(tmp_path):
     texts = ["One a|two b", "three c|four"]
     path = tmp_path / "texts.txt"
     path.write_text("\n\n".join(texts), encoding="utf-8")
-    wanted = as_lists(read(texts))
-    assert wanted == [[["one", "a"], ["two", "b"]], [["three", "c"], ["four"]]]
+    expected = as_lists(read(texts))
+    assert expected == [[["one", "a"], ["two", "b"]], [["three", "c"], ["four"]]]
     for X in (
         tuple(texts),
         iter(texts),
@@ -110,22 +95,22 @@ def test_paragraphs_come_in_many_ways(tmp_path):
         lambda: iter(texts),
         lambda: [path],
     ):
-        assert as_lists(read(X)) == wanted
+        assert as_lists(read(X)) == expected
 
 
-def test_the_ends_of_long_sentences_are_left_out_with_one_warning():
-    with pytest.warns(UserWarning, match="^Reader: the longest sentence has 10,000 words; sentences are tr") as found:
-        cut = read(["a b c d|e", "x " * 10_000], max_words=3)
-    assert as_lists(cut) == [[["a", "b", "c"], ["e"]], [["x", "x", "x"]]]
-    assert len(found) == 1
-    assert found[0].filename == __file__
+def test_long_sentences_are_truncated_with_one_warning():
+    with pytest.warns(UserWarning, match="^Reader: the longest sentence has 10,000 words; sentences are tr") as caught:
+        result = read(["a b c d|e", "x " * 10_000], max_words=3)
+    assert as_lists(result) == [[["a", "b", "c"], ["e"]], [["x", "x", "x"]]]
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
 
 
-def test_no_warning_where_sentences_are_just_short_enough():
+def test_sentences_of_the_largest_length_give_no_warning():
     assert as_lists(read(["a b c"], max_words=3)) == [[["a", "b", "c"]]]
 
 
-def test_the_warning_points_beyond_the_package_and_scikit_learn():
+def test_the_warning_names_the_line_of_the_user():
     code = """
 class Encoder(BaseEstimator):
     def fit(self, X, y=None):
@@ -139,9 +124,9 @@ class Encoder(BaseEstimator):
     names = {"BaseEstimator": BaseEstimator, "read_paragraphs": read_paragraphs, "arguments": arguments}
     namespace = {"__name__": "sklearn_hashnlp.sentences._encoder", **names}
     exec(code, namespace)
-    with pytest.warns(UserWarning, match="max_words") as found:
+    with pytest.warns(UserWarning, match="max_words") as caught:
         make_pipeline(namespace["Encoder"]()).fit(["a b"])
-    assert found[0].filename == __file__
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(
@@ -161,34 +146,34 @@ class Encoder(BaseEstimator):
         (["a b", ["b", "c \ud800d"]], ValueError, r"Reader: document 1 holds the lone surrogate"),
     ],
 )
-def test_what_is_no_paragraphs_is_refused(X, error, message):
+def test_an_error_describes_the_wrong_input(X, error, message):
     with pytest.raises(error, match=message):
         read(X)
 
 
-@pytest.mark.parametrize("made", ["a string", None, ["a", None], ("a",)])
-def test_a_splitter_must_make_a_list_of_strings(made):
+@pytest.mark.parametrize("sentences", ["a string", None, ["a", None], ("a",)])
+def test_a_splitter_must_return_a_list_of_strings(sentences):
     with pytest.raises(TypeError, match=r"sentence_splitter must return a list of strings, got .* document 1"):
-        read([["a"], "b"], split=lambda text: made)
+        read([["a"], "b"], split=lambda text: sentences)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_an_error_names_a_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no\.txt"):
         read(tmp_path / "no.txt")
 
 
-def test_the_digest_tells_paragraphs_apart():
+def test_other_paragraphs_have_another_digest():
     texts = ["a b|c", "d", "a b|c d"]
     others = (["a b|c", "d", "a b|c e"], ["a b", "c", "d", "a b|c d"], texts[::-1], ["a b c", "d", "a b|c d"])
-    found = {read(X).digest() for X in (texts, *others)}
-    assert len(found) == 5
+    digests = {read(X).digest() for X in (texts, *others)}
+    assert len(digests) == 5
     assert read(iter(texts)).digest() == read(texts).digest()
 
 
 @given(st.lists(st.lists(st.integers(), max_size=6), max_size=6), st.integers(0, 7))
-def test_cutting_keeps_beginnings(rows, max_words):
+def test_truncating_keeps_the_first_words(rows, max_words):
     lengths = [len(row) for row in rows]
     values = np.array([value for row in rows for value in row], dtype=object)
-    cut = truncate_words(Ragged(values, np.cumsum([0, *lengths])), max_words)
-    found = [part.tolist() for part in np.split(cut.values, cut.offsets[1:-1])] if rows else []
-    assert found == [row[:max_words] for row in rows]
+    truncated = truncate_words(Ragged(values, np.cumsum([0, *lengths])), max_words)
+    result = [part.tolist() for part in np.split(truncated.values, truncated.offsets[1:-1])] if rows else []
+    assert result == [row[:max_words] for row in rows]

@@ -1,4 +1,4 @@
-import math
+import json
 
 import numpy as np
 import pytest
@@ -7,81 +7,112 @@ from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.sentences import _reader
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
-from sklearn_hashnlp.sentences._reader import N_COUNTERS, WordFrequencies
+from sklearn_hashnlp.sentences._reader import N_COUNTERS, SentenceReader, WordFrequencies
+from tests.oracles.sentences import word_weight
+from tests.sentence_texts import LISTS, read
 
+READER = SentenceReader(6, 8, (2, 5), 3, WordFrequencies.count(read(LISTS)))
 WORDS = ["the", "Straße", "日本", "🙂", "don't", "...", "_", "4", "", "\ud800"]
+SENTENCES = st.lists(st.lists(st.integers(0, len(WORDS) - 1), min_size=1, max_size=8), max_size=8)
+FEW_COUNTERS = 2**14  # of which the ten words have ten
 
 
 def paragraphs_of(sentences, words=WORDS):
     lengths = [len(sentence) for sentence in sentences]
-    values = np.array([number for sentence in sentences for number in sentence], dtype=np.int32)
+    values = np.array([word for sentence in sentences for word in sentence], dtype=np.int32)
     rows = Ragged(values, np.cumsum([0, *lengths], dtype=np.int64))
     return Paragraphs(list(words), rows, np.array([0, len(sentences)] if sentences else [0]))
 
 
-SENTENCES = st.lists(st.lists(st.integers(0, len(WORDS) - 1), min_size=1, max_size=8), max_size=8)
+def counter(word, n_counters=N_COUNTERS):
+    return murmurhash3_32(word.encode("utf-8", "surrogatepass"), positive=True) % n_counters
 
 
-def counter(word):
-    return murmurhash3_32(word.encode("utf-8", "surrogatepass")) % N_COUNTERS
+def test_texts_become_lowercase_words_and_punctuation():
+    words, rows = READER.word_ids(["Bar, carn!", "", "CARN bar"], first=0, caller="Me")
+    assert words == ["bar", ",", "carn", "!"]
+    assert rows.values.tolist() == [0, 1, 2, 3, 2, 0]
+    assert rows.offsets.tolist() == [0, 4, 4, 6]
 
 
-def slow_weight(word, sentences):
-    df = sum(word in {WORDS[number] for number in sentence} for sentence in sentences)
-    idf = math.log((1 + len(sentences)) / (1 + df)) + 1
-    return min(idf, 9) ** 1.5 * (1 if any(map(str.isalnum, word)) else 0.5)
+def test_projections_are_floats_of_the_size_and_seed():
+    words = READER.featurizer.transform(["bar", "b", "?"])
+    rows = READER.projector.transform(words)
+    assert rows.dtype == np.float32
+    assert rows.shape == (3, 48)
+    assert rows.any(axis=1).all()  # a single character has n-grams, too
+    assert not np.array_equal(rows, SentenceReader(6, 8, (2, 5), 4, READER.frequencies).projector.transform(words))
+
+
+def test_a_reader_is_restored_from_its_state():
+    values, arrays = READER.to_state()
+    restored = SentenceReader.from_state(json.loads(json.dumps(values)), arrays)
+    words = ["bar", "carn", "never", "?"]
+    assert (restored.n_projections, restored.n_bits, restored.ngram_range, restored.seed) == (6, 8, (2, 5), 3)
+    assert restored.weights(words).tobytes() == READER.weights(words).tobytes()
+    assert np.array_equal(restored.frequencies.counts, READER.frequencies.counts)
+    assert len(arrays["slots"]) == len(arrays["counts"]) < 100
 
 
 @given(SENTENCES)
 def test_a_sentence_counts_once_for_each_of_its_words(sentences):
-    found = WordFrequencies.count(paragraphs_of(sentences))
-    wanted = np.zeros(N_COUNTERS, dtype=np.int64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_reader, "N_COUNTERS", FEW_COUNTERS)
+        frequencies = WordFrequencies.count(paragraphs_of(sentences))
+    expected = np.zeros(FEW_COUNTERS, dtype=np.int64)
     for sentence in sentences:
-        for number in set(sentence):
-            wanted[counter(WORDS[number])] += 1
-    assert found.counts.dtype == np.int32
-    np.testing.assert_array_equal(found.counts, wanted)
-    assert found.n_sentences == len(sentences)
+        for word in set(sentence):
+            expected[counter(WORDS[word], FEW_COUNTERS)] += 1
+    assert frequencies.counts.dtype == np.int32
+    np.testing.assert_array_equal(frequencies.counts, expected)
+    assert frequencies.n_sentences == len(sentences)
 
 
 @given(SENTENCES)
 def test_weights_are_those_of_the_formula(sentences):
-    found = WordFrequencies.count(paragraphs_of(sentences)).weights(WORDS)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, [slow_weight(word, sentences) for word in WORDS], rtol=1e-6)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_reader, "N_COUNTERS", FEW_COUNTERS)
+        weights = WordFrequencies.count(paragraphs_of(sentences)).weights(WORDS)
+    assert weights.dtype == np.float32
+    texts = [[WORDS[word] for word in sentence] for sentence in sentences]
+    np.testing.assert_allclose(weights, [word_weight(word, texts) for word in WORDS], rtol=1e-6)
 
 
 @given(SENTENCES, SENTENCES)
-def test_counts_of_two_texts_are_those_of_both(left, right):
-    found = WordFrequencies.count(paragraphs_of(left)) + WordFrequencies.count(paragraphs_of(right))
-    both = WordFrequencies.count(paragraphs_of(left + right))
-    np.testing.assert_array_equal(found.counts, both.counts)
-    assert found.counts.dtype == np.int32
-    assert found.n_sentences == both.n_sentences
+def test_the_sum_of_the_counts_of_two_texts_is_that_of_both(left, right):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_reader, "N_COUNTERS", FEW_COUNTERS)
+        total = WordFrequencies.count(paragraphs_of(left)) + WordFrequencies.count(paragraphs_of(right))
+        both = WordFrequencies.count(paragraphs_of(left + right))
+    np.testing.assert_array_equal(total.counts, both.counts)
+    assert total.counts.dtype == np.int32
+    assert total.n_sentences == both.n_sentences
 
 
-def test_words_that_share_a_counter_are_counted_together_and_once_a_sentence():
+def test_words_of_the_same_hash_are_counted_together_and_once_a_sentence():
     words = [f"w{number}" for number in range(3000)]
-    counters = {}
+    first_of = {}
     first, second = next(
-        (counters[place], word) for word in words if counters.setdefault(place := counter(word), word) != word
+        (first_of[index], word) for word in words if first_of.setdefault(index := counter(word), word) != word
     )
-    found = WordFrequencies.count(paragraphs_of([[0, 1], [0], [2]], [first, second, "other"]))
-    assert found.counts[counter(first)] == 2
+    frequencies = WordFrequencies.count(paragraphs_of([[0, 1], [0], [2]], [first, second, "other"]))
+    assert len(frequencies.counts) == N_COUNTERS
+    assert frequencies.counts[counter(first)] == 2
 
 
-def test_rare_words_count_no_more_than_a_bound():
+def test_the_idf_of_rare_words_is_bounded():
     frequencies = WordFrequencies(np.zeros(N_COUNTERS, dtype=np.int32), 10**9)
     assert frequencies.weights(["any", "!"]).tolist() == [27.0, 13.5]
 
 
-def test_without_a_text_all_words_count_alike():
+def test_without_a_text_all_words_weigh_the_same():
     frequencies = WordFrequencies(np.zeros(N_COUNTERS, dtype=np.int32), 0)
     assert frequencies.weights(["a", "日", "."]).tolist() == [1.0, 1.0, 0.5]
 
 
 @pytest.mark.parametrize("words", [[], ()])
-def test_no_words_have_no_weights(words):
-    found = WordFrequencies(np.zeros(N_COUNTERS, dtype=np.int32), 3).weights(words)
-    assert (found.shape, found.dtype) == ((0,), np.float32)
+def test_no_words_no_weights(words):
+    weights = WordFrequencies(np.zeros(N_COUNTERS, dtype=np.int32), 3).weights(words)
+    assert (weights.shape, weights.dtype) == ((0,), np.float32)

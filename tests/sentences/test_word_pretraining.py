@@ -5,138 +5,256 @@ import pytest
 import torch
 from threadpoolctl import threadpool_limits
 
-from sklearn_hashnlp.nn import SGNNTransformer
+from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer
 from sklearn_hashnlp.sentences import _word_pretraining
 from sklearn_hashnlp.sentences._projections import CachedProjections
-from sklearn_hashnlp.sentences._word_pretraining import fit_word_vectors
+from sklearn_hashnlp.sentences._reader import SentenceReader, WordFrequencies
+from sklearn_hashnlp.sentences._word_pretraining import fit_word_vectors, pretrain, principal_components
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
+from tests.oracles import sentences as oracle
+from tests.sentence_texts import LISTS, read
+
+READ = read(LISTS)
+
+
+def projections_of(words, n_projections):
+    projector = SGNNProjector(n_projections=n_projections, n_bits=8, output="float")
+    return CachedProjections(words, np.ones(len(words)), CharNgramFeaturizer(), projector)
+
+
+# The whole of word pretraining
+
+
+def run_pretraining(paragraphs=READ, context_weight=0.5, *, word_steps=2, n_components_removed=3):
+    """Return the network, the names of what has changed, and what it was trained with."""
+    reader = SentenceReader(6, 8, (2, 5), 0, WordFrequencies.count(paragraphs))
+    counts = np.ones(len(paragraphs.words))
+    projections = CachedProjections(paragraphs.words, counts, reader.featurizer, reader.projector)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        transformer = SGNNTransformer(48, 8, 1, 2, 16, n_tables=2, table_bits=4)
+        transformer.tables.requires_grad_(False)
+        network = SentenceNetwork(transformer, 16, context_weight)
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    options = {"word_steps": word_steps, "n_components_removed": n_components_removed, "seed": 1}
+    pretrain(network, paragraphs, reader, projections, **options)
+    after = network.state_dict()
+    changed = {name for name in after if not torch.equal(after[name], before[name])}
+    return network, {name.removeprefix("transformer.") for name in changed}, (reader, projections)
+
+
+FITTED = {"linear.weight", "tables.tables.weight"}
+
+
+def test_word_vectors_are_fitted_and_components_set():
+    network, changed, (reader, projections) = run_pretraining()
+    assert changed == {*FITTED, "common"}
+    weights = reader.weights(READ.words)
+    expected = principal_components(network, READ.sentences, weights, projections, 3)
+    assert torch.equal(network.common, expected)
+
+
+def test_either_may_be_skipped():
+    assert run_pretraining(word_steps=0)[1] == {"common"}
+    assert run_pretraining(n_components_removed=0)[1] == FITTED
+    assert run_pretraining(context_weight=0.0)[1] == {"common"}
+    assert run_pretraining(context_weight=1.0)[1] == FITTED
+
+
+def test_without_frequent_words_word_vectors_do_not_change():
+    assert run_pretraining(read([["bar carn", "belm fel"], ["time"]]))[1] == {"common"}
+    assert run_pretraining(read([["bar"]]))[1] == set()
+
+
+def test_the_most_frequent_words_are_fitted(monkeypatch):
+    calls = []
+
+    def record(transformer, projections, word_ids, targets, counts, **options):
+        calls.append((word_ids.tolist(), len(targets), counts.tolist(), options["n_steps"]))
+
+    monkeypatch.setattr(_word_pretraining, "_MAX_WORDS", 2)
+    monkeypatch.setattr(_word_pretraining, "fit_word_vectors", record)
+    run_pretraining(read([["b a b a c", "a b a c", "c d d d"], ["b a b a c"]]))
+    assert calls == [([0, 1], 2, [5, 6], 2)]
+
+
+# Word vectors
 
 WORDS = [f"{begin}{middle}{end}" for begin in "bcdf" for middle in ("ar", "el", "imi") for end in ("t", "x", "ng")]
-PROJECTIONS = CachedProjections(
-    WORDS, np.ones(36), CharNgramFeaturizer(), SGNNProjector(n_projections=12, n_bits=8, output="float")
-)
-NUMBERS = np.arange(3, 36)  # some words are in the text, and have no target
+PROJECTIONS = projections_of(WORDS, 12)
+WORD_IDS = np.arange(3, 36)  # the first words of the text have no target
 TARGETS = np.random.default_rng(0).normal(size=(33, 16)).astype(np.float32)
 TARGETS /= np.linalg.norm(TARGETS, axis=1, keepdims=True)
 COUNTS = np.arange(33, 0, -1) ** 3
 
 
-def transformer(n_tables=4):
+def make_transformer(n_tables=4):
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        made = SGNNTransformer(96, 16, 1, 2, 16, n_tables=n_tables, table_bits=6)
+        transformer = SGNNTransformer(96, 16, 1, 2, 16, n_tables=n_tables, table_bits=6)
     if n_tables:
-        made.tables.requires_grad_(False)
-    return made
+        transformer.tables.requires_grad_(False)
+    return transformer
 
 
-def learn(made, *, n_steps=3, counts=COUNTS, **options):
-    return fit_word_vectors(made, PROJECTIONS, NUMBERS, TARGETS, counts, n_steps=n_steps, **options)
+def fit(transformer, *, n_steps=3, counts=COUNTS, **options):
+    return fit_word_vectors(transformer, PROJECTIONS, WORD_IDS, TARGETS, counts, n_steps=n_steps, **options)
 
 
-def vectors_of(made):
+def vectors_of(transformer):
+    """Return the word vectors at unit length: layers expect them at length sqrt(width)."""
     with torch.inference_mode():
-        return made.word_vectors(torch.from_numpy(PROJECTIONS.rows(NUMBERS))).double().numpy()
+        rows = torch.from_numpy(PROJECTIONS.rows(WORD_IDS))
+        return transformer.word_vectors(rows).double().numpy() / math.sqrt(16)
 
 
-def weights_of(made):
-    return {name: value.numpy().tobytes() for name, value in made.state_dict().items()}
-
-
-def slow(made, n_steps):
-    """Solve both problems in double precision, the second within the space that so many steps span."""
-    weight = np.diag(COUNTS**0.25 / (COUNTS**0.25).mean())
-    rows = PROJECTIONS.rows(NUMBERS).astype(np.float64)
-    matrix = np.linalg.solve(rows.T @ weight @ rows + np.eye(96), rows.T @ weight @ TARGETS)
-    found = rows @ matrix
-    if made.tables is None:
-        return found, weight
-    design = np.zeros((33, 4 * 64))
-    np.put_along_axis(design, made.tables.buckets(torch.from_numpy(PROJECTIONS.rows(NUMBERS))).numpy(), 1, axis=1)
-    moment = design.T @ weight @ design + np.eye(256)
-    for column, rest in enumerate((TARGETS - found).T):
-        gradient = design.T @ weight @ rest
-        space, _ = np.linalg.qr(np.transpose([np.linalg.matrix_power(moment, k) @ gradient for k in range(n_steps)]))
-        table = space @ np.linalg.solve(space.T @ moment @ space, space.T @ gradient)
-        found[:, column] += design @ table
-    return found, weight
+def weights_of(transformer):
+    return {name: value.numpy().tobytes() for name, value in transformer.state_dict().items()}
 
 
 @pytest.mark.parametrize(("n_tables", "n_steps"), [(0, 1), (4, 1), (4, 2), (4, 6)])
 @pytest.mark.parametrize("block", [5, 2**13])
-def test_words_learn_by_ridge_regression_and_conjugate_gradients(n_tables, n_steps, block, monkeypatch):
+def test_word_vectors_are_those_of_ridge_regression_and_conjugate_gradients(n_tables, n_steps, block, monkeypatch):
     monkeypatch.setattr(_word_pretraining, "_WORD_BLOCK", block)
-    made = transformer(n_tables)
-    distances = learn(made, n_steps=n_steps)
-    expected, weight = slow(made, n_steps)
-    # At the length that normalised layers expect.
-    np.testing.assert_allclose(vectors_of(made) / math.sqrt(16), expected, atol=1e-4)
-    off = np.square(vectors_of(made) / math.sqrt(16) - TARGETS).sum(axis=1)
-    assert distances[-1] == pytest.approx(np.average(off, weights=np.diag(weight)), rel=1e-4)
-    assert len(distances) == 1 + n_steps * (n_tables > 0)
-    assert distances == sorted(distances, reverse=True)
-    assert distances[0] < 1
+    transformer = make_transformer(n_tables)
+    losses = fit(transformer, n_steps=n_steps)
+    rows, weights = PROJECTIONS.rows(WORD_IDS), COUNTS**0.25 / (COUNTS**0.25).mean()
+    buckets = transformer.tables.buckets(torch.from_numpy(rows)).numpy() if n_tables else None
+    expected = oracle.fitted_word_vectors(rows.astype(np.float64), TARGETS, weights, buckets, 4 * 64, n_steps)
+    np.testing.assert_allclose(vectors_of(transformer), expected, atol=1e-4)
+    errors = np.square(vectors_of(transformer) - TARGETS).sum(axis=1)
+    assert losses[-1] == pytest.approx(np.average(errors, weights=weights), rel=1e-4)
+    assert len(losses) == 1 + n_steps * (n_tables > 0)
+    assert losses == sorted(losses, reverse=True)
+    assert losses[0] < 1
 
 
-def test_many_steps_stay_where_the_solution_is():
-    assert vectors_of_steps(60) == pytest.approx(vectors_of_steps(200), abs=1e-3)
+def test_many_steps_converge():
+    vectors = []
+    for n_steps in (60, 200):
+        transformer = make_transformer()
+        fit(transformer, n_steps=n_steps)
+        vectors.append(vectors_of(transformer))
+    assert np.isfinite(vectors).all()
+    assert vectors[0] == pytest.approx(vectors[1], abs=1e-3)
 
 
-def vectors_of_steps(n_steps):
-    made = transformer()
-    learn(made, n_steps=n_steps)
-    found = vectors_of(made)
-    assert np.isfinite(found).all()
-    return found
+def test_nothing_else_changes_and_tables_are_not_trained_later():
+    transformer = make_transformer()
+    before = weights_of(transformer)
+    fit(transformer)
+    after = weights_of(transformer)
+    assert {name for name in after if after[name] != before[name]} == FITTED
+    assert transformer.linear.weight.requires_grad
+    assert not transformer.tables.tables.weight.requires_grad
+    rows = transformer.tables.tables.weight.any(dim=1).nonzero().flatten().tolist()
+    buckets = transformer.tables.buckets(torch.from_numpy(PROJECTIONS.rows(WORD_IDS)))
+    assert set(rows) <= set(buckets.flatten().tolist())
 
 
-def test_nothing_else_is_changed_and_tables_do_not_learn_of_sentences():
-    made = transformer()
-    before = weights_of(made)
-    learn(made)
-    after = weights_of(made)
-    assert {name for name in after if after[name] != before[name]} == {"linear.weight", "tables.tables.weight"}
-    assert made.linear.weight.requires_grad
-    assert not made.tables.tables.weight.requires_grad
-    rows = made.tables.tables.weight.any(dim=1).nonzero().flatten().tolist()
-    assert set(rows) <= set(made.tables.buckets(torch.from_numpy(PROJECTIONS.rows(NUMBERS))).flatten().tolist())
-
-
-def test_frequent_words_count_for_more():
+def test_frequent_words_weigh_more():
     counts = np.ones(33, dtype=np.int64)
     counts[:3] = 10**9
-    made = transformer()
-    learn(made, n_steps=5, counts=counts)
-    off = np.square(vectors_of(made) / 4 - TARGETS).sum(axis=1)
-    assert off[:3].max() < 0.05
-    assert off[3:].mean() > 0.3
+    transformer = make_transformer()
+    fit(transformer, n_steps=5, counts=counts)
+    errors = np.square(vectors_of(transformer) - TARGETS).sum(axis=1)
+    assert errors[:3].max() < 0.05
+    assert errors[3:].mean() > 0.3
 
 
 def test_a_single_word():
-    made = transformer()
-    fit_word_vectors(made, PROJECTIONS, NUMBERS[:1], TARGETS[:1], COUNTS[:1], n_steps=5)
-    assert np.isfinite(vectors_of(made)).all()
-    assert vectors_of(made)[0] @ TARGETS[0] > 0
+    transformer = make_transformer()
+    fit_word_vectors(transformer, PROJECTIONS, WORD_IDS[:1], TARGETS[:1], COUNTS[:1], n_steps=5)
+    assert np.isfinite(vectors_of(transformer)).all()
+    assert vectors_of(transformer)[0] @ TARGETS[0] > 0
 
 
-def test_the_same_bytes_at_any_number_of_threads():
-    found = set()
-    words = [f"word{number}" for number in range(700)]
-    projector = SGNNProjector(n_projections=60, n_bits=8, output="float")
-    projections = CachedProjections(words, np.ones(700), CharNgramFeaturizer(), projector)
+def test_word_vectors_are_the_same_bit_for_bit_at_any_number_of_threads():
+    results = set()
+    projections = projections_of([f"word{number}" for number in range(700)], 60)
     targets = np.random.default_rng(0).normal(size=(700, 64)).astype(np.float32)
     for n_threads in (1, 2):
-        made = SGNNTransformer(480, 64, 0, 2, 16, n_tables=2, table_bits=4, positions=False)
+        transformer = SGNNTransformer(480, 64, 0, 2, 16, n_tables=2, table_bits=4, positions=False)
         with threadpool_limits(n_threads):
-            fit_word_vectors(made, projections, np.arange(700), targets, np.arange(1, 701), n_steps=2)
-        found.add(frozenset(weights_of(made).items()))
-    assert len(found) == 1
+            fit_word_vectors(transformer, projections, np.arange(700), targets, np.arange(1, 701), n_steps=2)
+        results.add(frozenset(weights_of(transformer).items()))
+    assert len(results) == 1
 
 
-def test_steps_are_told(capsys):
-    learn(transformer(), n_steps=2, verbose=1)
-    assert [line[:24] for line in capsys.readouterr().out.splitlines()] == [
-        f"word pretraining, step {n}" for n in range(3)
-    ]
-    learn(transformer())
+def test_the_loss_of_each_step_is_printed(capsys):
+    fit(make_transformer(), n_steps=2, verbose=1)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:30] for line in lines] == [f"word pretraining, step {step}: loss" for step in range(3)]
+    fit(make_transformer())
     assert not capsys.readouterr().out
+
+
+# Principal components
+
+
+def make_network(width=16, n_features=48):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return SentenceNetwork(SGNNTransformer(n_features, 8, 0, 2, 16), width, 0.0)
+
+
+def components_of(paragraphs, n_components, network=None, n_projections=6):
+    weights = np.linspace(1, 3, len(paragraphs.words), dtype=np.float32)
+    projections = projections_of(paragraphs.words, n_projections)
+    return principal_components(network or make_network(), paragraphs.sentences, weights, projections, n_components)
+
+
+def eigenvectors_of(paragraphs, network, sample=slice(None)):
+    """Return the eigenvectors of the second moment of spelling parts, those of the largest eigenvalues first."""
+    values, offsets = paragraphs.sentences
+    sentences = [part.tolist() for part in np.split(values, offsets[1:-1])]
+    rows = projections_of(paragraphs.words, 6).rows(np.arange(len(paragraphs.words)))
+    weights = np.linspace(1, 3, len(paragraphs.words))
+    parts = oracle.spelling_parts(sentences, network.spelling, rows, weights)[sample]
+    return np.linalg.eigh(parts.T @ parts)[1][:, ::-1].T
+
+
+@pytest.mark.parametrize("n_components", [1, 3, 15])
+@pytest.mark.parametrize("block", [7, 512])
+def test_components_are_the_eigenvectors_of_the_second_moment_but_the_first(n_components, block, monkeypatch):
+    monkeypatch.setattr(_word_pretraining, "_SENTENCE_BLOCK", block)
+    network = make_network()
+    components = components_of(READ, n_components, network).numpy()
+    assert components.dtype == np.float32
+    assert components.shape == (n_components, 16)
+    np.testing.assert_allclose(components @ components.T, np.eye(n_components), atol=1e-5)
+    oracle.same_space(components, eigenvectors_of(READ, network)[1 : 1 + n_components])
+
+
+def test_components_are_those_of_a_sample_of_many_sentences(monkeypatch):
+    monkeypatch.setattr(_word_pretraining, "_MAX_SENTENCES", 20)
+    network = make_network()
+    sample = np.linspace(0, READ.n_sentences - 1, 20).astype(int)
+    oracle.same_space(components_of(READ, 2, network).numpy(), eigenvectors_of(READ, network, sample)[1:3])
+
+
+def test_few_sentences_have_few_components():
+    three = read([["bar carn", "belm"], ["time"]])
+    assert components_of(three, 10).shape == (2, 16)
+    assert components_of(read([["bar carn"], ["bar carn"]]), 10).shape == (0, 16)
+    assert components_of(read([["bar"]]), 1).shape == (0, 16)
+
+
+def test_components_do_not_depend_on_those_removed_before():
+    network = make_network()
+    network.common = torch.eye(16)[:4]  # of an earlier fit
+    oracle.same_space(components_of(READ, 3, network).numpy(), components_of(READ, 3).numpy())
+
+
+def test_components_are_the_same_bit_for_bit_at_any_number_of_threads():
+    network, n_threads = make_network(480, 480), torch.get_num_threads()
+    paragraphs = read([[f"w{number}ord{number * 7 % 600}"] for number in range(600)])
+    torch.set_num_threads(1)  # as every estimator does
+    try:
+        results = set()
+        for n_blas in (1, 2):
+            with threadpool_limits(n_blas, user_api="blas"):
+                results.add(components_of(paragraphs, 300, network, 60).numpy().tobytes())
+    finally:
+        torch.set_num_threads(n_threads)
+    assert len(results) == 1
