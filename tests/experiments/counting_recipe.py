@@ -1,6 +1,6 @@
-"""A recipe of milliseconds, to run for other tests; as a program, the ``hashnlp`` command with this recipe in it.
+"""A recipe that takes milliseconds; as a program, the ``hashnlp`` command with this recipe.
 
-Tests put its folder on the search path, so that the processes of runs find it, too.
+Tests add its folder to sys.path, so that worker processes can import it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Counting:
     )
     dies: tuple[int, ...] = field(default=(), metadata={"help": "seeds whose process ends there", "recorded": False})
     seconds: float = field(default=0.0, metadata={"help": "time a result takes", "recorded": False})
-    here: str = field(default="", metadata={"help": "folder for notes of what was done", "recorded": False})
+    here: str = field(default="", metadata={"help": "folder for heartbeat files", "recorded": False})
 
 
 def count(settings: Counting, run: Run) -> Iterator[dict[str, Any]]:
-    """Yield numbers, each made of the one before it, which is in the run's folder."""
-    kept = run.folder / "value"
-    value = int(kept.read_text()) if run.previous else run.seed + len(settings.dataset)
+    """Yield numbers, each computed from the previous one, which is saved in the folder of the run."""
+    saved = run.folder / "value"
+    value = int(saved.read_text()) if run.previous else run.seed + len(settings.dataset)
     assert not run.previous or value == run.previous[-1]["value"]
     for step in range(len(run.previous), settings.size):
         if step == 2 and run.seed in settings.fails:
@@ -42,7 +42,7 @@ def count(settings: Counting, run: Run) -> Iterator[dict[str, Any]]:
         started = time.perf_counter()
         work(settings, run.seed)
         value = value * 31 % 1009
-        kept.write_text(str(value))
+        saved.write_text(str(value))
         run.log(f"counted to {step + 1}")
         run.progress(step + 1, settings.size)
         yield {
@@ -54,7 +54,7 @@ def count(settings: Counting, run: Run) -> Iterator[dict[str, Any]]:
 
 
 def work(settings: Counting, seed: int) -> None:
-    """Take time, and leave a trace of it."""
+    """Take time, and write to a file meanwhile."""
     until = time.monotonic() + settings.seconds
     while settings.here and time.monotonic() < until:
         with Path(settings.here, f"heartbeat-{seed}").open("a") as file:
@@ -63,7 +63,7 @@ def work(settings: Counting, seed: int) -> None:
 
 
 def size(settings: Counting) -> int:
-    """Tell how many results there are."""
+    """Return the number of results."""
     return settings.size
 
 
@@ -81,7 +81,7 @@ def plot(results: Sequence[dict[str, Any]], figure: Any) -> None:
 COUNTING = Recipe(
     name="counting",
     summary="Numbers",
-    description="Numbers, each made of the one before it.",
+    description="Numbers, each computed from the previous one.",
     settings=Counting(),
     quick=Counting(size=2),
     run=count,

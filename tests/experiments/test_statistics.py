@@ -18,10 +18,10 @@ integers = st.lists(st.integers(-5, 5), min_size=1, max_size=8)
 @given(integers)
 def test_the_p_value_is_the_share_of_sign_flips_as_far_from_zero(differences: list[int]) -> None:
     flips = [sum(sign * value for sign, value in zip(signs, differences, strict=True)) for signs in _signs(differences)]
-    wanted = sum(abs(flip) >= abs(sum(differences)) for flip in flips) / len(flips)
-    assert sign_flip_p_value(differences) == wanted
+    expected = sum(abs(flip) >= abs(sum(differences)) for flip in flips) / len(flips)
+    assert sign_flip_p_value(differences) == expected
     # Tenths are no binary fractions: what is equal must stay equal.
-    assert sign_flip_p_value([value / 10 for value in differences]) == wanted
+    assert sign_flip_p_value([value / 10 for value in differences]) == expected
 
 
 def _signs(differences: list[int]) -> product[tuple[int, ...]]:
@@ -30,15 +30,15 @@ def _signs(differences: list[int]) -> product[tuple[int, ...]]:
 
 def test_the_p_value_is_that_of_scipy() -> None:
     first, second = np.random.default_rng(0).normal([[0.8], [0.0]], size=(2, 10))
-    wanted = stats.permutation_test(
+    expected = stats.permutation_test(
         (first, second),
         lambda x, y, axis: np.mean(x - y, axis=axis),
         permutation_type="samples",
         n_resamples=np.inf,
         vectorized=True,
     ).pvalue
-    assert 0.001 < wanted < 0.5
-    assert sign_flip_p_value(first - second) == pytest.approx(wanted, abs=1e-12)
+    assert 0.001 < expected < 0.5
+    assert sign_flip_p_value(first - second) == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_smallest_p_value_is_that_of_two_flips() -> None:
@@ -69,8 +69,8 @@ def test_differences_that_cannot_be_tested_are_refused(differences: list[float],
 @pytest.mark.parametrize("confidence", [0.9, 0.95])
 def test_the_interval_is_that_of_scipy(confidence: float) -> None:
     values = np.random.default_rng(2).normal(size=10)
-    wanted = stats.ttest_1samp(values, 0).confidence_interval(confidence)
-    np.testing.assert_allclose(mean_interval(values, confidence), wanted)
+    expected = stats.ttest_1samp(values, 0).confidence_interval(confidence)
+    np.testing.assert_allclose(mean_interval(values, confidence), expected)
 
 
 def test_one_value_has_no_interval() -> None:

@@ -1,4 +1,4 @@
-"""Colliding words are counted right, and they are those that collide in the package's own layer."""
+"""Counts of colliding words, checked against HashEmbeddingBag."""
 
 from __future__ import annotations
 
@@ -26,49 +26,49 @@ from sklearn_hashnlp.nn import HashEmbeddingBag
 
 
 @given(st.lists(st.integers(-3, 12), min_size=1, max_size=20))
-def test_pairs_and_sharing_words_are_counted(places: list[int]) -> None:
-    counted = count_collisions(np.array(places, dtype=np.int64))
-    pairs = sum(one == other for one, other in combinations(places, 2))
-    sharing = sum(count for count in Counter(places).values() if count > 1)
+def test_colliding_pairs_and_words_are_counted(collision_ids: list[int]) -> None:
+    counted = count_collisions(np.array(collision_ids, dtype=np.int64))
+    pairs = sum(one == other for one, other in combinations(collision_ids, 2))
+    sharing = sum(count for count in Counter(collision_ids).values() if count > 1)
     assert counted == (1, pairs, pairs**2, sharing, sharing**2)
 
 
 @pytest.mark.parametrize("variant", ["improved", "paper"])
 @pytest.mark.parametrize("sizes", [TableSizes(7, 5, 2), TableSizes(4, 3, 3), TableSizes(30, 20, 1)])
-def test_words_share_what_they_share_in_the_layer(variant: str, sizes: TableSizes) -> None:
+def test_words_collide_as_in_the_layer(variant: str, sizes: TableSizes) -> None:
     ids = np.random.default_rng(0).choice(N_COLUMNS, 200, replace=False)
     layer = HashEmbeddingBag(sizes.n_embeddings, sizes.n_buckets, 2, num_hashes=sizes.n_hashes, variant=variant, seed=9)
     rows, slots = layer.locate(torch.from_numpy(ids))
     found = [(row, tuple(slot)) for row, slot in zip(rows.tolist(), slots.tolist(), strict=True)]
-    wanted = {
+    expected = {
         "embedding": found,
         "any order": [(row, tuple(sorted(slot))) for row, slot in found],
         "components": [slot for _, slot in found],
     }
-    places = embedding_ids(variant, sizes, ids, seed=9)
-    assert tuple(places) == KINDS[variant]
-    for what, numbers in places.items():
-        assert _same(numbers.tolist()) == _same(wanted[what])
+    collision_ids = embedding_ids(variant, sizes, ids, seed=9)
+    assert tuple(collision_ids) == KINDS[variant]
+    for kind, numbers in collision_ids.items():
+        assert _same(numbers.tolist()) == _same(expected[kind])
     if variant == "paper":
-        assert _same(wanted["any order"]) == _same(wanted["embedding"])
+        assert _same(expected["any order"]) == _same(expected["embedding"])
 
 
 def _same(values: list[object]) -> list[int]:
-    """Number values by where each comes first."""
+    """Replace each value by the index of its first occurrence."""
     firsts: dict[object, int] = {}
-    return [firsts.setdefault(value, place) for place, value in enumerate(values)]
+    return [firsts.setdefault(value, index) for index, value in enumerate(values)]
 
 
-def test_words_that_share_their_embedding_have_equal_vectors_and_others_have_not() -> None:
+def test_only_colliding_words_have_equal_embeddings() -> None:
     ids = np.random.default_rng(1).choice(N_COLUMNS, 300, replace=False)
     layer = HashEmbeddingBag(10, 6, 8, append_weight=True, seed=4)
     torch.nn.init.normal_(layer.importance, generator=torch.Generator().manual_seed(0))
     vectors = layer(torch.from_numpy(ids), torch.arange(301)).detach()
-    places = embedding_ids("improved", TableSizes(10, 6, 2), ids, seed=4)
+    collision_ids = embedding_ids("improved", TableSizes(10, 6, 2), ids, seed=4)
     equal = _distances(vectors) < 1e-6
-    same = places["embedding"][:, None] == places["embedding"][None, :]
+    same = collision_ids["embedding"][:, None] == collision_ids["embedding"][None, :]
     np.testing.assert_array_equal(equal.numpy(), same)
-    any_order = places["any order"][:, None] == places["any order"][None, :]
+    any_order = collision_ids["any order"][:, None] == collision_ids["any order"][None, :]
     assert any_order.sum() > same.sum() > 300
     torch.nn.init.ones_(layer.importance)
     sums = HashEmbeddingBag(10, 6, 8, append_weight=False, seed=4)
@@ -81,28 +81,28 @@ def _distances(vectors: torch.Tensor) -> torch.Tensor:
     return (vectors[:, None] - vectors[None, :]).abs().amax(dim=2)
 
 
-def test_numbers_too_great_to_be_joined_are_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_beyond_int64_are_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
     ids = np.arange(2000)
     sizes = TableSizes(2**31 - 1, 2**31 - 1, 3)
     assert len(set(embedding_ids("improved", sizes, ids, seed=0)["embedding"].tolist())) == 2000
-    columns, joined = [np.array([5, 5, 6, 5]), np.array([1, 1, 1, 2]), np.array([3, 3, 3, 3])], [0, 0, 2, 3]
+    columns, combined = [np.array([5, 5, 6, 5]), np.array([1, 1, 1, 2]), np.array([3, 3, 3, 3])], [0, 0, 2, 3]
     for limit in (2**63, 1):
         monkeypatch.setattr(_collision_counts, "_LIMIT", limit)
-        assert _same(_collision_counts._combine(columns, [7, 7, 7]).tolist()) == joined
+        assert _same(_collision_counts._combine(columns, [7, 7, 7]).tolist()) == combined
 
 
 @pytest.mark.parametrize("variant", ["improved", "paper"])
 def test_counts_are_those_expected(variant: str) -> None:
     sizes = TableSizes(20, 6, 2)
     found = count_in_embedding(variant, sizes, 200, 300, np.random.SeedSequence(0))
-    for what, counted in found.items():
-        # At one part in twenty both a missing order and a missing factor would be seen.
-        wanted = expected_pairs(200, pair_probability(variant, what, sizes))
-        assert counted.pairs / 300 == pytest.approx(wanted, rel=0.05)
-        assert counted.n_trials == 300
+    for kind, counts in found.items():
+        # A tolerance of 5 % detects a missing order or factor.
+        expected = expected_pairs(200, pair_probability(variant, kind, sizes))
+        assert counts.pairs / 300 == pytest.approx(expected, rel=0.05)
+        assert counts.n_trials == 300
 
 
-def test_the_seed_decides_and_every_trial_differs() -> None:
+def test_counts_depend_on_the_seed_and_trials_differ() -> None:
     counts = [
         count_in_embedding("improved", TableSizes(5, 4, 1), 30, 8, np.random.SeedSequence(seed))["components"]
         for seed in (0, 0, 1)
@@ -127,12 +127,12 @@ def test_every_trial_has_other_words_and_other_hash_functions(monkeypatch: pytes
 
 def test_columns_are_those_of_the_vectorizer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_collision_counts, "N_COLUMNS", 5000)
-    counted = count_in_columns(1000, 10, np.random.SeedSequence(2))
-    assert counted.pairs / 10 == pytest.approx(expected_pairs(1000, 1 / 5000), rel=0.15)
-    assert counted == count_in_columns(1000, 10, np.random.SeedSequence(2))
+    counts = count_in_columns(1000, 10, np.random.SeedSequence(2))
+    assert counts.pairs / 10 == pytest.approx(expected_pairs(1000, 1 / 5000), rel=0.15)
+    assert counts == count_in_columns(1000, 10, np.random.SeedSequence(2))
 
 
-def test_trials_go_by_pairs_then_by_words_and_are_never_less_than_two() -> None:
+def test_the_number_of_trials_depends_on_pairs_and_words_and_is_at_least_two() -> None:
     assert trials_needed(100, 2.0, pairs=100, max_words=10**6, min_trials=3) == 50
     assert trials_needed(100, 2.0, pairs=100, max_words=1000, min_trials=3) == 10
     assert trials_needed(100, 2.0, pairs=1, max_words=1000, min_trials=3) == 3

@@ -1,4 +1,4 @@
-"""Expected collisions, held to enumerations of all hash functions of tiny sizes."""
+"""Expected collisions, checked by enumeration of all hash functions of tiny sizes, and their comparison with counts."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from sklearn_hashnlp.inspection._collision_statistics import (
     summarize,
 )
 
-KINDS = [(variant, what) for variant in ("improved", "paper") for what in ("embedding", "components", "any order")]
+KINDS = [(variant, kind) for variant in ("improved", "paper") for kind in ("embedding", "components", "any order")]
 
 
 def embeddings(variant: str, sizes: TableSizes, n_words: int) -> Iterator[list[tuple[int, tuple[int, ...]]]]:
-    """Give the rows and slots of all words, for all ways in which random functions may hash them."""
+    """Yield the rows and slots of all words, for all hash functions."""
     n, buckets, hashes = sizes
     choices = list(product(range(buckets), repeat=hashes))
     for rows in product(range(n), repeat=n_words):
@@ -39,32 +39,32 @@ def embeddings(variant: str, sizes: TableSizes, n_words: int) -> Iterator[list[t
             yield [(row, slots[word] if variant == "improved" else slots[row]) for word, row in enumerate(rows)]
 
 
-def shared_pairs(what: str, words: list[tuple[int, tuple[int, ...]]]) -> int:
-    kept = {
+def shared_pairs(kind: str, words: list[tuple[int, tuple[int, ...]]]) -> int:
+    key = {
         "embedding": lambda word: word,
         "components": lambda word: word[1],
         "any order": lambda word: (word[0], sorted(word[1])),
-    }[what]
-    return sum(kept(one) == kept(other) for one, other in combinations(words, 2))
+    }[kind]
+    return sum(key(one) == key(other) for one, other in combinations(words, 2))
 
 
-@pytest.mark.parametrize(("variant", "what"), KINDS)
+@pytest.mark.parametrize(("variant", "kind"), KINDS)
 @pytest.mark.parametrize(
     ("sizes", "n_words"), [(TableSizes(2, 2, 2), 2), (TableSizes(3, 2, 1), 3), (TableSizes(2, 3, 1), 4)]
 )
 def test_mean_and_dispersion_are_those_of_all_functions(
-    variant: str, what: str, sizes: TableSizes, n_words: int
+    variant: str, kind: str, sizes: TableSizes, n_words: int
 ) -> None:
-    counts = [shared_pairs(what, words) for words in embeddings(variant, sizes, n_words)]
+    counts = [shared_pairs(kind, words) for words in embeddings(variant, sizes, n_words)]
     mean = Fraction(sum(counts), len(counts))
     variance = Fraction(sum(count**2 for count in counts), len(counts)) - mean**2
-    assert expected_pairs(n_words, pair_probability(variant, what, sizes)) == pytest.approx(float(mean))
-    if (variant, what) != ("improved", "any order") or sizes.n_hashes == 1:
-        assert pair_dispersion(variant, what, n_words, sizes) == pytest.approx(float(variance / mean))
+    assert expected_pairs(n_words, pair_probability(variant, kind, sizes)) == pytest.approx(float(mean))
+    if (variant, kind) != ("improved", "any order") or sizes.n_hashes == 1:
+        assert pair_dispersion(variant, kind, n_words, sizes) == pytest.approx(float(variance / mean))
 
 
 @given(st.integers(2, 4), st.integers(1, 3))
-def test_orders_are_counted_right(buckets: int, hashes: int) -> None:
+def test_orders_are_counted(buckets: int, hashes: int) -> None:
     picks = [sorted(pick) for pick in product(range(buckets), repeat=hashes)]
     same = sum(one == other for one in picks for other in picks)
     assert any_order_probability(buckets, hashes) == pytest.approx(same / len(picks) ** 2)
@@ -79,21 +79,21 @@ def test_two_components_have_two_orders(buckets: int) -> None:
 @pytest.mark.parametrize(
     ("sizes", "n_words"), [(TableSizes(2, 2, 1), 3), (TableSizes(3, 3, 1), 3), (TableSizes(3, 2, 1), 4)]
 )
-def test_the_sources_formulas_are_upper_bounds(variant: str, sizes: TableSizes, n_words: int) -> None:
-    found = list(embeddings(variant, sizes, n_words))
+def test_the_references_formulas_are_upper_bounds(variant: str, sizes: TableSizes, n_words: int) -> None:
+    outcomes = list(embeddings(variant, sizes, n_words))
     # The paper's counts words whose components alone are shared, too.
     share = Fraction(
         sum(
             any(words[0] == other or (variant == "paper" and words[0][1] == other[1]) for other in words[1:])
-            for words in found
+            for words in outcomes
         ),
-        len(found),
+        len(outcomes),
     )
     assert float(share) <= reference_bound(variant, n_words, sizes) + 1e-12
     assert float(share) > 0
 
 
-def test_the_sources_example_and_the_checked_case() -> None:
+def test_the_references_example_and_a_small_case() -> None:
     great, small = TableSizes.parse("10000000:1000000:2"), TableSizes.parse("500:30:2")
     q = pair_probability("improved", "embedding", great)
     assert q == 1e-19
@@ -120,15 +120,15 @@ def test_one_word_collides_with_none_and_certain_collisions_are_certain() -> Non
         *("2147483648:30:2", "500:2147483648:2", "500:30:31"),
     ],
 )
-def test_sizes_of_another_form_are_refused(text: str) -> None:
+def test_invalid_sizes_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=f"n:B:k, such as 500:30:2, .* got '{text}'"):
         TableSizes.parse(text)
 
 
-def test_the_largest_sizes_have_chances() -> None:
+def test_the_largest_sizes_have_probabilities() -> None:
     sizes = TableSizes.parse(f"{2**31 - 1}:{2**31 - 1}:30")
-    for variant, what in (("improved", "embedding"), ("improved", "any order"), ("paper", "components")):
-        assert 0 < pair_probability(variant, what, sizes) < 1e-9
+    for variant, kind in (("improved", "embedding"), ("improved", "any order"), ("paper", "components")):
+        assert 0 < pair_probability(variant, kind, sizes) < 1e-9
     assert 0 < any_order_probability(2, 30) < 1
 
 
@@ -140,10 +140,10 @@ def test_an_unknown_kind_is_refused() -> None:
 def test_moments_are_those_of_the_trials() -> None:
     generator = np.random.default_rng(0)
     trials = [count_collisions(generator.integers(40, size=20)) for _ in range(50)]
-    counted = CollisionCounts()
+    counts = CollisionCounts()
     for trial in trials:
-        counted = counted.plus(trial)
-    summary = summarize(counted, n_words=20, probability=1 / 40, expected_dispersion=2.0)
+        counts = counts.plus(trial)
+    summary = summarize(counts, n_words=20, probability=1 / 40, expected_dispersion=2.0)
     pairs = np.array([trial.pairs for trial in trials])
     shares = np.array([trial.sharing_words for trial in trials]) / 20
     assert summary.mean_pairs == pytest.approx(pairs.mean())
@@ -156,22 +156,22 @@ def test_moments_are_those_of_the_trials() -> None:
     assert summary.z == pytest.approx((pairs.mean() - 190 / 40) / np.sqrt(2.0 * 190 / 40 / 50))
 
 
-def test_a_greater_dispersion_widens_the_interval_by_its_root() -> None:
-    counted = CollisionCounts(100, 10_000, 1_010_000, 5000, 260_000)
-    narrow, wide = (summarize(counted, n_words=201, probability=0.0049, expected_dispersion=f) for f in (1.0, 4.0))
+def test_a_larger_dispersion_widens_the_interval_by_its_root() -> None:
+    counts = CollisionCounts(100, 10_000, 1_010_000, 5000, 260_000)
+    narrow, wide = (summarize(counts, n_words=201, probability=0.0049, expected_dispersion=f) for f in (1.0, 4.0))
     assert wide.high_pairs - wide.low_pairs == pytest.approx(2 * (narrow.high_pairs - narrow.low_pairs), rel=0.01)
     assert narrow.z == pytest.approx(2 * wide.z)
     assert wide.z > 0
 
 
-def test_nothing_counted_still_has_an_upper_end() -> None:
+def test_a_count_of_zero_has_an_upper_end() -> None:
     summary = summarize(CollisionCounts(10, 0, 0, 0, 0), n_words=5, probability=0.01, expected_dispersion=1.0)
     assert (summary.mean_pairs, summary.low_pairs, summary.dispersion) == (0, 0, None)
     assert summary.high_pairs == pytest.approx(-np.log(0.025) / 10)
 
 
 @pytest.mark.parametrize("count", [1, 10, 300])
-def test_ends_are_the_means_that_make_the_count_improbable(count: int) -> None:
+def test_the_ends_are_means_with_tail_probabilities_of_the_level(count: int) -> None:
     low, high = poisson_interval(count)
     assert stats.poisson.sf(count - 1, low) == pytest.approx(0.025)
     assert stats.poisson.cdf(count, high) == pytest.approx(0.025)

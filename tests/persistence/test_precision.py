@@ -21,7 +21,7 @@ def slow_int8(column: list[float]) -> list[float]:
     scale = max(map(abs, column))
     roots = [level / 127 for level in range(-127, 128)]
     signed_roots = [np.sign(number) * np.sqrt(abs(number) / scale) for number in column]
-    nearest = [min(roots, key=lambda root, wanted=wanted: abs(root - wanted)) for wanted in signed_roots]
+    nearest = [min(roots, key=lambda root, signed=signed: abs(root - signed)) for signed in signed_roots]
     return [float(np.sign(root)) * root**2 * scale for root in nearest]
 
 

@@ -27,20 +27,20 @@ def test_training_and_test_stand_side_by_side() -> None:
 @pytest.mark.parametrize("half", [0, 1])
 def test_each_seed_is_a_point_and_each_setting_a_box(half: int) -> None:
     ax = AccuracyDistributionDisplay(ACCURACIES).plot(figure=Figure()).axes_[half]
-    wanted = [values[half] for values in ACCURACIES.values()]
-    assert [line.get_xdata().tolist() for line in ax.lines] == wanted
+    expected = [values[half] for values in ACCURACIES.values()]
+    assert [line.get_xdata().tolist() for line in ax.lines] == expected
     for row, line in enumerate(ax.lines):
         heights = np.asarray(line.get_ydata(), dtype=float)
         assert len(set(heights)) == len(heights)
         assert np.abs(heights - row).max() < 0.25
     boxes = [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in ax.patches]
-    np.testing.assert_allclose(boxes, [np.quantile(values, (0.25, 0.75)) for values in wanted])
+    np.testing.assert_allclose(boxes, [np.quantile(values, (0.25, 0.75)) for values in expected])
     segments = [segment for lines in ax.collections for segment in lines.get_segments()]
     medians = [segment[0, 0] for segment in segments if segment[0, 0] == segment[1, 0] and np.ptp(segment[:, 1]) > 0]
-    np.testing.assert_allclose(medians, [np.median(values) for values in wanted])
+    np.testing.assert_allclose(medians, [np.median(values) for values in expected])
     whiskers = [segment[:, 0].tolist() for segment in segments if np.ptp(segment[:, 1]) == 0]
     np.testing.assert_allclose(
-        whiskers, [ends for values in wanted for ends in np.quantile(values, [[0, 0.25], [0.75, 1]]).tolist()]
+        whiskers, [ends for values in expected for ends in np.quantile(values, [[0, 0.25], [0.75, 1]]).tolist()]
     )
 
 

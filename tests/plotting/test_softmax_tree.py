@@ -19,8 +19,8 @@ def test_nodes_and_names_are_at_their_positions() -> None:
     heights = {name: -y for name, (_, y) in positions.items()}
     assert heights == {"0": 0, "1": 1, "b": 1, "e": 1, "2": 2, "c": 2, "a": 3, "d": 3}
     edges = {tuple(zip(line.get_xdata(), line.get_ydata(), strict=True)) for line in ax.lines}
-    wanted = [("0", "1"), ("0", "b"), ("0", "e"), ("1", "c"), ("1", "2"), ("2", "a"), ("2", "d")]
-    assert edges == {(positions[above], positions[below]) for above, below in wanted}
+    expected = [("0", "1"), ("0", "b"), ("0", "e"), ("1", "c"), ("1", "2"), ("2", "a"), ("2", "d")]
+    assert edges == {(positions[above], positions[below]) for above, below in expected}
     display.figure_.canvas.draw()
 
 

@@ -55,7 +55,7 @@ def test_every_epoch_is_saved_and_evaluated(data: Path, tmp_path: Path) -> None:
     assert [result["epoch"] for result in results] == [1, 2, 3]
     (folder,) = (tmp_path / "checkpoints").iterdir()
     windows = [window for line in VALID for window in sentence_windows(line, order=5, padding="reference")]
-    assert len(windows) == 7  # of 8, 7 and 4 words with both marks
+    assert len(windows) == 7  # of 8, 7 and 4 words with <s> and </s>
     n_steps = -(-sum(max(len(line.split()) + 2 - 4, 0) for line in TRAIN) // 8)
     for result in results:
         model = load_model(folder / f"epoch-0000{result['epoch']}")
@@ -78,7 +78,7 @@ def test_the_network_is_that_of_the_reference(data: Path, tmp_path: Path) -> Non
     run(data, epochs=1, checkpoint_dir=str(tmp_path / "checkpoints"))
     (folder,) = (tmp_path / "checkpoints").iterdir()
     parameters = load_model(folder / "epoch-00001").get_params()
-    wanted = {
+    expected = {
         "order": 5,
         "output": "hsigmoid",
         "tree": "complete",
@@ -92,7 +92,7 @@ def test_the_network_is_that_of_the_reference(data: Path, tmp_path: Path) -> Non
         "keep": "all",
         "embedding": "table",
     }
-    assert {name: parameters[name] for name in wanted} == wanted
+    assert {name: parameters[name] for name in expected} == expected
     assert (RECIPE.settings.log_every, RECIPE.settings.n_train, RECIPE.settings.n_valid) == (100, 0, 0)
 
 
@@ -116,11 +116,11 @@ def test_no_run_resumes_from_the_checkpoints_of_another(data: Path, tmp_path: Pa
         ]
 
     for changes in ({"seed": 0}, {"seed": 1}, {"learning_rate": 0.01}):
-        assert losses("kept", **changes) == losses("", **changes)
-    folders = sorted(path.name[:7] for path in (tmp_path / "kept").iterdir())
+        assert losses("checkpoints", **changes) == losses("", **changes)
+    folders = sorted(path.name[:7] for path in (tmp_path / "checkpoints").iterdir())
     assert folders == ["seed-0-", "seed-0-", "seed-1-"]
-    assert losses("kept", seed=1) == losses("", seed=1)  # which is its own
-    assert len(list((tmp_path / "kept").iterdir())) == 3
+    assert losses("checkpoints", seed=1) == losses("", seed=1)  # from its own checkpoints
+    assert len(list((tmp_path / "checkpoints").iterdir())) == 3
 
 
 def test_a_word_that_is_not_known_is_unk(data: Path) -> None:

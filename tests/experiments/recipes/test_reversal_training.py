@@ -1,4 +1,4 @@
-"""Networks that learn to reverse strings."""
+"""Strings and networks that learn to reverse them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_network_learns(output: str) -> None:
 
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_the_same_seed_gives_the_same_network_whatever_torch_is_set_to(output: str) -> None:
-    train, found, state = strings(40), [], torch.random.get_rng_state()
+    train, parameters, state = strings(40), [], torch.random.get_rng_state()
     threads = torch.get_num_threads()
     try:
         for number, seed in ((1, 0), (2, 0), (1, 1)):
@@ -48,21 +48,21 @@ def test_the_same_seed_gives_the_same_network_whatever_torch_is_set_to(output: s
             trainer = make_trainer(output, seed)
             with torch.no_grad():
                 trainer.train_epoch(*train)
-            found.append([parameter.detach().clone() for parameter in trainer.network.parameters()])
+            parameters.append([parameter.detach().clone() for parameter in trainer.network.parameters()])
     finally:
         torch.set_num_threads(threads)
     assert torch.equal(state, torch.random.get_rng_state())
-    assert all(torch.equal(a, b) for a, b in zip(found[0], found[1], strict=True))
-    assert not any(torch.equal(a, b) for a, b in zip(found[0], found[2], strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(parameters[0], parameters[1], strict=True))
+    assert not any(torch.equal(a, b) for a, b in zip(parameters[0], parameters[2], strict=True))
 
 
-def test_all_but_the_output_layer_starts_the_same() -> None:
+def test_all_but_the_output_layer_is_initialized_the_same() -> None:
     one, other = (dict(make_trainer(output).network.named_parameters()) for output in OUTPUTS)
     for name in one:
         assert name.startswith("output.") or torch.equal(one[name], other[name])
 
 
-def test_warming_up_learns_nothing() -> None:
+def test_warming_up_changes_no_weights() -> None:
     train = strings(40)
     trainers = [make_trainer("hsigmoid") for _ in range(2)]
     trainers[0].warm_up(*train)
@@ -81,14 +81,14 @@ def test_exact_match_counts_whole_strings(monkeypatch: pytest.MonkeyPatch) -> No
     assert trainer.exact_match(source, target)[0] == 498 / 500
 
 
-def test_layers_are_timed_on_their_own() -> None:
+def test_layers_are_timed() -> None:
     layers = {output: make_output(output, 4, 7, 0) for output in OUTPUTS}
     times = time_layers(layers, in_features=4, n_classes=7, rows=5, repeats=3)
     assert list(times) == OUTPUTS
     assert all(seconds > 0 for seconds in times.values())
 
 
-def test_an_output_that_is_none_is_named() -> None:
+def test_an_unknown_output_is_named() -> None:
     with pytest.raises(ValueError, match="must be 'softmax' or 'hsigmoid', got 'adaptive'"):
         make_output("adaptive", 4, 7, 0)
 
@@ -97,14 +97,14 @@ def draw(n_strings: int, n_symbols: int = 9, max_length: int = 4, seed: int = 0)
     generator = torch.Generator().manual_seed(seed)
     pair = draw_strings(n_strings, n_symbols, max_length, generator=generator)
     for strings in pair:
-        there = strings >= 0
+        mask = strings >= 0
         assert strings.shape == (n_strings, max_length)
         assert ((strings >= -1) & (strings < n_symbols)).all()
-        assert not (there[:, 1:] & ~there[:, :-1]).any()  # padding stands at the end
+        assert not (mask[:, 1:] & ~mask[:, :-1]).any()  # padding is at the end
     return tuple([[symbol for symbol in row if symbol >= 0] for row in strings.tolist()] for strings in pair)
 
 
-def test_targets_are_the_strings_backwards() -> None:
+def test_targets_are_the_reversed_strings() -> None:
     source, target = draw(200)
     assert target == [string[::-1] for string in source]
 
@@ -121,7 +121,7 @@ def test_lengths_and_symbols_are_equally_probable() -> None:
         assert (shares - 1 / n_values).abs().max() < 0.02
 
 
-def test_each_purpose_has_random_numbers_of_its_own() -> None:
+def test_each_purpose_has_its_own_random_numbers() -> None:
     keys = [(seed, purpose, number) for seed in (0, 1) for purpose in Purpose for number in (0, 1)]
     drawn = {key: generator_for(*key).initial_seed() for key in keys}
     assert len(set(drawn.values())) == len(keys)
