@@ -1,4 +1,4 @@
-"""Published experiments as recipes: named functions with settings, whose results are JSON lines."""
+"""Published experiments as recipes with settings, reports, and results as JSON lines."""
 
 from sklearn_hashnlp.experiments._recipe import Recipe, Run
 from sklearn_hashnlp.experiments._registry import RECIPES, get_recipe

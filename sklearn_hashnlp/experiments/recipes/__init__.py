@@ -1,1 +1,1 @@
-"""Published experiments: a study is a file or a small group."""
+"""The recipes of published experiments."""
