@@ -126,7 +126,7 @@ def test_a_state_with_more_classes_than_labels_is_refused():
     model = HashEmbeddingClassifier(**SMALL).fit(X, np.arange(60) % 3)
     values, arrays = model._get_model_state()
     values["architecture"] = values["architecture"] | {"num_classes": 4}
-    with pytest.raises(ValueError, match="The net has 4 classes, and there are 3 labels"):
+    with pytest.raises(ValueError, match="The net has 4 classes, but the model has 3 labels"):
         clone(model)._set_model_state(values, arrays)
 
 
