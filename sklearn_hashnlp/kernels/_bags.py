@@ -43,6 +43,14 @@ class RowGradients(NamedTuple):
     values: NDArray[Any]  # (n, n_columns): their gradients
 
 
+class BagGroups(NamedTuple):
+    """The values of each row, for each table, as :func:`group_rows` returns them."""
+
+    pool: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]  # the flattened slots by pool row
+    importance: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]  # the values by importance row
+    owners: NDArray[np.int32]  # (n_values, k): document of each value
+
+
 def embed_bags(
     rows: NDArray[np.int32],  # (n_values,)
     slots: NDArray[np.int32],  # (n_values, k)
@@ -110,7 +118,7 @@ def _embed(
         if standard:
             weights[offsets[document] : offsets[document + 1], 0] = counts[offsets[document] : offsets[document + 1]]
         else:
-            _weigh_values(offsets[document], offsets[document + 1], counts, rows, slots, importance, pool, weights)
+            _compute_weights(offsets[document], offsets[document + 1], counts, rows, slots, importance, pool, weights)
         vector = documents[document]
         start, stop = offsets[document] * n_hashes, offsets[document + 1] * n_hashes
         total = zero
@@ -155,7 +163,7 @@ def _embed(
 
 
 @compiled
-def _weigh_values(
+def _compute_weights(
     start: Number,
     stop: Number,
     counts: NDArray[Any],
@@ -173,14 +181,6 @@ def _weigh_values(
         for i in range(slots.shape[1]):
             prefetch_row(pool, _INDEX(slots[ahead, _INDEX(i)]))
             weights[_INDEX(j), _INDEX(i)] = counts[_INDEX(j)] * importance[row, _INDEX(i)]
-
-
-class BagGroups(NamedTuple):
-    """The values of each row, for each table, as :func:`group_rows` returns them."""
-
-    pool: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]  # the flattened slots by pool row
-    importance: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]  # the values by importance row
-    owners: NDArray[np.int32]  # (n_values, k): document of each value
 
 
 def group_bags(

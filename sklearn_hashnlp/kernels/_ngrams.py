@@ -158,7 +158,7 @@ def _hash_skipgrams(
     sizes: NDArray[np.int64],
     hashes: NDArray[np.int32],
 ) -> None:
-    """Count the skip-grams of each row, and hash them too if there is room for any."""
+    """Count the skip-grams of each row, and hash them unless ``hashes`` is empty."""
     joined = np.empty(len(text) + PADDING, dtype=np.uint8)
     chosen = np.empty(max_n, dtype=np.int64)
     at = 0

@@ -9,17 +9,17 @@ from sklearn_hashnlp.kernels._compile import Number, compiled
 from sklearn_hashnlp.kernels._hashes import PADDING
 from sklearn_hashnlp.kernels._unicode import OTHER, SPACE, WORD, utf8_code_point, utf8_width
 
-SPACE_BYTE = 32  # stands between words, and for each run of whitespace between characters
+SPACE_BYTE = 32  # written after each word, and for each run of whitespace between characters
 
 
 @compiled
 def split_words(
-    documents: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    is_ascii: NDArray[np.bool_],
-    classes: NDArray[np.uint8],
-    mapping: NDArray[np.uint8],
-    min_length: Number,
+    documents: NDArray[np.uint8],  # (n_bytes,): in UTF-8
+    offsets: NDArray[np.int64],  # (n_rows + 1,)
+    is_ascii: NDArray[np.bool_],  # (n_rows,)
+    classes: NDArray[np.uint8],  # (n_code_points,): of each character
+    mapping: NDArray[np.uint8],  # (128,): each ASCII character of a word as it is written, a space for any other
+    min_length: Number,  # at least 1
     keep_punctuation: bool,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
     """Split each row into words, a space after each; see :func:`sklearn_hashnlp.kernels.word_units`."""
@@ -80,12 +80,12 @@ def _split_ascii_words(
         byte = mapping[documents[position]]
         text[to] = byte
         boundaries[n_boundaries] = begin
-        is_letter = byte != SPACE_BYTE
+        is_word = byte != SPACE_BYTE
         is_long = to - begin >= shortest
-        n_boundaries += np.uint64(is_long & (not is_letter))
-        behind_run = to + one if is_long else begin
-        to = to + one if is_letter else behind_run
-        begin = begin if is_letter else to
+        n_boundaries += np.uint64(is_long & (not is_word))
+        after_run = to + one if is_long else begin
+        to = to + one if is_word else after_run
+        begin = begin if is_word else to
         if keep_punctuation and classes[documents[position]] == OTHER:
             text[to] = documents[position]
             text[to + one] = SPACE_BYTE
@@ -143,11 +143,11 @@ def _split_unicode_words(
 
 @compiled
 def split_characters(
-    documents: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    is_ascii: NDArray[np.bool_],
-    classes: NDArray[np.uint8],
-    mapping: NDArray[np.uint8],
+    documents: NDArray[np.uint8],  # (n_bytes,): in UTF-8
+    offsets: NDArray[np.int64],  # (n_rows + 1,)
+    is_ascii: NDArray[np.bool_],  # (n_rows,)
+    classes: NDArray[np.uint8],  # (n_code_points,): of each character
+    mapping: NDArray[np.uint8],  # (128,): each ASCII character as it is written
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
     """Split each row into characters; see :func:`sklearn_hashnlp.kernels.character_units`."""
     n_rows = len(offsets) - 1
@@ -199,11 +199,11 @@ def split_characters(
 
 @compiled
 def split_word_characters(
-    documents: NDArray[np.uint8],
-    offsets: NDArray[np.int64],
-    is_ascii: NDArray[np.bool_],
-    classes: NDArray[np.uint8],
-    mapping: NDArray[np.uint8],
+    documents: NDArray[np.uint8],  # (n_bytes,): in UTF-8
+    offsets: NDArray[np.int64],  # (n_rows + 1,)
+    is_ascii: NDArray[np.bool_],  # (n_rows,)
+    classes: NDArray[np.uint8],  # (n_code_points,): of each character
+    mapping: NDArray[np.uint8],  # (128,): each ASCII character as it is written
     before: Number,
     after: Number,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
