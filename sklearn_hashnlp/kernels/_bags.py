@@ -18,7 +18,7 @@ _AHEAD = 16  # values between the prefetch of a row and its use
 
 
 class BagLayout(NamedTuple):
-    """How a bag combines the rows of its tables."""
+    """The options of a bag."""
 
     variant: int  # ``IMPROVED``, ``PAPER`` or ``STANDARD``
     concat: bool  # whether components are concatenated rather than summed

@@ -178,7 +178,7 @@ def _is_initials(token: str) -> bool:
 
 
 def _is_lowercase(word: str) -> bool:
-    """Check for a lowercase word. "iPhone" is none, nor are words of scripts without case or title case."""
+    """Check for a lowercase word; "iPhone" is not one, nor is a word of a script without title case."""
     return word[:1] != word[:1].title() and not word[1:2].isupper()
 
 

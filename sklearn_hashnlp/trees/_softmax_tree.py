@@ -118,7 +118,7 @@ class SoftmaxTree:
 
     @property
     def is_binary(self) -> bool:
-        """Whether every inner node has two children."""
+        """True if every inner node has two children."""
         return len(self.children) == 2 * self.n_nodes
 
     @property
