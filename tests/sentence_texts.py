@@ -61,6 +61,14 @@ def bytes_of(encoder: SGNNSentenceEncoder) -> bytes:
     return encoder.transform([*QUERIES, *PARAGRAPHS]).tobytes()
 
 
+def learned(encoder: SGNNSentenceEncoder) -> tuple[object, ...]:
+    """Return all that an encoder has learned, to compare the last bit."""
+    values, arrays = encoder._get_model_state()
+    contents = {name: (array.shape, array.dtype.str, array.tobytes()) for name, array in arrays.items()}
+    history = [(entry["epoch"], entry["train_loss"]) for entry in encoder.history_]
+    return contents, values["seeds"], values["trained_on"], history, encoder.log_
+
+
 def read(texts: list[str] | list[list[str]]) -> Paragraphs:
     """Read paragraphs as an encoder does."""
     return read_paragraphs(

@@ -51,7 +51,7 @@ WRONG = {
 }
 
 
-def test_each_parameter_is_declared():
+def test_each_parameter_has_constraints():
     assert set(SGNNSentenceEncoder._parameter_constraints) == set(WRONG) == set(SGNNSentenceEncoder().get_params())
 
 
@@ -74,7 +74,7 @@ def test_an_error_names_the_parameter(name, value, method):
         ({"sentence_weight": (0, 0), "word_weight": [0, 0.0]}, "needs a head"),
     ],
 )
-def test_an_error_names_parameters_that_do_not_go_together(options, message):
+def test_an_error_names_parameters_that_contradict_each_other(options, message):
     with pytest.raises(ValueError, match=message):
         make(**options).fit(PARAGRAPHS)
 
@@ -96,8 +96,8 @@ def test_an_error_names_parameters_that_do_not_go_together(options, message):
     ],
     ids=str,
 )
-def test_numbers_of_numpy_lists_and_ends_of_ranges_will_do(options, tmp_path):
-    encoder = make(**options, checkpoint_dir=tmp_path, checkpoint_every=0).fit(PARAGRAPHS)
+def test_numpy_scalars_lists_and_limits_are_valid(options, tmp_path):
+    encoder = make(**{"max_epochs": 1} | options, checkpoint_dir=tmp_path).fit(PARAGRAPHS)
     vectors = encoder.transform(PARAGRAPHS)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     assert (tmp_path / "weights.safetensors").exists()

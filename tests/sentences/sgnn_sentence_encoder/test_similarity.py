@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from tests.sentence_texts import PARAGRAPHS, fitted
+
+ENCODER = fitted()
+
+
+def test_similarity():
+    left, right = ["bar carn", "bar", "", "BAR"], ["bar carn", "time", "bar", "bar"]
+    similarities = ENCODER.similarity(left, right)
+    assert similarities.dtype == np.float32
+    expected = np.diag(ENCODER.transform(left) @ ENCODER.transform(right).T)
+    np.testing.assert_allclose(similarities, expected, atol=1e-6)
+    np.testing.assert_allclose(similarities[[0, 2, 3]], [1, 0, 1], atol=1e-6)
+    assert ENCODER.similarity([], []).shape == (0,)
+    with pytest.raises(ValueError, match=r"needs as many in A as in B\. Got 1 and 2"):
+        ENCODER.similarity(["a"], ["a", "b"])
+
+
+def test_most_similar():
+    vectors = ENCODER.transform(PARAGRAPHS)
+    queries = ["bar carn", PARAGRAPHS[7], ""]
+    indices, similarities = ENCODER.most_similar(queries, PARAGRAPHS, k=5)
+    assert (indices.dtype, similarities.dtype) == (np.int64, np.float32)
+    assert indices.shape == similarities.shape == (3, 5)
+    for query, nearest, expected in zip(ENCODER.transform(queries), indices, similarities, strict=True):
+        np.testing.assert_allclose(vectors[nearest] @ query, expected, atol=1e-6)
+        np.testing.assert_allclose(np.sort(vectors @ query)[::-1][:5], expected, atol=1e-6)
+    assert indices[1, 0] == 7
+    assert indices[2].tolist() == [0, 1, 2, 3, 4]  # of equally similar texts the earlier
+    from_vectors = ENCODER.most_similar(queries, vectors, k=5)
+    assert np.array_equal(from_vectors[0], indices)
+    assert [part.shape for part in ENCODER.most_similar(queries, PARAGRAPHS[:2])] == [(3, 2)] * 2
+    assert [part.shape for part in ENCODER.most_similar([], PARAGRAPHS[:2])] == [(0, 2)] * 2
+    assert [part.shape for part in ENCODER.most_similar(queries, [])] == [(3, 0)] * 2
+    with pytest.raises(ValueError, match="k must be an integer of 1 or more, got 0"):
+        ENCODER.most_similar(queries, PARAGRAPHS, k=0)
+    with pytest.raises(ValueError, match="k must be an integer of 1 or more, got '5'"):
+        ENCODER.most_similar(queries, PARAGRAPHS, k="5")
+    with pytest.raises(ValueError, match="the vectors have 7 columns and this encoder's have 24"):
+        ENCODER.most_similar(queries, np.zeros((3, 7), dtype=np.float32))
+
+
+def test_the_number_of_parts_does_not_matter(monkeypatch):
+    texts = PARAGRAPHS[:3]
+    expected = ENCODER.most_similar(PARAGRAPHS, texts, k=2)
+    split = np.array_split
+    monkeypatch.setattr(np, "array_split", lambda rows, parts, *args: split(rows, max(parts, 7), *args))
+    indices, _ = ENCODER.most_similar(PARAGRAPHS, texts, k=2)
+    assert np.array_equal(indices, expected[0])
