@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
 from numba import njit
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 Number: TypeAlias = Any
 """A number inside a kernel; numba infers its type."""
@@ -43,20 +43,34 @@ def _cached(dispatcher: Any, function: Kernel) -> Kernel:
 
 
 class _KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
-    """Numba's cache of machine code, with two changes."""
+    """Numba's cache of machine code, with three changes."""
 
     # Numba recompiles a kernel when its own file changes. A kernel holds code of other files too, such as the hash, so
-    # here it is recompiled when any file of the folder changes. And a cache that cannot be written, as on a full disk,
-    # is no error.
+    # here it is recompiled when any file of the folder changes. A cache that cannot be written, as on a full disk, is
+    # no error. And processes may compile one kernel at the same time: see _CacheFile.
 
     def __init__(self, function: Callable[..., object]) -> None:
         super().__init__(function)
-        self._cache_file._source_stamp = _digest_of_folder()
+        self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, _digest_of_folder())
 
     @contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:
         with suppress(OSError):
             yield
+
+
+class _CacheFile(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
+    """The machine code of a kernel: a file for each signature, and an index of them."""
+
+    # Numba numbers the files. Two processes that compile a kernel for different signatures at the same time choose the
+    # same number, and one of them may then run machine code of the other's signature. So files have names of their own.
+
+    def save(self, key: Any, data: Any) -> None:
+        """Save machine code, and then its name in the index."""
+        number = int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8])
+        name = self._data_name(number)
+        self._save_data(name, data)
+        self._save_index(self._load_index() | {key: name})
 
 
 @cache

@@ -10,32 +10,29 @@ from pathlib import Path
 import pytest
 
 import sklearn_hashnlp
+from sklearn_hashnlp.kernels._compile import _CacheFile
 
-# Each prints how many seconds of the processor its first use takes once everything is imported: what else the machine
-# does must not decide.
-FIRST_TRANSFORM = """
-import json, time
-import scipy.sparse
-from sklearn_hashnlp.text import HashingNgramVectorizer
-start = time.process_time()
-HashingNgramVectorizer(ngram_range=(1, 2)).fit_transform(["some text", "some m\\u00f6re"])
-print(json.dumps(time.process_time() - start))
-"""
-FIRST_FIT = """
+# Prints how many seconds of the processor the first transform and the first fit take, once everything is imported: what
+# else the machine does must not decide.
+FIRST_USE = """
 import json, time
 import scipy.sparse, skorch, torch, torch._dynamo  # which the first optimizer of any torch program imports
 from sklearn_hashnlp.classifiers import make_text_classifier
-start = time.process_time()
+from sklearn_hashnlp.text import HashingNgramVectorizer
+times = [time.process_time()]
+HashingNgramVectorizer(ngram_range=(1, 2)).fit_transform(["some text", "some m\\u00f6re"])
+times.append(time.process_time())
 make_text_classifier(random_state=0).fit(["good", "bad", "fine", "poor"] * 5, [1, 0, 1, 0] * 5)
-print(json.dumps(time.process_time() - start))
+times.append(time.process_time())
+print(json.dumps([times[1] - times[0], times[2] - times[0]]))
 """
 WHAT_WAS_CACHED = """
 import json
-from sklearn_hashnlp.kernels._ngrams import _hash_ngrams
-from sklearn_hashnlp.text import HashingNgramVectorizer
-HashingNgramVectorizer().transform(["some text"])
-found = _hash_ngrams.stats
-print(json.dumps([sum(found.cache_hits.values()), sum(found.cache_misses.values())]))
+import numpy as np
+from sklearn_hashnlp.kernels import _rows
+_rows._sum_groups(np.ones((3, 2)), np.arange(3, dtype=np.int32), np.array([0, 1]), np.zeros((2, 2)))
+stats = _rows._sum_groups.stats
+print(json.dumps([sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
 """
 NO_CACHE_FOLDER = """
 from numba.core import caching
@@ -62,12 +59,14 @@ def run(code, cache_folder):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize(("code", "first_limit"), [(FIRST_TRANSFORM, 6.0), (FIRST_FIT, 12.0)], ids=["transform", "fit"])
-def test_the_first_use_compiles_and_the_second_does_not(code, first_limit, tmp_path):
-    assert run(code, tmp_path) <= first_limit
+@pytest.mark.xdist_group("measured")
+def test_the_first_use_compiles_and_the_second_does_not(tmp_path):
+    transform, fit = run(FIRST_USE, tmp_path)
+    assert transform <= 9  # about 5 where nothing else runs
+    assert fit <= 18  # about 10
     assert any(tmp_path.rglob("*.nbi"))
     # The better of two runs: whatever else the machine does must not decide.
-    assert min(run(code, tmp_path) for _ in range(2)) <= 0.5
+    assert run(FIRST_USE, tmp_path)[1] <= 1 or run(FIRST_USE, tmp_path)[1] <= 1
 
 
 @pytest.mark.parametrize("obstacle", [NO_CACHE_FOLDER, FULL_DISK], ids=["no folder", "full disk"])
@@ -86,3 +85,22 @@ def test_machine_code_is_stale_once_any_kernel_file_has_changed(tmp_path):
     with (tmp_path / "sklearn_hashnlp" / "kernels" / "_hashes.py").open("a", encoding="utf-8") as file:
         file.write("# changed\n")
     assert run(code, cache) == [0, 1]
+
+
+def test_signatures_that_are_saved_at_the_same_time_do_not_exchange_their_machine_code(tmp_path, monkeypatch):
+    """Two processes: the second saves its signature after the first has chosen a file, and before it writes it."""
+    first, second = (_CacheFile(str(tmp_path), "kernel", "stamp") for _ in range(2))
+    write, read = first._save_data, second._load_index
+    monkeypatch.setattr(second, "_load_index", dict)  # it has seen nothing of the first
+
+    def save_in_between(name, data):
+        second.save("second signature", "code of the second")
+        write(name, data)
+
+    monkeypatch.setattr(first, "_save_data", save_in_between)
+    first.save("first signature", "code of the first")
+    monkeypatch.setattr(second, "_load_index", read)
+    assert first.load("second signature") in (None, "code of the second")
+    assert second.load("first signature") in (None, "code of the first")
+    second.save("second signature", "code of the second")
+    assert first.load("second signature") == "code of the second"
