@@ -12,19 +12,37 @@ import pytest
 import sklearn_hashnlp
 from sklearn_hashnlp.kernels._compile import _CacheFile
 
-# Prints how many seconds of the processor the first transform and the first fit take, once everything is imported: what
-# else the machine does must not decide.
+# Prints how much time of the processor the first transform and the first fit take, once everything is imported, in
+# seconds and in compilations of a bubble sort: neither the processor nor what else it does must decide.
 FIRST_USE = """
 import json, time
+import numba
+import numpy as np
 import scipy.sparse, skorch, torch, torch._dynamo  # which the first optimizer of any torch program imports
 from sklearn_hashnlp.classifiers import make_text_classifier
 from sklearn_hashnlp.text import HashingNgramVectorizer
-times = [time.process_time()]
+
+def compile_bubble_sort():
+    @numba.njit
+    def bubble_sort(values):
+        n = len(values)
+        for i in range(n):
+            for j in range(n - 1 - i):
+                if values[j] > values[j + 1]:
+                    values[j], values[j + 1] = values[j + 1], values[j]
+        return values.sum() + np.sort(values)[0]
+    start = time.process_time()
+    bubble_sort(np.arange(3.0))
+    return time.process_time() - start
+
+compile_bubble_sort()  # loads numba's own parts
+unit = np.median([compile_bubble_sort() for _ in range(5)])
+start = time.process_time()
 HashingNgramVectorizer(ngram_range=(1, 2)).fit_transform(["some text", "some m\\u00f6re"])
-times.append(time.process_time())
+transform = time.process_time() - start
 make_text_classifier(random_state=0).fit(["good", "bad", "fine", "poor"] * 5, [1, 0, 1, 0] * 5)
-times.append(time.process_time())
-print(json.dumps([times[1] - times[0], times[2] - times[0]]))
+fit = time.process_time() - start
+print(json.dumps([transform / unit, fit / unit, fit]))
 """
 WHAT_WAS_CACHED = """
 import json
@@ -61,12 +79,12 @@ def run(code, cache_folder):
 
 @pytest.mark.xdist_group("measured")
 def test_the_first_use_compiles_and_the_second_does_not(tmp_path):
-    transform, fit = run(FIRST_USE, tmp_path)
-    assert transform <= 9  # about 5 where nothing else runs
-    assert fit <= 18  # about 10
+    transform, fit, _ = run(FIRST_USE, tmp_path)
+    assert transform <= 40  # 22 when this was written
+    assert fit <= 120  # 65
     assert any(tmp_path.rglob("*.nbi"))
     # The better of two runs: whatever else the machine does must not decide.
-    assert run(FIRST_USE, tmp_path)[1] <= 1 or run(FIRST_USE, tmp_path)[1] <= 1
+    assert run(FIRST_USE, tmp_path)[2] <= 0.5 or run(FIRST_USE, tmp_path)[2] <= 0.5
 
 
 @pytest.mark.parametrize("obstacle", [NO_CACHE_FOLDER, FULL_DISK], ids=["no folder", "full disk"])
