@@ -41,11 +41,6 @@ class DenseDataset(Dataset):
         super().__init__(len(matrix), targets, row_weights)
         self.matrix = matrix
 
-    @property
-    def n_values(self) -> int:
-        """Number of values in all rows."""
-        return self.matrix.size
-
     def select(self, rows: NDArray[np.int64]) -> DenseDataset:
         """Return a dataset of some of the rows."""
         weights = None if self.row_weights is None else self.row_weights[rows]

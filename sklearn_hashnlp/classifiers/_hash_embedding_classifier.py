@@ -32,10 +32,11 @@ from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset, canonical_ro
 from sklearn_hashnlp.training._batches import validation_split
 from sklearn_hashnlp.training._estimator import warn_of_interrupt
 from sklearn_hashnlp.training._fit import fit_net
-from sklearn_hashnlp.training._parameters import check_hidden_layers, check_schedule_and_callbacks, is_integer
+from sklearn_hashnlp.training._parameters import check_hidden_layers, check_schedule_and_callbacks
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device
 from sklearn_hashnlp.trees import SoftmaxTree
+from sklearn_hashnlp.trees._counts import is_integer
 from sklearn_hashnlp.trees._tree_names import CLASS_TREES, class_tree
 
 _DIM_WITH_HIDDEN_LAYERS = 20
@@ -167,7 +168,8 @@ class HashEmbeddingClassifier(NetClassifier):
         Seeds the hash functions, the initial weights, the validation set, the order of the rows and dropout. On a CPU
         the same int gives the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also what skorch sets up.
+        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also the size of the data, the
+        net and the settings.
 
     Attributes
     ----------
@@ -443,8 +445,6 @@ class HashEmbeddingClassifier(NetClassifier):
         settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
         n_known = self._rows_seen if resumes else 0
         self._train(net, labels, rows, None, settings, resumes=resumes, n_known=n_known)
-        for entry in net.history[-1:]:
-            entry["batches"] = []  # history must not grow by every batch of every call
         return self
 
     def _check_parameters(self) -> None:

@@ -11,6 +11,10 @@ from scipy.sparse import issparse
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from sklearn_hashnlp.classifiers._losses import LOSSES
+
+_MULTILABEL = next(name for name, loss in LOSSES.items() if loss.takes_several_labels)  # to be named in messages
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -86,14 +90,14 @@ def check_targets(y: Any, *, loss: str, caller: str) -> Any:
         others = values[~np.isin(values, (0, 1))]
         if kind != "multilabel-indicator" or len(others):
             raise ValueError(
-                f"Unknown label type: {kind}. {caller} takes one label per row or, with loss='ova', a matrix of zeros "
-                f"and ones with one column per class. Got a matrix with the values {others[:3].tolist()} "
+                f"Unknown label type: {kind}. {caller} takes one label per row or, with loss={_MULTILABEL!r}, a matrix of "
+                f"zeros and ones with one column per class. Got a matrix with the values {others[:3].tolist()} "
                 "(duplicate entries of a sparse matrix are summed)."
             )
-        if loss != "ova":
+        if not LOSSES[loss].takes_several_labels:
             raise ValueError(
                 f"{caller}(loss={loss!r}) takes one label per row, got an indicator matrix of shape {y.shape} in y. "
-                "Set loss='ova' for multi-label classification."
+                f"Set loss={_MULTILABEL!r} for multi-label classification."
             )
         return y
     y = column_or_1d(y, warn=True)

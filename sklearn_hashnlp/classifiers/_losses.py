@@ -23,7 +23,6 @@ class Loss(nn.Module):
     name: ClassVar[str]  # value of the parameter ``loss`` of the classifiers
     takes_several_labels: ClassVar[bool] = False  # multi-label classification, by an indicator matrix
     fits_temperature: ClassVar[bool] = False  # after training, by maximum likelihood
-    has_compiled_step: ClassVar[bool] = False
     link: ClassVar[str] = "identity"  # from scores to logits: "identity" or "log_sigmoid"; see _standalone_predictor
 
     def __init__(
@@ -65,7 +64,6 @@ class SoftmaxLoss(Loss):
     """Cross-entropy: log(sum_c exp(s_c)) - s_t of a row with scores s and class t."""
 
     name = "softmax"
-    has_compiled_step = True
 
     def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
         """Compute the loss of each row."""

@@ -15,7 +15,6 @@ from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, loss_from_val
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.training._batches import Batches, Dataset
 from sklearn_hashnlp.training._loop import Net
-from sklearn_hashnlp.training._optimizers import optimizer_from_arrays
 
 PREDICT_ROWS = 1024
 _ROWS_TO_CHECK = 32
@@ -132,7 +131,3 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         if names and len(self.module_.head) > 1:
             groups[-1]["lr"] = learning_rate * _HIDDEN_FACTOR
         return RowwiseAdagrad(groups, lr=learning_rate, eps=_ADAGRAD_EPS)
-
-    def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Load the state of an optimizer of the saved type."""
-        self.optimizer_ = optimizer_from_arrays(self.module_, values, arrays, self.make_optimizer)

@@ -114,7 +114,8 @@ class SGNNClassifier(NetClassifier):
         Seeds the initial weights, the validation set, the order of the rows and dropout. On a CPU the same int gives
         the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also what skorch sets up.
+        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also the size of the data, the
+        net and the settings.
 
     Attributes
     ----------
@@ -360,8 +361,6 @@ class SGNNClassifier(NetClassifier):
         rows = self._dataset(X, y, weights, labels)
         settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
         self._train(net, labels, rows, None, settings, resumes=resumes)
-        for entry in net.history[-1:]:
-            entry["batches"] = []  # history must not grow by every batch of every call
         return self
 
     def _check_parameters(self) -> None:

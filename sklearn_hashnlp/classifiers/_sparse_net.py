@@ -14,6 +14,7 @@ from torch import Tensor
 
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._compiled_step import CompiledStep, supports_compiled_step
+from sklearn_hashnlp.classifiers._losses import SoftmaxLoss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseBatches, SparseDataset
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
@@ -93,7 +94,7 @@ class SparseNet(ClassifierNet):
     def training_steps(self, batches: Any) -> Iterable[tuple[Any, Step]]:
         """Return each batch with the function that trains on it, compiled if the net supports it."""
         if (
-            self.criterion_.has_compiled_step
+            type(self.criterion_) is SoftmaxLoss  # a subclass has another formula
             and not self.hooks("on_grad_computed")
             and supports_compiled_step(self.module_, self.optimizer_)
         ):

@@ -89,11 +89,6 @@ class SparseDataset(Dataset):
         self.data: NDArray[Any] = matrix.data
         super().__init__(matrix.shape[0], targets, row_weights)
 
-    @property
-    def n_values(self) -> int:
-        """Number of values in all rows."""
-        return len(self.indices)
-
     def select(self, rows: NDArray[np.int64]) -> SparseDataset:
         """Return a dataset of some of the rows."""
         part = SparseDataset.__new__(SparseDataset)

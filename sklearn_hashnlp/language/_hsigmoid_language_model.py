@@ -17,9 +17,9 @@ from sklearn_hashnlp.language._batches import WindowDataset
 from sklearn_hashnlp.language._net import LanguageNet, make_language_net
 from sklearn_hashnlp.language._neural import NeuralLanguageModel
 from sklearn_hashnlp.language._reader import Tokenizer, TrainingData, read_training_data
-from sklearn_hashnlp.language._resume import Resumed, check_same_training
+from sklearn_hashnlp.language._resume import Resumed, SeedEpochs, check_same_training
 from sklearn_hashnlp.language._trees import TREES, language_tree
-from sklearn_hashnlp.training._callbacks import SeedEpochs, StepLog
+from sklearn_hashnlp.training._callbacks import StepLog
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch
 from sklearn_hashnlp.training._estimator import warn_of_interrupt
 from sklearn_hashnlp.training._fit import fit_net
@@ -147,7 +147,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Seeds the initial weights, the tree, the validation set, the order of the n-grams and dropout. On a CPU the same
         int gives the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 prints nothing, 1 a line per epoch, 2 also the entries of ``log_``, 3 also what skorch sets up.
+        0 prints nothing, 1 a line per epoch, 2 also the entries of ``log_``, 3 also the data, the net and the settings.
 
     Attributes
     ----------
@@ -404,8 +404,6 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
         self._train(net, corpus, self._settings().single_epoch(), None)
-        for entry in net.history[-1:]:
-            entry["batches"] = []  # a measure of every batch would fill the memory in the end
         return self
 
     def _check_parameters(self) -> None:
@@ -487,7 +485,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         is_new = not hasattr(self, "net_") or net is not self.net_
         log, history = ([], []) if is_new else (self.log_, self.history_)
         train, valid = WindowDataset(corpus.windows), None
-        last_callbacks: list[tuple[str, Callback]] = []
+        last_callbacks: list[Callback] = []
         if corpus.valid_windows is not None:
             valid = WindowDataset(corpus.valid_windows)
         if settings.log_every is not None:
@@ -496,14 +494,15 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 some = corpus.valid_windows.evenly_spaced(_LOGGED_WINDOWS)
                 valid_loss = lambda: -float(net.score_windows(some).mean())  # noqa: E731 - of this training alone
             step_log = StepLog(settings.log_every, valid_loss, log, show=settings.verbose > 1)
-            last_callbacks.append(("step_log", step_log))
+            last_callbacks.append(step_log)
         self._trained_on = None
         if checkpoints is not None:
             self._trained_on = corpus.windows.digest()
+            tokenizer = corpus.tokenizer  # the callback is not to keep the corpus
             save = SaveCheckpoints(
-                checkpoints, lambda: self._snapshot(net, corpus.tokenizer, log), self.keep, self._first_epoch
+                checkpoints, lambda: self._snapshot(net, tokenizer, log), self.keep, self._first_epoch
             )
-            last_callbacks.append(("checkpoints", save))
+            last_callbacks.append(save)
         with plain_torch(torch.device(net.device).type):
             optimizer = net.make_optimizer(
                 self.optimizer,
@@ -523,7 +522,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 settings,
                 optimizer=optimizer,
                 batch_options={"generator": generator},
-                first_callbacks=[("seed_epochs", SeedEpochs(settings.seed, generator))],
+                first_callbacks=[SeedEpochs(settings.seed, generator)],
                 last_callbacks=last_callbacks,
                 first_epoch=None if resumed is None else resumed.first_epoch,
                 best_weights=None if resumed is None else resumed.best_weights,

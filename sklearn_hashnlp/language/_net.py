@@ -16,7 +16,7 @@ from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.training._loop import Net, stored_tree
-from sklearn_hashnlp.training._optimizers import optimizer_from_arrays, optimizer_to_arrays
+from sklearn_hashnlp.training._optimizers import optimizer_to_arrays
 
 SCORE_ROWS = 1024
 _DIRECT = "output_layer.direct"  # a table of which few rows are trained
@@ -97,10 +97,6 @@ class LanguageNet(Net):
     def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the state of the optimizer; of every parameter only the rows that were trained."""
         return optimizer_to_arrays(self.module_, self.optimizer_, dict(self.module_.named_parameters()))
-
-    def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Load the state of an optimizer, of the kind that it was."""
-        self.optimizer_ = optimizer_from_arrays(self.module_, values, arrays, self.make_optimizer)
 
 
 def _projection_group(

@@ -1,10 +1,13 @@
-"""Training a language model: seeds of its epochs, and checks before a training is resumed."""
+"""Resuming the training of a language model: seeds that depend on the epoch alone, and checks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import torch
+from skorch.callbacks import Callback
 from torch import Tensor
 
 from sklearn_hashnlp.language._reader import TrainingData
@@ -47,3 +50,25 @@ def check_same_training(estimator: Any, model: Any, corpus: TrainingData, checkp
             "Train anew in another folder with keep='best' or 'all', or set early_stopping=False and give the same "
             "X_valid."
         )
+
+
+class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
+    """Seed order and dropout of every epoch by the training's seed and the number of the epoch alone."""
+
+    def __init__(self, seed: int, generator: np.random.Generator) -> None:
+        self.seed = seed
+        self.generator = generator
+
+    def on_epoch_begin(self, net: Any, **_: Any) -> None:
+        """Seed the generators."""
+        of_order, of_dropout, of_words = np.random.SeedSequence((self.seed, len(net.history))).generate_state(3)
+        self.generator.bit_generator.state = np.random.default_rng(of_order).bit_generator.state
+        for layer, seed in ((net.module_.dropout, of_dropout), (net.module_.embedding_dropout, of_words)):
+            if torch.device(net.device).type == "cpu":
+                layer.generator = np.random.default_rng(seed)
+            else:
+                layer.generator = torch.Generator(net.device).manual_seed(int(seed))
+
+    def on_train_end(self, net: Any, **_: Any) -> None:
+        """Take the generators away."""
+        net.module_.dropout.generator = net.module_.embedding_dropout.generator = None

@@ -19,6 +19,7 @@ from sklearn_hashnlp.nn._sentence_network import make_sentence_module
 from sklearn_hashnlp.sentences._batches import ParagraphBatch, ParagraphBatches
 from sklearn_hashnlp.sentences._objective import SentenceObjective
 from sklearn_hashnlp.training._loop import Net
+from sklearn_hashnlp.training._optimizers import load_optimizer
 from sklearn_hashnlp.training._torch_scope import torch_seed
 
 _TABLES = "network.transformer.tables.tables.weight"  # of which only rows of words that were seen are not zero
@@ -88,6 +89,10 @@ class SentenceNet(Net):
     def get_iterator(self, dataset: Any, training: bool = False) -> Any:
         """Return what iterates over the batches of an epoch each time."""
         return dataset
+
+    def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Load the state of torch's Adam."""
+        load_optimizer(self.module_, self.optimizer_, arrays)
 
     def n_rows(self, batch: ParagraphBatch) -> int:
         """Return how much a batch counts in the mean loss of an epoch."""

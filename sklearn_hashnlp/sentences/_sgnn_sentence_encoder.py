@@ -505,7 +505,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 print(f"{stage}: score {self.log_[-1]['score']:.4f}")
 
     def _resume(self, model: SGNNSentenceEncoder, paragraphs: Paragraphs) -> SGNNSentenceEncoder:
-        """Go on with an checkpoint training as if nothing had happened."""
+        """Resume the training of a checkpoint as if it had not been interrupted."""
         if model._trained_on != paragraphs.digest():
             raise ValueError(
                 f"{type(self).__name__}: checkpoint_dir={str(self.checkpoint_dir)!r} holds a training on other "
@@ -562,9 +562,9 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             monitor=None if self.monitor is None else lambda: score_of(self),
             show=settings.verbose > 1,
         )
-        callbacks: list[tuple[str, Any]] = [("record", record), ("learning_rate", WarmUpAndDecay(not streams))]
+        callbacks: list[Any] = [record, WarmUpAndDecay(not streams)]
         if not streams and self.checkpoint_dir is not None:
-            callbacks.append(("checkpoints", SaveFromTimeToTime(self._save, float(self.checkpoint_every))))
+            callbacks.append(SaveFromTimeToTime(self._save, float(self.checkpoint_every)))
         with plain_torch(torch.device(net.device).type):
             fit_net(
                 net,

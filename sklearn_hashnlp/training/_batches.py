@@ -35,11 +35,6 @@ class Dataset(SkorchDataset):  # type: ignore[misc]  # skorch has no types
         """The targets."""
         return self.targets
 
-    @property
-    @abstractmethod
-    def n_values(self) -> int:
-        """The number of values that the rows hold."""
-
     @abstractmethod
     def select(self, rows: NDArray[np.int64]) -> Self:
         """Make a set of some of the rows."""

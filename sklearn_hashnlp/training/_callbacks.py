@@ -1,4 +1,4 @@
-"""skorch callbacks: schedules of the learning rate, seeds of epochs, the log of steps, progress."""
+"""skorch callbacks: schedules of the learning rate, the log of steps, progress."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import torch
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.training._early_stopping import lower_is_better
@@ -65,28 +63,6 @@ class ReduceOnPlateau(Callback):  # type: ignore[misc]  # skorch has no types
         if waited >= self.patience:
             for group in net.optimizer_.param_groups:
                 group["lr"] *= self.factor
-
-
-class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
-    """Seed order and dropout of every epoch by the training's seed and the number of the epoch alone."""
-
-    def __init__(self, seed: int, generator: np.random.Generator) -> None:
-        self.seed = seed
-        self.generator = generator
-
-    def on_epoch_begin(self, net: Any, **_: Any) -> None:
-        """Seed the generators."""
-        of_order, of_dropout, of_words = np.random.SeedSequence((self.seed, len(net.history))).generate_state(3)
-        self.generator.bit_generator.state = np.random.default_rng(of_order).bit_generator.state
-        for layer, seed in ((net.module_.dropout, of_dropout), (net.module_.embedding_dropout, of_words)):
-            if torch.device(net.device).type == "cpu":
-                layer.generator = np.random.default_rng(seed)
-            else:
-                layer.generator = torch.Generator(net.device).manual_seed(int(seed))
-
-    def on_train_end(self, net: Any, **_: Any) -> None:
-        """Take the generators away."""
-        net.module_.dropout.generator = net.module_.embedding_dropout.generator = None
 
 
 class StepLog(Callback):  # type: ignore[misc]  # skorch has no types

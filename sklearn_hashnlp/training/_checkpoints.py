@@ -114,7 +114,7 @@ class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 class SaveFromTimeToTime(Callback):  # type: ignore[misc]  # skorch has no types
-    """Save the model after every epoch, and within an epoch whenever so many seconds have passed."""
+    """Save the model after every whole epoch, and within an epoch whenever so many seconds have passed."""
 
     def __init__(self, save: Callable[[], None], every: float) -> None:
         self.save = save
@@ -127,10 +127,14 @@ class SaveFromTimeToTime(Callback):  # type: ignore[misc]  # skorch has no types
     def on_batch_end(self, _net: Any, training: bool = False, **_: Any) -> None:
         """Save, if it is time."""
         if training and time.perf_counter() - self._saved >= self.every:
-            self.on_epoch_end(_net)
+            self._save()
 
-    def on_epoch_end(self, _net: Any, **_: Any) -> None:
-        """Save."""
+    def on_epoch_end(self, net: Any, **_: Any) -> None:
+        """Save, but not an epoch that was cut short by the time: the end of the training does."""
+        if not net.time_is_over():
+            self._save()
+
+    def _save(self) -> None:
         self.save()
         self._saved = time.perf_counter()
 

@@ -106,7 +106,7 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
             self._restore(net)
         if self.best_epoch_ and self._file is not None:
             self._file.replace(self._file.with_name(FILE_NAME))
-        self._undo_logs, self._copies = {}, {}
+        self._undo_logs, self._copies, self.best_weights = {}, {}, None
 
     def _score(self, entry: Mapping[str, Any]) -> float:
         score = float(entry[self.monitor])

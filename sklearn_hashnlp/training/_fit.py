@@ -39,8 +39,7 @@ def fit_net(
 
     An interrupt (``KeyboardInterrupt``) ends training early and in good order: the weights are the best epoch's where
     they are kept, else the average so far where one is taken, else those that were reached; the history holds the
-    finished epochs, and ``net.interrupted_`` is True. Of the training, nothing stays on the net but the optimizer, the
-    loss and the callbacks.
+    finished epochs, and ``net.interrupted_`` is True. The data do not stay on the net.
 
     ``optimizer`` goes on with the state of the net's own, if it is of the same kind. ``batch_options`` are more
     arguments of the batches of ``train``. ``first_callbacks`` and ``last_callbacks`` stand around the user's.
@@ -60,17 +59,20 @@ def fit_net(
                 group["average_after"] = n_steps - max(1, n_steps // 4)
         callbacks = [*first_callbacks, *settings.callbacks]
         if settings.schedule == "linear":
-            callbacks.append(("linear_schedule", LinearSchedule(n_steps, n_done * n_batches)))
+            callbacks.append(LinearSchedule(n_steps, n_done * n_batches))
         if valid is not None:
             callbacks += _validation_callbacks(settings, first_epoch, best_weights)
         if settings.progress_bar:
             n_valid_batches = 0 if valid is None else len(net.get_iterator(valid, training=False))
-            callbacks.append(("progress_bar", ProgressBar(n_batches + n_valid_batches, detect_notebook=False)))
+            callbacks.append(ProgressBar(n_batches + n_valid_batches, detect_notebook=False))
         net.max_epochs, net.callbacks = settings.max_epochs - n_done, [*callbacks, *last_callbacks]
         net.initialize_callbacks()
         if settings.verbose > 2:
             print(_describe(net, train, valid, settings, n_steps))
         net.partial_fit(train)
+    if not settings.keeps_batches:
+        for entry in net.history[-1:]:
+            entry["batches"] = []
     if averages:
         optimizer.load_average()  # type: ignore[attr-defined]  # only row-wise optimizers are asked for averages
     net.module_.eval()
@@ -89,6 +91,7 @@ def _configured(
     """Set on a net what decides its training; its data are not to outlive the training."""
     net.optimizer_, net.lr = optimizer, settings.learning_rate
     net.batch_size, net.verbose = settings.batch_size, settings.verbose
+    old_loss = net.criterion_
     if loss is not None:
         net.criterion_ = loss
     for name, value in options.items():
@@ -98,16 +101,19 @@ def _configured(
     net.deadline = None if settings.max_time is None else began + settings.max_time
     try:
         yield
+    except Exception:
+        net.criterion_ = old_loss  # what was learned before means what it meant
+        raise
     finally:
         net.train_split = net.deadline = None
 
 
 def _validation_callbacks(
     settings: TrainingSettings, first_epoch: int, best_weights: Mapping[str, Tensor] | None
-) -> list[tuple[str, Any]]:
-    callbacks: list[tuple[str, Any]] = []
+) -> list[Any]:
+    callbacks: list[Any] = []
     if settings.lr_plateau is not None:
-        callbacks.append(("lr_plateau", ReduceOnPlateau(*settings.lr_plateau, settings.monitor, first_epoch)))
+        callbacks.append(ReduceOnPlateau(*settings.lr_plateau, settings.monitor, first_epoch))
     if settings.stops_early:
         early_stopping = EarlyStopping(
             settings.patience,
@@ -117,7 +123,7 @@ def _validation_callbacks(
             first_epoch=first_epoch,
             best_weights=best_weights,
         )
-        callbacks.append(("early_stopping", early_stopping))
+        callbacks.append(early_stopping)
     return callbacks
 
 

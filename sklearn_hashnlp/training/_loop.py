@@ -16,8 +16,9 @@ from skorch.callbacks import Callback
 from skorch.history import History
 from skorch.utils import TeeGenerator
 from torch import Tensor
+from torch.optim import Optimizer
 
-from sklearn_hashnlp.training._optimizers import load_optimizer, optimizer_to_arrays
+from sklearn_hashnlp.training._optimizers import OPTIMIZERS, optimizer_from_arrays, optimizer_to_arrays
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from sklearn_hashnlp.training._weights import load_arrays, module_to_arrays
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -122,7 +123,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
                 waiting = []
             for hook in after:
                 hook(self, batch=batch, training=training, **step)
-            if training and self._time_is_over():
+            if training and self.time_is_over():
                 break
         self._record(records, waiting, training)
         self.history.record(f"{prefix}_batch_count", n_batches)
@@ -138,16 +139,16 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
             raise ValueError(self.divergence)
 
     def _end_epoch(self, **datasets: Any) -> None:
-        """Call every callback; then the first that wants to stop, or the deadline, ends the training."""
+        """Call every callback; only then one that wants to stop, or the deadline, ends the training."""
         self._n_finished = len(self.history)
-        stop = KeyboardInterrupt() if self._time_is_over() else None
+        stop = None
         self.on_epoch_end(self, **datasets)
         for _, callback in self.callbacks_:
             try:
                 callback.on_epoch_end(self, **datasets)
             except KeyboardInterrupt as interrupt:
                 stop = interrupt  # the last line is yet to be printed
-        if stop is not None or self._time_is_over():
+        if stop is not None or self.time_is_over():
             self._ended_by_callback = True
             raise stop or KeyboardInterrupt
 
@@ -157,12 +158,13 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         self._n_finished = len(self.history)
         try:
             yield
-        except KeyboardInterrupt:
-            self.interrupted_ = not self._ended_by_callback
+        except BaseException as error:
+            self.interrupted_ = isinstance(error, KeyboardInterrupt) and not self._ended_by_callback
             del self.history[self._n_finished :]
             raise
 
-    def _time_is_over(self) -> bool:
+    def time_is_over(self) -> bool:
+        """Return whether the deadline has passed."""
         return self.deadline is not None and time.perf_counter() >= self.deadline
 
     def tables(self) -> dict[str, float]:
@@ -203,8 +205,13 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         return optimizer_to_arrays(self.module_, self.optimizer_, self.tables())
 
     def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Load what :meth:`to_training_state` returned."""
-        load_optimizer(self.module_, self.optimizer_, arrays)
+        """Load the state of an optimizer, of the kind that it was."""
+        self.optimizer_ = optimizer_from_arrays(self.module_, values, arrays, self.make_optimizer)
+
+    def make_optimizer(self, name: str) -> Optimizer:
+        """Build an optimizer without state, by its name."""
+        optimizer: Optimizer = OPTIMIZERS[name](self.module_.parameters())
+        return optimizer
 
 
 def stored_tree(arrays: Mapping[str, NDArray[Any]]) -> SoftmaxTree | None:

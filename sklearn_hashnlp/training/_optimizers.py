@@ -54,8 +54,9 @@ def optimizer_from_arrays(
     if values["optimizer"] not in OPTIMIZERS:
         raise ValueError(f"The optimizer must be one of {tuple(OPTIMIZERS)}, got {values['optimizer']!r}.")
     optimizer = make(values["optimizer"])
-    for group, rate in zip(optimizer.param_groups, values.get("learning_rates", ()), strict=False):
-        group["lr"] = rate
+    if "learning_rates" in values:  # the first classifiers had none
+        for group, rate in zip(optimizer.param_groups, values["learning_rates"], strict=True):
+            group["lr"] = rate
     load_optimizer(module, optimizer, arrays)
     return optimizer
 
@@ -66,9 +67,9 @@ def load_optimizer(module: nn.Module, optimizer: Optimizer, arrays: Mapping[str,
         keys = {key[len(name) + 1 :].partition(".")[0] for key in arrays if key.startswith(f"{name}.")}
         for key in sorted(keys):
             value = _accumulator(f"{name}.{key}", arrays, parameter)
-            # torch's own optimizers count their steps in a tensor on the CPU.
-            is_count = isinstance(value, float) and not isinstance(optimizer, tuple(OPTIMIZERS.values()))
-            optimizer.state[parameter][key] = torch.tensor(value, dtype=torch.float32) if is_count else value
+            if isinstance(value, Tensor):  # torch's own optimizers keep their count of steps on the CPU
+                value = value if key == "step" else value.to(parameter.device)
+            optimizer.state[parameter][key] = value
 
 
 def _accumulator(name: str, arrays: Mapping[str, NDArray[Any]], parameter: Tensor) -> Any:
@@ -81,12 +82,12 @@ def _accumulator(name: str, arrays: Mapping[str, NDArray[Any]], parameter: Tenso
             )
         table = lazy_zeros((len(parameter), *columns), dtype=parameter.dtype)
         unpack_table(name, arrays, table.numpy())
-        return table.to(parameter.device)
+        return table
     array = arrays[name]
-    if array.shape == ():
-        return array.item()
+    if array.shape == ():  # a count of steps: a number of row-wise optimizers, a tensor of torch's own
+        return torch.from_numpy(np.array(array)) if array.dtype == np.float32 else array.item()
     # A tree's weights, whose gradients are sparse, may have a number a row, and its biases have rows of one number.
     shapes = [tuple(parameter.shape), (len(parameter),), (len(parameter), 1)]
     if array.shape not in shapes:
         raise ValueError(f"The array {name!r} must have shape {shapes[0]}, it has {array.shape}.")
-    return torch.from_numpy(np.array(array)).to(parameter.device)
+    return torch.from_numpy(np.array(array))

@@ -9,9 +9,11 @@ from typing import Any, Final
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp._sklearn import Interval, StrOptions
+from sklearn_hashnlp.training._optimizers import OPTIMIZERS
+from sklearn_hashnlp.trees._counts import is_integer
 
 TRAINING: Final[dict[str, list[Any]]] = {
-    "optimizer": [StrOptions({"adagrad", "adam"})],
+    "optimizer": [StrOptions(set(OPTIMIZERS))],
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
     "learning_rate_schedule": [StrOptions({"constant", "linear"})],
     "lr_plateau": [tuple, list, None],
@@ -62,10 +64,6 @@ def check_callbacks(estimator: Any) -> None:
                 f"The 'callbacks' parameter of {type(estimator).__name__} must hold skorch callbacks, or pairs of a "
                 f"name and a callback. Got {item!r} at position {place} instead."
             )
-
-
-def is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _is_callback(item: Any) -> bool:

@@ -34,6 +34,7 @@ class TrainingSettings:
     log_every: int | None = None  # steps
     progress_bar: bool = False  # within an epoch
     verbose: int = 0  # 0 is silent, 1 a line an epoch, 2 progress within an epoch as well, 3 also what is set up
+    keeps_batches: bool = True  # the measures of each batch in the history; those of a stream would fill the memory
     callbacks: tuple[Any, ...] = ()  # skorch callbacks, their classes, or pairs of a name and one
 
     @classmethod
@@ -47,7 +48,7 @@ class TrainingSettings:
 
     def single_epoch(self) -> Self:
         """Return the settings of ``partial_fit``: one epoch, and every call alike."""
-        return replace(self, schedule="constant", average=False, max_epochs=1, max_time=None)
+        return replace(self, schedule="constant", average=False, max_epochs=1, max_time=None, keeps_batches=False)
 
 
 def _plateau(pair: Any) -> tuple[int, float]:

@@ -13,7 +13,7 @@ def test_a_user_who_calls_is_the_next():
 def test_calls_of_the_package_and_of_scikit_learn_are_passed_over():
     encoder = make(max_words=2)
     for call in (encoder.fit, encoder.transform, encoder.fit_transform, encoder.partial_fit):
-        with pytest.warns(UserWarning, match="only the first 2 are read") as caught:
+        with pytest.warns(UserWarning, match="truncated to 2 words") as caught:
             call(["One two three. Four five six."])
         assert {warning.filename for warning in caught} == {__file__}
     with warnings.catch_warnings(record=True) as caught:

@@ -71,6 +71,19 @@ def test_an_unfinished_epoch_leaves_the_history():
     assert net.interrupted_
 
 
+def test_an_epoch_that_an_error_ended_leaves_the_history():
+    class Fails(Callback):
+        def on_batch_end(self, net, **kwargs):
+            if len(net.history) == 2:
+                raise RuntimeError("a fault of the callback")
+
+    net = make(Fails(), max_epochs=9)
+    with pytest.raises(RuntimeError, match="a fault of the callback"):
+        net.fit(X, Y)
+    assert len(net.history) == 1
+    assert not net.interrupted_
+
+
 def test_a_deadline_closes_the_epoch():
     net = make(max_epochs=9)
     net.deadline = time.perf_counter() - 1

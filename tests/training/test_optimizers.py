@@ -150,3 +150,22 @@ def test_the_counts_of_torchs_own_optimizers_come_back_as_tensors():
         for key, value in state.items():
             assert torch.equal(again.state[parameter][key], value)
             assert again.state[parameter][key].dtype == value.dtype
+
+
+def test_the_state_of_torchs_own_optimizers_goes_to_the_device_of_the_parameter():
+    class Gain(torch.nn.Module):
+        def __init__(self, device):
+            super().__init__()
+            self.gain = torch.nn.Parameter(torch.ones((), device=device))
+
+    once, elsewhere = Gain("cpu"), Gain("meta")
+    optimizer, other = torch.optim.Adam(once.parameters()), torch.optim.Adam(elsewhere.parameters())
+    once.gain.backward()
+    optimizer.step()
+    load_optimizer(elsewhere, other, optimizer_to_arrays(once, optimizer, ())[1])
+    state = other.state[elsewhere.gain]
+    assert {key: value.device.type for key, value in state.items()} == {
+        "step": "cpu",
+        "exp_avg": "meta",
+        "exp_avg_sq": "meta",
+    }

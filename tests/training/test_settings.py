@@ -60,12 +60,12 @@ def test_a_plan_says_what_the_parameters_say():
         "learning_rate": 0.5, "schedule": "linear", "average": True, "max_epochs": 7, "max_time": 3.0,
         "batch_size": 9, "shuffle": False, "monitor": "valid_loss", "patience": None, "lr_plateau": (4, 0.5),
         "restore_best": False, "best_weights_dir": "folder", "stops_early": False, "log_every": None,
-        "progress_bar": False, "verbose": 1, "callbacks": (), "seed": 5,
+        "progress_bar": False, "keeps_batches": True, "verbose": 1, "callbacks": (), "seed": 5,
     }  # fmt: skip
     found = asdict(model._settings(100, 5))
     assert found == expected
     assert {name: type(value) for name, value in found.items()} == {name: type(v) for name, v in expected.items()}
-    streaming = {"schedule": "constant", "average": False, "max_epochs": 1, "max_time": None}
+    streaming = {"schedule": "constant", "average": False, "max_epochs": 1, "max_time": None, "keeps_batches": False}
     assert asdict(model._settings(1, 5).single_epoch()) == expected | streaming
 
 

@@ -194,3 +194,20 @@ def test_a_stop_for_want_of_improvement_is_no_interrupt_and_prints_every_epoch(c
     assert 1 < len(model.history_) < 50
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [int(line[0]) for line in lines if line and line[0].isdigit()] == [e["epoch"] for e in model.history_]
+
+
+def test_a_fit_that_fails_before_its_first_step_changes_no_probability():
+    model = HashEmbeddingClassifier(**SMALL, loss="hinge", warm_start=True, max_epochs=1).fit(X, Y)
+    expected = model.predict_proba(X).tobytes()
+    model.set_params(callbacks=[("twice", ByHand(True)), ("twice", ByHand(True))])
+    with pytest.raises(ValueError, match="duplicate"):
+        model.fit(X, Y)
+    assert model.predict_proba(X).tobytes() == expected
+
+
+def test_names_of_callbacks_are_the_users():
+    names = ["early_stopping", "lr_plateau", "linear_schedule", "progress_bar", "checkpoints"]
+    callbacks = [(name, Probabilities()) for name in names]
+    options = {"lr_plateau": (2, 0.5), "learning_rate_schedule": "linear", "max_epochs": 1}
+    model = HashEmbeddingClassifier(**SMALL, **STOPPING, **options, callbacks=callbacks).fit(X, Y)
+    assert all(name in dict(model.net_.callbacks_) for name in names)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+from pathlib import Path
 
+import numpy as np
 import pytest
 from skorch.callbacks import Callback
 
@@ -98,3 +101,20 @@ def test_an_interrupt(tmp_path):
     assert -model.score(VALID) == pytest.approx(min(losses(model, "valid_loss")), rel=1e-6)
     model.set_params(callbacks=None, resume=True, max_epochs=4).fit(SENTENCES, X_valid=VALID)
     assert len(model.history_) == 4
+
+
+def test_a_training_of_an_earlier_release_is_resumed(tmp_path):
+    """The folder pass-00002 was written when epochs were called so."""
+    shutil.copytree(Path(__file__).parent / "data", tmp_path, dirs_exist_ok=True)
+    sentences = [
+        "the cat sat on the mat",
+        "the dog sat on the log",
+        "a cat saw the dog",
+        "the dog saw a cat on the mat",
+    ]
+    options = {"embedding_dim": 4, "hidden_size": 5, "learning_rate": 0.5, "max_epochs": 4}
+    resumed = make(**options, checkpoint_dir=tmp_path, resume=True).fit(5 * sentences)
+    whole = make(**options).fit(5 * sentences)
+    assert [entry["epoch"] for entry in resumed.history_] == [1, 2, 3, 4]
+    np.testing.assert_allclose(resumed.score_samples(sentences), whole.score_samples(sentences), rtol=1e-5)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["epoch-00004"]  # the best and the last
