@@ -31,7 +31,7 @@ EXCEPTIONS = {"text/_sgnn_projector.py": {"nn"}}
 
 
 def modules_imported_by(path: Path) -> set[str]:
-    """Give the full names of all modules, or names in them, that a file imports, wherever in the file it does."""
+    """Return the full names of all modules, or names in them, that a file imports, wherever in the file it does."""
     folder = path.relative_to(PACKAGE).parts[:-1]
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -45,7 +45,7 @@ def modules_imported_by(path: Path) -> set[str]:
 
 
 def parts_imported_by(path: Path) -> set[str]:
-    """Give what stands directly below the package in each import of its own: a folder, a module or a name."""
+    """Return what stands directly below the package in each import of its own: a folder, a module or a name."""
     own = {tuple(name.split(".")) for name in modules_imported_by(path)}
     return {parts[1] for parts in own if parts[0] == "sklearn_hashnlp" and len(parts) > 1}
 

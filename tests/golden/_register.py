@@ -71,7 +71,7 @@ def labels() -> NDArray[np.str_]:
 
 
 def sentences() -> list[str]:
-    """Return the first paragraph of each docstring, in small letters, for language models."""
+    """Return the first paragraph of each docstring, in lowercase, for language models."""
     return [" ".join(text.split("\n\n")[0].lower().split()) for text in texts()]
 
 

@@ -21,7 +21,7 @@ VALUES = INTEGERS.map(float) | st.floats(-1e6, 1e6)
 
 @st.composite
 def sparse_rows(draw, values=VALUES):
-    """Give rows of ascending columns and their values, as lists of pairs."""
+    """Return rows of ascending columns and their values, as lists of pairs."""
     columns = st.sets(st.integers(0, 30) | st.integers(0, 2**63 - 1), max_size=12)
     rows = [[(column, draw(values)) for column in sorted(draw(columns))] for _ in range(draw(st.integers(0, 6)))]
     return [*rows, rows[0]] if rows and draw(st.booleans()) else rows

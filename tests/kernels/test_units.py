@@ -21,7 +21,7 @@ def pack(texts: list[str], *, lowercase: bool = False) -> Texts:
 
 
 def strings(units: Units) -> list[list[list[str]]]:
-    """Give the rows' segments' units as strings."""
+    """Return the rows' segments' units as strings."""
     text = units.text.tobytes()
     rows = []
     for row in range(len(units.rows) - 1):

@@ -10,7 +10,7 @@ from sklearn_hashnlp.text._hashed_counts import Rows, sparse_matrix
 
 
 def rows_of(first, chunk, allocate, *, slow=lambda document: False):
-    """Give each document, a number, one row with that many values, in two pieces."""
+    """Return each document, a number, one row with that many values, in two pieces."""
     if slow(chunk[0]):
         time.sleep(0.005)
     for piece in (chunk[: len(chunk) // 2], chunk[len(chunk) // 2 :]):

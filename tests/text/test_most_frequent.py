@@ -15,7 +15,7 @@ PARTS = st.lists(
 
 
 def pieces(part):
-    """Give a part's fingerprints in two pieces."""
+    """Return a part's fingerprints in two pieces."""
     values = np.array(part, dtype=np.uint64)
     yield values[: len(values) // 3]
     yield values[len(values) // 3 :]

@@ -28,7 +28,7 @@ class Pairs(NamedTuple):
     second: NDArray[np.int64]
 
     def cosines(self, rows=None):
-        """Give the cosine of each pair, of the rows themselves or of others in their place."""
+        """Return the cosine of each pair, of the rows themselves or of others in their place."""
         rows = self.X if rows is None else rows
         rows = csr_matrix(rows, dtype=np.float64)
         norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
@@ -36,11 +36,11 @@ class Pairs(NamedTuple):
         return products / (norms[self.first] * norms[self.second])
 
     def angles(self):
-        """Give the angle of each pair, divided by pi."""
+        """Return the angle of each pair, divided by pi."""
         return np.arccos(np.clip(self.cosines(), -1, 1)) / np.pi
 
     def differences(self, bits):
-        """Tell for each pair in which bits it differs."""
+        """Return for each pair in which bits it differs."""
         return bits[self.first] != bits[self.second]
 
 
@@ -53,7 +53,7 @@ def pairs_of(texts, n_pairs, **parameters):
 
 @pytest.fixture(scope="module")
 def real_words():
-    """Give different words of at least three characters, shuffled."""
+    """Return different words of at least three characters, shuffled."""
     result = sorted({word for text in load_stdlib_docstrings().data for word in text.split() if len(word) >= 3})
     return np.random.default_rng(0).permutation(result).tolist()
 
@@ -77,7 +77,7 @@ def named():
 
 
 def deviation(pairs, **parameters):
-    """Give how far the mean share of differing bits is from the mean angle / pi, with its standard error."""
+    """Return how far the mean share of differing bits is from the mean angle / pi, with its standard error."""
     shares = [
         pairs.differences(SGNNProjector(random_state=seed, **parameters).transform(pairs.X)).mean(axis=0)
         for seed in range(N_SEEDS)

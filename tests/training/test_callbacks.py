@@ -27,7 +27,7 @@ class Net:
 
 
 def told(scores: list[float], *, name: str = "valid_acc", **parameters: Any) -> list[float]:
-    """Give the shares after the beginning and each epoch."""
+    """Return the shares after the beginning and each epoch."""
     shares: list[float] = []
     progress, net = FitProgress(shares.append, **parameters), Net()
     progress.on_train_begin(net)
