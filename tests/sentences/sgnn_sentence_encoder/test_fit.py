@@ -153,3 +153,9 @@ def test_the_defaults_suit_few_paragraphs():
     encoder = SGNNSentenceEncoder(random_state=0, width=32, feedforward_size=32, n_tables=0).fit(texts)
     same, other = encoder.similarity(["A cat slept.", "A cat slept."], ["The cat sleeps.", "Shares fell."])
     assert same > other
+
+
+def test_parameters_that_changed_before_fit():
+    encoder = make().fit(PARAGRAPHS)
+    wider = encoder.set_params(width=16, n_projections=7).fit(PARAGRAPHS)
+    assert wider.transform(QUERIES).shape == (6, 32)
