@@ -53,6 +53,35 @@ def test_an_unfitted_model_says_so_or_needs_no_fit(name):
             getattr(model, method)(CASES[name].asked)
 
 
+OTHER_METHODS = {
+    "analogy": ("a", "b", "c"),
+    "get_feature_names_out": (),
+    "learned_tree": (["a b"],),
+    "most_similar": ("a", ["a b"]),
+    "predict_topk": (["a b"],),
+    "sample": (),
+    "save_word2vec": ("nowhere",),
+    "score": (["a b"], None),
+    "similarity": (["a"], ["b"]),
+    "size_report": (),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        (name, method)
+        for name in ONE_OF_A_KIND
+        for method in OTHER_METHODS
+        if hasattr(CASES[name].make(), method) and get_tags(CASES[name].make()).requires_fit
+    ],
+)
+def test_all_methods_of_an_unfitted_model_say_so(name, method):
+    model = CASES[name].make()
+    with pytest.raises(NotFittedError, match=name):
+        getattr(model, method)(*OTHER_METHODS[method][: len(inspect.signature(getattr(model, method)).parameters)])
+
+
 @pytest.mark.parametrize("name", ONE_OF_A_KIND)
 def test_tags_say_what_it_takes(name):
     model, case = CASES[name].make(), CASES[name]

@@ -1,15 +1,10 @@
 """Counts of character n-grams against scikit-learn."""
 
-import pickle
-
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import clone
 from sklearn.feature_extraction import FeatureHasher
-from sklearn.utils import get_tags
 
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.text import CharNgramFeaturizer
@@ -97,27 +92,6 @@ def test_no_texts_make_no_rows():
     assert CharNgramFeaturizer().fit_transform([]).shape == (0, 2**20)
 
 
-@pytest.mark.parametrize("texts", [pd.Series(["a", "b"]), np.array(["a", "b"]), iter(["a", "b"])])
-def test_columns(texts):
-    assert CharNgramFeaturizer().transform(texts).shape[0] == 2
-
-
-@pytest.mark.parametrize(
-    ("texts", "error", "message"),
-    [
-        ("one text", ValueError, r"string object received\. Wrap it in a list: CharNgramFeaturizer"),
-        (["fine", None], TypeError, "document 1 is None"),
-        (["fine", float("nan")], ValueError, "document 1 is nan"),
-        ([b"bytes"], TypeError, r"document 0 is b'bytes' .*decode"),
-        (["fine", "x\ud801y"], ValueError, "document 1 holds the lone surrogate"),
-        (pd.DataFrame({"text": ["a"]}), ValueError, "one column of documents"),
-    ],
-)
-def test_wrong_texts_are_refused(texts, error, message):
-    with pytest.raises(error, match=message):
-        CharNgramFeaturizer().transform(texts)
-
-
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -138,15 +112,3 @@ def test_wrong_texts_are_refused(texts, error, message):
 def test_wrong_values_are_refused(parameters, method):
     with pytest.raises(ValueError, match=f"The {next(iter(parameters))!r} parameter of CharNgramFeaturizer must be"):
         getattr(CharNgramFeaturizer(**parameters), method)(["text"])
-
-
-def test_it_is_a_stateless_scikit_learn_transformer():
-    featurizer = CharNgramFeaturizer(ngram_range=(2, 4), n_jobs=2)
-    before = dict(vars(featurizer))
-    featurizer.fit_transform(["text"])
-    assert vars(featurizer) == before
-    assert clone(featurizer).get_params() == featurizer.get_params()
-    assert not get_tags(featurizer).requires_fit
-    assert get_tags(featurizer).input_tags.string
-    copy = pickle.loads(pickle.dumps(featurizer))
-    assert (copy.transform(["text"]) != featurizer.transform(["text"])).nnz == 0

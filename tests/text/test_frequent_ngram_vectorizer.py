@@ -1,21 +1,16 @@
 """The dictionary and the matrix must be those of scikit-learn's CountVectorizer, with ties broken by the hash."""
 
-import pickle
 from collections import Counter
 
-import joblib
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import get_tags
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
@@ -164,48 +159,12 @@ def test_an_ngram_is_known_by_its_words_wherever_it_stands():
     assert X[1].nnz == 0
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        tuple(TEXT_LIST),
-        iter(TEXT_LIST),
-        (text for text in TEXT_LIST),
-        np.array(TEXT_LIST),
-        pd.Series(TEXT_LIST, index=[5, 3, 1, 7, 2]),
-    ],
-    ids=lambda column: type(column).__name__,
-)
-def test_columns_of_all_kinds(column):
-    assert_same(FrequentNgramVectorizer().fit_transform(column), FrequentNgramVectorizer().fit_transform(TEXT_LIST))
-
-
 def test_a_lone_surrogate_is_a_character_like_any_other():
     texts = ["ab\ud800 cd", "ab\ud801 cd", "ab\ud800"]
     vectorizer = FrequentNgramVectorizer(token_pattern=r"\S+")
     X = vectorizer.fit_transform(texts)
     assert sorted(vectorizer.counts_.tolist()) == [1, 2, 2]
     assert (X.sum(axis=1).ravel() == [2, 2, 1]).all()
-
-
-@pytest.mark.parametrize("method", ["fit", "fit_transform", "transform"])
-@pytest.mark.parametrize(
-    ("texts", "error", "message"),
-    [
-        ("a text", ValueError, "Wrap it in a list"),
-        (pd.DataFrame({"text": TEXT_LIST}), ValueError, "expects one column of documents"),
-        (7, TypeError, "expects an iterable over documents"),
-        (["fine", None], TypeError, "FrequentNgramVectorizer expects documents of type str, but document 1 is None"),
-        (["fine", float("nan")], ValueError, "document 1 is nan"),
-        (["fine", b"bytes"], TypeError, "document 1 is b'bytes'"),
-    ],
-    ids=["string", "table", "number", "None", "NaN", "bytes"],
-)
-def test_what_is_no_column_of_texts_is_refused(method, texts, error, message):
-    vectorizer = FrequentNgramVectorizer(n_jobs=2)
-    if method == "transform":
-        vectorizer.fit(TEXT_LIST)
-    with pytest.raises(error, match=message):
-        getattr(vectorizer, method)(texts)
 
 
 @pytest.mark.parametrize(
@@ -239,26 +198,6 @@ def test_no_ngrams_at_all():
         FrequentNgramVectorizer(ngram_range=(3, 4)).fit(["too short", "!"])
     with pytest.raises(ValueError, match="none of the 0 texts"):
         FrequentNgramVectorizer().fit([])
-
-
-def test_it_is_a_scikit_learn_transformer(tmp_path):
-    vectorizer = FrequentNgramVectorizer(max_features=4, ngram_range=(1, 2), n_jobs=2)
-    with pytest.raises(NotFittedError):
-        vectorizer.transform(TEXT_LIST)
-    X = vectorizer.fit_transform(TEXT_LIST)
-    assert X.shape == (5, 4)
-    copy = clone(vectorizer)
-    assert copy.get_params() == vectorizer.get_params()
-    assert not hasattr(copy, "counts_")
-    assert_same(pickle.loads(pickle.dumps(vectorizer)).transform(TEXT_LIST), X)
-    joblib.dump(vectorizer, tmp_path / "vectorizer")
-    assert_same(joblib.load(tmp_path / "vectorizer").transform(TEXT_LIST), X)
-    assert joblib.hash(vectorizer) == joblib.hash(clone(vectorizer).fit(TEXT_LIST))
-    tags = get_tags(vectorizer)
-    assert tags.input_tags.string
-    assert not tags.input_tags.two_d_array
-    assert tags.requires_fit
-    assert not hasattr(vectorizer, "get_feature_names_out")
 
 
 def test_grid_search_chooses_the_size_of_the_dictionary(tmp_path):

@@ -3,7 +3,6 @@
 import io
 import itertools
 import os
-import pickle
 import re
 from pathlib import Path
 
@@ -14,9 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import clone
 from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.utils import get_tags
 
 from sklearn_hashnlp.datasets import load_labelled, load_stdlib_docstrings
 from sklearn_hashnlp.text import HashingNgramVectorizer, _hashed_counts
@@ -416,15 +413,10 @@ def test_after_an_error_the_waiting_chunks_are_given_up(monkeypatch):
 
 
 def test_it_is_a_scikit_learn_vectorizer():
-    vectorizer = HashingNgramVectorizer(ngram_range=(1, 2), n_jobs=2)
+    vectorizer, defaults = HashingNgramVectorizer(), HashingVectorizer().get_params()
     assert isinstance(vectorizer, HashingVectorizer)
-    assert clone(vectorizer).get_params() == vectorizer.get_params()
-    assert set(vectorizer.get_params()) == {*HashingVectorizer().get_params(), "n_jobs"}
-    assert get_tags(vectorizer).input_tags.string
-    assert not get_tags(vectorizer).requires_fit
-    assert_same_matrix(pickle.loads(pickle.dumps(vectorizer)).transform(TEXT_LIST), vectorizer.transform(TEXT_LIST))
-    defaults = HashingVectorizer().get_params()
-    assert {name: HashingNgramVectorizer().get_params()[name] for name in defaults} == defaults
+    assert set(vectorizer.get_params()) == {*defaults, "n_jobs"}
+    assert {name: vectorizer.get_params()[name] for name in defaults} == defaults
 
 
 def test_transform_writes_nothing_on_the_estimator():

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
 import re
-import subprocess
-import sys
 import warnings
 
 import joblib
@@ -15,10 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import check_estimator
 
 from sklearn_hashnlp.kernels._hyperplanes import Hyperplanes, coefficients
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
@@ -31,16 +25,6 @@ KINDS = ["normal", "sign", "google"]
 @pytest.fixture(scope="module", name="X")
 def _rows():
     return CharNgramFeaturizer().transform(TEXTS)
-
-
-@pytest.mark.parametrize("hyperplanes", KINDS)
-@pytest.mark.parametrize("output", ["binary", "sign", "packed", "float"])
-def test_scikit_learns_own_checks_pass(output, hyperplanes):
-    projector = SGNNProjector(n_projections=2, n_bits=5, output=output, hyperplanes=hyperplanes)
-    results = check_estimator(projector, on_skip=None)
-    skipped = {result["check_name"] for result in results if result["status"] == "skipped"}
-    assert skipped <= {"check_array_api_input"}
-    assert len(results) > 30
 
 
 def plain_projection(X, n, seed=0):
@@ -262,28 +246,6 @@ def test_cuda_gives_the_same(X, hyperplanes, output):
     projector = SGNNProjector(hyperplanes=hyperplanes, output=output)
     expected = projector.transform(X)
     np.testing.assert_array_equal(projector.set_params(device="cuda").transform(X), expected)
-
-
-def test_another_process_gives_the_same(X):
-    code = (
-        "import numpy as np; from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector;"
-        f"X = CharNgramFeaturizer().transform({TEXTS!r});"
-        "print(SGNNProjector(output='packed').transform(X).tobytes().hex())"
-    )
-    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert found.strip() == SGNNProjector(output="packed").transform(X).tobytes().hex()
-
-
-def test_it_is_a_stateless_transformer(X):
-    projector = SGNNProjector(n_projections=2, n_jobs=2)
-    before = dict(vars(projector))
-    expected = projector.transform(X)
-    assert vars(projector) == before
-    assert clone(projector).get_params() == projector.get_params()
-    tags = get_tags(projector)
-    assert not tags.requires_fit
-    assert tags.input_tags.sparse
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(projector)).transform(X), expected)
 
 
 @pytest.mark.parametrize("is_fitted", [True, False])

@@ -160,9 +160,9 @@ def test_nothing_has_no_sentences(text):
 )
 def test_time_grows_as_the_text_does(piece):
     start = time.process_time()
-    split_sentences(piece * 100_000)
-    split_sentences("word. " + piece * 100_000, max_words=1)
-    assert time.process_time() - start < 5
+    split_sentences(piece * 40_000)
+    split_sentences("word. " + piece * 40_000, max_words=1)
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from sklearn.exceptions import NotFittedError
 
-from sklearn_hashnlp.language import HsigmoidLanguageModel
 from tests.language.hsigmoid.small_models import GRAMMAR, NAMES, THINGS, VERBS, fitted
 
 OUTPUTS = [
@@ -112,12 +110,6 @@ def test_sampled_words_come_as_often_as_they_should(model):
     for word, word_id in model.vocabulary_.items():
         if word != "<s>":
             assert first.count(word) / 4000 == pytest.approx(row[word_id], abs=0.03)
-
-
-@pytest.mark.parametrize("method", ["score", "score_samples", "predict", "predict_proba", "predict_topk"])
-def test_not_fitted(method):
-    with pytest.raises(NotFittedError):
-        getattr(HsigmoidLanguageModel(), method)(["a"])
 
 
 def test_it_computes_on_one_thread_and_leaves_the_users():

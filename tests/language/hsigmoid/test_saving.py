@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import subprocess
-import sys
 
 import joblib
 import pytest
@@ -42,17 +40,3 @@ def test_a_tree_of_the_user_is_saved(tmp_path):
     loaded = load_model(tmp_path / "folder")
     assert loaded.tree == model.tree
     assert bytes_of(loaded) == bytes_of(model)
-
-
-def test_in_another_process(tmp_path):
-    model = make().fit(SENTENCES)
-    joblib.dump(model, tmp_path / "model.joblib")
-    save_model(model, tmp_path / "folder")
-    code = (
-        "import joblib, sys; from sklearn_hashnlp import load_model\n"
-        "for model in (joblib.load(sys.argv[1]), load_model(sys.argv[2])):\n"
-        "    print(model.score_samples(['a b', 'z']).tobytes().hex())"
-    )
-    run = [sys.executable, "-c", code, str(tmp_path / "model.joblib"), str(tmp_path / "folder")]
-    out = subprocess.run(run, check=True, capture_output=True, text=True).stdout
-    assert out.split() == [model.score_samples(["a b", "z"]).tobytes().hex()] * 2

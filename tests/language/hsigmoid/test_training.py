@@ -170,10 +170,3 @@ def test_max_time():
 def test_batches_of_past_epochs_are_dropped():
     model = make().fit(SENTENCES)
     assert [bool(entry["batches"]) for entry in model.net_.history] == [False, False, True]
-
-
-def test_cuda_where_there_is_none(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(RuntimeError, match=r"HsigmoidLanguageModel\(device='cuda'\) needs a CUDA device"):
-        make(device="cuda").fit(SENTENCES)
-    assert make(device="auto").fit(SENTENCES).net_.device == "cpu"
