@@ -90,8 +90,8 @@ def check_targets(y: Any, *, loss: str, caller: str) -> Any:
         others = values[~np.isin(values, (0, 1))]
         if kind != "multilabel-indicator" or len(others):
             raise ValueError(
-                f"Unknown label type: {kind}. {caller} takes one label per row or, with loss={_MULTILABEL!r}, a matrix of "
-                f"zeros and ones with one column per class. Got a matrix with the values {others[:3].tolist()} "
+                f"Unknown label type: {kind}. {caller} takes one label per row or, with loss={_MULTILABEL!r}, a matrix "
+                f"of zeros and ones with one column per class. Got a matrix with the values {others[:3].tolist()} "
                 "(duplicate entries of a sparse matrix are summed)."
             )
         if not LOSSES[loss].takes_several_labels:
