@@ -87,7 +87,13 @@ def test_the_first_use_compiles_and_the_second_does_not(tmp_path):
     assert run(FIRST_USE, tmp_path)[2] <= 0.5 or run(FIRST_USE, tmp_path)[2] <= 0.5
 
 
-@pytest.mark.parametrize("obstacle", [NO_CACHE_FOLDER, FULL_DISK], ids=["no folder", "full disk"])
+@pytest.mark.parametrize(
+    "obstacle",
+    [
+        pytest.param(NO_CACHE_FOLDER, id="no folder"),
+        pytest.param(FULL_DISK, id="full disk", marks=pytest.mark.slow),  # compiles everything once more
+    ],
+)
 def test_without_a_cache_it_works_uncached(obstacle, tmp_path):
     for _ in range(2):
         assert run(obstacle + WHAT_WAS_CACHED, tmp_path) == [0, 1]  # nothing loaded, all compiled
