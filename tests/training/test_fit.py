@@ -16,7 +16,7 @@ from torch import nn
 from sklearn_hashnlp.classifiers._losses import make_loss
 from sklearn_hashnlp.classifiers._sparse_net import make_net
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatches, SparseDataset
-from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.optim import RowwiseAdam
 from sklearn_hashnlp.training import _loop
 from sklearn_hashnlp.training._checkpoints import read_weights
 from sklearn_hashnlp.training._early_stopping import FILE_NAME
@@ -24,6 +24,7 @@ from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from sklearn_hashnlp.training._weights import load_arrays
+from tests.oracles.training import train_by_hand
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((333, 200)) < 0.05) * RNG.random((333, 200)), dtype=np.float32)
@@ -132,34 +133,9 @@ def test_training_is_a_plain_loop(schedule, optimizer, hidden, row_weights):
     rows = SparseDataset(X[:250], Y[:250], row_weights)
     net = trained(rows, architecture={"hidden_sizes": hidden}, schedule=schedule, optimizer=optimizer)
     module = fresh_net(hidden_sizes=hidden).module_
-    step_of = {"adagrad": lambda p, lr: RowwiseAdagrad(p, lr=lr, eps=1e-4), "adam": lambda p, lr: RowwiseAdam(p, lr=lr)}
-    share = 0.1 if hidden and optimizer == "adagrad" else 1.0
-    parts = [
-        (step_of[optimizer](module.bag.parameters(), 0.1), 1.0),
-        (step_of[optimizer](module.head.parameters(), 0.1), share),
-    ]
-    generator, step = np.random.default_rng(0), 0
     with plain_torch():
-        module.train()
-        for epoch in range(2):
-            order = np.arange(250)
-            generator.shuffle(order)
-            losses = []
-            for start in range(0, 250, 32):
-                part, targets = rows.take(order[start : start + 32])
-                scores = module(part.ids, part.offsets, part.weights)
-                each = -scores.log_softmax(dim=1)[torch.arange(len(targets)), targets]
-                loss = (each if part.row_weights is None else each * part.row_weights).mean()
-                for optimizer_, factor in parts:
-                    optimizer_.param_groups[0]["lr"] = 0.1 * factor * (1 - step / 16 if schedule == "linear" else 1)
-                    optimizer_.zero_grad()
-                loss.backward()
-                for optimizer_, _ in parts:
-                    optimizer_.step()
-                losses.append((loss.item(), len(targets)))
-                step += 1
-            values, sizes = zip(*losses, strict=True)
-            assert net.history[epoch, "train_loss"] == pytest.approx(np.average(values, weights=sizes), rel=1e-4)
+        losses = train_by_hand(module, rows, optimizer=optimizer, schedule=schedule, epochs=2, batch_size=32, lr=0.1)
+    np.testing.assert_allclose(net.history[:, "train_loss"], losses, rtol=1e-4)
     for name, value in net.module_.state_dict().items():
         torch.testing.assert_close(value, module.state_dict()[name], rtol=1e-3, atol=1e-5)
 

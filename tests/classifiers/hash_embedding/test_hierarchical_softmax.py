@@ -16,6 +16,7 @@ from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.trees import balanced_tree, huffman_tree, tree_from_nested
 from sklearn_hashnlp.trees._tree_names import CLASS_TREES
+from tests.oracles.hierarchical_softmax import log_probs
 
 RNG = np.random.default_rng(0)
 N_CLASSES = 23
@@ -42,21 +43,6 @@ def tree_of(model):
     return model.net_.module_.head[-1].tree
 
 
-def path_products(model, documents):
-    """Multiply the decisions on each class's path, one after the other, in float64."""
-    layer = model.net_.module_.head[-1]
-    weight, bias, tree = layer.weight.detach().double().numpy(), layer.bias.detach().double().numpy(), layer.tree
-    result = np.ones((len(documents), tree.n_classes))
-    for row, document in enumerate(documents):
-        for number in range(tree.n_classes):
-            for node, branch in zip(*tree.path(number), strict=True):
-                places = slice(tree.score_offsets[node], tree.score_offsets[node + 1])
-                scores = weight[places] @ document + bias[places]
-                odds = np.exp([0.0, scores[0]]) if len(scores) == 1 else np.exp(scores)
-                result[row, number] *= odds[branch] / odds.sum()
-    return result
-
-
 @pytest.mark.parametrize("tree", CLASS_TREES)
 def test_it_learns_with_every_tree_and_its_probabilities_are_products_along_paths(tree):
     model = make(tree=tree).fit(X, Y)
@@ -68,7 +54,8 @@ def test_it_learns_with_every_tree_and_its_probabilities_are_products_along_path
             ids = np.flatnonzero(row)
             tensors = torch.from_numpy(ids), torch.tensor([0, len(ids)]), torch.from_numpy(row[ids])
             vectors.append(model.net_.module_.bag(*tensors)[0].double().numpy())
-    np.testing.assert_allclose(probabilities, path_products(model, vectors), rtol=1e-5, atol=1e-9)
+    expected = [log_probs(model.net_.module_.head[-1], vector.tolist(), []) for vector in vectors]
+    np.testing.assert_allclose(probabilities, np.exp(expected), rtol=1e-5, atol=1e-9)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-12)
     np.testing.assert_allclose(np.exp(model.decision_function(X[:20])), probabilities, rtol=1e-5)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -10,25 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.classifiers._integer_layers import MAX_ACTIVATION, ONE, integer_layers, integer_scores
-
-
-def oracle(layers, row):
-    """Follow the definition in Python's own integers, which have no largest one."""
-    numbers = [round(Fraction(float(x)) * ONE) for x in row]
-    for place, layer in enumerate(layers):
-        sums = [
-            int(bias) + sum(int(w) * q for w, q in zip(weights, numbers, strict=True))
-            for weights, bias in zip(layer.weight, layer.bias, strict=True)
-        ]
-        assert all(abs(value) < 2**53 for value in sums)
-        if place == len(layers) - 1:
-            return [float(value) * float(scale) for value, scale in zip(sums, layer.scale, strict=True)]
-        products = [value * int(factor) for value, factor in zip(sums, layer.multiplier, strict=True)]
-        assert all(abs(value) + 2 ** (layer.shift - 1) < 2**63 for value in products)
-        numbers = [max(0, (value + 2 ** (layer.shift - 1)) >> layer.shift) for value in products]
-        assert all(value <= MAX_ACTIVATION for value in numbers)
-    raise AssertionError
+from sklearn_hashnlp.classifiers._integer_layers import ONE, integer_layers, integer_scores
+from tests.oracles.integer_layers import integer_scores_of_row
 
 
 def float_scores(weights, biases, rows):
@@ -67,7 +49,7 @@ def test_scores_are_those_of_the_definition(seed, sizes, exponents, kind):
     else:
         rows = rng.integers(0, 2, shape).astype(float)
         rows = 2 * rows - 1 if kind == "signs" else rows
-    assert integer_scores(layers, rows).tolist() == [oracle(layers, row) for row in rows]
+    assert integer_scores(layers, rows).tolist() == [integer_scores_of_row(layers, row) for row in rows]
 
 
 def test_halves_go_to_the_even_one():
