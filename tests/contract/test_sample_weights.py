@@ -23,8 +23,8 @@ def test_rows_of_weight_zero_are_as_if_absent(name):
 
 @pytest.mark.parametrize("name", OF_ONE_LABEL)
 def test_weights_pull_towards_their_class(name):
-    case, X, y = CASES[name], np.full_like(BITS[:1].repeat(90, axis=0), 1), np.arange(90) % 2
-    options = {"max_epochs": 30, "learning_rate": 0.1, "early_stopping": False}
+    case, X, y = CASES[name], np.full_like(BITS[:1].repeat(72, axis=0), 1), np.arange(72) % 2
+    options = {"max_epochs": 25, "learning_rate": 0.1, "early_stopping": False}
 
     def probability(y, weights=None, class_weight=None):
         model = case.make(**options, class_weight=class_weight).fit(X, y, sample_weight=weights)
@@ -32,7 +32,7 @@ def test_weights_pull_towards_their_class(name):
 
     by_row, by_class = probability(y, np.where(y == 1, 9.0, 1.0)), probability(y, class_weight={1: 9.0})
     assert by_row == by_class > probability(y) + 0.2
-    rare = np.arange(90) % 9 == 0
+    rare = np.arange(72) % 9 == 0
     assert abs(probability(rare, class_weight="balanced") - 0.5) < abs(probability(rare) - 0.5)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 
 import numpy as np
 import pytest
@@ -112,14 +111,13 @@ def float64_by_default():
         torch.set_default_dtype(before)
 
 
-MODES = {
-    "float64": float64_by_default,
-    "autocast": partial(torch.autocast, "cpu", dtype=torch.bfloat16),
-    "inference": torch.inference_mode,
-    "no gradients": torch.no_grad,
-}
+@contextmanager
+def autocast_without_gradients():
+    with torch.autocast("cpu", dtype=torch.bfloat16), torch.inference_mode():
+        yield
 
 
+MODES = {"float64": float64_by_default, "autocast, no gradients": autocast_without_gradients}
 IN_DEFAULT_DTYPE = pytest.mark.xfail(strict=True, reason="its layers have torch's default dtype, whatever that is")
 
 

@@ -13,7 +13,7 @@ import sklearn_hashnlp
 from sklearn_hashnlp.kernels._compile import _CacheFile
 
 # Prints how much time of the processor the first transform and the first fit take, once everything is imported, in
-# seconds and in compilations of a bubble sort: neither the processor nor what else it does must decide.
+# compilations of a bubble sort: neither the processor nor what else it does must decide.
 FIRST_USE = """
 import json, time
 import numba
@@ -42,7 +42,7 @@ HashingNgramVectorizer(ngram_range=(1, 2)).fit_transform(["some text", "some m\\
 transform = time.process_time() - start
 make_text_classifier(random_state=0).fit(["good", "bad", "fine", "poor"] * 5, [1, 0, 1, 0] * 5)
 fit = time.process_time() - start
-print(json.dumps([transform / unit, fit / unit, fit]))
+print(json.dumps([transform / unit, fit / unit]))
 """
 WHAT_WAS_CACHED = """
 import json
@@ -79,21 +79,15 @@ def run(code, cache_folder):
 
 @pytest.mark.xdist_group("measured")
 def test_the_first_use_compiles_and_the_second_does_not(tmp_path):
-    transform, fit, _ = run(FIRST_USE, tmp_path)
+    transform, fit = run(FIRST_USE, tmp_path)
     assert transform <= 40  # 22 when this was written
     assert fit <= 120  # 65
     assert any(tmp_path.rglob("*.nbi"))
-    # The better of two runs: whatever else the machine does must not decide.
-    assert run(FIRST_USE, tmp_path)[2] <= 0.5 or run(FIRST_USE, tmp_path)[2] <= 0.5
+    transform, fit = run(FIRST_USE, tmp_path)
+    assert transform <= fit <= 3  # 0.7
 
 
-@pytest.mark.parametrize(
-    "obstacle",
-    [
-        pytest.param(NO_CACHE_FOLDER, id="no folder"),
-        pytest.param(FULL_DISK, id="full disk", marks=pytest.mark.slow),  # compiles everything once more
-    ],
-)
+@pytest.mark.parametrize("obstacle", [NO_CACHE_FOLDER, FULL_DISK], ids=["no folder", "full disk"])
 def test_without_a_cache_it_works_uncached(obstacle, tmp_path):
     for _ in range(2):
         assert run(obstacle + WHAT_WAS_CACHED, tmp_path) == [0, 1]  # nothing loaded, all compiled
