@@ -18,7 +18,7 @@ FIRST_USE = """
 import json, time
 import numba
 import numpy as np
-import scipy.sparse, skorch, torch, torch._dynamo  # which the first optimizer of any torch program imports
+import scipy.sparse, skorch, torch
 from sklearn_hashnlp.classifiers import make_text_classifier
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
@@ -77,7 +77,7 @@ def run(code, cache_folder):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.xdist_group("measured")
+@pytest.mark.slow  # compiles every kernel of a text classifier: half a minute
 def test_the_first_use_compiles_and_the_second_does_not(tmp_path):
     transform, fit = run(FIRST_USE, tmp_path)
     assert transform <= 40  # 22 when this was written
