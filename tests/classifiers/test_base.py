@@ -1,4 +1,4 @@
-"""What all classifiers make of scores, and what they say where texts come in the place of rows."""
+"""Predictions out of scores, and the error where texts come in the place of rows."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ _COLUMNS = {
 
 
 class Group(NamedTuple):
-    """What results share that differ in their seed only."""
+    """Return the settings that results share which differ in their seed only."""
 
     recipe: str
     dataset: str

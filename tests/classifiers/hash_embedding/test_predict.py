@@ -1,4 +1,4 @@
-"""What a trained classifier answers, for every loss and kind of labels."""
+"""Predictions of a trained classifier, for every loss and kind of labels."""
 
 from __future__ import annotations
 

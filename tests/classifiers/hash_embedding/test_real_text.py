@@ -1,4 +1,4 @@
-"""What is promised of AG News, on held-out training rows: streams, small models, threads."""
+"""The promises on AG News, on held-out training rows: streams, small models, threads."""
 
 from __future__ import annotations
 
