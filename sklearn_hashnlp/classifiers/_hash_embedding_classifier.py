@@ -51,7 +51,7 @@ class HashEmbeddingClassifier(NetClassifier):
     The embedding of a column combines ``n_hashes`` vectors of a shared pool, weighted by the column's own importance
     weights [1]_ [2]_. A document is the sum of the embeddings of its columns. A linear layer, or a small multi-layer
     perceptron, predicts its class. No vocabulary is stored, and the size of the model does not depend on the number of
-    columns, which may be as large as 2**31 - 1.
+    columns, which may be as large as 2**31 - 1 + 2**16.
 
     Parameters
     ----------
@@ -364,8 +364,8 @@ class HashEmbeddingClassifier(NetClassifier):
         ------
         ValueError
             If a parameter, ``X``, ``y`` or ``sample_weight`` is not as described; if ``y`` has one class only, or not
-            as many as ``tree``; if ``X`` has more than 2**31 - 1 columns or, with ``normalize=None``, a value larger
-            than 1e15; if training diverges; or if ``warm_start`` is set and the labels, the device or the net's
+            as many as ``tree``; if ``X`` has more than 2**31 - 1 + 2**16 columns or, with ``normalize=None``, a value
+            larger than 1e15; if training diverges; or if ``warm_start`` is set and the labels, the device or the net's
             hyper-parameters are not those of the previous fit.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.

@@ -17,16 +17,16 @@ from sklearn_hashnlp.kernels._rows import gather_rows
 from sklearn_hashnlp.training._batches import Batches, Dataset, as_tensor
 
 _LARGE, _SMALL = 1e15, 1e-15  # between them squares neither overflow nor underflow in float32
-_MAX_COLUMNS = 2**31 - 1
+MAX_COLUMNS = 2**31 - 1 + 2**16  # two vectorizers of 2**30 columns each, and other columns; ids are hashed by 32 bits
 _BATCHES_PER_GATHER = 64  # enough to keep a device busy, and few enough for its memory
 
 
 def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
     """Sort columns, sum duplicates, drop zeros; with ``any_scale`` rescale rows of extreme values, else refuse them."""
-    if X.shape[1] > _MAX_COLUMNS:
+    if X.shape[1] > MAX_COLUMNS:
         raise ValueError(
-            f"X has {X.shape[1]} columns, at most 2**31 - 1 are supported. Make fewer, for example by "
-            "HashingNgramVectorizer(n_features=2**31 - 1)."
+            f"X has {X.shape[1]} columns, at most 2**31 - 1 + 2**16 are supported. Let the vectorizers make fewer, "
+            "such as HashingNgramVectorizer(n_features=2**28)."
         )
     matrix = csr_array(X)
     if not matrix.has_canonical_format:

@@ -12,8 +12,7 @@ from sklearn_hashnlp.text import HashingNgramVectorizer
 from sklearn_hashnlp.trees import SoftmaxTree
 
 _TOKENS = r"\w+|[^\w\s]"
-_N_COLUMNS = 2**31 - 1
-_N_COLUMNS_OF_EACH = 2**30 - 1  # two of them concatenated still have column indices of 32 bits
+_N_COLUMNS = 2**30  # with room for other columns beside them
 
 
 def make_text_classifier(
@@ -110,7 +109,7 @@ def make_text_classifier(
 
     Notes
     -----
-    N-grams are hashed to 2**31 - 1 columns, words and characters together to 2**30 - 1 each.
+    N-grams are hashed to 2**30 columns, words and characters together to 2**29 each.
 
     The defaults were chosen on validation sets from the training rows of AG News, IMDB, SST-2, TREC and the standard
     library's docstrings. On other data tune ``learning_rate``, ``batch_size`` and ``max_epochs`` first.
@@ -130,8 +129,8 @@ def make_text_classifier(
     elif features == "words+characters":
         vectorizer = FeatureUnion(
             [
-                ("words", _count_words(ngram_range, _N_COLUMNS_OF_EACH, n_jobs)),
-                ("characters", _count_characters((2, 5), _N_COLUMNS_OF_EACH, n_jobs)),
+                ("words", _count_words(ngram_range, _N_COLUMNS // 2, n_jobs)),
+                ("characters", _count_characters((2, 5), _N_COLUMNS // 2, n_jobs)),
             ],
             transformer_weights={"words": 1.0, "characters": 0.5},
         )

@@ -29,26 +29,35 @@ def check_column(X: Any, *, caller: str) -> None:
             f"Wrap it in a list: {caller}().transform([text])."
         )
     shape = getattr(X, "shape", None)
-    if isinstance(shape, tuple) and len(shape) != 1:
+    if isinstance(shape, tuple) and len(shape) != 1 and (issparse(X) or shape[1:] != (1,)):
         raise ValueError(
             f"{caller} expects one column of documents, got a {type(X).__name__} of shape {shape}. "
             "Pass the column with the texts, such as X['text'] of a data frame or X[:, 0] of an array."
         )
-    if not isinstance(X, Iterable):
+    if not isinstance(X, Iterable) and not hasattr(X, "to_pylist"):  # an Arrow table is no iterable
         raise TypeError(
             f"{caller} expects an iterable over documents, such as a list of str, got {X!r} ({type(X).__name__})."
         )
 
 
 def as_documents(X: Any, *, caller: str) -> Iterable[Any]:
-    """Return the documents of a list, tuple, generator, array or data-frame column as an iterable."""
+    """Return the documents of a list, tuple, generator, array, data-frame column or one-column frame as an iterable."""
     check_column(X, caller=caller)
+    if len(getattr(X, "shape", ())) == 2:
+        X = _only_column(X)
     # numpy, then pandas and polars, then Arrow: each names its list of plain Python objects differently.
     for to_list in ("tolist", "to_list", "to_pylist"):
         if hasattr(X, to_list):
             documents: list[Any] = getattr(X, to_list)()
             return documents
     return cast(Iterable[Any], X)
+
+
+def _only_column(X: Any) -> Any:
+    """Return the column of a numpy array, an Arrow table, or a data frame of pandas or polars that has one column."""
+    if isinstance(X, np.ndarray):
+        return X[:, 0]
+    return X.column(0) if hasattr(X, "column") else X[X.columns[0]]
 
 
 def in_chunks(documents: Iterable[Any], *, n_characters: int) -> Iterator[tuple[int, list[Any]]]:

@@ -86,7 +86,7 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
     See Also
     --------
     CharNgramFeaturizer : Character n-grams of words with boundary symbols.
-    HashEmbeddingClassifier : A classifier for rows of up to 2**31 - 1 columns.
+    HashEmbeddingClassifier : A classifier for rows of that many columns and more.
 
     Notes
     -----

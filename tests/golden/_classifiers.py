@@ -90,7 +90,11 @@ def classifier(**settings: Any) -> HashEmbeddingClassifier:
 
 def text_classifier(**settings: Any) -> Pipeline:
     """Return a small pipeline over strings, all settings spelled out."""
-    return make_text_classifier(**MAKE_TEXT_CLASSIFIER | settings, n_jobs=n_jobs())
+    model = make_text_classifier(**MAKE_TEXT_CLASSIFIER | settings, n_jobs=n_jobs())
+    if settings.get("features") == "words+characters":
+        each = 2**30 - 1
+        return model.set_params(vectorizer__words__n_features=each, vectorizer__characters__n_features=each)
+    return model.set_params(vectorizer__n_features=2**31 - 1)
 
 
 @cache
@@ -283,6 +287,12 @@ def text_classifier_words_and_characters() -> Arrays:
 def text_classifier_characters() -> Arrays:
     model = text_classifier(features="characters", ngram_range=(1, 4), loss="hinge").fit(texts(), labels())
     return predictions(model, texts() + UNUSUAL)
+
+
+@golden("trained")
+def text_classifier_default_columns() -> Arrays:
+    model = make_text_classifier(**MAKE_TEXT_CLASSIFIER | {"features": "words+characters"}, n_jobs=n_jobs())
+    return predictions(model.fit(texts(), labels()), texts() + UNUSUAL)
 
 
 @golden("trained")

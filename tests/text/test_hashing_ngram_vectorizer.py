@@ -334,7 +334,12 @@ def test_what_is_no_text_is_named_by_its_position(parameters, culprit, error, sh
 
 @pytest.mark.parametrize("method", ["fit", "transform"])
 @pytest.mark.parametrize(
-    "table", [pd.DataFrame({"text": TEXT_LIST}), pl.DataFrame({"text": TEXT_LIST}), np.array([TEXT_LIST])]
+    "table",
+    [
+        pd.DataFrame({"text": TEXT_LIST, "other": TEXT_LIST}),
+        pl.DataFrame({"text": TEXT_LIST, "other": TEXT_LIST}),
+        np.array([TEXT_LIST, TEXT_LIST]),
+    ],
 )
 def test_a_table_is_refused(method, table):
     with pytest.raises(ValueError, match="expects one column of documents"):

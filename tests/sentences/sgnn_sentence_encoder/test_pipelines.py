@@ -60,4 +60,4 @@ def test_frames():
     assert np.array_equal(indices, fitted().most_similar(QUERIES, PARAGRAPHS, k=2)[0])
     assert np.array_equal(encoder.most_similar(QUERIES, encoder.transform(PARAGRAPHS).to_numpy(), k=2)[0], indices)
     with pytest.raises(ValueError, match="expects one column of documents"):
-        encoder.transform(pandas.DataFrame({"text": QUERIES}))
+        encoder.transform(pandas.DataFrame({"text": QUERIES, "other": QUERIES}))
