@@ -18,6 +18,7 @@ WORD_CHUNK, CHARACTER_CHUNK = 2**19, 2**18
 
 _STEP = 128  # documents that are read at once
 _MAX_SHOWN = 40  # characters of a text in a message
+_NAN_DOCUMENT = "np.nan is an invalid document, expected byte or unicode string."
 
 
 def check_column(X: Any, *, caller: str) -> None:
@@ -25,8 +26,8 @@ def check_column(X: Any, *, caller: str) -> None:
     if isinstance(X, str | bytes):
         kind = "string" if isinstance(X, str) else "bytes"
         raise ValueError(
-            f"Iterable over raw text documents expected, {kind} object received. "
-            f"Wrap it in a list: {caller}().transform([text])."
+            f"Iterable over raw text documents expected, {kind} object received. {caller} takes several texts: "
+            "wrap a single one in a list, [text]."
         )
     shape = getattr(X, "shape", None)
     if isinstance(shape, tuple) and len(shape) != 1 and (issparse(X) or shape[1:] != (1,)):
@@ -93,7 +94,8 @@ def plain_text(document: Any, *, position: int, caller: str, wanted: str = "str"
         f"{caller} expects documents of type {wanted}, but document {position} is {shown} "
         f"({type(document).__name__}). {advice}"
     )
-    raise ValueError(message) if is_nan else TypeError(message)
+    # The words of scikit-learn's HashingVectorizer first: programs may match them.
+    raise ValueError(f"{_NAN_DOCUMENT} {message}") if is_nan else TypeError(message)
 
 
 def plain_texts(chunk: list[Any], *, first: int, caller: str) -> list[str]:
@@ -181,10 +183,10 @@ def refuse_texts(X: Any, *, caller: str, makes_rows: str) -> None:
     shape = getattr(X, "shape", None)
     if not isinstance(X, Collection) or issparse(X) or (isinstance(shape, tuple) and len(shape) != 1):
         return
-    first = next(iter(X), None)
+    first = X if isinstance(X, str) else next(iter(X), None)
     if isinstance(first, str):
         shown = repr(first) if len(first) <= _MAX_SHOWN else f"{first[:_MAX_SHOWN]!r}..."
+        received = f"the text {shown}" if isinstance(X, str) else f"texts, the first of them {shown}"
         raise ValueError(
-            f"{caller} takes rows of numbers, got texts, the first of them {shown}. Put a transformer of "
-            f"texts before it, as in {makes_rows}."
+            f"{caller} takes rows of numbers, got {received}. Put a transformer of texts before it, as in {makes_rows}."
         )

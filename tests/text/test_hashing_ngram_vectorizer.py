@@ -303,7 +303,9 @@ def test_warnings_and_errors_of_scikit_learn_come_through():
 @pytest.mark.parametrize("method", ["fit", "transform", "fit_transform"])
 @pytest.mark.parametrize("text", ["a single text", b"bytes"])
 def test_a_single_string_is_refused_with_the_fix(method, text):
-    with pytest.raises(ValueError, match=r"object received\. Wrap it in a list"):
+    with pytest.raises(
+        ValueError, match=r"object received\. HashingNgramVectorizer takes several texts: wrap a single one in a list"
+    ):
         getattr(HashingNgramVectorizer(), method)(text)
 
 
