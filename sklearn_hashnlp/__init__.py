@@ -5,29 +5,9 @@ The names below load their folder, and with it numba or torch, on first use.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-
-_HOMES = {
-    "AugmentedTextClassifier": "classifiers",
-    "CharNgramFeaturizer": "text",
-    "FrequentNgramVectorizer": "text",
-    "HashEmbeddingClassifier": "classifiers",
-    "HashingNgramVectorizer": "text",
-    "HsigmoidLanguageModel": "language",
-    "QuantizedSGNNClassifier": "classifiers",
-    "SGNNClassifier": "classifiers",
-    "SGNNProjector": "text",
-    "SGNNSentenceEncoder": "sentences",
-    "SGNNWordProjector": "text",
-    "export_predictor": "classifiers",
-    "load_model": "persistence",
-    "make_text_classifier": "classifiers",
-    "quantize": "classifiers",
-    "save_model": "persistence",
-}
 
 __all__ = [
     "AugmentedTextClassifier",
@@ -49,12 +29,76 @@ __all__ = [
     "save_model",
 ]
 
+if TYPE_CHECKING:
+    from sklearn_hashnlp import classifiers as classifiers
+    from sklearn_hashnlp import datasets as datasets
+    from sklearn_hashnlp import experiments as experiments
+    from sklearn_hashnlp import inspection as inspection
+    from sklearn_hashnlp import language as language
+    from sklearn_hashnlp import nn as nn
+    from sklearn_hashnlp import optim as optim
+    from sklearn_hashnlp import persistence as persistence
+    from sklearn_hashnlp import plotting as plotting
+    from sklearn_hashnlp import sentences as sentences
+    from sklearn_hashnlp import text as text
+    from sklearn_hashnlp import trees as trees
+    from sklearn_hashnlp.classifiers import (
+        AugmentedTextClassifier,
+        HashEmbeddingClassifier,
+        QuantizedSGNNClassifier,
+        SGNNClassifier,
+        export_predictor,
+        make_text_classifier,
+        quantize,
+    )
+    from sklearn_hashnlp.language import HsigmoidLanguageModel
+    from sklearn_hashnlp.persistence import load_model, save_model
+    from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+    from sklearn_hashnlp.text import (
+        CharNgramFeaturizer,
+        FrequentNgramVectorizer,
+        HashingNgramVectorizer,
+        SGNNProjector,
+        SGNNWordProjector,
+    )
+else:
+    from sklearn_hashnlp._lazy import lazy_names
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "classifiers": [
+                "AugmentedTextClassifier",
+                "HashEmbeddingClassifier",
+                "QuantizedSGNNClassifier",
+                "SGNNClassifier",
+                "export_predictor",
+                "make_text_classifier",
+                "quantize",
+            ],
+            "language": ["HsigmoidLanguageModel"],
+            "persistence": ["load_model", "save_model"],
+            "sentences": ["SGNNSentenceEncoder"],
+            "text": [
+                "CharNgramFeaturizer",
+                "FrequentNgramVectorizer",
+                "HashingNgramVectorizer",
+                "SGNNProjector",
+                "SGNNWordProjector",
+            ],
+        },
+        folders=[
+            "classifiers",
+            "datasets",
+            "experiments",
+            "inspection",
+            "language",
+            "nn",
+            "optim",
+            "persistence",
+            "plotting",
+            "sentences",
+            "text",
+            "trees",
+        ],
+    )

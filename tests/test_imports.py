@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ PACKAGE = Path(sklearn_hashnlp.__file__).parent
 
 # Each row may import from the rows above it, and nothing within a row from another folder of that row.
 ROWS = [
-    ("_sklearn", "_threads"),
+    ("_lazy", "_sklearn", "_threads"),
     ("kernels", "trees"),
     ("text", "nn"),
     ("optim",),
@@ -151,6 +152,22 @@ def test_the_package_itself_loads_next_to_nothing():
 def test_public_names_are_there(name):
     assert getattr(sklearn_hashnlp, name) is not None
     assert name in dir(sklearn_hashnlp)
+
+
+LAZY_PACKAGES = [
+    path for path in sorted(PACKAGE.rglob("__init__.py")) if "lazy_names(" in path.read_text(encoding="utf-8")
+]
+
+
+@pytest.mark.parametrize("path", LAZY_PACKAGES, ids=lambda path: path.parent.name)
+def test_static_tools_see_the_names_that_are_imported_on_first_use(path):
+    package = import_module(module_name(path))
+    static = {name.rpartition(".")[2]: name for name in modules_imported_by(path) if "_lazy" not in name}
+    assert {"__version__", *static} - {"TYPE_CHECKING", "annotations"} == {"__version__", *dir(package)}
+    for name in package.__all__:
+        if name != "__version__":
+            module = import_module(static[name].rpartition(".")[0])
+            assert getattr(package, name) is getattr(module, name)
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
-_HOMES = {
-    "AugmentedTextClassifier": "_augmented_text_classifier",
-    "HashEmbeddingClassifier": "_hash_embedding_classifier",
-    "QuantizedSGNNClassifier": "_quantized_sgnn_classifier",
-    "SGNNClassifier": "_sgnn_classifier",
-    "export_predictor": "_export_predictor",
-    "make_text_classifier": "_text_classifier",
-    "quantize": "_quantized_sgnn_classifier",
-}
+from typing import TYPE_CHECKING
 
 __all__ = [
     "AugmentedTextClassifier",
@@ -25,12 +14,24 @@ __all__ = [
     "quantize",
 ]
 
+if TYPE_CHECKING:
+    from sklearn_hashnlp.classifiers._augmented_text_classifier import AugmentedTextClassifier
+    from sklearn_hashnlp.classifiers._export_predictor import export_predictor
+    from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
+    from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize
+    from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
+    from sklearn_hashnlp.classifiers._text_classifier import make_text_classifier
+else:
+    from sklearn_hashnlp._lazy import lazy_names
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "_augmented_text_classifier": ["AugmentedTextClassifier"],
+            "_export_predictor": ["export_predictor"],
+            "_hash_embedding_classifier": ["HashEmbeddingClassifier"],
+            "_quantized_sgnn_classifier": ["QuantizedSGNNClassifier", "quantize"],
+            "_sgnn_classifier": ["SGNNClassifier"],
+            "_text_classifier": ["make_text_classifier"],
+        },
+    )

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
-_HOMES = {
-    "HsigmoidLanguageModel": "_hsigmoid_language_model",
-}
+from typing import TYPE_CHECKING
 
 __all__ = ["HsigmoidLanguageModel"]
 
+if TYPE_CHECKING:
+    from sklearn_hashnlp.language._hsigmoid_language_model import HsigmoidLanguageModel
+else:
+    from sklearn_hashnlp._lazy import lazy_names
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "_hsigmoid_language_model": ["HsigmoidLanguageModel"],
+        },
+    )
