@@ -14,10 +14,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._sklearn import HasMethods, Interval, fit_context, index_rows, index_rows_of_parameters
+from sklearn_hashnlp._sklearn import (
+    HasMethods,
+    Interval,
+    available_if,
+    fit_context,
+    index_rows,
+    index_rows_of_parameters,
+)
 from sklearn_hashnlp.text import distort_texts
 from sklearn_hashnlp.text._documents import as_documents
 
@@ -126,7 +132,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         self.n_copies = n_copies
         self.random_state = random_state
 
-    @fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: Any, **fit_params: Any) -> Self:
         """Train a clone of the classifier on texts and distorted copies of them.
 
@@ -159,8 +165,8 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         self._random = random
         return self
 
-    @available_if(_has_partial_fit)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    @fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @available_if(_has_partial_fit)
+    @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None, **partial_fit_params: Any) -> Self:
         """Train on more texts and distorted copies of them; the errors differ between calls.
 
@@ -218,7 +224,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         check_is_fitted(self)
         return self.estimator_.predict(X)
 
-    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @available_if(_has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
         """Estimate class probabilities.
 
@@ -235,7 +241,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
 
-    @available_if(_has("predict_log_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @available_if(_has("predict_log_proba"))
     def predict_log_proba(self, X: Any) -> Any:
         """Estimate class log-probabilities.
 
@@ -252,7 +258,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         check_is_fitted(self)
         return self.estimator_.predict_log_proba(X)
 
-    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @available_if(_has("decision_function"))
     def decision_function(self, X: Any) -> Any:
         """Compute a score for each class.
 

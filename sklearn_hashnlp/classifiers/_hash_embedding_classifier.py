@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from numbers import Integral
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -340,8 +340,8 @@ class HashEmbeddingClassifier(NetClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> HashEmbeddingClassifier:
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Train the classifier on rows and their labels.
 
         Parameters
@@ -387,10 +387,10 @@ class HashEmbeddingClassifier(NetClassifier):
         self._train(net, labels, rows, valid_rows, settings, resumes=resumes)
         return self
 
-    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> HashEmbeddingClassifier:
+    ) -> Self:
         """Train for one epoch on more rows, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
         The learning rate is constant and there is no validation set: ``learning_rate_schedule``, ``average``,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -99,8 +99,8 @@ class QuantizedSGNNClassifier(ScoringClassifier):
     def __init__(self, estimator: SGNNClassifier | None = None) -> None:
         self.estimator = estimator
 
-    @fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> QuantizedSGNNClassifier:
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Train a clone of ``estimator`` and quantize its weights.
 
         Parameters

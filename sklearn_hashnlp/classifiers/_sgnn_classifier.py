@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -254,8 +254,8 @@ class SGNNClassifier(NetClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> SGNNClassifier:
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Train the classifier on rows and their labels.
 
         Parameters
@@ -302,10 +302,10 @@ class SGNNClassifier(NetClassifier):
         self._train(net, labels, rows, valid_rows, settings, resumes=resumes)
         return self
 
-    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> SGNNClassifier:
+    ) -> Self:
         """Train for one epoch on more rows, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
         The learning rate is constant and there is no validation set: ``learning_rate_schedule``, ``average``,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -319,8 +319,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    def fit(self, X: Any, y: Any = None, X_valid: Any = None) -> HsigmoidLanguageModel:
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, X_valid: Any = None) -> Self:
         """Train the model on sentences.
 
         Parameters
@@ -369,8 +369,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         self._seeds, self._first_epoch = seeds, len(net.history)
         return self._train(net, corpus, self._settings(), checkpoints)
 
-    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    def partial_fit(self, X: Any, y: Any = None) -> HsigmoidLanguageModel:
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Train for one epoch on more sentences, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
         The learning rate is constant and there is no validation set: ``learning_rate_schedule``, ``lr_plateau``,

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -319,8 +319,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         self.random_state = random_state
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    def fit(self, X: Any, y: Any = None) -> SGNNSentenceEncoder:
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Train the encoder on paragraphs.
 
         Parameters
@@ -363,8 +363,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             self._save()
         return self._train(paragraphs, projections, self._training_state)
 
-    @fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    def partial_fit(self, X: Any, y: Any = None) -> SGNNSentenceEncoder:
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Train for one epoch on more paragraphs, continuing from earlier calls.
 
         The first call fits word embeddings, word frequencies and common components to its paragraphs; later calls do

@@ -65,7 +65,7 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.featurizer = featurizer
         self.projector = projector
 
-    @fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Check the parameters; the transformer is stateless.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -51,6 +51,11 @@ An existing model in DIR is replaced when training has finished; Ctrl-C keeps it
 also saved after every epoch, and after an interruption the same command with --resume continues.
 """
 
+_DIRECT_CONNECTIONS: Final[dict[DirectConnections, bool | Literal["hashed"]]] = {
+    DirectConnections.none: False,
+    DirectConnections.dense: True,
+    DirectConnections.hashed: "hashed",
+}
 _NETWORK, _VOCABULARY, _TRAINING, _CHECKPOINTS = "Network", "Vocabulary", "Training", "Checkpoints"
 
 
@@ -266,7 +271,7 @@ def train(
         hidden_size=hidden_size,
         output=output.value,
         tree=tree.value,
-        direct_connections={"none": False, "dense": True, "hashed": "hashed"}[direct_connections.value],
+        direct_connections=_DIRECT_CONNECTIONS[direct_connections],
         n_direct=n_direct,
         activation=activation.value,
         dropout=dropout,
