@@ -5,21 +5,22 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from itertools import islice
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from sklearn_hashnlp.cli._screen import Screen, add_bar
 
 BATCH_SIZE = 2000
 _CHUNK_BYTES = 2**20
+_Item = TypeVar("_Item")
 
 
 def check_text_file(file: Path | None) -> None:
     """Raise an error if a file cannot be read; ``None`` and ``-`` are stdin."""
-    if file is None or _is_stdin(file):
+    if file is None or is_stdin(file):
         return
     if os.path.isdir(file):  # noqa: PTH112 - Path.is_dir raises for a text that is too long for a file name
         raise FileNotFoundError(f"{file} is a folder; expected a text file.")
@@ -29,74 +30,110 @@ def check_text_file(file: Path | None) -> None:
         raise FileNotFoundError(f"{file} does not exist.")
 
 
+@dataclass(frozen=True)
+class Lines:
+    """Lines with their line feeds, and whether the next one can be read without waiting for it."""
+
+    lines: Iterable[str]
+    source: str
+    ready: Callable[[], bool]
+
+
 @contextmanager
-def line_batches(
-    screen: Screen, file: Path | None, *, action: str, unit: str, size: int = BATCH_SIZE
-) -> Iterator[Iterator[list[str]]]:
-    """Yield batches of lines: those of a file with a progress bar, those of stdin as soon as they arrive."""
-    # No bar where results appear on the same terminal.
-    with nullcontext() if _is_stdin(file) or sys.stdout.isatty() else screen.progress() as progress:
-        if file is None or _is_stdin(file):
+def open_lines(
+    screen: Screen, file: Path | None, *, action: str, unit: str, errors: str | None = None, bar: bool | None = None
+) -> Iterator[Lines]:
+    """Open a file, with a progress bar, or stdin; ``errors`` as in ``bytes.decode``, None where it is no option."""
+    if bar is None:
+        bar = not sys.stdout.isatty()  # no bar where results appear on the same terminal
+    with screen.progress() if bar and not is_stdin(file) else nullcontext() as progress:
+        if file is None or is_stdin(file):
             if sys.stdin.isatty():
                 screen.note(f"Type one {unit} per line; end with Ctrl-D.", style="dim")
-            yield stream_batches(sys.stdin.buffer, size)
+            stream = LineStream(sys.stdin.buffer, errors)
+            yield Lines(stream, "stdin", lambda: stream.ready)
         else:
             from sklearn_hashnlp.datasets._lines import read_lines
 
             update = None if progress is None else add_bar(progress, f"{action} {file.name}")
-            yield _batches(read_lines(file, update), size)
+            yield Lines(read_lines(file, update, errors), str(file), lambda: True)
 
 
-def _is_stdin(file: Path | None) -> bool:
+@contextmanager
+def line_batches(
+    screen: Screen, file: Path | None, *, action: str, unit: str, size: int = BATCH_SIZE
+) -> Iterator[Iterator[list[str]]]:
+    """Yield batches of lines without their ends: those of stdin as soon as they arrive."""
+    with open_lines(screen, file, action=action, unit=unit) as opened:
+        yield batches(map(strip_line_end, opened.lines), size, opened.ready)
+
+
+def is_stdin(file: Path | None) -> bool:
+    """Return whether FILE means stdin."""
     return file is None or str(file) == "-"
 
 
-def stream_batches(stream: BinaryIO, size: int = BATCH_SIZE) -> Iterator[list[str]]:
-    """Yield batches of lines as soon as they arrive: one line at a time from a slow pipe."""
-    rest: list[bytes] = []  # chunks of an unfinished line, joined once: adding each to the last copies them all again
-    number = 0
-    read = stream.read1 if isinstance(stream, io.BufferedReader) else stream.read
-    while chunk := read(_CHUNK_BYTES):
-        # Search only the new chunk: a huge line of many chunks is searched once.
-        end = chunk.rfind(b"\n") + 1
-        if not end:
-            rest.append(chunk)
-            continue
-        complete = b"".join([*rest, chunk[:end]])
-        rest = [chunk[end:]] if end < len(chunk) else []
-        lines = complete[:-1].split(b"\n")
-        yield from _batches((_decode(line, number + i) for i, line in enumerate(lines, start=1)), size)
-        number += len(lines)
-    if rest:
-        yield [_strip_line_end(_decode(b"".join(rest), number + 1))]
+class LineStream:
+    """The lines of a stream, such as stdin; ``ready`` is whether the next one has arrived already."""
 
+    def __init__(self, stream: BinaryIO, errors: str | None = None) -> None:
+        self.ready = False
+        self._stream = stream
+        self._errors = errors
 
-def _batches(lines: Iterable[str], size: int) -> Iterator[list[str]]:
-    """Yield the lines in batches; if a line cannot be read, first those before it, then raise its error."""
-    lines = iter(lines)
-    first_error: Exception | None = None
-    while first_error is None:
-        batch: list[str] = []
+    def __iter__(self) -> Iterator[str]:
+        rest: list[
+            bytes
+        ] = []  # chunks of an unfinished line, joined once: adding each to the last copies them all again
+        number = 0
+        read = self._stream.read1 if isinstance(self._stream, io.BufferedReader) else self._stream.read
+        while chunk := read(_CHUNK_BYTES):
+            # Search only the new chunk: a huge line of many chunks is searched once.
+            end = chunk.rfind(b"\n") + 1
+            if not end:
+                rest.append(chunk)
+                continue
+            complete = b"".join([*rest, chunk[:end]])
+            rest = [chunk[end:]] if end < len(chunk) else []
+            lines = complete[:-1].split(b"\n")
+            for index, line in enumerate(lines, start=1):
+                self.ready = index < len(lines)
+                yield self._decode(line, number + index) + "\n"
+            number += len(lines)
+        if rest:
+            yield self._decode(b"".join(rest), number + 1)
+
+    def _decode(self, line: bytes, number: int) -> str:
         try:
-            for line in islice(lines, size):
-                batch.append(_strip_line_end(line))  # noqa: PERF401 - a comprehension would lose the lines before an error
-        except (OSError, ValueError) as error:
-            first_error = error
-        if batch:
-            yield batch
-        elif first_error is None:
-            return
-    raise first_error
+            return line.decode("utf-8-sig" if number == 1 else "utf-8", self._errors or "strict")
+        except UnicodeDecodeError as error:
+            message = (
+                f"stdin, line {number}: expected UTF-8, got byte 0x{line[error.start]:02x} at position "
+                f"{error.start + 1}."
+            )
+            if self._errors is not None:
+                message += " To replace such bytes by U+FFFD, add --errors replace."
+            raise ValueError(message) from error
 
 
-def _decode(line: bytes, number: int) -> str:
+def batches(items: Iterable[_Item], size: int, ready: Callable[[], bool]) -> Iterator[list[_Item]]:
+    """Yield items in batches, which end where the next would be waited for; before an error those read before it."""
+    batch: list[_Item] = []
+    first_error: Exception | None = None
     try:
-        return line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"stdin, line {number}: expected UTF-8, got byte 0x{line[error.start]:02x} at position {error.start + 1}."
-        ) from error
+        for item in items:
+            batch.append(item)
+            if len(batch) == size or not ready():
+                yield batch
+                batch = []
+    except (OSError, ValueError) as error:
+        first_error = error
+    if batch:
+        yield batch
+    if first_error is not None:
+        raise first_error
 
 
-def _strip_line_end(line: str) -> str:
+def strip_line_end(line: str) -> str:
+    """Return a line without its line feed, and the carriage return before it."""
     return line.removesuffix("\n").removesuffix("\r")

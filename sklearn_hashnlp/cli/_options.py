@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +24,24 @@ class FileFormat(StrEnum):
     tsv = "tsv"
     jsonl = "jsonl"
     fasttext = "fasttext"
+
+
+class TextFormat(StrEnum):
+    """Formats of files of texts."""
+
+    lines = "lines"
+    csv = "csv"
+    tsv = "tsv"
+    jsonl = "jsonl"
+    fasttext = "fasttext"
+
+
+class Errors(Enum):
+    """Treatment of input that cannot be read."""
+
+    strict = "strict"
+    replace = "replace"
+    skip = "skip"
 
 
 class Features(StrEnum):
@@ -59,6 +77,14 @@ def _check_n_jobs(n_jobs: int | None) -> int | None:
     return n_jobs
 
 
+def _read_delimiter(delimiter: str | None) -> str | None:
+    if delimiter in ("\\t", "tab"):
+        return "\t"
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise typer.BadParameter(f"expected one character, such as ';', or tab; got {delimiter!r}.")
+    return delimiter
+
+
 ModelFolder = Annotated[
     Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the model.", show_default=False)
 ]
@@ -73,6 +99,33 @@ TextColumn = Annotated[
 LabelColumn = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Column of the labels. Default: label, class, ...", show_default=False),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR",
+        help="Character between the fields of CSV and TSV, such as ';'. Default: a comma, or a tab.",
+        show_default=False,
+        callback=_read_delimiter,
+    ),
+]
+LabelPrefix = Annotated[
+    str, typer.Option(metavar="TEXT", help="Beginning of the words that are labels, in fastText's format.")
+]
+LabelSeparator = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="Characters between several labels in a field of CSV, TSV or JSON lines, such as ','. Default: one label.",
+        show_default=False,
+    ),
+]
+ReadErrors = Annotated[
+    Errors,
+    typer.Option(
+        help="Bytes that are not UTF-8: stop with an error, or replace them by U+FFFD; skip leaves out rows of a table "
+        "that cannot be read as well."
+    ),
 ]
 Quoted = Annotated[bool, typer.Option("--quotes/--no-quotes", help="Whether quotes enclose fields of CSV and TSV.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed: same seed and data, same model.")]

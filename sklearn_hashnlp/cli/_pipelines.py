@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn_hashnlp.cli._errors import reraising_interrupts
 from sklearn_hashnlp.cli._screen import Screen, add_bar
+from sklearn_hashnlp.cli._text_formats import SkippedRows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,19 +20,55 @@ _MIN_BATCH_SIZE = 500
 _PREDICTION_BATCH_SIZE = 2000
 
 
-def read_labelled(screen: Screen, path: Path, **options: Any) -> tuple[list[str], NDArray[np.str_]]:
-    """Read a labeled file with a progress bar."""
-    from sklearn_hashnlp.datasets import load_labelled
+def read_labelled(
+    screen: Screen,
+    path: Path,
+    *,
+    multilabel: bool | None = None,
+    file_format: str | None = None,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    delimiter: str | None = None,
+    quoted: bool = True,
+    label_prefix: str = "__label__",
+    label_separator: str | None = None,
+    errors: str = "strict",
+) -> tuple[list[str], Any]:
+    """Read a labeled file with a progress bar; the labels are those of ``load_labelled``."""
+    from sklearn_hashnlp.datasets._columns import Columns
+    from sklearn_hashnlp.datasets._labelled import collect_rows, find_format, open_rows
+    from sklearn_hashnlp.datasets._row_formats import RowFormat
 
+    columns = Columns(text_column, label_column)
+    row_format = RowFormat(find_format(path, file_format), columns, delimiter, quoted, label_prefix, label_separator)
+    skipped = SkippedRows(screen)
     with screen.progress() as progress:
-        texts, labels = load_labelled(path, progress=add_bar(progress, f"Reading {path.name}"), **options)
-    screen.note(f"Read {len(texts):,} texts with {len(set(labels.tolist())):,} labels from {path}")
+        rows = open_rows(
+            path,
+            row_format,
+            multilabel=multilabel,
+            errors="strict" if errors == "strict" else "replace",
+            progress=add_bar(progress, f"Reading {path.name}"),
+            on_error=skipped if errors == "skip" else None,
+        )
+        texts, labels = collect_rows(rows, path, multilabel)
+    source = str(path) if rows.columns.text is None else f"columns {rows.columns.text}, {rows.columns.label} of {path}"
+    screen.note(f"Read {len(texts):,} texts with {_describe_labels(labels)} from {source}")
+    skipped.report()
     return texts, labels
 
 
-def check_labels(labels: NDArray[np.str_], source: str) -> None:
+def _describe_labels(labels: Any) -> str:
+    if not isinstance(labels, list):
+        return f"{len(set(labels.tolist())):,} labels"
+    sizes = [len(row) for row in labels]
+    names = {label for row in labels for label in row}
+    return f"{len(names):,} labels, {min(sizes)} to {max(sizes)} each,"
+
+
+def check_labels(labels: Any, source: str) -> None:
     """Raise an error if there is only one class, before anything is trained."""
-    classes = set(labels.tolist())
+    classes = {label for row in labels for label in row} if isinstance(labels, list) else set(labels.tolist())
     if len(classes) < 2:
         raise ValueError(f"{source}: expected at least two different labels, got only {classes.pop()!r}.")
 
@@ -103,6 +140,13 @@ def load_classifier(folder: Path) -> Any:
                 "text as a file name. Expected a model of texts."
             )
     return model
+
+
+def is_multilabel(model: Any) -> bool:
+    """Return whether a model predicts several labels for a text."""
+    estimator = model[-1] if hasattr(model, "steps") else model
+    labels = getattr(estimator, "_labels", None)
+    return labels is not None and bool(labels.multilabel)
 
 
 def _estimators_in(value: Any) -> Iterator[Any]:

@@ -1,9 +1,7 @@
-"""``hashnlp predict``: predict the labels of texts, one per line."""
+"""``hashnlp predict``: predict the labels of texts, one per line or in a column of a table."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,45 +9,75 @@ from typing import Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._lines import check_text_file, line_batches
-from sklearn_hashnlp.cli._options import Json, ModelFolder, Quiet
+from sklearn_hashnlp.cli._lines import BATCH_SIZE, batches, check_text_file, open_lines
+from sklearn_hashnlp.cli._options import (
+    Delimiter,
+    Errors,
+    Json,
+    LabelPrefix,
+    ModelFolder,
+    Quiet,
+    Quoted,
+    ReadErrors,
+    TextColumn,
+    TextFormat,
+)
+from sklearn_hashnlp.cli._prediction_output import (
+    JsonWriter,
+    LabelWriter,
+    Prediction,
+    TableWriter,
+    Writer,
+    open_output,
+    output_format,
+)
 from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli._text_formats import TABLES, TableTexts, find_text_format, plain_texts
 
 HELP = """\
-Predict the labels of new texts, one text per line.
+Predict the labels of new texts: lines, or a column of a table.
 
 \b
   echo "Win a prize now!" | hashnlp predict --model spam
   hashnlp predict --model spam new.txt --top 3 --proba > labels.tsv
+  hashnlp predict --model spam mails.csv --text-column body --output out.csv
+  hashnlp predict --model spam mails.jsonl --output out.jsonl
   hashnlp predict --model spam new.txt --threshold 0.9
   hashnlp predict --model spam new.txt --json | jq .label
 
-Texts are read from FILE (UTF-8, also compressed as .gz, .bz2, .xz, .zip) or from stdin; an empty line is an empty \
-text. Each text gets one line of output: its most probable label. Several labels and probabilities are separated by \
-tabs, the most probable first.
+FILE is read as train reads it: .csv, .tsv and .jsonl are tables, whose rows are kept with the columns predicted_label \
+and probability added (several labels are separated by |); any other file, and stdin, has one text per line, and an \
+empty line is an empty text. --format says otherwise. Files may be compressed as .gz, .bz2, .xz, .zip.
+
+Each line gets one line of output: its most probable label. Several labels and probabilities are separated by tabs, \
+the most probable first. A model with several labels per text prints those of probability 0.5 or more.
 
 --top 3 prints the three most probable labels. --threshold 0.9 prints all labels with at least this probability, or an \
 empty line if there are none. Both together print at most three labels, each with at least this probability.
 
 With --json each line is an object with "label" and "probability" (null if no label reaches the threshold), and with \
---top or --threshold also "top", a list of such objects.
+--top or --threshold also "top", a list of such objects; a row of a table is an object with its columns and those \
+added.
 """
 
-_LABELED_SUFFIXES = {".csv", ".tsv", ".jsonl"}
+_MULTILABEL_THRESHOLD = 0.5
 
 
 @reporting_errors
 def predict(
     model: ModelFolder,
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="Texts, one per line. Default: stdin.", show_default=False)
+        Path | None,
+        typer.Argument(metavar="FILE", help="Texts, one per line, or a table. Default: stdin.", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: stdout.", show_default=False),
     ] = None,
     top: Annotated[
         int | None,
         typer.Option(
             "--top",
-            "--k",
-            "-k",
             metavar="K",
             min=1,
             help="Print the K most probable labels. Default: 1, or all that reach --threshold.",
@@ -63,47 +91,75 @@ def predict(
         ),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", "-p", help="Print the probability after each label.")] = False,
+    file_format: Annotated[
+        TextFormat | None,
+        typer.Option("--format", help="Format of FILE. Default: from its extension, or lines.", show_default=False),
+    ] = None,
+    text_column: TextColumn = None,
+    delimiter: Delimiter = None,
+    quoted: Quoted = True,
+    label_prefix: LabelPrefix = "__label__",
+    errors: ReadErrors = Errors.strict,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Predict labels; the parameters are the options of the command."""
     screen = Screen(as_json=as_json, quiet=quiet)
     check_text_file(file)  # before torch is loaded
-    from sklearn_hashnlp.cli._pipelines import load_classifier
+    table_options = text_column is not None or delimiter is not None or not quoted
+    kind = find_text_format(file, None if file_format is None else file_format.value, table_options=table_options)
+    if table_options and kind not in TABLES:
+        raise typer.BadParameter(f"--text-column, --delimiter and --no-quotes are for tables, not for {kind}.")
+    if errors is Errors.skip and kind not in TABLES:
+        raise typer.BadParameter("--errors skip is for tables; a line without a prediction would shift those after it.")
+    written = output_format(output, kind, as_json=as_json)
+    from sklearn_hashnlp.cli._pipelines import is_multilabel, load_classifier
+    from sklearn_hashnlp.datasets._columns import Columns
+    from sklearn_hashnlp.datasets._row_formats import RowFormat
 
     classifier = load_classifier(model)
-    if file is not None and str(file) != "-":
-        from sklearn_hashnlp.datasets._lines import name_inside
+    if threshold is None and top is None and is_multilabel(classifier):
+        threshold = _MULTILABEL_THRESHOLD
+    lists = top is not None or threshold is not None
+    decoding = "strict" if errors is Errors.strict else "replace"
+    bar = True if output is not None else None
+    with (
+        open_lines(screen, file, action="Predicting", unit="text", errors=decoding, bar=bar) as opened,
+        open_output(screen, output, file) as stream,
+    ):
+        writer: Writer
+        if written == "jsonl" or as_json:
+            writer = JsonWriter(stream, lists=lists, with_rows=written == "jsonl")
+        elif written == "lines":
+            writer = LabelWriter(stream, proba=proba)
+        else:
+            separator = delimiter or ("\t" if written == "tsv" else ",")
+            writer = TableWriter(stream, delimiter=separator, quoted=quoted)
+        if kind in TABLES:
+            row_format = RowFormat(kind, Columns(text_column), delimiter, quoted)
+            table = TableTexts(screen, opened, row_format, skip=errors is Errors.skip)
+        else:
+            table = None
+        texts = table or plain_texts(screen, opened, label_prefix, text_format=kind, check=file_format is None)
+        n_texts = 0
+        for batch in batches(texts, BATCH_SIZE, opened.ready):
+            predictions = list(ranked_labels(classifier, [text.text for text in batch], top, threshold))
+            if not n_texts:
+                writer.begin(None if table is None else table.header)
+            writer.write(batch, predictions)
+            n_texts += len(batch)
+        if table is not None:
+            if not n_texts and table.header:
+                writer.begin(table.header)
+            table.report(n_texts)
 
-        if Path(name_inside(file)).suffix.lower() in _LABELED_SUFFIXES:
-            screen.note(f"Each line of {file} is read as a text. To test a model on a labeled file, use hashnlp test.")
-    with line_batches(screen, file, action="Predicting", unit="text") as batches:
-        for texts in batches:
-            sys.stdout.writelines(_output_lines(classifier, texts, top, threshold, proba=proba, as_json=as_json))
-            sys.stdout.flush()
 
-
-def _output_lines(
-    classifier: Any, texts: list[str], top: int | None, threshold: float | None, *, proba: bool, as_json: bool
-) -> Iterator[str]:
-    """Yield the line of output for each text."""
+def ranked_labels(classifier: Any, texts: list[str], top: int | None, threshold: float | None) -> Iterator[Prediction]:
+    """Yield the most probable labels of each text."""
     labels = classifier.classes_.tolist()
     probabilities = classifier.predict_proba(texts)
     max_labels = top or (1 if threshold is None else len(labels))
     min_probability = 0.0 if threshold is None else threshold
     best = (-probabilities).argsort(axis=1, kind="stable")[:, :max_labels]
     for row, columns in zip(probabilities.tolist(), best.tolist(), strict=True):
-        predicted = [(labels[column], row[column]) for column in columns if row[column] >= min_probability]
-        if as_json:
-            entries = [{"label": label, "probability": probability} for label, probability in predicted]
-            first = entries[0] if entries else {"label": None, "probability": None}
-            yield json.dumps(first if top is None and threshold is None else first | {"top": entries}) + "\n"
-        elif proba:
-            yield "\t".join(f"{_escape(label)}\t{probability:.4f}" for label, probability in predicted) + "\n"
-        else:
-            yield "\t".join(_escape(label) for label, _ in predicted) + "\n"
-
-
-def _escape(label: object) -> str:
-    """Replace tabs and line breaks, which separate the fields of the output."""
-    return str(label).replace("\t", " ").replace("\n", " ").replace("\r", " ")
+        yield [(labels[column], row[column]) for column in columns if row[column] >= min_probability]

@@ -7,7 +7,21 @@ from typing import Any
 from rich.table import Table
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import Format, Json, LabelColumn, LabelledFile, ModelFolder, Quiet, Quoted, TextColumn
+from sklearn_hashnlp.cli._options import (
+    Delimiter,
+    Errors,
+    Format,
+    Json,
+    LabelColumn,
+    LabelledFile,
+    LabelPrefix,
+    LabelSeparator,
+    ModelFolder,
+    Quiet,
+    Quoted,
+    ReadErrors,
+    TextColumn,
+)
 from sklearn_hashnlp.cli._screen import Screen
 
 HELP = """\
@@ -34,7 +48,11 @@ def evaluate(
     file_format: Format = None,
     text_column: TextColumn = None,
     label_column: LabelColumn = None,
+    delimiter: Delimiter = None,
     quoted: Quoted = True,
+    label_prefix: LabelPrefix = "__label__",
+    label_separator: LabelSeparator = None,
+    errors: ReadErrors = Errors.strict,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -44,7 +62,17 @@ def evaluate(
 
     classifier = load_classifier(model)
     texts, labels = read_labelled(
-        screen, data, file_format=file_format, text_column=text_column, label_column=label_column, quoted=quoted
+        screen,
+        data,
+        file_format=file_format,
+        text_column=text_column,
+        label_column=label_column,
+        delimiter=delimiter,
+        quoted=quoted,
+        label_prefix=label_prefix,
+        label_separator=label_separator,
+        errors=errors.value,
+        multilabel=False,
     )
     predicted = classifier.classes_[predict_proba(screen, classifier, texts).argmax(axis=1)].astype(str)
     report = compute_metrics(labels, predicted)

@@ -12,17 +12,22 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import (
     ComputeDevice,
+    Delimiter,
     Device,
+    Errors,
     Features,
     Format,
     Jobs,
     Json,
     LabelColumn,
     LabelledFile,
+    LabelPrefix,
+    LabelSeparator,
     ModelFolder,
     Precision,
     Quiet,
     Quoted,
+    ReadErrors,
     SavedPrecision,
     Seed,
     TextColumn,
@@ -79,7 +84,11 @@ def train(
     file_format: Format = None,
     text_column: TextColumn = None,
     label_column: LabelColumn = None,
+    delimiter: Delimiter = None,
     quoted: Quoted = True,
+    label_prefix: LabelPrefix = "__label__",
+    label_separator: LabelSeparator = None,
+    errors: ReadErrors = Errors.strict,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -99,11 +108,16 @@ def train(
 
     check_device(device)
     check_replaceable(model)
-    options = {
+    options: dict[str, Any] = {
         "file_format": file_format,
         "text_column": text_column,
         "label_column": label_column,
+        "delimiter": delimiter,
         "quoted": quoted,
+        "label_prefix": label_prefix,
+        "label_separator": label_separator,
+        "errors": errors.value,
+        "multilabel": False,
     }
     texts, labels = read_labelled(screen, data, **options)
     check_labels(labels, str(data))

@@ -11,7 +11,7 @@ from sklearn_hashnlp.datasets._fetch_zhang import (
     fetch_yelp_review_polarity,
     fetch_zhang,
 )
-from sklearn_hashnlp.datasets._labelled import load_labelled
+from sklearn_hashnlp.datasets._labelled import load_labelled, stream_labelled
 from sklearn_hashnlp.datasets._paragraphs import stream_paragraphs
 from sklearn_hashnlp.datasets._stdlib_docstrings import load_stdlib_docstrings
 from sklearn_hashnlp.datasets._wikipedia import stream_wikipedia
@@ -28,6 +28,7 @@ __all__ = [
     "fetch_zhang",
     "load_labelled",
     "load_stdlib_docstrings",
+    "stream_labelled",
     "stream_paragraphs",
     "stream_wikipedia",
 ]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Final, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp.datasets._columns import Columns
 from sklearn_hashnlp.datasets._lines import name_inside, read_lines
-from sklearn_hashnlp.datasets._row_formats import Columns, Row, delimited_rows, fasttext_rows, json_rows
+from sklearn_hashnlp.datasets._row_formats import FASTTEXT_PREFIX, FORMATS, Row, RowFormat, RowReader
 
-FORMATS = ("csv", "tsv", "jsonl", "fasttext")
-
-_FORMATS_BY_EXTENSION = {
+FORMATS_BY_EXTENSION: Final = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
@@ -29,6 +30,55 @@ _FORMATS_BY_EXTENSION = {
     ".test": "fasttext",
 }
 
+Errors = Literal["strict", "replace"]
+
+
+@overload
+def load_labelled(
+    path: str | os.PathLike[str],
+    *,
+    file_format: str | None = None,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    quoted: bool = True,
+    delimiter: str | None = None,
+    label_prefix: str = FASTTEXT_PREFIX,
+    label_separator: str | None = None,
+    multilabel: Literal[False],
+    errors: Errors = "strict",
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[list[str], NDArray[np.str_]]: ...
+@overload
+def load_labelled(
+    path: str | os.PathLike[str],
+    *,
+    file_format: str | None = None,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    quoted: bool = True,
+    delimiter: str | None = None,
+    label_prefix: str = FASTTEXT_PREFIX,
+    label_separator: str | None = None,
+    multilabel: Literal[True],
+    errors: Errors = "strict",
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[list[str], list[list[str]]]: ...
+@overload
+def load_labelled(
+    path: str | os.PathLike[str],
+    *,
+    file_format: str | None = None,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    quoted: bool = True,
+    delimiter: str | None = None,
+    label_prefix: str = FASTTEXT_PREFIX,
+    label_separator: str | None = None,
+    multilabel: bool | None = None,
+    errors: Errors = "strict",
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[list[str], NDArray[np.str_] | list[list[str]]]: ...
+
 
 def load_labelled(
     path: str | os.PathLike[str],
@@ -37,8 +87,13 @@ def load_labelled(
     text_column: str | None = None,
     label_column: str | None = None,
     quoted: bool = True,
+    delimiter: str | None = None,
+    label_prefix: str = FASTTEXT_PREFIX,
+    label_separator: str | None = None,
+    multilabel: bool | None = None,
+    errors: Errors = "strict",
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[list[str], NDArray[np.str_]]:
+) -> tuple[list[str], NDArray[np.str_] | list[list[str]]]:
     r"""Load texts and their labels from a CSV, TSV, JSON lines or fastText file.
 
     The format is inferred from the file extension: ``.csv``; ``.tsv``, ``.tab``; ``.jsonl``, ``.ndjson``, ``.json``;
@@ -59,6 +114,19 @@ def load_labelled(
     quoted : bool, default=True
         Whether quotes enclose fields of CSV and TSV. With ``False`` a quote is a character like any other, as in many
         TSV files.
+    delimiter : str, default=None
+        Character between the fields of CSV and TSV, such as ``";"``. By default a comma, and a tab for TSV.
+    label_prefix : str, default="__label__"
+        Beginning of the labels of a fastText file. Every word of a line that begins with it is a label, and no word of
+        the text.
+    label_separator : str, default=None
+        Characters between several labels in one field of CSV, TSV or JSON lines, such as ``","``; an empty field has no
+        label then. By default a field is one label. The list of a JSON line is a list of labels in any case.
+    multilabel : bool, default=None
+        Whether a text may have several labels or none. ``True``: any number, and ``labels`` is a list of lists.
+        ``False``: exactly one. By default ``labels`` is a list of lists if any text has not exactly one label.
+    errors : {"strict", "replace"}, default="strict"
+        Whether bytes that are not UTF-8 are an error or become the replacement character U+FFFD.
     progress : callable, default=None
         Called every 1000 lines with the number of bytes read and the size of the file; not for a pipe.
 
@@ -66,8 +134,9 @@ def load_labelled(
     -------
     texts : list of str
         The texts, in the order of the file.
-    labels : ndarray of shape (n_texts,), dtype str
-        Their labels. Numbers and booleans of JSON lines are written as in JSON.
+    labels : ndarray of shape (n_texts,), dtype str, or list of list of str
+        Their labels; with several labels per text the list of labels of each text, without duplicates. Numbers and
+        booleans of JSON lines are written as in JSON.
 
     Raises
     ------
@@ -78,6 +147,7 @@ def load_labelled(
 
     See Also
     --------
+    stream_labelled : Read a file of any size in batches.
     load_stdlib_docstrings : Load real labeled texts without a file.
 
     Notes
@@ -96,51 +166,164 @@ def load_labelled(
     ['Win, now!', 'See you at 8']
     >>> labels.tolist()
     ['spam', 'ham']
+
+    Several labels per text, in fastText's format:
+
+    >>> path = pathlib.Path(folder.name) / "cooking.txt"
+    >>> _ = path.write_text("__label__sauce __label__cheese How much starch?\n__label__bread Why knead?\n")
+    >>> load_labelled(path)
+    (['How much starch?', 'Why knead?'], [['sauce', 'cheese'], ['bread']])
     >>> folder.cleanup()
     """
+    columns = Columns(text_column, label_column)
+    row_format = RowFormat(find_format(path, file_format), columns, delimiter, quoted, label_prefix, label_separator)
+    rows = open_rows(path, row_format, multilabel=multilabel, errors=errors, progress=progress)
+    return collect_rows(rows, path, multilabel)
+
+
+def stream_labelled(
+    path: str | os.PathLike[str],
+    *,
+    batch_size: int = 10_000,
+    file_format: str | None = None,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    quoted: bool = True,
+    delimiter: str | None = None,
+    label_prefix: str = FASTTEXT_PREFIX,
+    label_separator: str | None = None,
+    multilabel: bool = False,
+    errors: Errors = "strict",
+) -> Iterator[tuple[list[str], NDArray[np.str_] | list[list[str]]]]:
+    r"""Read the texts and labels of a file of any size, in batches, for ``partial_fit``.
+
+    Only one batch is in memory. The parameters that are not described here are those of :func:`load_labelled`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, as in :func:`load_labelled`. It is opened when the first batch is asked for.
+    batch_size : int, default=10000
+        Number of texts of a batch; the last one may have fewer.
+    file_format : {"csv", "tsv", "jsonl", "fasttext"}, default=None
+        The format; by default inferred from the file extension.
+    text_column, label_column : str, default=None
+        The columns to read.
+    quoted : bool, default=True
+        Whether quotes enclose fields of CSV and TSV.
+    delimiter : str, default=None
+        Character between the fields of CSV and TSV.
+    label_prefix : str, default="__label__"
+        Beginning of the labels of a fastText file.
+    label_separator : str, default=None
+        Characters between several labels in one field.
+    multilabel : bool, default=False
+        Whether the labels of a batch are a list of the labels of each text. With ``False`` a text with several labels
+        or none is an error.
+    errors : {"strict", "replace"}, default="strict"
+        Whether bytes that are not UTF-8 are an error or become the replacement character U+FFFD.
+
+    Yields
+    ------
+    texts : list of str
+        The texts of a batch.
+    labels : ndarray of shape (n_texts,), dtype str, or list of list of str
+        Their labels.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened, for example ``FileNotFoundError``.
+    ValueError
+        If ``batch_size`` is less than 1, or the file cannot be read as expected; the message names the file and the
+        line.
+
+    See Also
+    --------
+    load_labelled : Load a whole file.
+    stream_paragraphs : Read paragraphs without labels.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn_hashnlp.datasets import stream_labelled
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "mail.csv"
+    >>> _ = path.write_text("label,text\nspam,Win now!\nham,See you at 8\nham,Thanks\n", encoding="utf-8")
+    >>> for texts, labels in stream_labelled(path, batch_size=2):
+    ...     print(texts, labels.tolist())
+    ['Win now!', 'See you at 8'] ['spam', 'ham']
+    ['Thanks'] ['ham']
+    >>> folder.cleanup()
+    """
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1. Got {batch_size}.")
+    columns = Columns(text_column, label_column)
+    row_format = RowFormat(find_format(path, file_format), columns, delimiter, quoted, label_prefix, label_separator)
+    rows = iter(open_rows(path, row_format, multilabel=multilabel, errors=errors))
+    return (_texts_and_labels(batch, multilabel=multilabel) for batch in _batches(rows, batch_size))
+
+
+def find_format(path: str | os.PathLike[str], file_format: str | None) -> str:
+    """Return the format of a file, which follows from its extension if it is not given; check that the file exists."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected a file of labeled texts ({', '.join(FORMATS)}).")
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
-    rows = _rows(path, _format_of(path, file_format), Columns(text_column, label_column), quoted, progress)
-    return _collect(rows, path)
-
-
-def _format_of(path: Path, file_format: str | None) -> str:
     if file_format is not None:
-        if file_format not in FORMATS:
-            raise ValueError(f"file_format must be one of {', '.join(FORMATS)}. Got {file_format!r} instead.")
         return file_format
     extension = Path(name_inside(path)).suffix.lower()
-    if extension not in _FORMATS_BY_EXTENSION:
+    if extension not in FORMATS_BY_EXTENSION:
         raise ValueError(
             f"{path}: the format cannot be inferred from the file extension. Expected one of "
-            f"{', '.join(_FORMATS_BY_EXTENSION)} (.gz, .bz2, .xz or .zip may follow), or file_format (--format): one "
+            f"{', '.join(FORMATS_BY_EXTENSION)} (.gz, .bz2, .xz or .zip may follow), or file_format (--format): one "
             f"of {', '.join(FORMATS)}."
         )
-    return _FORMATS_BY_EXTENSION[extension]
+    return FORMATS_BY_EXTENSION[extension]
 
 
-def _rows(
-    path: Path, file_format: str, columns: Columns, quoted: bool, progress: Callable[[int, int], None] | None
-) -> Iterator[Row]:
-    lines = read_lines(path, progress)
-    if file_format == "jsonl":
-        return json_rows(lines, path, columns)
-    if file_format == "fasttext":
-        if columns != Columns():
-            raise ValueError(f"{path}: a fastText file has no columns; text_column and label_column must be None.")
-        return fasttext_rows(lines, path)
-    return delimited_rows(lines, path, columns, delimiter="\t" if file_format == "tsv" else ",", quoted=quoted)
+def open_rows(
+    path: str | os.PathLike[str],
+    row_format: RowFormat,
+    *,
+    labelled: bool = True,
+    multilabel: bool | None = None,
+    errors: str = "strict",
+    progress: Callable[[int, int], None] | None = None,
+    on_error: Callable[[ValueError], None] | None = None,
+) -> RowReader:
+    """Return a reader of the rows of a file; ``on_error`` is called with the error of a row that is skipped."""
+    if errors not in ("strict", "replace"):
+        raise ValueError(f"errors must be 'strict' or 'replace'. Got {errors!r} instead.")
+    lines = read_lines(Path(path), progress, errors)
+    return RowReader(lines, str(path), row_format, labelled=labelled, multilabel=multilabel, on_error=on_error)
 
 
-def _collect(rows: Iterable[Row], path: Path) -> tuple[list[str], NDArray[np.str_]]:
-    texts: list[str] = []
-    labels: list[str] = []
-    for row in rows:
-        texts.append(row.text)
-        labels.append(row.label)
-    if not texts:
+def collect_rows(
+    rows: Iterable[Row], path: str | os.PathLike[str], multilabel: bool | None = None
+) -> tuple[list[str], NDArray[np.str_] | list[list[str]]]:
+    """Collect texts and labels; a file without rows, or without any label, is an error."""
+    collected = list(rows)
+    if not collected:
         raise ValueError(f"{path}: expected labeled texts, got a file without rows.")
-    return texts, np.array(labels)
+    if not any(row.labels for row in collected):
+        raise ValueError(
+            f"{path}: expected labeled texts, got no label in {len(collected)} rows. Labels of fastText's format begin "
+            "with label_prefix (--label-prefix)."
+        )
+    if multilabel is None:
+        multilabel = any(len(row.labels) != 1 for row in collected)
+    return _texts_and_labels(collected, multilabel=multilabel)
+
+
+def _texts_and_labels(rows: list[Row], *, multilabel: bool) -> tuple[list[str], NDArray[np.str_] | list[list[str]]]:
+    texts = [row.text for row in rows]
+    if multilabel:
+        return texts, [list(row.labels) for row in rows]
+    return texts, np.array([row.labels[0] for row in rows])
+
+
+def _batches(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
+    while batch := list(islice(rows, size)):
+        yield batch

@@ -19,8 +19,13 @@ DECOMPRESSION_ERRORS = (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile, z
 _LINES_PER_UPDATE = 1000
 
 
-def read_lines(path: Path, progress: Callable[[int, int], None] | None = None) -> Generator[str, None, None]:
-    """Yield the lines of a UTF-8 file, each with its line feed."""
+def read_lines(
+    path: Path, progress: Callable[[int, int], None] | None = None, errors: str | None = None
+) -> Generator[str, None, None]:
+    """Yield the lines of a UTF-8 file, each with its line feed.
+
+    ``errors`` is as in ``bytes.decode``; None is strict, where the caller offers nothing else.
+    """
     with ExitStack() as stack:
         stored = stack.enter_context(path.open("rb"))
         if not stored.seekable():
@@ -34,7 +39,7 @@ def read_lines(path: Path, progress: Callable[[int, int], None] | None = None) -
                 raise ValueError(f"{path}, line {number}: the file is damaged or truncated ({error}).") from error
             if not line:
                 break
-            yield _decode(line, path, number)
+            yield _decode(line, path, number, errors)
             if progress is not None and number % _LINES_PER_UPDATE == 0:
                 progress(min(stored.tell(), size), size)
         if progress is not None:
@@ -88,15 +93,18 @@ def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
     return members[0]
 
 
-def _decode(line: bytes, path: Path, number: int) -> str:
+def _decode(line: bytes, path: Path, number: int, errors: str | None) -> str:
     try:
-        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+        return line.decode("utf-8-sig" if number == 1 else "utf-8", errors or "strict")
     except UnicodeDecodeError as error:
         if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
             reason, encoding = "the file begins like UTF-16", "utf-16"
         else:
             reason, encoding = f"byte {error.start + 1} of the line is 0x{line[error.start]:02x}", "latin1"
-        raise ValueError(
+        message = (
             f"{path}, line {number}: expected UTF-8, but {reason}. "
             f"Convert the file first, for example with: iconv -f {encoding} -t utf-8 OLD > NEW"
-        ) from error
+        )
+        if errors is not None:
+            message += ". Or replace such bytes by U+FFFD, with errors='replace' (--errors replace)."
+        raise ValueError(message) from error

@@ -1,29 +1,18 @@
-"""Parsers of labeled text: CSV, TSV, JSON lines and fastText, each a generator of rows with line numbers."""
+"""Parsers of texts and labels: CSV, TSV, JSON lines and fastText, each a generator of rows with line numbers."""
 
 from __future__ import annotations
 
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
-LABEL_NAMES = ("label", "labels", "class", "category", "target", "intent", "sentiment", "tag", "y")
-TEXT_NAMES = (
-    "text",
-    "texts",
-    "sentence",
-    "document",
-    "content",
-    "review",
-    "message",
-    "utterance",
-    "question",
-    "body",
-    "x",
-)
+from sklearn_hashnlp.datasets._columns import USUAL_COLUMNS, Columns, find_columns
+
+FORMATS: Final = ("csv", "tsv", "jsonl", "fasttext")
 FASTTEXT_PREFIX = "__label__"
 
 _MAX_LABEL_LENGTH = 1000
@@ -32,126 +21,253 @@ _MAX_FIELD_SIZE = 2**31 - 1  # fits a C long on every platform
 # The whitespace of fastText: ASCII alone, not Unicode's. It splits at NUL as well, which is a character of a text here.
 _FASTTEXT_SPACES = " \t\n\v\f\r"
 _FASTTEXT_SEPARATOR = re.compile(f"[{_FASTTEXT_SPACES}]+")
-_SECOND_LABEL = re.compile(rf"(?:^|[{_FASTTEXT_SPACES}\0])({FASTTEXT_PREFIX}[^{_FASTTEXT_SPACES}\0]*)")
 
 
 class Row(NamedTuple):
-    """One labeled text, and the number of its first line, from 1."""
+    """One text with its labels, and the number of its first line, from 1."""
 
     line: int
     text: str
-    label: str
+    labels: tuple[str, ...]
+    record: Any = None  # of a reader of texts alone: all fields of CSV and TSV as a list, or the JSON object
 
 
-class Columns(NamedTuple):
-    """Column names given by the user; None to search for the usual names."""
+@dataclass(frozen=True)
+class RowFormat:
+    """The format of a file, and where the texts and the labels are in its rows."""
 
-    text: str | None = None
-    label: str | None = None
+    name: str  # one of FORMATS
+    columns: Columns = USUAL_COLUMNS
+    delimiter: str | None = None  # of CSV and TSV; None is the format's own
+    quoted: bool = True
+    label_prefix: str = FASTTEXT_PREFIX
+    label_separator: str | None = None  # between the labels of one field; None is one label
 
+    def __post_init__(self) -> None:
+        if self.name not in FORMATS:
+            raise ValueError(f"file_format must be one of {', '.join(FORMATS)}. Got {self.name!r} instead.")
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+            raise ValueError(f"delimiter must be one character, no quote and no line break. Got {self.delimiter!r}.")
+        if self.delimiter is not None and self.name not in ("csv", "tsv"):
+            raise ValueError(f"delimiter is for CSV and TSV, not for {self.name}. Got {self.delimiter!r}.")
+        if self.name == "fasttext" and self.label_separator is not None:
+            raise ValueError("label_separator is for CSV, TSV and JSON lines, not for fasttext. Set it to None.")
+        if self.name != "fasttext" and self.label_prefix != FASTTEXT_PREFIX:
+            raise ValueError(f"label_prefix is for fasttext, not for {self.name}. Got {self.label_prefix!r}.")
+        if not self.label_prefix or _FASTTEXT_SEPARATOR.search(self.label_prefix):
+            raise ValueError(f"label_prefix must be characters without spaces. Got {self.label_prefix!r}.")
+        if self.label_separator == "":
+            raise ValueError("label_separator must be None or at least one character. Got an empty string.")
 
-def delimited_rows(
-    lines: Iterable[str], path: Path, columns: Columns, *, delimiter: str, quoted: bool
-) -> Iterator[Row]:
-    """Read CSV or TSV whose first line names the columns."""
-    header: list[str] | None = None
-    for start, fields in _records(lines, path, delimiter=delimiter, quoted=quoted):
-        if header is None:
-            header = fields
-            if any("\0" in name for name in header):
-                raise ValueError(f"{path}, line {start}: NUL bytes in the first line. Is the file UTF-16, or binary?")
-            text_index, label_index = _find_columns(header, columns, f"{path}, line {start}")
-        elif len(fields) != len(header):
-            raise ValueError(
-                f"{path}, line {start}: expected {len(header)} fields ({', '.join(header)}), got {len(fields)}."
-            )
-        else:
-            yield Row(start, fields[text_index], _check_label(fields[label_index], path, start))
-
-
-def numbered_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
-    """Read CSV without a header, as Zhang, Zhao and LeCun wrote it: a class number, then columns of text."""
-    n_fields = 0
-    for start, fields in _records(lines, path, delimiter=",", quoted=True):
-        n_fields = n_fields or len(fields)
-        if len(fields) == 1:
-            raise ValueError(f"{path}, line {start}: expected a class number and a text, got one field.")
-        if len(fields) != n_fields:
-            raise ValueError(
-                f"{path}, line {start}: expected {n_fields} fields as in the first row, got {len(fields)}."
-            )
-        if not is_class_number(fields[0]):
-            raise ValueError(
-                f"{path}, line {start}: expected a class number first, as in the first row, got {fields[0][:40]!r}."
-            )
-        yield Row(start, " ".join(fields[1:]), fields[0].strip())
+    @property
+    def separator(self) -> str:
+        """The character between fields of CSV and TSV."""
+        return self.delimiter or ("\t" if self.name == "tsv" else ",")
 
 
-def has_header(lines: Iterable[str], path: Path) -> bool:
-    """Return whether the first row of a CSV file is a header, not a row that begins with a class number."""
-    return not any(is_class_number(fields[0]) for _, fields in islice(_records(lines, path, ",", True), 1))
+class RowReader:
+    """Rows of one file, to be read once; an error names the source and the line."""
 
+    def __init__(
+        self,
+        lines: Iterable[str],
+        source: str,
+        row_format: RowFormat,
+        *,
+        labelled: bool = True,
+        multilabel: bool | None = None,
+        on_error: Callable[[ValueError], None] | None = None,
+    ) -> None:
+        self.row_format = row_format
+        self.columns = USUAL_COLUMNS  # known when the first row is
+        self.header: list[str] = []  # of CSV and TSV
+        self._lines = lines
+        self._source = source
+        self._labelled = labelled  # False reads texts alone
+        self._multilabel = multilabel  # False is one label a row, True any number, None one or more
+        self._on_error = on_error  # called with the error of a row, which is skipped then; None raises it
 
-def is_class_number(field: str) -> bool:
-    """Return whether a label is a class number: ``"1"``, ``"2"``, ..."""
-    return field.strip().isdecimal() and field.isascii()
+    def __iter__(self) -> Iterator[Row]:
+        if self.row_format.name == "jsonl":
+            return self._json_rows()
+        if self.row_format.name == "fasttext":
+            if self.row_format.columns != USUAL_COLUMNS:
+                raise ValueError(
+                    f"{self._source}: a fastText file has no columns; text_column and label_column must be None."
+                )
+            return self._fasttext_rows()
+        return self._delimited_rows()
 
+    def _delimited_rows(self) -> Iterator[Row]:
+        """Read CSV or TSV whose first line names the columns."""
+        row_format, on_error = self.row_format, self._on_error
+        records = delimited_records(self._lines, self._source, row_format.separator, row_format.quoted, on_error)
+        text_index, label_index = 0, None
+        for start, fields in records:
+            if not self.header:
+                if any("\0" in name for name in fields):
+                    raise ValueError(
+                        f"{self._source}, line {start}: NUL bytes in the first line. Is the file UTF-16, or binary?"
+                    )
+                self.header = fields
+                text_index, label_index = self._find_columns(fields, f"{self._source}, line {start}")
+                continue
+            try:
+                if len(fields) != len(self.header):
+                    raise ValueError(
+                        f"{self._source}, line {start}: expected {len(self.header)} fields ({', '.join(self.header)}), "
+                        f"got {len(fields)}."
+                    )
+                labels = () if label_index is None else self._split_labels(fields[label_index], start)
+            except ValueError as error:
+                self._skip(error)
+            else:
+                yield Row(start, fields[text_index], labels, None if self._labelled else fields)
 
-def json_rows(lines: Iterable[str], path: Path, columns: Columns) -> Iterator[Row]:
-    """Read JSON lines: one object a line, with a string text and a label that is a string, a number or a boolean."""
-    names: tuple[str, str] | None = None
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        location = f"{path}, line {number}"
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
-            raise ValueError(
-                f"{location}: expected one JSON object on each line, got invalid JSON ({error})."
-            ) from error
-        if not isinstance(record, dict):
-            raise ValueError(f"{location}: expected one JSON object on each line, got {_json_type(record)}.")
-        keys = list(record)
-        if names is None:
-            text_index, label_index = _find_columns(keys, columns, location)
-            names = keys[text_index], keys[label_index]
+    def _json_rows(self) -> Iterator[Row]:
+        """Read JSON lines: one object a line, with a string text and a label (string, number, boolean) or a list."""
+        names: tuple[str, str | None] | None = None
+        for number, line in enumerate(self._lines, start=1):
+            if not line.strip():
+                continue
+            location = f"{self._source}, line {number}"
+            try:
+                record = _json_object(line, location)
+            except ValueError as error:
+                self._skip(error)
+                continue
+            if names is None:
+                keys = list(record)
+                text_index, label_index = self._find_columns(keys, location)
+                names = keys[text_index], None if label_index is None else keys[label_index]
+            try:
+                row = self._json_row(record, names, number, check_surrogates="\\ud" in line.lower())
+            except ValueError as error:
+                self._skip(error)
+            else:
+                yield row
+
+    def _json_row(
+        self, record: dict[str, Any], names: tuple[str, str | None], number: int, *, check_surrogates: bool
+    ) -> Row:
+        location = f"{self._source}, line {number}"
         for name in names:
-            if name not in record:
-                raise ValueError(f"{location}: expected the key {name!r}, got {keys}.")
-        text, label = record[names[0]], record[names[1]]
+            if name is not None and name not in record:
+                raise ValueError(f"{location}: expected the key {name!r}, got {list(record)}.")
+        text, label = record[names[0]], [] if names[1] is None else record[names[1]]
         if not isinstance(text, str):
             raise ValueError(f"{location}: expected a string under {names[0]!r}, got {_json_type(text)}.")
-        if not isinstance(label, str | int | float):
-            raise ValueError(f"{location}: expected one label under {names[1]!r}, got {_json_type(label)}.")
-        if "\\ud" in line.lower():
+        values = label if isinstance(label, list) else [label]
+        for value in values:
+            if not isinstance(value, str | int | float):
+                one = "strings or numbers in the list" if isinstance(label, list) else "a label or a list of labels"
+                raise ValueError(f"{location}: expected {one} under {names[1]!r}, got {_json_type(value)}.")
+        if check_surrogates:
             _check_surrogates(text, "text", location)
-            _check_surrogates(str(label), "label", location)
-        label = label if isinstance(label, str) else json.dumps(label)
-        yield Row(number, text, _check_label(label, path, number))
+            for value in values:
+                _check_surrogates(str(value), "label", location)
+        if isinstance(label, list):
+            labels = tuple(dict.fromkeys(self._check_label(_json_label(value), number) for value in label))
+            if self._labelled and self._multilabel is False and len(labels) != 1:
+                raise ValueError(f"{location}: expected one label under {names[1]!r}, got a list of {len(labels)}.")
+        else:
+            labels = self._split_labels(_json_label(label), number)
+        return Row(number, text, labels, None if self._labelled else record)
 
+    def _fasttext_rows(self) -> Iterator[Row]:
+        """Read fastText's format: words that begin with the prefix are labels, wherever they stand in the line."""
+        prefix = self.row_format.label_prefix
+        split = fasttext_splitter(prefix)
+        for number, line in enumerate(self._lines, start=1):
+            if not line.strip():
+                continue
+            labels, text = split(line)
+            try:
+                if self._labelled:
+                    self._check_fasttext_labels(labels, text, number)
+                checked = tuple(self._check_label(label.removeprefix(prefix), number) for label in labels)
+            except ValueError as error:
+                self._skip(error)
+            else:
+                yield Row(number, text, tuple(dict.fromkeys(checked)))
 
-def fasttext_rows(lines: Iterable[str], path: Path) -> Iterator[Row]:
-    """Read fastText's training format: ``__label__`` and the label, a space, and the text."""
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        first, *rest = _FASTTEXT_SEPARATOR.split(line.lstrip(_FASTTEXT_SPACES), maxsplit=1)
-        text = rest[0].rstrip("\r\n") if rest else ""
-        if not first.startswith(FASTTEXT_PREFIX):
+    def _check_fasttext_labels(self, labels: list[str], text: str, number: int) -> None:
+        location, prefix = f"{self._source}, line {number}", self.row_format.label_prefix
+        if not labels and not self._multilabel:
             raise ValueError(
-                f"{path}, line {number}: expected {FASTTEXT_PREFIX}LABEL at its beginning, got {first[:40]!r}."
+                f"{location}: expected {prefix}LABEL, got {text[:40]!r} without a label. "
+                "Labels with another prefix: label_prefix (--label-prefix)."
             )
-        if FASTTEXT_PREFIX in text and (second := _SECOND_LABEL.search(text)):
+        if self._multilabel is False and len(labels) > 1:
             raise ValueError(
-                f"{path}, line {number}: expected one label, got {first[:40]!r} and {second[1][:40]!r}. Several "
-                f"labels per text are not supported. If the second is a word of the text, write it without "
-                f"{FASTTEXT_PREFIX}, or use another format."
+                f"{location}: expected one label, got {labels[0][:40]!r} and {labels[1][:40]!r}. If the second is a "
+                f"word of the text, write it without {prefix}, or use another format; for several labels per text "
+                "pass multilabel=True."
             )
-        yield Row(number, text, _check_label(first.removeprefix(FASTTEXT_PREFIX), path, number))
+
+    def _find_columns(self, names: list[str], location: str) -> tuple[int, int | None]:
+        text_index, label_index = find_columns(names, self.row_format.columns, location, labelled=self._labelled)
+        self.columns = Columns(names[text_index], None if label_index is None else names[label_index])
+        return text_index, label_index
+
+    def _split_labels(self, field: str, line: int) -> tuple[str, ...]:
+        """Return the label of a field or, with a separator, its labels without duplicates."""
+        separator = self.row_format.label_separator
+        if separator is None:
+            return (self._check_label(field, line),)
+        names = (self._check_label(label, line) for label in field.split(separator) if label.strip())
+        labels = tuple(dict.fromkeys(names))
+        if self._multilabel is False and len(labels) != 1:
+            raise ValueError(f"{self._source}, line {line}: expected one label, got {len(labels)} in {field[:40]!r}.")
+        return labels
+
+    def _check_label(self, label: str, line: int) -> str:
+        label = label.strip()
+        if not label:
+            raise ValueError(f"{self._source}, line {line}: expected a label, got an empty one.")
+        if len(label) > _MAX_LABEL_LENGTH:
+            raise ValueError(
+                f"{self._source}, line {line}: expected a label, got {len(label)} characters that begin with "
+                f"{label[:40]!r}. Are text_column and label_column swapped?"
+            )
+        if "\0" in label:  # numpy strips trailing NULs: "a" and "a\0" would become one label
+            raise ValueError(
+                f"{self._source}, line {line}: expected a label, got {label[:40]!r}, which has a NUL character."
+            )
+        return label
+
+    def _skip(self, error: ValueError) -> None:
+        if self._on_error is None:
+            raise error
+        self._on_error(error)
 
 
-def _records(lines: Iterable[str], path: Path, delimiter: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
+def fasttext_splitter(prefix: str) -> Callable[[str], tuple[list[str], str]]:
+    """Return a function that splits a line of fastText's format into its labels, with the prefix, and its text."""
+    # The labels at the beginning are split off one by one; those behind words take the space before them along.
+    later_label = re.compile(rf"[{_FASTTEXT_SPACES}\0]({re.escape(prefix)}[^{_FASTTEXT_SPACES}\0]*)")
+
+    def split(line: str) -> tuple[list[str], str]:
+        labels, text = [], line.lstrip(_FASTTEXT_SPACES)
+        while text.startswith(prefix):
+            label, *rest = _FASTTEXT_SEPARATOR.split(text, maxsplit=1)
+            labels.append(label)
+            text = rest[0] if rest else ""
+        if prefix in text:
+            labels += later_label.findall(text)
+            text = later_label.sub("", text)
+        return labels, text.rstrip("\r\n")
+
+    return split
+
+
+def delimited_records(
+    lines: Iterable[str],
+    source: str,
+    delimiter: str,
+    quoted: bool,
+    on_error: Callable[[ValueError], None] | None = None,
+) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of CSV or TSV that are not blank, each with the number of its first line."""
     # A text may have any length. The limit is global to the process: to restore it at the end of a file would break the
     # reading of another file at the same time, so it stays raised.
@@ -160,74 +276,63 @@ def _records(lines: Iterable[str], path: Path, delimiter: str, quoted: bool) -> 
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
     # Strict: an unclosed quote would otherwise swallow the rest of the file silently.
     reader = csv.reader(iter(lines), delimiter=delimiter, quoting=quoting, strict=True)
-    start = 1
-    try:
-        for fields in reader:
+    while True:
+        start = reader.line_num + 1
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            message = f"{source}, line {start}: the row that begins here {_describe_csv_error(error)}"
+            if on_error is None:
+                raise ValueError(message) from error
+            on_error(ValueError(message))
+        else:
             if fields:
                 yield start, fields
-            start = reader.line_num + 1
-    except csv.Error as error:
-        raise ValueError(f"{path}, line {start}: the row that begins here {_describe_csv_error(error)}") from error
 
 
-def _find_columns(names: Sequence[str], columns: Columns, location: str) -> tuple[int, int]:
-    """Return the indices of the text column and the label column."""
-    text_index = _find_column(names, columns.text, TEXT_NAMES, "text", location)
-    label_index = _find_column(names, columns.label, LABEL_NAMES, "label", location)
-    if len(names) == 2:  # if one of two is known, so is the other
-        if text_index is None and label_index is not None:
-            text_index = 1 - label_index
-        elif label_index is None and text_index is not None:
-            label_index = 1 - text_index
-    if len(names) == 1:
-        raise ValueError(
-            f"{location}: expected a text and a label column, got only the column {names[0]!r}. Is the format right?"
-        )
-    for kind, index in (("text", text_index), ("label", label_index)):
-        if index is None:
+def numbered_rows(lines: Iterable[str], source: str) -> Iterator[Row]:
+    """Read CSV without a header, as Zhang, Zhao and LeCun wrote it: a class number, then columns of text."""
+    n_fields = 0
+    for start, fields in delimited_records(lines, source, ",", quoted=True):
+        n_fields = n_fields or len(fields)
+        if len(fields) == 1:
+            raise ValueError(f"{source}, line {start}: expected a class number and a text, got one field.")
+        if len(fields) != n_fields:
             raise ValueError(
-                f"{location}: no column has a usual name of a {kind} column; the columns are {list(names)}. "
-                f"Name it with {kind}_column (--{kind}-column). "
-                "(The first line of a CSV or TSV file is its header.)"
+                f"{source}, line {start}: expected {n_fields} fields as in the first row, got {len(fields)}."
             )
-    assert text_index is not None  # the loop above has raised otherwise
-    assert label_index is not None
-    if text_index == label_index:
-        raise ValueError(f"{location}: the text and the label are the same column, {names[text_index]!r}.")
-    return text_index, label_index
+        if not is_class_number(fields[0]):
+            raise ValueError(
+                f"{source}, line {start}: expected a class number first, as in the first row, got {fields[0][:40]!r}."
+            )
+        yield Row(start, " ".join(fields[1:]), (fields[0].strip(),))
 
 
-def _find_column(
-    names: Sequence[str], wanted: str | None, usual: Sequence[str], kind: str, location: str
-) -> int | None:
-    """Return the index of the column with the wanted name, or else with the first usual name, or None."""
-    if wanted is not None:
-        indices = [index for index, name in enumerate(names) if name == wanted]
-        if not indices:
-            raise ValueError(f"{location}: no column {wanted!r} for the {kind}; the columns are {list(names)}.")
-    else:
-        folded = [name.strip().casefold() for name in names]
-        best = next((name for name in usual if name in folded), None)
-        indices = [index for index, name in enumerate(folded) if name == best]
-    if len(indices) > 1:
-        raise ValueError(
-            f"{location}: {len(indices)} columns are named {names[indices[0]]!r}; the {kind} column must be unique."
-        )
-    return indices[0] if indices else None
+def has_header(lines: Iterable[str], source: str) -> bool:
+    """Return whether the first row of a CSV file is a header, not a row that begins with a class number."""
+    first = islice(delimited_records(lines, source, ",", quoted=True), 1)
+    return not any(is_class_number(fields[0]) for _, fields in first)
 
 
-def _check_label(label: str, path: Path, line: int) -> str:
-    label = label.strip()
-    if not label:
-        raise ValueError(f"{path}, line {line}: expected a label, got an empty one.")
-    if len(label) > _MAX_LABEL_LENGTH:
-        raise ValueError(
-            f"{path}, line {line}: expected a label, got {len(label)} characters that begin with {label[:40]!r}. "
-            "Are text_column and label_column swapped?"
-        )
-    if "\0" in label:  # numpy strips trailing NULs: "a" and "a\0" would become one label
-        raise ValueError(f"{path}, line {line}: expected a label, got {label[:40]!r}, which has a NUL character.")
-    return label
+def is_class_number(field: str) -> bool:
+    """Return whether a label is a class number: ``"1"``, ``"2"``, ..."""
+    return field.strip().isdecimal() and field.isascii()
+
+
+def _json_object(line: str, location: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
+        raise ValueError(f"{location}: expected one JSON object on each line, got invalid JSON ({error}).") from error
+    if not isinstance(record, dict):
+        raise ValueError(f"{location}: expected one JSON object on each line, got {_json_type(record)}.")
+    return record
+
+
+def _json_label(label: str | float | bool) -> str:
+    return label if isinstance(label, str) else json.dumps(label)
 
 
 def _describe_csv_error(error: csv.Error) -> str:

@@ -39,13 +39,13 @@ def read_part(folder: str | os.PathLike[str], part: str) -> tuple[list[str], NDA
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; expected a folder with train.csv and test.csv.")
     with closing(read_lines(path)) as lines:
-        if has_header(lines, path):
-            return load_labelled(path)
+        if has_header(lines, str(path)):
+            return load_labelled(path, multilabel=False)
     texts: list[str] = []
     labels: list[str] = []
-    for row in numbered_rows(read_lines(path), path):
+    for row in numbered_rows(read_lines(path), str(path)):
         texts.append(row.text)
-        labels.append(row.label)
+        labels.append(row.labels[0])
     return texts, np.array(labels)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sklearn_hashnlp.cli._lines import check_text_file, stream_batches
+from sklearn_hashnlp.cli._lines import LineStream, batches, check_text_file, strip_line_end
 
 
 class CountedJoins(bytes):
@@ -26,7 +26,7 @@ def test_a_long_line_in_many_chunks_is_joined_once() -> None:
         def read(self, _: int) -> bytes:
             return self.parts.pop(0) if self.parts else b""
 
-    assert list(stream_batches(Stream())) == [["x" * 500 + "y"]]  # type: ignore[arg-type]
+    assert list(LineStream(Stream())) == ["x" * 500 + "y\n"]  # type: ignore[arg-type]
 
 
 def test_chunks_of_any_size_give_the_same_lines() -> None:
@@ -41,7 +41,7 @@ def test_chunks_of_any_size_give_the_same_lines() -> None:
             def read(self, _: int) -> bytes:
                 return self.parts.pop(0) if self.parts else b""
 
-        lines = [line for batch in stream_batches(Stream(chunks)) for line in batch]  # type: ignore[arg-type]
+        lines = [strip_line_end(line) for line in LineStream(Stream(chunks))]  # type: ignore[arg-type]
         assert lines == ["erste", "", "zweite 🎈 Zeile", "\ufeffdritte"]
 
 
@@ -62,4 +62,5 @@ def test_a_missing_file_and_a_folder_are_errors(tmp_path: Path) -> None:
 
 
 def test_no_batch_is_larger_than_its_size() -> None:
-    assert list(stream_batches(io.BytesIO(b"a\nb\nc\nd"), 2)) == [["a", "b"], ["c"], ["d"]]
+    stream = LineStream(io.BytesIO(b"a\nb\nc\nd"))
+    assert list(batches(stream, 2, lambda: stream.ready)) == [["a\n", "b\n"], ["c\n"], ["d"]]

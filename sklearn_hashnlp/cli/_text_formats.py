@@ -1,0 +1,142 @@
+"""Formats of the texts of ``hashnlp predict``: lines, or rows of a table that are kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+
+from sklearn_hashnlp.cli._lines import Lines, is_stdin, strip_line_end
+from sklearn_hashnlp.cli._screen import Screen
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.datasets._row_formats import RowFormat
+
+TABLES = ("csv", "tsv", "jsonl")
+
+_MAX_NOTES = 5
+_NAME = re.compile(r"[\w.-]+")
+
+
+class Text(NamedTuple):
+    """A text to predict, and the row that it stands in: a list of fields, a JSON object, or None of a line."""
+
+    text: str
+    record: Any
+
+
+def find_text_format(file: Path | None, file_format: str | None, *, table_options: bool) -> str:
+    """Return ``"lines"``, ``"fasttext"`` or one of ``TABLES``; a ``.txt`` file without a format has lines."""
+    if file_format is not None:
+        return file_format
+    extension = ""
+    if file is not None and not is_stdin(file):
+        from sklearn_hashnlp.datasets._labelled import FORMATS_BY_EXTENSION
+        from sklearn_hashnlp.datasets._lines import name_inside
+
+        extension = Path(name_inside(file)).suffix.lower()
+        if extension != ".txt" and extension in FORMATS_BY_EXTENSION:
+            return FORMATS_BY_EXTENSION[extension]
+    if table_options:
+        source = "stdin" if file is None or is_stdin(file) else str(file)
+        raise typer.BadParameter(
+            f"--text-column, --delimiter and --no-quotes are for tables, and {source} is not known to be one: add "
+            "--format csv, tsv or jsonl."
+        )
+    return "lines"
+
+
+def plain_texts(screen: Screen, opened: Lines, label_prefix: str, *, text_format: str, check: bool) -> Iterator[Text]:
+    """Yield the text of each line; ``check`` refuses a first line that is a header or a JSON object."""
+    from sklearn_hashnlp.datasets._row_formats import fasttext_splitter
+
+    split = fasttext_splitter(label_prefix)
+    lines: Iterable[str] = opened.lines
+    if check:
+        lines = iter(lines)
+        first = next(lines, None)
+        if first is None:
+            return
+        _refuse_table(first, opened.source)
+        if first.startswith(label_prefix):
+            screen.note(f"{opened.source} has labels ({label_prefix}...), which are left out of the texts.")
+            text_format = "fasttext"
+        lines = chain([first], lines)
+    for line in lines:
+        text = strip_line_end(line)
+        yield Text(split(text)[1] if text_format == "fasttext" and label_prefix in text else text, None)
+
+
+def _refuse_table(first_line: str, source: str) -> None:
+    """Raise an error if the first of some lines is a JSON object, or a header with a usual name of a text column."""
+    from sklearn_hashnlp.datasets._columns import TEXT_NAMES
+
+    kind, file_format = "", ""
+    if first_line.lstrip().startswith("{"):
+        try:
+            json.loads(first_line)
+        except (ValueError, RecursionError):
+            return
+        kind, file_format = "JSON", "jsonl"
+    else:
+        for delimiter in ",\t;":
+            names = [name.strip('"') for name in first_line.strip().split(delimiter)]
+            usual = any(name.casefold() in TEXT_NAMES for name in names)
+            if len(names) > 1 and usual and all(map(_NAME.fullmatch, names)):
+                kind = "the header of a table"
+                file_format = {",": "csv", "\t": "tsv"}.get(delimiter, f"csv --delimiter '{delimiter}'")
+    if kind:
+        raise ValueError(
+            f"{source}, line 1: {first_line.strip()[:60]!r} looks like {kind}, not like a text. Add --format "
+            f"{file_format}, or --format lines to read each line as a text."
+        )
+
+
+class SkippedRows:
+    """Name the first rows that cannot be read, and count all of them."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._n_rows = 0
+
+    def __call__(self, error: ValueError) -> None:
+        """Note the error of a row."""
+        self._n_rows += 1
+        if self._n_rows <= _MAX_NOTES:
+            self._screen.note(f"Skipped: {error}")
+
+    def report(self) -> None:
+        """Note the number of rows."""
+        if self._n_rows:
+            self._screen.note(f"Skipped {self._n_rows:,} {'row' if self._n_rows == 1 else 'rows'} that cannot be read")
+
+
+class TableTexts:
+    """The texts of a table with their rows, and a note of what was read."""
+
+    def __init__(self, screen: Screen, opened: Lines, row_format: RowFormat, *, skip: bool) -> None:
+        from sklearn_hashnlp.datasets._row_formats import RowReader
+
+        self._screen = screen
+        self._source = opened.source
+        self._skipped = SkippedRows(screen)
+        on_error = self._skipped if skip else None
+        self._reader = RowReader(opened.lines, opened.source, row_format, labelled=False, on_error=on_error)
+
+    def __iter__(self) -> Iterator[Text]:
+        return (Text(row.text, row.record) for row in self._reader)
+
+    @property
+    def header(self) -> list[str]:
+        """Names of the columns of CSV and TSV, known from the first row on; empty for JSON lines."""
+        return self._reader.header
+
+    def report(self, n_texts: int) -> None:
+        """Note the number of texts, their column, and the number of rows that were skipped."""
+        self._screen.note(f"Read {n_texts:,} texts from column {self._reader.columns.text} of {self._source}")
+        self._skipped.report()
