@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -26,6 +27,7 @@ from sklearn_hashnlp._sklearn import (
 )
 from sklearn_hashnlp.text import distort_texts
 from sklearn_hashnlp.text._documents import as_documents
+from sklearn_hashnlp.training._estimator import FittedNet
 
 _MAX_SEED = 2**31 - 1
 _ROUTES = {
@@ -161,8 +163,9 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         """
         random = check_random_state(self.random_state)
         texts, y, fit_params = self._augment(X, y, self._route("fit", fit_params), random)
-        self.estimator_ = clone(self.estimator).fit(texts, y, **fit_params)
-        self._random = random
+        estimator = clone(self.estimator)
+        with self._keeping(estimator, random):
+            estimator.fit(texts, y, **fit_params)
         return self
 
     @available_if(_has_partial_fit)
@@ -204,8 +207,8 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         if isinstance(estimator, Pipeline):
             for _, step in estimator.steps[:-1]:
                 rows = rows if step in (None, "passthrough") else step.transform(rows)
-        _last_step(estimator).partial_fit(rows, y, classes=classes, **params)
-        self.estimator_, self._random = estimator, random
+        with self._keeping(estimator, random):
+            _last_step(estimator).partial_fit(rows, y, classes=classes, **params)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -279,6 +282,19 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
     def classes_(self) -> NDArray[Any]:
         """The labels of the fitted classifier."""
         return np.asarray(self.estimator_.classes_)
+
+    @contextmanager
+    def _keeping(self, estimator: Any, random: RandomState) -> Iterator[None]:
+        """Set what is trained inside, and also what an interrupt leaves fitted."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            last = _last_step(estimator)
+            if not isinstance(last, FittedNet) or not hasattr(last, "net_"):  # others may be half fitted
+                raise
+            self.estimator_, self._random = estimator, random
+            raise
+        self.estimator_, self._random = estimator, random
 
     def _augment(self, X: Any, y: Any, params: dict[str, Any], random: RandomState) -> tuple[Any, Any, dict[str, Any]]:
         name = type(self).__name__

@@ -30,7 +30,7 @@ from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop
 from sklearn_hashnlp.classifiers._sparse_net import SparseNet, make_net, net_from_state
 from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset, canonical_rows
 from sklearn_hashnlp.training._batches import validation_split
-from sklearn_hashnlp.training._estimator import warn_of_interrupt
+from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._parameters import check_hidden_layers, check_schedule_and_callbacks
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
@@ -215,9 +215,11 @@ class HashEmbeddingClassifier(NetClassifier):
     hold both. A model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights; the state of the
     optimizer is reset unless it was saved with ``training_state=True``.
 
-    An interrupt (Ctrl-C) ends ``fit`` early, with a warning. The model is fitted then: with the current weights, with
-    ``average`` their mean so far, with ``early_stopping`` those of the best epoch. ``history_`` holds the epochs that
-    were completed.
+    An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is fitted then: with
+    the current weights, with ``average`` their mean so far, with ``early_stopping`` those of the best epoch.
+    ``history_`` holds the epochs that were completed. A second Ctrl-C stops at once. Any other error, and an interrupt
+    before the first epoch, leaves a new model unfitted and a fitted one as it was, except for weights that
+    ``partial_fit`` or ``warm_start`` had begun to update.
 
     References
     ----------
@@ -341,6 +343,7 @@ class HashEmbeddingClassifier(NetClassifier):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
+    @atomic_fit
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Train the classifier on rows and their labels.
 
@@ -388,6 +391,7 @@ class HashEmbeddingClassifier(NetClassifier):
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
+    @atomic_fit
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -595,7 +599,6 @@ class HashEmbeddingClassifier(NetClassifier):
                 calibrate(net, rows if valid_rows is None else valid_rows, known, n_known)
         self._tree_name, self._idf_divisor = tree_name, idf_divisor
         self._keep(net, labels, len(rows), resumes=resumes)
-        warn_of_interrupt(net)
 
     def _most_probable(self, X: Any) -> NDArray[np.int64]:
         return self._tree_topk(X, 1)[1][:, 0] if isinstance(self._loss, TreeLoss) else super()._most_probable(X)

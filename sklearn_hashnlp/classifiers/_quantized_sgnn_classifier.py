@@ -125,8 +125,12 @@ class QuantizedSGNNClassifier(ScoringClassifier):
         self._refuse_texts(X)
         estimator = SGNNClassifier() if self.estimator is None else clone(self.estimator)
         if not estimator.packed:
-            self._check_range(validate_data(self, X, dtype=_DTYPES))  # before the training, which may take long
-        self._quantize(estimator.fit(X, y, sample_weight=sample_weight))
+            self._check_range(validate_data(estimator, X, dtype=_DTYPES))  # before the training, which may take long
+        try:
+            estimator.fit(X, y, sample_weight=sample_weight)
+        finally:
+            if hasattr(estimator, "net_"):  # an interrupt leaves it fitted, an error does not
+                self._quantize(estimator)
         return self
 
     def size_report(self) -> list[PartSize]:

@@ -26,7 +26,7 @@ from sklearn_hashnlp.classifiers._labels import Labels, check_targets
 from sklearn_hashnlp.classifiers._losses import LOSSES, OneVsRestLoss, SoftmaxLoss, make_loss
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.training._batches import validation_split
-from sklearn_hashnlp.training._estimator import warn_of_interrupt
+from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._parameters import check_hidden_layers, check_schedule_and_callbacks
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
@@ -158,9 +158,11 @@ class SGNNClassifier(NetClassifier):
     hold both. A model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights; the state of the
     optimizer is reset unless it was saved with ``training_state=True``.
 
-    An interrupt (Ctrl-C) ends ``fit`` early, with a warning. The model is fitted then: with the current weights, with
-    ``average`` their mean so far, with ``early_stopping`` those of the best epoch. ``history_`` holds the epochs that
-    were completed.
+    An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is fitted then: with
+    the current weights, with ``average`` their mean so far, with ``early_stopping`` those of the best epoch.
+    ``history_`` holds the epochs that were completed. A second Ctrl-C stops at once. Any other error, and an interrupt
+    before the first epoch, leaves a new model unfitted and a fitted one as it was, except for weights that
+    ``partial_fit`` or ``warm_start`` had begun to update.
 
     References
     ----------
@@ -255,6 +257,7 @@ class SGNNClassifier(NetClassifier):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
+    @atomic_fit
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Train the classifier on rows and their labels.
 
@@ -303,6 +306,7 @@ class SGNNClassifier(NetClassifier):
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
+    @atomic_fit
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -458,7 +462,6 @@ class SGNNClassifier(NetClassifier):
             )
             net.check_scores(rows)
         self._keep(net, labels, len(rows), resumes=resumes)
-        warn_of_interrupt(net)
 
     _net_from_state = staticmethod(dense_net_from_state)
 

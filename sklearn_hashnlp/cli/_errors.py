@@ -5,12 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -56,28 +52,6 @@ def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
     reporting.__signature__ = signature.replace(parameters=[*parameters, debug])  # type: ignore[attr-defined]  # typer reads it
     reporting.__annotations__ = {parameter.name: parameter.annotation for parameter in [*parameters, debug]}
     return reporting
-
-
-@contextmanager
-def reraising_interrupts() -> Iterator[None]:
-    """Raise ``KeyboardInterrupt`` at the end if the code inside has caught one, as skorch's training loop does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals reach the main thread alone
-        return
-    interrupted = False
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        nonlocal interrupted
-        interrupted = True
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
-    if interrupted:
-        raise KeyboardInterrupt
 
 
 def one_line(error: Exception) -> str:

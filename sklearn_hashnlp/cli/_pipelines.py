@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sklearn_hashnlp.cli._errors import reraising_interrupts
 from sklearn_hashnlp.cli._screen import Screen, add_bar
 from sklearn_hashnlp.cli._text_formats import SkippedRows
 
@@ -94,7 +93,7 @@ def train_pipeline(screen: Screen, pipeline: Any, texts: list[str], labels: NDAr
 
     features, classifier = pipeline[:-1], pipeline[-1]
     size = max(_MIN_BATCH_SIZE, -(-len(texts) // _N_BATCHES))
-    with reraising_interrupts(), screen.progress() as progress:
+    with screen.progress() as progress:
         update = add_bar(progress, "Vectorizing")
         batches = []
         for start in range(0, len(texts), size):

@@ -5,16 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import shutil
-import signal
 import tempfile
-import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from types import FrameType
 from typing import Any, NamedTuple
 
 from sklearn_hashnlp.experiments._recipe import Result
@@ -136,53 +133,26 @@ class _RunTracker:
 
 
 def _run_in_this_process(tracker: _RunTracker) -> None:
-    with _raising_interrupts() as check:
-        while tracker.pending:
-            run, previous, folder = tracker.start_next()
-            # A full disk or a closed pipe is no failure of this run: every other run would meet it.
-            own_errors: list[Exception] = []
+    while tracker.pending:
+        run, previous, folder = tracker.start_next()
+        # A full disk or a closed pipe is no failure of this run: every other run would meet it.
+        own_errors: list[Exception] = []
 
-            def send(event: str, value: Any, run: PlannedRun = run, own_errors: list[Exception] = own_errors) -> None:
-                check()
-                try:
-                    tracker.handle(run, event, value)
-                except Exception as error:
-                    own_errors.append(error)
-                    raise
-
+        def send(event: str, value: Any, run: PlannedRun = run, own_errors: list[Exception] = own_errors) -> None:
             try:
-                execute(run, previous, folder, send)
+                tracker.handle(run, event, value)
             except Exception as error:
-                if own_errors:
-                    raise own_errors[0]  # noqa: B904 - it is the error, or the cause of it
-                send("failed", error)
-            else:
-                send("finished", None)
+                own_errors.append(error)
+                raise
 
-
-@contextmanager
-def _raising_interrupts() -> Iterator[Callable[[], None]]:
-    """Return a function that raises ``KeyboardInterrupt`` after Ctrl-C, even if a training loop has caught it."""
-    interrupted = False
-
-    def check() -> None:
-        if interrupted:
-            raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield check  # only the main thread receives signals
-        return
-
-    def on_interrupt(_number: int, _frame: FrameType | None) -> None:
-        nonlocal interrupted
-        interrupted = True
-        raise KeyboardInterrupt
-
-    previous_handler = signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        yield check
-    finally:
-        signal.signal(signal.SIGINT, previous_handler)
+        try:
+            execute(run, previous, folder, send)
+        except Exception as error:
+            if own_errors:
+                raise own_errors[0]  # noqa: B904 - it is the error, or the cause of it
+            send("failed", error)
+        else:
+            send("finished", None)
 
 
 def _run_in_workers(tracker: _RunTracker, processes: int) -> None:

@@ -21,7 +21,7 @@ from sklearn_hashnlp.language._resume import Resumed, SeedEpochs, check_same_tra
 from sklearn_hashnlp.language._trees import TREES, language_tree
 from sklearn_hashnlp.training._callbacks import StepLog
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch
-from sklearn_hashnlp.training._estimator import warn_of_interrupt
+from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._parameters import TRAINING, check_schedule_and_callbacks
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
@@ -177,8 +177,11 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     same vocabulary, since a small vocabulary makes the perplexity low. With ``output="hsigmoid"`` on a CPU, the score
     of a sentence does not depend, bit for bit, on the other sentences scored with it.
 
-    An interrupt (Ctrl-C) ends ``fit`` early, with a warning. The model is fitted then, with the current weights or,
-    with ``early_stopping``, those of the best epoch.
+    An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is fitted then, with
+    the current weights or, with ``early_stopping``, those of the best epoch. ``history_`` holds the epochs that were
+    completed. A second Ctrl-C stops at once. Any other error, and an interrupt before the first epoch, leaves a new
+    model unfitted and a fitted one as it was, except for weights that ``partial_fit`` or ``warm_start`` had begun to
+    update.
 
     References
     ----------
@@ -320,6 +323,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
+    @atomic_fit
     def fit(self, X: Any, y: Any = None, X_valid: Any = None) -> Self:
         """Train the model on sentences.
 
@@ -370,6 +374,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         return self._train(net, corpus, self._settings(), checkpoints)
 
     @fit_context(prefer_skip_nested_validation=True)
+    @atomic_fit
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Train for one epoch on more sentences, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
@@ -529,7 +534,6 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             )
         self.log_ = log
         self._hold(net, corpus.tokenizer, history)
-        warn_of_interrupt(net)
         return self
 
     def _snapshot(self, net: LanguageNet, tokenizer: Tokenizer, log: list[dict[str, float]]) -> HsigmoidLanguageModel:

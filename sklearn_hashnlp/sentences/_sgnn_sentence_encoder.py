@@ -33,7 +33,7 @@ from sklearn_hashnlp.sentences._training import (
 from sklearn_hashnlp.sentences._word_pretraining import pretrain
 from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training._checkpoints import SaveFromTimeToTime
-from sklearn_hashnlp.training._estimator import warn_of_interrupt
+from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
 from sklearn_hashnlp.training._parameters import check_callbacks
 from sklearn_hashnlp.training._settings import TrainingSettings, draw_seeds
@@ -168,8 +168,10 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     ``fit`` counts the words of the text and computes their projections, but the encoder does not store words: only
     hashed word counts, for the weights.
 
-    An interrupt (Ctrl-C) in the second stage ends ``fit`` early, with a warning; the encoder is fitted then, with its
-    current weights.
+    An interrupt (Ctrl-C) in the second stage ends training early, and ``fit`` raises ``KeyboardInterrupt``; the encoder
+    is fitted then, with its current weights or, with ``monitor``, the best. A second Ctrl-C stops at once. Any other
+    error, and an interrupt in the first stage, leaves a new encoder unfitted and a fitted one as it was, except for
+    weights that ``partial_fit`` had begun to update.
 
     References
     ----------
@@ -320,6 +322,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
+    @atomic_fit
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train the encoder on paragraphs.
 
@@ -364,6 +367,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         return self._train(paragraphs, projections, self._training_state)
 
     @fit_context(prefer_skip_nested_validation=True)
+    @atomic_fit
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Train for one epoch on more paragraphs, continuing from earlier calls.
 
@@ -581,7 +585,6 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         self._training_state = None  # there is nothing left to be resumed
         self.waiting_share_ = epochs.waited / epochs.total if epochs.total else 0.0
         self._hold(net, self._reader, self.history_)
-        warn_of_interrupt(net)
         return self if streams or net.interrupted_ else self._finished()
 
     def _finished(self) -> SGNNSentenceEncoder:

@@ -55,6 +55,8 @@ class UndoLog:
 class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
     """Stop when validation has not improved for some epochs, and return to the weights of the best epoch."""
 
+    _file: Path | None = None
+
     def __init__(
         self,
         patience: int | None,  # epochs without improvement; None never stops
@@ -107,6 +109,12 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
         if self.best_epoch_ and self._file is not None:
             self._file.replace(self._file.with_name(FILE_NAME))
         self._undo_logs, self._copies, self.best_weights = {}, {}, None
+
+    def discard(self) -> None:
+        """Delete the weights of the best epoch, of a training that failed."""
+        self._undo_logs, self._copies, self.best_weights = {}, {}, None
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)
 
     def _score(self, entry: Mapping[str, Any]) -> float:
         score = float(entry[self.monitor])

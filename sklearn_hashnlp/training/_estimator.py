@@ -1,18 +1,22 @@
-"""A mixin of all estimators that hold a trained net: history, pickling, state, the warning of an interrupt."""
+"""A mixin of all estimators that hold a trained net: history, pickling, state, and what a failed fit leaves."""
 
 from __future__ import annotations
 
-import signal
 import sys
-import warnings
 from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from sklearn_hashnlp.training._interrupts import deferred_interrupt
 from sklearn_hashnlp.training._loop import Net
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class FittedNet(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -35,6 +39,22 @@ class FittedNet(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     @abstractmethod
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Load what :meth:`_get_model_state` returned, whatever the parameters are by now."""
+
+    @contextmanager
+    def _restored_on_error(self) -> Iterator[None]:
+        """Put all attributes back if an error is raised, and end all lists of them where they did."""
+        before = self.__dict__.copy()
+        lists = [value for name, value in before.items() if name.endswith("_") and isinstance(value, list)]
+        if "net_" in before:
+            lists.append(self.net_.history)
+        lengths = [len(values) for values in lists]
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            for values, length in zip(lists, lengths, strict=True):
+                del values[length:]
+            raise
 
     def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
         """Return what only further training needs; None if nothing was trained since the model was loaded."""
@@ -73,10 +93,15 @@ class FittedNet(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             self.net_.load_training_state(*optimizer_state)
 
 
-def warn_of_interrupt(net: Net) -> None:
-    """Warn that the user ended a training, unless a handler of the user's own knows of it already."""
-    if net.interrupted_ and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        warnings.warn("Training interrupted by user.", stacklevel=level_of_user())  # scikit-learn's words
+def atomic_fit(fit: Method) -> Method:
+    """Decorate ``fit`` or ``partial_fit``: an error leaves the estimator as it was, SIGINT leaves it fitted."""
+
+    @wraps(fit)
+    def fit_or_restore(self: FittedNet, *args: Any, **kwargs: Any) -> Any:
+        with deferred_interrupt(), self._restored_on_error():
+            return fit(self, *args, **kwargs)
+
+    return cast(Method, fit_or_restore)
 
 
 def level_of_user() -> int:

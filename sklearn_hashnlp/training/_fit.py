@@ -37,9 +37,9 @@ def fit_net(
 ) -> None:
     """Train a net, epoch after epoch, from the weights that it has.
 
-    An interrupt (``KeyboardInterrupt``) ends training early and in good order: the weights are the best epoch's where
-    they are kept, else the average so far where one is taken, else those that were reached; the history holds the
-    finished epochs, and ``net.interrupted_`` is True. The data do not stay on the net.
+    SIGINT, and ``KeyboardInterrupt`` of a callback, end training early and in good order: the weights are the best
+    epoch's where they are kept, else the average so far where one is taken, else those that were reached; the history
+    holds the finished epochs, and ``net.interrupted_`` is whether it was SIGINT. The data do not stay on the net.
 
     ``optimizer`` goes on with the state of the net's own, if it is of the same kind. ``batch_options`` are more
     arguments of the batches of ``train``. ``first_callbacks`` and ``last_callbacks`` stand around the user's.
@@ -69,13 +69,14 @@ def fit_net(
         net.initialize_callbacks()
         if settings.verbose > 2:
             print(_describe(net, train, valid, settings, n_steps))
-        net.partial_fit(train)
+        net.notify("on_train_begin", X=train, y=None)
+        net.fit_loop(train)  # not by skorch's partial_fit, where every KeyboardInterrupt ends
+        net.notify("on_train_end", X=train, y=None)
     if not settings.keeps_batches:
         for entry in net.history[-1:]:
             entry["batches"] = []
     if averages:
         optimizer.load_average()  # type: ignore[attr-defined]  # only row-wise optimizers are asked for averages
-    net.module_.eval()
 
 
 @contextmanager
@@ -101,11 +102,15 @@ def _configured(
     net.deadline = None if settings.max_time is None else began + settings.max_time
     try:
         yield
-    except Exception:
+    except BaseException:
         net.criterion_ = old_loss  # what was learned before means what it meant
+        for _, callback in net.callbacks_:
+            if isinstance(callback, EarlyStopping):
+                callback.discard()
         raise
     finally:
         net.train_split = net.deadline = None
+        net.module_.eval()
 
 
 def _validation_callbacks(

@@ -18,6 +18,7 @@ from skorch.utils import TeeGenerator
 from torch import Tensor
 from torch.optim import Optimizer
 
+from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
 from sklearn_hashnlp.training._optimizers import OPTIMIZERS, optimizer_from_arrays, optimizer_to_arrays
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from sklearn_hashnlp.training._weights import load_arrays, module_to_arrays
@@ -35,14 +36,15 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
 
     Only those callbacks are called for a batch that do something then, and the optimizer is given no closure. A
     callback that ends training, by raising ``KeyboardInterrupt`` at the end of an epoch as skorch's do, does so after
-    all others have had their turn.
+    all others have had their turn. SIGINT ends training after the batch or the epoch's callbacks.
     """
 
     # By time.perf_counter; training then ends as if a callback had ended it, its last epoch cut short and closed.
     deadline: float | None = None
-    interrupted_ = False  # whether the user, and not a callback, ended the last training
+    interrupted_ = False  # whether SIGINT, and not a callback, ended the last training
     measures: ClassVar[tuple[str, ...]] = ("loss",)  # of a step, for the history
     keeps_batches: ClassVar[bool] = True  # in the history; of a large corpus they would fill the memory
+    _interrupt: Interrupt
     divergence: ClassVar[str] = (
         "The training diverged: the loss is infinite or not a number. Set a smaller learning_rate."
     )
@@ -52,7 +54,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         train, valid = self.get_split_datasets(X, y)
         batches = self.get_iterator(train, training=True)
         valid_batches = None if valid is None else self.get_iterator(valid, training=False)
-        with self._dropping_unfinished_epochs():
+        with self._ended_by_interrupts():
             for _ in range(self.max_epochs if epochs is None else epochs):
                 self.notify("on_epoch_begin", dataset_train=train, dataset_valid=valid)
                 self._run_epoch(self.training_steps(batches), "train")
@@ -123,6 +125,8 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
                 waiting = []
             for hook in after:
                 hook(self, batch=batch, training=training, **step)
+            if self._interrupt.pending:
+                raise KeyboardInterrupt
             if training and self.time_is_over():
                 break
         self._record(records, waiting, training)
@@ -147,21 +151,25 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
             try:
                 callback.on_epoch_end(self, **datasets)
             except KeyboardInterrupt as interrupt:
+                if self._interrupt.raised:
+                    raise
                 stop = interrupt  # the last line is yet to be printed
-        if stop is not None or self.time_is_over():
-            self._ended_by_callback = True
+        if stop is not None or self.time_is_over() or self._interrupt.pending:
             raise stop or KeyboardInterrupt
 
     @contextmanager
-    def _dropping_unfinished_epochs(self) -> Iterator[None]:
-        self.interrupted_ = self._ended_by_callback = False
+    def _ended_by_interrupts(self) -> Iterator[None]:
+        """Let ``KeyboardInterrupt`` end the training, but for a second SIGINT, and drop the unfinished epoch."""
+        self._interrupt = current_interrupt()
+        self._interrupt.deferred = True
         self._n_finished = len(self.history)
         try:
             yield
         except BaseException as error:
-            self.interrupted_ = isinstance(error, KeyboardInterrupt) and not self._ended_by_callback
             del self.history[self._n_finished :]
-            raise
+            if self._interrupt.raised or not isinstance(error, KeyboardInterrupt):
+                raise
+        self.interrupted_ = self._interrupt.pending
 
     def time_is_over(self) -> bool:
         """Return whether the deadline has passed."""

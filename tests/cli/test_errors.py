@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import sys
-from contextlib import suppress
 from typing import Annotated, Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from sklearn_hashnlp.cli._errors import reporting_errors, reraising_interrupts
+from sklearn_hashnlp.cli._errors import reporting_errors
 
 
 def run(error: BaseException | None, *arguments: str, env: dict[str, str] | None = None) -> Any:
@@ -63,13 +59,3 @@ def test_wrong_usage_is_exit_code_2() -> None:
 def test_an_interrupt_is_exit_code_130() -> None:
     result = run(KeyboardInterrupt())
     assert (result.exit_code, result.stderr) == (130, "\nhashnlp: interrupted.\n")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
-def test_a_caught_interrupt_is_raised_again() -> None:
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), reraising_interrupts(), suppress(KeyboardInterrupt):  # as skorch does
-        os.kill(os.getpid(), signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
-    with reraising_interrupts():
-        pass

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from sklearn_hashnlp.cli._errors import reporting_errors, reraising_interrupts
+from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ComputeDevice, Device, Json, ModelFolder, Quiet, Seed, check_device
 from sklearn_hashnlp.cli._screen import Screen, command_name
 from sklearn_hashnlp.cli.lm._options import (
@@ -312,7 +312,7 @@ def _fit(screen: Screen, language_model: HsigmoidLanguageModel, data: Path, vali
     from sklearn_hashnlp.training._callbacks import LanguageProgress
 
     try:
-        with reraising_interrupts(), screen.progress() as progress:
+        with screen.progress() as progress:
             task = progress.add_task("Reading", total=None)
 
             def update(done: int, total: int, text: str) -> None:

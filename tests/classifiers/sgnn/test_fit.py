@@ -216,9 +216,7 @@ def test_an_interrupt_leaves_a_usable_model():
                 raise KeyboardInterrupt
 
     model = SGNNClassifier(**SMALL | {"max_epochs": 50}, callbacks=[Interrupt()])
-    with pytest.warns(UserWarning, match="Training interrupted by user") as found:
-        model.fit(BITS, LABELS)
-    assert found[0].filename == __file__
+    model.fit(BITS, LABELS)
     assert len(model.history_) == 12
     assert model.score(BITS, LABELS) > 0.9
     assert all(getattr(layer, "generator", None) is None for layer in model.net_.module_.head)

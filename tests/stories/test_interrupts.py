@@ -1,0 +1,179 @@
+"""Ctrl-C during training, and callbacks that end it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from skorch.callbacks import Callback, EarlyStopping
+
+from sklearn_hashnlp import AugmentedTextClassifier, QuantizedSGNNClassifier
+from tests.contract.estimators import BITS, CASES, LABELS, TEXTS, answers, part_fit, refit
+
+ESTIMATORS = ["HashEmbeddingClassifier", "SGNNClassifier", "HsigmoidLanguageModel", "SGNNSentenceEncoder"]
+
+
+def press_ctrl_c() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+class In(Callback):  # type: ignore[misc]
+    """Does something in every training batch of an epoch, or at its end."""
+
+    def __init__(self, batch: Callable[[], None] | None = None, end: Callable[[], None] | None = None, epoch: int = 2):
+        self.batch, self.end, self.epoch = batch, end, epoch
+
+    def on_batch_begin(self, net: Any, training: bool = False, **_: Any) -> None:
+        if self.batch is not None and training and len(net.history) == self.epoch:
+            self.batch()
+
+    def on_epoch_end(self, net: Any, **_: Any) -> None:
+        if self.end is not None and len(net.history) == self.epoch:
+            self.end()
+
+
+def interrupted(name: str, *callbacks: Callback) -> Any:
+    """Return a model whose training Ctrl-C has ended."""
+    model = CASES[name].make(max_epochs=50, callbacks=list(callbacks))
+    with pytest.raises(KeyboardInterrupt):
+        refit(name, model)
+    return model
+
+
+def epochs(model: Any) -> list[int]:
+    return [entry["epoch"] for entry in model.history_]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_ctrl_c_stops_the_script_and_the_model_has_what_it_learned(name: str) -> None:
+    handler = signal.getsignal(signal.SIGINT)
+    model = interrupted(name, In(press_ctrl_c))
+    assert epochs(model) == [1]
+    assert signal.getsignal(signal.SIGINT) is handler
+    learned = answers(name, model)
+    part_fit(name, model.set_params(callbacks=None), slice(0, 40))
+    assert epochs(model) == [1, 2]
+    assert answers(name, model) != learned
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_ctrl_c_stops_a_loop_over_partial_fit(name: str) -> None:
+    model = CASES[name].make()
+    part_fit(name, model, slice(0, 40))
+    with pytest.raises(KeyboardInterrupt):
+        part_fit(name, model.set_params(callbacks=[In(press_ctrl_c)]), slice(0, 40))
+    assert epochs(model) == [1]
+    answers(name, model)
+
+
+def search(model: Any, X: Any, y: Any) -> None:
+    GridSearchCV(model, {"learning_rate": [0.1, 0.2]}, cv=3).fit(X, y)
+
+
+def cross_validation(model: Any, X: Any, y: Any) -> None:
+    cross_val_score(model, X, y)
+
+
+@pytest.mark.parametrize("evaluate", [search, cross_validation])
+def test_ctrl_c_stops_a_search_at_its_first_fold(evaluate: Callable[..., None]) -> None:
+    begun = []
+
+    def begin() -> None:
+        begun.append(1)
+        press_ctrl_c()
+
+    case = CASES["HashEmbeddingClassifier"]
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(case.make(callbacks=[In(begin, epoch=1), In()]), case.X, case.y)
+    assert len(begun) == 1
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_ctrl_c_in_a_callback_lets_the_callbacks_of_the_epoch_end(name: str) -> None:
+    seen: list[str] = []
+
+    def log() -> None:
+        press_ctrl_c()
+        seen.append("logged")
+
+    model = interrupted(name, In(end=log), In(end=lambda: seen.append("drawn")))
+    assert seen == ["logged", "drawn"]
+    assert epochs(model) == [1, 2]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_second_ctrl_c_stops_at_once(name: str) -> None:
+    seen: list[str] = []
+
+    def hang() -> None:
+        press_ctrl_c()
+        press_ctrl_c()
+        seen.append("went on")
+
+    model = interrupted(name, In(hang))
+    assert seen == []
+    with pytest.raises(NotFittedError):
+        answers(name, model)
+
+
+def test_ctrl_c_leaves_a_pipeline_with_what_it_learned() -> None:
+    model = CASES["make_text_classifier"].make()
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(classifier__callbacks=[In(press_ctrl_c)]).fit(TEXTS, LABELS)
+    assert epochs(model[-1]) == [1]
+    assert model.predict(TEXTS[:3]).shape == (3,)
+
+
+def test_ctrl_c_leaves_an_augmented_classifier_with_what_it_learned() -> None:
+    inner = CASES["make_text_classifier"].make(classifier__callbacks=[In(press_ctrl_c, epoch=2)])
+    model = AugmentedTextClassifier(inner, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(TEXTS, LABELS)
+    assert model.predict(TEXTS[:3]).shape == (3,)
+    model = clone(model).set_params(estimator__classifier__callbacks=[In(press_ctrl_c, epoch=1)])
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(TEXTS, LABELS, classes=np.unique(LABELS))
+    assert model.predict(TEXTS[:3]).shape == (3,)
+
+
+def test_ctrl_c_leaves_a_quantized_classifier_with_what_it_learned() -> None:
+    model = QuantizedSGNNClassifier(CASES["SGNNClassifier"].make(callbacks=[In(press_ctrl_c)]))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(BITS, LABELS)
+    assert model.predict(BITS[:3]).shape == (3,)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_callback_ends_training_anywhere_without_a_warning(name: str) -> None:
+    def enough() -> None:
+        raise KeyboardInterrupt
+
+    model = refit(name, CASES[name].make(max_epochs=50, callbacks=[In(enough, epoch=3)]))
+    assert epochs(model) == [1, 2]
+    answers(name, model)
+
+
+def test_a_search_goes_on_after_early_stopping_and_stops_at_ctrl_c() -> None:
+    case = CASES["SGNNClassifier"]
+    stopping = EarlyStopping("train_loss", patience=1, threshold=0.5, threshold_mode="abs")
+    model = case.make(max_epochs=50, callbacks=[stopping])
+    found = GridSearchCV(model, {"dropout": [0.1, 0.2]}, cv=2).fit(case.X, case.y)
+    assert len(found.best_estimator_.history_) < 50
+    with pytest.raises(KeyboardInterrupt):
+        found.set_params(estimator__callbacks=[stopping, In(press_ctrl_c)]).fit(case.X, case.y)
+
+
+def test_ctrl_c_is_not_lost_if_the_training_fails_afterwards() -> None:
+    def fail() -> None:
+        press_ctrl_c()
+        raise ValueError("a fault of the callback")
+
+    case = CASES["HashEmbeddingClassifier"]
+    with pytest.raises(KeyboardInterrupt):  # a ValueError would be the score nan of one fold
+        GridSearchCV(case.make(callbacks=[In(fail, epoch=1)]), {"n_hashes": [1, 2]}, cv=2).fit(case.X, case.y)

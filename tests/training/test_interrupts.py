@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+from skorch.callbacks import Callback
+
+from sklearn_hashnlp.training._interrupts import current_interrupt, deferred_interrupt
+from tests.contract.estimators import CASES
+
+
+def press_ctrl_c() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def presses(n, *, training, reached):
+    """Press Ctrl-C n times within a fit, and note each time what comes after it."""
+    with deferred_interrupt():
+        current_interrupt().deferred = training
+        for number in range(1, n + 1):
+            press_ctrl_c()
+            reached.append(number)
+
+
+@pytest.mark.parametrize(
+    ("n", "training", "expected"), [(1, False, []), (1, True, [1]), (2, True, [1]), (3, True, [1])]
+)
+def test_it_is_raised_at_the_end_of_a_training_and_the_second_at_once(n, training, expected):
+    reached = []
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        presses(n, training=training, reached=reached)
+    assert reached == expected
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert not current_interrupt().pending
+
+
+def test_one_fit_within_another():
+    def outer():
+        with deferred_interrupt():
+            presses(1, training=True, reached=reached)
+            reached.append("outer")
+
+    reached = []
+    with pytest.raises(KeyboardInterrupt):
+        outer()
+    assert reached == [1]
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: None], ids=["ignored", "a function"])
+def test_a_handler_that_does_not_raise_is_left_to_decide(handler):
+    previous = signal.signal(signal.SIGINT, handler)
+    try:
+        with deferred_interrupt():
+            current_interrupt().deferred = True
+            press_ctrl_c()
+            assert not current_interrupt().pending
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def test_a_handler_of_ones_own_is_called_each_time():
+    class Press(Callback):
+        def on_epoch_end(self, net, **kwargs):
+            press_ctrl_c()
+
+    calls, case = [], CASES["SGNNClassifier"]
+    previous = signal.signal(signal.SIGINT, lambda number, _: calls.append(number))
+    try:
+        model = case.make(max_epochs=3, callbacks=[Press()]).fit(case.X, case.y)
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    assert calls == [signal.SIGINT] * 3
+    assert len(model.history_) == 3
+
+
+def test_an_error_of_a_handler_is_raised_as_it_is():
+    def handler(*_):
+        raise RuntimeError("enough")
+
+    previous = signal.signal(signal.SIGINT, handler)
+    try:
+        with pytest.raises(RuntimeError, match="enough"):
+            presses(1, training=True, reached=[])
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def test_no_handler_is_installed_in_another_thread():
+    handlers = []
+
+    def train():
+        with deferred_interrupt():
+            handlers.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    thread.join()
+    assert handlers == [signal.getsignal(signal.SIGINT)]
