@@ -8,12 +8,20 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import Interval, StrOptions
-from sklearn_hashnlp.classifiers._labels import Labels, pack_labels, unpack_labels
+from sklearn_hashnlp.classifiers._labels import (
+    Labels,
+    as_label_lists,
+    has_label_lists,
+    pack_labels,
+    unpack_labels,
+)
 from sklearn_hashnlp.classifiers._losses import Loss, fit_inverse_temperature
 from sklearn_hashnlp.classifiers._net import ClassifierNet
 from sklearn_hashnlp.text._documents import refuse_texts
@@ -47,6 +55,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     classes_: NDArray[Any]
     _loss: Loss
+    _label_lists: bool = False  # whether y was lists of labels
 
     _text_classifier: ClassVar[str]
     """The call that makes a classifier of texts, for the error if ``X`` holds texts."""
@@ -101,6 +110,26 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         scores = self._scores(X)
         return self._loss.probabilities(scores)
 
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Estimate the logarithms of class probabilities, which do not underflow.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Log-probabilities, columns in the order of ``classes_``.
+
+        Raises
+        ------
+        ValueError
+            As in ``decision_function``.
+        """
+        return self._loss.log_probabilities(self._scores(X))
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable label of each row, or in multi-label classification all labels above 0.5.
 
@@ -112,7 +141,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         Returns
         -------
         ndarray of shape (n_samples,), or of shape (n_samples, n_classes), dtype int64
-            Labels; in multi-label classification an indicator matrix.
+            Labels; in multi-label classification an indicator matrix, or an array of lists of labels if ``fit`` was
+            given lists.
 
         Raises
         ------
@@ -121,8 +151,38 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         """
         check_is_fitted(self)
         if self._loss.multilabel:
-            return (self._scores(X) > 0).astype(np.int64)
+            indicator = (self._scores(X) > 0).astype(np.int64)
+            return as_label_lists(indicator, self.classes_) if self._label_lists else indicator
         return np.asarray(self.classes_[self._most_probable(X)])
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Compute the accuracy: the share of rows whose label, or whose set of labels, is predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows, as in ``fit``.
+        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
+            Labels, as in ``fit``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            Accuracy, from 0 to 1.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` and ``y`` differ in length, and as in ``decision_function``.
+        """
+        predicted = self.predict(X)
+        if not (self._label_lists and has_label_lists(y)):
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        check_consistent_length(y, predicted, sample_weight)
+        correct = np.array([set(labels) == set(wanted) for labels, wanted in zip(predicted, y, strict=True)])
+        return float(accuracy_score(np.ones(len(correct), dtype=bool), correct, sample_weight=sample_weight))
 
     def predict_topk(self, X: Any, k: int = 5, threshold: float = 0.0) -> list[list[tuple[Any, float]]]:
         """Predict the most probable labels of each row with their probabilities.
@@ -201,7 +261,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
 
     @property
     def _labels(self) -> Labels:
-        return Labels(self.classes_, self._loss.multilabel)
+        return Labels(self.classes_, self._loss.multilabel, self._label_lists)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -222,7 +282,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
     def _keep(self, net: ClassifierNet, labels: Labels, n_rows: int, *, resumes: bool) -> None:
         """Set the fitted attributes."""
         self._rows_seen = n_rows + (self._rows_seen if resumes else 0)
-        self.classes_ = labels.classes
+        self.classes_, self._label_lists = labels.classes, labels.lists
         self._keep_net(net, self.history_ if resumes else [])
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -230,6 +290,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
         values, arrays = self.net_.to_state()
         values |= {
             "classes": pack_labels(self.classes_),
+            "label_lists": self._label_lists,
             "n_features_in": int(self.n_features_in_),
             "history": self.history_,
             "rows_seen": self._rows_seen,
@@ -240,6 +301,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self.classes_ = unpack_labels(values["classes"])
+        self._label_lists = bool(values.get("label_lists", False))  # missing in the first models
         self.n_features_in_ = int(values["n_features_in"])
         if "feature_names_in" in values:
             self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
@@ -269,16 +331,19 @@ def calibrate(net: ClassifierNet, rows: Dataset, known: float, n_known: int) -> 
     )
 
 
-def labels_of_partial_fit(known: Labels | None, y: Any, classes: Any, *, caller: str) -> Labels:
-    """Return the labels of a call of ``partial_fit``: those of earlier calls, or of ``classes`` in the first."""
-    if known is not None and classes is None:
+def labels_of_partial_fit(known: Labels | None, named: Labels | None, y: Any, classes: Any, *, caller: str) -> Labels:
+    """Return the labels of a call of ``partial_fit``: those of earlier calls, or of ``classes`` in the first.
+
+    ``named`` are the labels that y itself names.
+    """
+    if known is not None and classes is None and named is None:
         return known
-    if classes is None and y.ndim == 1:
+    if known is None and classes is None and (y.ndim == 1 or (named is not None and named.lists)):
         raise ValueError(
             "classes must be passed on the first call to partial_fit: all labels that can occur in any call, since "
             "later rows may have labels that these rows do not have."
         )
-    labels = Labels.of(y, classes, caller=caller)
+    labels = named or Labels.of(y, classes, caller=caller)
     if known is not None:
         known.check_same(labels)
     return labels

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
+from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from sklearn_hashnlp.classifiers._losses import LOSSES
 
+_LISTS = (list, tuple, set, frozenset)
 _MULTILABEL = next(name for name, loss in LOSSES.items() if loss.takes_several_labels)  # to be named in messages
 
 
@@ -20,12 +24,13 @@ _MULTILABEL = next(name for name, loss in LOSSES.items() if loss.takes_several_l
 class Labels:
     """The labels of a classifier, which it encodes as their indices."""
 
-    classes: NDArray[Any]  # (n_classes,): sorted
-    multilabel: bool  # whether y is an indicator matrix; the labels are the indices of its columns then
+    classes: NDArray[Any]  # (n_classes,): sorted, or in the order of the columns of an indicator matrix
+    multilabel: bool  # whether y is an indicator matrix
+    lists: bool = False  # whether y was lists of labels, and predictions will be
 
     @classmethod
     def of(cls, y: Any, classes: ArrayLike | None = None, *, caller: str) -> Self:
-        """Return the labels that occur in y, or in ``classes`` if given."""
+        """Return the labels that occur in y, or in ``classes`` if given; of an indicator matrix its column indices."""
         if y.ndim == 2:
             indices = np.arange(y.shape[1])
             if classes is not None and not np.array_equal(classes, indices):
@@ -55,23 +60,98 @@ class Labels:
         present, inverse = np.unique(y, return_inverse=True)
         unseen = [label for label in present.tolist() if label not in index_of]
         if unseen:
-            raise ValueError(
-                f"The label {unseen[0]!r} in y was not seen before: the labels are {self.classes.tolist()}. "
-                "Pass all labels that can occur as classes= in the first call of partial_fit."
-            )
+            raise _unseen(unseen[0], self.classes)
         return np.array([index_of[label] for label in present.tolist()], dtype=np.int64)[inverse.reshape(-1)]
 
     def check_same(self, others: Labels) -> None:
         """Check that training can continue with other rows, which have these labels."""
         if self.multilabel != others.multilabel or self.classes.tolist() != others.classes.tolist():
             known, new = (
-                f"an indicator matrix of {len(one.classes)} columns" if one.multilabel else one.classes.tolist()
+                f"{one.classes.tolist()}{' (any number of them per row)' if one.multilabel else ''}"
                 for one in (self, others)
             )
             raise ValueError(
                 f"The model has the labels {known}, and training cannot continue with {new}. Give the same labels, or "
                 "call fit with warm_start=False to train a new net."
             )
+
+
+def has_label_lists(y: Any) -> bool:
+    """Return whether y holds a list, tuple or set of labels for each row; nested lists may be an indicator matrix."""
+    if len(getattr(y, "shape", (0,))) != 1 or (isinstance(y, np.ndarray) and y.dtype != object):
+        return False
+    rows = _as_list(y)
+    if not rows or not isinstance(rows[0], _LISTS):
+        return False
+    lengths = {len(row) if isinstance(row, _LISTS) else 0 for row in rows}
+    is_matrix = len(lengths) == 1 and min(lengths) > 1 and all(type(value) in (int, bool) for value in chain(*rows))
+    return not (is_matrix and set(chain(*rows)) <= {0, 1})
+
+
+def has_several_labels(y: Any) -> bool:
+    """Return whether rows of y may have several labels: lists, or a matrix of several columns."""
+    if y is None or has_label_lists(y):
+        return y is not None
+    shape = y.shape if hasattr(y, "shape") else np.shape(y)
+    return len(shape) == 2 and shape[1] > 1
+
+
+def read_targets(
+    y: Any, *, classes: ArrayLike | None = None, known: Labels | None = None, caller: str
+) -> tuple[Any, Labels | None]:
+    """Return y as an array or an indicator matrix, and the labels if y names them itself: lists, or a frame's columns.
+
+    The labels of lists must be among ``classes``, or else among those of an earlier call, if one of these is given.
+    """
+    if has_label_lists(y):
+        return _binarize(_as_list(y), known.classes if classes is None and known is not None else classes, caller)
+    if len(getattr(y, "shape", ())) == 2 and hasattr(y, "columns") and y.shape[1] > 1:
+        names = _as_array(list(y.columns))
+        if len(set(names.tolist())) < len(names):
+            raise ValueError(f"{caller} needs columns of y with different names, got {names.tolist()}.")
+        if classes is not None and not np.array_equal(np.asarray(classes), names):
+            raise ValueError(f"classes must be None or the columns of y, {names.tolist()}, in order. Got {classes!r}.")
+        return y.to_numpy(), Labels(names, multilabel=True)
+    return y, None
+
+
+def _as_list(y: Any) -> list[Any]:
+    for to_list in ("tolist", "to_list", "to_pylist"):
+        if hasattr(y, to_list):
+            return list(getattr(y, to_list)())
+    return list(y) if isinstance(y, Iterable) else []
+
+
+def _binarize(rows: list[Any], classes: ArrayLike | None, caller: str) -> tuple[Any, Labels]:
+    """Return lists of labels as an indicator matrix, and its labels."""
+    for index, row in enumerate(rows):
+        if not isinstance(row, _LISTS):
+            raise ValueError(
+                f"{caller} takes a list of labels for each row of y or for none, got {row!r} in row {index}."
+            )
+    present = set(chain(*rows))
+    labels = _unique(_as_array(list(present)) if classes is None else np.asarray(classes), "y", caller)
+    if len(labels) == 0:
+        raise ValueError(f"{caller} needs labels to train, got only empty lists in y.")
+    unseen = present - set(labels.tolist())
+    if unseen:
+        raise _unseen(min(unseen, key=str), labels)
+    binarizer = MultiLabelBinarizer(classes=labels.tolist(), sparse_output=True)
+    return binarizer.fit_transform(rows), Labels(labels, multilabel=True, lists=True)
+
+
+def as_label_lists(indicator: NDArray[np.int64], classes: NDArray[Any]) -> NDArray[np.object_]:
+    """Return an array of lists of labels."""
+    lists = np.empty(len(indicator), dtype=object)
+    for index, row in enumerate(indicator):
+        lists[index] = classes[row > 0].tolist()
+    return lists
+
+
+def _as_array(labels: list[Any]) -> NDArray[Any]:
+    """Return labels as an array that does not make strings of numbers."""
+    kinds = {isinstance(label, str) for label in labels}
+    return np.array(labels, dtype=object if len(kinds) > 1 else None)
 
 
 def check_targets(y: Any, *, loss: str, caller: str) -> Any:
@@ -96,14 +176,21 @@ def check_targets(y: Any, *, loss: str, caller: str) -> Any:
             )
         if not LOSSES[loss].takes_several_labels:
             raise ValueError(
-                f"{caller}(loss={loss!r}) takes one label per row, got an indicator matrix of shape {y.shape} in y. "
-                f"Set loss={_MULTILABEL!r} for multi-label classification."
+                f"{caller}(loss={loss!r}) takes one label per row, got several in y: lists of labels, or an indicator "
+                f"matrix, of shape {y.shape}. Set loss={_MULTILABEL!r} for multi-label classification."
             )
         return y
     y = column_or_1d(y, warn=True)
     _unique(y, "y", caller)
     check_classification_targets(y)
     return y
+
+
+def _unseen(label: Any, classes: NDArray[Any]) -> ValueError:
+    return ValueError(
+        f"The label {label!r} in y was not seen before: the labels are {classes.tolist()}. "
+        "Pass all labels that can occur as classes= in the first call of partial_fit."
+    )
 
 
 def _unique(labels: NDArray[Any], name: str, caller: str) -> NDArray[Any]:

@@ -54,6 +54,10 @@ class Loss(nn.Module):
             return np.asarray(expit(scores))
         return np.asarray(softmax(self.logits(scores), axis=1))
 
+    def log_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the logarithms of class probabilities."""
+        return np.asarray(log_expit(scores) if self.multilabel else log_softmax(self.logits(scores), axis=1))
+
     def log_odds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the log-odds of the second of two classes."""
         logits = self.logits(scores)

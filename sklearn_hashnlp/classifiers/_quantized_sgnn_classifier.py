@@ -163,7 +163,7 @@ class QuantizedSGNNClassifier(ScoringClassifier):
         biases[0] = biases[0] - (weights[0] * module.standardize.mean.cpu().numpy()).sum(axis=1)
         self.layers_: tuple[IntegerLayer, ...] = integer_layers(weights, biases)
         self.packed_ = bool(module.packed)
-        self.classes_ = estimator.classes_
+        self.classes_, self._label_lists = estimator.classes_, estimator._label_lists
         self.n_features_in_ = estimator.n_features_in_
         if hasattr(estimator, "feature_names_in_"):
             self.feature_names_in_ = estimator.feature_names_in_

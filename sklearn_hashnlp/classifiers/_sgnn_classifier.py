@@ -22,7 +22,7 @@ from sklearn_hashnlp.classifiers._base import (
 )
 from sklearn_hashnlp.classifiers._dense_net import DenseNet, dense_net_from_state, make_dense_net
 from sklearn_hashnlp.classifiers._dense_rows import DenseDataset
-from sklearn_hashnlp.classifiers._labels import Labels, check_targets
+from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 from sklearn_hashnlp.classifiers._losses import LOSSES, OneVsRestLoss, SoftmaxLoss, make_loss
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.training._batches import validation_split
@@ -120,7 +120,7 @@ class SGNNClassifier(NetClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels; for an indicator matrix the indices of its columns.
+        The labels; for an indicator matrix the names of its columns if it is a data frame, else their indices.
     n_features_in_ : int
         Number of columns in ``fit`` or the first ``partial_fit``; with ``packed`` these are bytes.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -265,9 +265,10 @@ class SGNNClassifier(NetClassifier):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows of finite numbers; with ``packed`` an array of uint8.
-        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
-            Labels: strings, integers or bools. With ``loss="ova"`` also an indicator matrix: 1 where a row has the
-            label of that column, else 0.
+        y : array-like or lists of labels of shape (n_samples,), or {array-like, sparse matrix, data frame} \
+                of shape (n_samples, n_classes)
+            Labels: strings, integers or bools. With ``loss="ova"`` also several labels per row: a list of labels for
+            each row, or an indicator matrix, 1 where a row has the label of that column, else 0.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, at least 0: the loss of each row is multiplied by its weight; None is 1. Rows of
             weight 0 are left out.
@@ -291,8 +292,9 @@ class SGNNClassifier(NetClassifier):
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
         resumes = bool(self.warm_start) and hasattr(self, "net_")
+        y, named = read_targets(y, caller=type(self).__name__)
         X, y, weights = self._read(X, y, sample_weight, reset=not resumes)
-        labels = Labels.of(y, caller=type(self).__name__)
+        labels = named or Labels.of(y, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
         if resumes:
             self._labels.check_same(labels)
@@ -356,8 +358,10 @@ class SGNNClassifier(NetClassifier):
         refuse_balanced(self.class_weight)
         device = resolve_device(self.device, caller=type(self).__name__)
         resumes = hasattr(self, "net_")
+        known = self._labels if resumes else None
+        y, named = read_targets(y, classes=classes, known=known, caller=type(self).__name__)
         X, y, weights = self._read(X, y, sample_weight, reset=not resumes)
-        labels = labels_of_partial_fit(self._labels if resumes else None, y, classes, caller=type(self).__name__)
+        labels = labels_of_partial_fit(known, named, y, classes, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
         if resumes:
             self._check_unchanged()

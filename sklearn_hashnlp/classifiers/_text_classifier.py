@@ -1,46 +1,34 @@
-"""make_text_classifier: a pipeline from strings to labels."""
+"""TextClassifier: a classifier of raw strings."""
 
 from __future__ import annotations
 
-from typing import Any
+from os import PathLike
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.pipeline import FeatureUnion, Pipeline
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
+from sklearn_hashnlp._sklearn import StrOptions, fit_context
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
-from sklearn_hashnlp.text import HashingNgramVectorizer
+from sklearn_hashnlp.classifiers._labels import has_several_labels
+from sklearn_hashnlp.classifiers._losses import LOSSES
+from sklearn_hashnlp.classifiers._make_text_classifier import FEATURES, build_pipeline
+from sklearn_hashnlp.classifiers._sparse_net import SparseNet
+from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.trees import SoftmaxTree
 
-_TOKENS = r"\w+|[^\w\s]"
-_N_COLUMNS = 2**30  # with room for other columns beside them
+_OF_FEATURES = ("features", "lowercase", "ngram_range")
 
 
-def make_text_classifier(
-    *,
-    features: str = "words",
-    ngram_range: tuple[int, int] = (1, 2),
-    n_buckets: int = 2**20,
-    n_hashes: int = 1,
-    n_embeddings: int = 2**20,
-    embedding_dim: int | str = "auto",
-    loss: str = "softmax",
-    tree: str | SoftmaxTree = "two_level",
-    class_weight: dict[Any, float] | str | None = None,
-    learning_rate: float = 0.2,
-    average: bool = True,
-    max_epochs: int | str = "auto",
-    batch_size: int | str = "auto",
-    early_stopping: bool = False,
-    device: str = "cpu",
-    n_jobs: int | None = -1,
-    callbacks: list[Any] | None = None,
-    random_state: int | np.random.RandomState | None = None,
-    verbose: int = 0,
-) -> Pipeline:
-    r"""Build a classifier that takes raw strings, with good default parameters.
+class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    r"""Classify texts: strings in, labels out, one label per text or several.
 
-    A pipeline of two steps. ``"vectorizer"`` counts n-grams in lowercase. ``"classifier"`` is a
-    :class:`HashEmbeddingClassifier`.
+    Counts hashed n-grams and classifies them through hash embeddings, without a vocabulary, with good default
+    parameters. It is the pipeline of :func:`make_text_classifier` as one estimator, whose parameters a grid search can
+    set by their own names.
 
     Parameters
     ----------
@@ -52,8 +40,16 @@ def make_text_classifier(
         (``"characters"``), with half the weight. ``"characters"``: only n-grams of 1 to 4 characters within words.
         Character n-grams take more time and are more accurate where words are rare, misspelled or inflected, or for
         language identification.
+    lowercase : bool, default=True
+        Whether to convert texts to lowercase before counting n-grams. False distinguishes uppercase from lowercase,
+        which helps where names matter.
     ngram_range : (int, int), default=(1, 2)
         Minimal and maximal number of words of an n-gram; ignored with ``features="characters"``.
+    variant : {"improved", "paper", "standard"}, default="improved"
+        ``"improved"``: importance weights and component vectors are looked up by the column itself. ``"paper"``: by the
+        column hashed to ``n_embeddings`` rows, so that columns which collide there share everything. ``"standard"``:
+        the hashing trick, one table of ``n_embeddings`` vectors and no importance weights. If ``X`` has at most
+        ``n_embeddings`` columns, the improved variant has no advantage.
     n_buckets : int, default=2**20
         Number of vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=1
@@ -62,123 +58,552 @@ def make_text_classifier(
     n_embeddings : int, default=2**20
         Number of rows of the importance table.
     embedding_dim : int or "auto", default="auto"
-        Dimension of the embeddings; ``"auto"`` depends on the number of classes.
-    loss : {"softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
-        Loss function: cross-entropy; ``"ova"``, one-vs-rest cross-entropy, also for multi-label classification;
-        ``"hinge"``, one-vs-rest squared hinge loss; or ``"hsigmoid"``, hierarchical softmax, which is faster with many
-        thousands of classes.
+        Dimension of the embeddings; d in the paper. ``"auto"``: the number of classes but at most 32, from 1,024
+        classes on their square root but at most 128; rounded up to a multiple of 4. With hidden layers 20.
+    aggregation : {"sum", "concat", "median"}, default="sum"
+        How the component vectors are combined. Ignored by ``variant="standard"``.
+    append_weight : bool, default=True
+        Whether to append the sums of the columns' importance weights to document vectors. Ignored by
+        ``variant="standard"``.
+    hash_rows : bool, default=True
+        Whether a column is hashed to its row of the importance table, or of the table of ``variant="standard"``. False
+        uses the column index itself, so that no two columns share a row: for columns of a vocabulary. ``X`` must have
+        at most ``n_embeddings`` columns then.
+    importance_init : {"idf", "ones", "zeros"}, default="idf"
+        Initial importance weights. ``"idf"``: the inverse document frequency in the training rows, divided by its
+        mean; zero for columns that occur in no training row, which then have no influence. ``"ones"``: one. In both
+        cases the pool is initialized with zeros. ``"zeros"``: zero, and the pool is drawn from a normal distribution
+        with a standard deviation of 0.1, as in the reference implementation [2]_ (which also draws the importance
+        weights, with 0.0005). Ignored by ``variant="standard"``, whose table is initialized with zeros.
+    train_pool : bool, default=True
+        Whether the pool (the table, for ``variant="standard"``) is trained. False freezes it: at its initial values
+        or, with ``warm_start``, at those of the previous fit.
+    train_importance : bool, default=True
+        Whether the importance weights are trained. False freezes them at their initial values, see
+        ``importance_init``.
+    normalize : {None, "l1", "l2"}, default="l2"
+        Norm of a row's values times importance weights by which the sum of its embeddings is divided; None does not
+        normalize, as the reference implementation.
+    hidden_layer_sizes : tuple of int, default=()
+        Sizes of the hidden layers between document vector and output, each with batch normalization and ReLU; the
+        reference implementation has (1000, 1000, 1000).
+    ngram_dropout : (int, int) or None, default=None
+        In training each row keeps a random number of its columns, between these two inclusive; rows with fewer columns
+        keep all. The reference implementation has (4, 99).
+    loss : {"softmax", "ova", "hinge", "hsigmoid"} or None, default=None
+        Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for several
+        labels per text. ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
+        ``"hsigmoid"``: hierarchical softmax over ``tree``, which is faster with many thousands of classes. None:
+        ``"ova"`` if ``y`` holds several labels per text, else ``"softmax"``.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
-        Tree of the hierarchical softmax. Only with ``loss="hsigmoid"``.
+        Tree of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, which gets the frequencies of the
+        labels (in ``partial_fit`` only their number); or a tree whose leaves are the labels in the order of
+        ``classes_``. Only with ``loss="hsigmoid"``.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes in the loss.
+        Weights of the classes: the loss of a row is multiplied by the weight of its label, 1 for labels that the dict
+        does not name. ``"balanced"``: ``n_samples / (n_classes * number of rows of that label)``; not in
+        ``partial_fit``. Must be None with an indicator matrix.
+    optimizer : {"adagrad", "adam"}, default="adagrad"
+        Row-wise AdaGrad or row-wise Adam. Adam needs a smaller ``learning_rate``; the reference implementation has
+        0.001.
     learning_rate : float, default=0.2
-        Learning rate.
+        Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden layers.
+    learning_rate_schedule : {"constant", "linear"}, default="constant"
+        ``"linear"``: the learning rate decays linearly to zero over ``max_epochs``. ``partial_fit`` keeps it constant.
     average : bool, default=True
-        Whether to average the weights over the last quarter of the training steps.
+        Whether to average the weights over the last quarter of the training steps, which after a single epoch reduces
+        the influence of the last rows. Not with a validation set: the best epoch's weights are kept then.
     max_epochs : int or "auto", default="auto"
-        Number of epochs; ``"auto"`` is 20 with ``early_stopping``, else 2, but 1 from 20,000 documents on.
+        Number of epochs. ``"auto"``: 20 with ``early_stopping``, else 2, but 1 from 20,000 rows on.
+    max_time : float or None, default=None
+        Seconds of training after which ``fit`` stops, at the earliest after the first step. The linear schedule is cut
+        short then, and ``average`` has no effect before the last quarter of the steps.
     batch_size : int or "auto", default="auto"
-        Documents per batch; ``"auto"`` depends on their number.
+        Rows per batch. ``"auto"``: the power of two nearest to a 128th of the rows, at least 32 and at most 256; 32 in
+        ``partial_fit``.
+    shuffle : bool, default=True
+        Whether to shuffle the training rows before each epoch.
     early_stopping : bool, default=False
-        Whether to set a validation set apart and keep the weights of the epoch that is best on it.
+        Whether to set a validation set apart, stop when ``monitor`` no longer improves on it, and keep the weights of
+        the best epoch. Where a class has a single row or the validation set would have fewer than 20 rows, there is
+        none, and training runs for ``max_epochs``.
+    validation_fraction : float, default=0.05
+        Share of the rows that become the validation set, stratified by class. Only with ``early_stopping``.
+    monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
+        Metric on the validation set that early stopping, the best weights and ``lr_plateau`` depend on: accuracy (of a
+        whole row of an indicator matrix) or loss. The loss is weighted by ``sample_weight`` and ``class_weight``, the
+        accuracy is not. Only with ``early_stopping``.
+    n_iter_no_change : int or None, default=10
+        Epochs without improvement after which training stops; None never stops early. Only with ``early_stopping``.
+    lr_plateau : (int, float) or None, default=None
+        Patience and factor: the learning rate is multiplied by the factor after so many epochs without improvement.
+        The reference implementation has (4, 0.5). Only with ``early_stopping``.
+    restore_best : bool, default=True
+        Whether to restore the weights of the best epoch at the end; False keeps the last epoch's. Only with
+        ``early_stopping``.
+    checkpoint_dir : str, path-like or None, default=None
+        Folder for the weights of the best epoch during training; None keeps them in memory, and only the rows of the
+        tables that change. Only with ``early_stopping``.
+    warm_start : bool, default=False
+        Whether ``fit`` continues training from the weights of the previous call. The labels and the net's
+        hyper-parameters must be the same.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Device to train and predict on.
+        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device. On a CPU rows
+        are scored on all processors.
     n_jobs : int or None, default=-1
         Number of threads of the vectorizer; -1 is one per processor, None is one. The result does not depend on it.
     callbacks : list of skorch callbacks or None, default=None
-        Passed to skorch.
+        Passed to skorch: callbacks, their classes, or pairs of a name and either. They see encoded labels, the indices
+        of the labels in ``classes_``.
     random_state : int, RandomState instance or None, default=None
-        Seeds the training. On a CPU the same int gives the same model bit for bit.
+        Seeds the hash functions, the initial weights, the validation set, the order of the rows and dropout. On a CPU
+        the same int gives the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 prints nothing, 1 a line per epoch, 2 and 3 more.
+        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also the size of the data, the
+        net and the settings.
 
-    Returns
-    -------
-    sklearn.pipeline.Pipeline
-        Steps ``"vectorizer"`` and ``"classifier"``; their other parameters can be set by ``set_params``.
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels; for an indicator matrix the names of its columns if it is a data frame, else their indices.
+    pipeline_ : sklearn.pipeline.Pipeline
+        The fitted steps: ``"vectorizer"``, and ``"classifier"``, a :class:`HashEmbeddingClassifier`.
+    history_ : list of dict
+        One entry per epoch or call of ``partial_fit``, see :class:`HashEmbeddingClassifier`.
+    n_parameters_ : int
+        Number of parameters of the net.
+    net_ : skorch.NeuralNetClassifier
+        The trained net, see :class:`HashEmbeddingClassifier`.
 
     See Also
     --------
-    HashEmbeddingClassifier : The classifier, with all parameters.
-    sklearn_hashnlp.text.HashingNgramVectorizer : The vectorizer.
-
-    Raises
-    ------
-    ValueError
-        If ``features`` is none of the three. The other parameters are checked in ``fit``.
+    make_text_classifier : The same as a ``Pipeline``.
+    HashEmbeddingClassifier : The classifier of rows inside; put it after a ``ColumnTransformer`` for text beside other
+        columns.
+    AugmentedTextClassifier : Trains on distorted copies of the texts, too.
 
     Notes
     -----
-    N-grams are hashed to 2**30 columns, words and characters together to 2**29 each.
+    ``y`` may have one label per text, or several: a list (or tuple, or set) of labels for each text, which may be
+    empty; or an indicator matrix, an array, sparse matrix or data frame. ``predict`` returns what ``fit`` was given:
+    labels, lists of labels, or an indicator matrix.
 
-    The defaults were chosen on validation sets from the training rows of AG News, IMDB, SST-2, TREC and the standard
-    library's docstrings. On other data tune ``learning_rate``, ``batch_size`` and ``max_epochs`` first.
+    Cross-validation with lists of labels: scikit-learn's stratified splitter refuses lists, so pass ``cv=KFold(5)``
+    instead of ``cv=5``, or sets instead of lists.
+
+    References
+    ----------
+    .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations. NIPS,
+           arXiv:1709.03933, sections 2 and 5.
+    .. [2] Dubois (2017). Hash-Embeddings, https://github.com/YannDubs/Hash-Embeddings (the improved variant).
+    .. [3] Morin & Bengio (2005). Hierarchical probabilistic neural network language model. AISTATS, section 3.
 
     Examples
     --------
-    >>> from sklearn_hashnlp.classifiers import make_text_classifier
+    >>> from sklearn_hashnlp import TextClassifier
     >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
-    >>> model = make_text_classifier(random_state=0).fit(texts, ["good", "bad", "good", "bad"])
+    >>> model = TextClassifier(random_state=0).fit(texts, ["good", "bad", "good", "bad"])
     >>> model.predict(["fine and funny", "so dull"])
     array(['good', 'bad'], dtype='<U4')
+
+    Several labels per text:
+
+    >>> y = [["film", "good"], ["bad"], ["acting", "good"], ["bad"]]
+    >>> model = TextClassifier(max_epochs=20, random_state=0).fit(texts, y)
+    >>> model.predict(texts).tolist()
+    [['film', 'good'], ['bad'], ['acting', 'good'], ['bad']]
     """
-    if features == "words":
-        vectorizer: Any = _count_words(ngram_range, _N_COLUMNS, n_jobs)
-    elif features == "characters":
-        vectorizer = _count_characters((1, 4), _N_COLUMNS, n_jobs)
-    elif features == "words+characters":
-        vectorizer = FeatureUnion(
-            [
-                ("words", _count_words(ngram_range, _N_COLUMNS // 2, n_jobs)),
-                ("characters", _count_characters((2, 5), _N_COLUMNS // 2, n_jobs)),
-            ],
-            transformer_weights={"words": 1.0, "characters": 0.5},
-        )
-    else:
-        raise ValueError(
-            "The 'features' parameter of make_text_classifier must be 'words', 'words+characters' or 'characters'. "
-            f"Got {features!r} instead."
-        )
-    classifier = HashEmbeddingClassifier(
-        n_buckets=n_buckets,
-        n_hashes=n_hashes,
-        n_embeddings=n_embeddings,
-        embedding_dim=embedding_dim,
-        loss=loss,
-        tree=tree,
-        class_weight=class_weight,
-        learning_rate=learning_rate,
-        average=average,
-        max_epochs=max_epochs,
-        batch_size=batch_size,
-        early_stopping=early_stopping,
-        device=device,
-        callbacks=callbacks,
-        random_state=random_state,
-        verbose=verbose,
-    )
-    return Pipeline([("vectorizer", vectorizer), ("classifier", classifier)])
 
+    pipeline_: Pipeline
+    _fitted_features: dict[str, Any]
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = HashEmbeddingClassifier._parameter_constraints | {
+        "features": [StrOptions(set(FEATURES))],
+        "lowercase": ["boolean"],
+        "ngram_range": [tuple, list],
+        "loss": [StrOptions(set(LOSSES)), None],
+        "n_jobs": [int, None],
+    }
 
-def _count_words(ngram_range: tuple[int, int], n_features: int, n_jobs: int | None) -> HashingNgramVectorizer:
-    return HashingNgramVectorizer(
-        token_pattern=_TOKENS,
-        ngram_range=ngram_range,
-        n_features=n_features,
-        alternate_sign=False,  # signs cancel collisions, which are rare with so many columns
-        norm=None,  # the classifier normalizes itself, with importance weights
-        dtype=np.float32,
-        n_jobs=n_jobs,
-    )
+    def __init__(
+        self,
+        *,
+        features: str = "words",
+        lowercase: bool = True,
+        ngram_range: tuple[int, int] = (1, 2),
+        variant: str = "improved",
+        n_buckets: int = 2**20,
+        n_hashes: int = 1,
+        n_embeddings: int = 2**20,
+        embedding_dim: int | str = "auto",
+        aggregation: str = "sum",
+        append_weight: bool = True,
+        hash_rows: bool = True,
+        importance_init: str = "idf",
+        train_pool: bool = True,
+        train_importance: bool = True,
+        normalize: str | None = "l2",
+        hidden_layer_sizes: tuple[int, ...] | list[int] = (),
+        ngram_dropout: tuple[int, int] | list[int] | None = None,
+        loss: str | None = None,
+        tree: str | SoftmaxTree = "two_level",
+        class_weight: dict[Any, float] | str | None = None,
+        optimizer: str = "adagrad",
+        learning_rate: float = 0.2,
+        learning_rate_schedule: str = "constant",
+        average: bool = True,
+        max_epochs: int | str = "auto",
+        max_time: float | None = None,
+        batch_size: int | str = "auto",
+        shuffle: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.05,
+        monitor: str = "valid_acc",
+        n_iter_no_change: int | None = 10,
+        lr_plateau: tuple[int, float] | list[float] | None = None,
+        restore_best: bool = True,
+        checkpoint_dir: str | PathLike[str] | None = None,
+        warm_start: bool = False,
+        device: str = "cpu",
+        n_jobs: int | None = -1,
+        callbacks: list[Any] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.features = features
+        self.lowercase = lowercase
+        self.ngram_range = ngram_range
+        self.variant = variant
+        self.n_buckets = n_buckets
+        self.n_hashes = n_hashes
+        self.n_embeddings = n_embeddings
+        self.embedding_dim = embedding_dim
+        self.aggregation = aggregation
+        self.append_weight = append_weight
+        self.hash_rows = hash_rows
+        self.importance_init = importance_init
+        self.train_pool = train_pool
+        self.train_importance = train_importance
+        self.normalize = normalize
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.ngram_dropout = ngram_dropout
+        self.loss = loss
+        self.tree = tree
+        self.class_weight = class_weight
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.learning_rate_schedule = learning_rate_schedule
+        self.average = average
+        self.max_epochs = max_epochs
+        self.max_time = max_time
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.monitor = monitor
+        self.n_iter_no_change = n_iter_no_change
+        self.lr_plateau = lr_plateau
+        self.restore_best = restore_best
+        self.checkpoint_dir = checkpoint_dir
+        self.warm_start = warm_start
+        self.device = device
+        self.n_jobs = n_jobs
+        self.callbacks = callbacks
+        self.random_state = random_state
+        self.verbose = verbose
 
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the classifier on texts and their labels.
 
-def _count_characters(ngram_range: tuple[int, int], n_features: int, n_jobs: int | None) -> HashingNgramVectorizer:
-    return HashingNgramVectorizer(
-        analyzer="char_wb",
-        ngram_range=ngram_range,
-        n_features=n_features,
-        alternate_sign=False,
-        norm=None,
-        dtype=np.float32,
-        n_jobs=n_jobs,
-    )
+        Parameters
+        ----------
+        X : iterable of str of length n_texts
+            The texts: a list, tuple or generator, a numpy array, a column or a one-column frame of pandas, polars or
+            Arrow.
+        y : array-like or lists of labels of shape (n_texts,), or {array-like, sparse matrix, data frame} \
+                of shape (n_texts, n_classes)
+            Labels: strings, integers or bools, one per text; or, with a ``loss`` of None or ``"ova"``, a list of labels
+            per text, or an indicator matrix.
+        sample_weight : array-like of shape (n_texts,), default=None
+            Weights of the texts, at least 0: the loss of each text is multiplied by its weight; None is 1. Texts of
+            weight 0 are left out.
+
+        Returns
+        -------
+        self : TextClassifier
+            The fitted classifier.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, ``X``, ``y`` or ``sample_weight`` is not as described; and as
+            :meth:`HashEmbeddingClassifier.fit`.
+        TypeError
+            If a text is not a ``str``.
+        RuntimeError
+            If ``device="cuda"`` and torch finds no CUDA device.
+        """
+        resumes = self.warm_start and hasattr(self, "pipeline_")
+        pipeline = self._updated_pipeline() if resumes else self._new_pipeline(y)
+        rows = pipeline[:-1].fit_transform(as_documents(X, caller=type(self).__name__))
+        try:
+            pipeline[-1].fit(rows, y, sample_weight=sample_weight)
+        finally:
+            self._keep(pipeline)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Train for one epoch on more texts, continuing from earlier calls of ``fit`` or ``partial_fit``.
+
+        The learning rate is constant and there is no validation set, see :meth:`HashEmbeddingClassifier.partial_fit`.
+
+        Parameters
+        ----------
+        X : iterable of str of length n_texts
+            The texts, as in ``fit``.
+        y : array-like or lists of labels of shape (n_texts,), or {array-like, sparse matrix, data frame} \
+                of shape (n_texts, n_classes)
+            Labels, as in ``fit``.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that can occur in any call. Required in the first call, unless ``y`` is an indicator matrix.
+        sample_weight : array-like of shape (n_texts,), default=None
+            As in ``fit``.
+
+        Returns
+        -------
+        self : TextClassifier
+            The fitted classifier.
+
+        Raises
+        ------
+        ValueError
+            As in ``fit``; if ``classes`` is missing in the first call, or a later call has other labels; or if
+            ``class_weight="balanced"``.
+        TypeError
+            If a text is not a ``str``.
+        RuntimeError
+            If ``device="cuda"`` and torch finds no CUDA device.
+
+        Examples
+        --------
+        >>> from sklearn_hashnlp import TextClassifier
+        >>> model = TextClassifier(random_state=0)
+        >>> for text, label in [("fine and funny", "good"), ("long and dull", "bad")] * 5:
+        ...     model = model.partial_fit([text], [label], classes=["bad", "good"])
+        >>> model.predict(["funny", "dull"]).tolist()
+        ['good', 'bad']
+        """
+        pipeline = self._updated_pipeline() if hasattr(self, "pipeline_") else self._new_pipeline(y)
+        rows = pipeline[:-1].fit_transform(as_documents(X, caller=type(self).__name__))
+        try:
+            pipeline[-1].partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
+        finally:
+            self._keep(pipeline)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most probable label of each text, or with several labels per text all labels above 0.5.
+
+        Parameters
+        ----------
+        X : iterable of str of length n_texts
+            The texts.
+
+        Returns
+        -------
+        ndarray of shape (n_texts,), or of shape (n_texts, n_classes), dtype int64
+            Predicted labels, in the form that ``fit`` was given: labels, lists of labels (as an array of dtype object),
+            or an indicator matrix.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` is not as in ``fit``, or a score is infinite or NaN, as after a training that diverged.
+        """
+        return np.asarray(self._fitted().predict(self._rows(X)))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Estimate class probabilities.
+
+        Parameters
+        ----------
+        X : iterable of str of length n_texts
+            The texts.
+
+        Returns
+        -------
+        ndarray of shape (n_texts, n_classes)
+            Probabilities, columns in the order of ``classes_``. Rows sum to one, except with several labels per text,
+            where each column is the probability of its label.
+
+        Raises
+        ------
+        ValueError
+            As in ``predict``.
+        """
+        return self._fitted().predict_proba(self._rows(X))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Estimate the logarithms of class probabilities.
+
+        Parameters
+        ----------
+        X : iterable of str of length n_texts
+            The texts.
+
+        Returns
+        -------
+        ndarray of shape (n_texts, n_classes)
+            Log-probabilities, columns in the order of ``classes_``.
+
+        Raises
+        ------
+        ValueError
+            As in ``predict``.
+        """
+        return self._fitted().predict_log_proba(self._rows(X))
+
+    def predict_topk(self, X: Any, k: int = 5, threshold: float = 0.0) -> list[list[tuple[Any, float]]]:
+        """Predict the most probable labels of each text with their probabilities.
+
+        Parameters
+        ----------
+        X : iterable of str of length n_texts
+            The texts.
+        k : int, default=5
+            Maximal number of labels per text.
+        threshold : float, default=0.0
+            Minimal probability of a label.
+
+        Returns
+        -------
+        list of list of (label, float)
+            For each text labels and probabilities, the most probable first; ties in the order of ``classes_``.
+
+        Raises
+        ------
+        ValueError
+            If ``k`` is not an integer of at least 1, and as in ``predict``.
+        """
+        return self._fitted().predict_topk(self._rows(X), k, threshold)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Compute a score for each class.
+
+        Parameters
+        ----------
+        X : iterable of str of length n_texts
+            The texts.
+
+        Returns
+        -------
+        ndarray of shape (n_texts, n_classes), or (n_texts,) for two classes
+            Scores, see :meth:`HashEmbeddingClassifier.decision_function`.
+
+        Raises
+        ------
+        ValueError
+            As in ``predict``.
+        """
+        return self._fitted().decision_function(self._rows(X))
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Compute the accuracy: the share of texts whose label, or whose set of labels, is predicted.
+
+        Parameters
+        ----------
+        X : iterable of str of length n_texts
+            The texts.
+        y : array-like or lists of labels of shape (n_texts,), or {array-like, sparse matrix, data frame} \
+                of shape (n_texts, n_classes)
+            Labels, as in ``fit``.
+        sample_weight : array-like of shape (n_texts,), default=None
+            Weights of the texts.
+
+        Returns
+        -------
+        float
+            Accuracy, from 0 to 1.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` and ``y`` differ in length, and as in ``predict``.
+        """
+        return self._fitted().score(self._rows(X), y, sample_weight)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels."""
+        return np.asarray(self.pipeline_[-1].classes_)
+
+    @property
+    def history_(self) -> list[dict[str, Any]]:
+        """One entry per epoch or call of ``partial_fit``."""
+        return list(self.pipeline_[-1].history_)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of parameters of the net."""
+        return int(self.pipeline_[-1].n_parameters_)
+
+    @property
+    def net_(self) -> SparseNet:
+        """The trained net."""
+        net: SparseNet = self.pipeline_[-1].net_
+        return net
+
+    def _new_pipeline(self, y: Any) -> Pipeline:
+        loss = self.loss or ("ova" if has_several_labels(y) else "softmax")
+        return self._pipeline(loss)
+
+    def _updated_pipeline(self) -> Pipeline:
+        """Return the fitted pipeline, whose training continues, with the parameters of training as they are now."""
+        pipeline = self.pipeline_
+        for name, value in self._fitted_features.items():
+            if value != getattr(self, name):
+                raise ValueError(
+                    f"{type(self).__name__} cannot continue training with {name}={getattr(self, name)!r}: it was "
+                    f"trained with {value!r}. Set it back, or call fit with warm_start=False to train anew."
+                )
+        now = self._pipeline(self.loss or pipeline[-1].loss)
+        pipeline[-1].set_params(**now[-1].get_params(deep=False))
+        return pipeline
+
+    def _pipeline(self, loss: str) -> Pipeline:
+        return build_pipeline(self.get_params(deep=False) | {"loss": loss})
+
+    def _keep(self, pipeline: Pipeline) -> None:
+        """Keep the pipeline if it is fitted, as it is also after an interrupt by the user."""
+        if hasattr(pipeline[-1], "net_"):
+            self.pipeline_ = pipeline
+            self._fitted_features = {name: getattr(self, name) for name in _OF_FEATURES}
+
+    def _fitted(self) -> HashEmbeddingClassifier:
+        check_is_fitted(self)
+        classifier: HashEmbeddingClassifier = self.pipeline_[-1]
+        return classifier
+
+    def _rows(self, X: Any) -> Any:
+        """Return the n-gram counts of texts."""
+        return self.pipeline_[:-1].transform(as_documents(X, caller=type(self).__name__))
+
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return {"pipeline": self.pipeline_, "features": self._fitted_features}, {}
+
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        pipeline = values["pipeline"]
+        if not isinstance(pipeline, Pipeline) or not isinstance(pipeline[-1], HashEmbeddingClassifier):
+            raise ValueError("The pipeline of a TextClassifier must end in a HashEmbeddingClassifier.")
+        self.pipeline_, self._fitted_features = pipeline, dict(values["features"])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = True
+        tags.classifier_tags.multi_label = self.loss is None or LOSSES[self.loss].takes_several_labels
+        return tags

@@ -3,8 +3,9 @@
 Estimators with learned state have two pairs of methods.
 
 ``_get_model_state() -> (values, arrays)`` and ``_set_model_state(values, arrays)``: the learned state. ``values`` is a
-dict of values for :func:`encode_value`, ``arrays`` a dict of numeric arrays. A float32 array whose key ends with
-:data:`TABLE_VALUES` is a table, which can be stored in lower precision; every other array is stored exactly.
+dict of values for :func:`encode_value`, fitted estimators among them; ``arrays`` a dict of numeric arrays. A float32
+array whose key ends with :data:`TABLE_VALUES` is a table, which can be stored in lower precision; every other array is
+stored exactly.
 
 ``_get_training_state() -> (values, arrays) | None`` and ``_set_training_state(values, arrays)``: what only further
 training needs, such as the state of an optimizer. It is saved on request, and set after the model state. None means
@@ -42,6 +43,7 @@ ALLOWED_CLASSES: dict[str, str] = {
     "SGNNWordProjector": "sklearn_hashnlp.text",
     "SGNNClassifier": "sklearn_hashnlp.classifiers",
     "SGNNSentenceEncoder": "sklearn_hashnlp.sentences",
+    "TextClassifier": "sklearn_hashnlp.classifiers",
 }
 
 # Parameters that older folders hold under another name.
@@ -97,10 +99,10 @@ def encode_model(
         description: dict[str, Any] = {"class": name, "parameters": parameters}
         if hasattr(estimator, "_get_model_state"):
             check_is_fitted(estimator)
-            description |= _describe_state(estimator._get_model_state(), name, precision, arrays)
+            description |= _describe_state(estimator._get_model_state(), name, precision, arrays, encode)
             training = estimator._get_training_state() if training_state and _has_training_state(estimator) else None
             if training is not None:
-                description["training"] = _describe_state(training, name, "float32", arrays)
+                description["training"] = _describe_state(training, name, "float32", arrays, encode)
                 trained.append(name)
         return description
 
@@ -129,21 +131,27 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
         if hasattr(estimator, "_set_model_state") != ("state" in part):
             raise ModelFormatError(f"The model holds {'a' if 'state' in part else 'no'} learned state for {name}.")
         if "state" in part:
-            _restore(estimator._set_model_state, part, arrays, f"learned state of {name}")
+            _restore(estimator._set_model_state, part, arrays, f"learned state of {name}", decode)
         if "training" in part:
             if not _has_training_state(estimator):
                 raise ModelFormatError(f"The model holds a training state for {name}, which has none.")
-            _restore(estimator._set_training_state, part["training"], arrays, f"training state of {name}")
+            _restore(estimator._set_training_state, part["training"], arrays, f"training state of {name}", decode)
         return estimator
 
     return decode(description, "the model")
 
 
-def _describe_state(state: tuple[dict[str, Any], Arrays], name: str, precision: str, arrays: Arrays) -> dict[str, Any]:
+def _describe_state(
+    state: tuple[dict[str, Any], Arrays],
+    name: str,
+    precision: str,
+    arrays: Arrays,
+    encode: Callable[[Any, str], dict[str, Any]],
+) -> dict[str, Any]:
     """Encode the state of one estimator, and add its arrays to those of the model."""
     values, own_arrays = state
     return {
-        "state": {key: encode_value(value, f"{key!r} of {name}", _no_estimator) for key, value in values.items()},
+        "state": {key: encode_value(value, f"{key!r} of {name}", encode) for key, value in values.items()},
         "arrays": {
             key: _store(key, array, f"{key!r} of {name}", precision, arrays) for key, array in own_arrays.items()
         },
@@ -199,12 +207,18 @@ def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str
     return estimator
 
 
-def _restore(set_state: Callable[[dict[str, Any], Arrays], None], described: Any, arrays: Arrays, where: str) -> None:
+def _restore(
+    set_state: Callable[[dict[str, Any], Arrays], None],
+    described: Any,
+    arrays: Arrays,
+    where: str,
+    decode: Callable[[Any, str], Any],
+) -> None:
     """Set the state of an estimator from its description."""
     state, names = (described.get(key) if isinstance(described, dict) else None for key in ("state", "arrays"))
     if not isinstance(state, dict) or not isinstance(names, dict):
         raise ModelFormatError(f"The {where} is damaged.")
-    values = {key: decode_value(value, f"{key!r} of the {where}", _no_description) for key, value in state.items()}
+    values = {key: decode_value(value, f"{key!r} of the {where}", decode) for key, value in state.items()}
     own_arrays = {key: _fetch(stored, arrays, where) for key, stored in names.items()}
     try:
         set_state(values, own_arrays)
@@ -248,11 +262,3 @@ def _storable(array: Any, where: str) -> NDArray[Any]:
 
 def _class_named(name: str) -> Any:
     return getattr(import_module(ALLOWED_CLASSES[name]), name)
-
-
-def _no_estimator(_value: Any, where: str) -> Any:
-    raise TypeError(f"A model folder cannot hold {where}: a learned value cannot be an estimator.")
-
-
-def _no_description(_part: Any, where: str) -> Any:
-    raise ModelFormatError(f"Expected a value for {where}, got an estimator.")

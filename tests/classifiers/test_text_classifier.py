@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, make_text_classifier
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier, make_text_classifier
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.text import HashingNgramVectorizer
@@ -37,7 +37,6 @@ def test_its_parts_and_parameters():
     assert (vectorizer.ngram_range, vectorizer.n_jobs, vectorizer.n_features) == ((1, 3), 2, 2**30)
     assert {name: getattr(classifier, name) for name in options} == options
     assert clone(model).get_params().keys() == model.get_params().keys()
-    assert len(signature(make_text_classifier).parameters) == len(options) + 3
 
 
 def test_what_is_left_out_is_the_classifiers_own_default_but_for_sizes():
@@ -47,6 +46,16 @@ def test_what_is_left_out_is_the_classifiers_own_default_but_for_sizes():
     sizes = {"n_buckets": 2**20, "n_hashes": 1, "n_embeddings": 2**20, "embedding_dim": "auto"}
     assert given == own | sizes
     assert make_text_classifier()["vectorizer"].n_jobs == -1
+
+
+def test_parameters_have_the_names_and_defaults_of_the_parts():
+    function, text, rows = (
+        {name: parameter.default for name, parameter in signature(part).parameters.items()}
+        for part in (make_text_classifier, TextClassifier, HashEmbeddingClassifier)
+    )
+    assert list(function) == list(text)
+    assert function == text | {"loss": "softmax"}
+    assert set(text) == {"features", "lowercase", "ngram_range", "n_jobs"} | set(rows)
 
 
 def test_characters():

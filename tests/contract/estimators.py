@@ -22,6 +22,7 @@ from sklearn_hashnlp import (
     SGNNClassifier,
     SGNNProjector,
     SGNNWordProjector,
+    TextClassifier,
     make_text_classifier,
 )
 from tests.language.hsigmoid import small_models
@@ -89,6 +90,11 @@ def _pipeline(**options: Any) -> Any:
     return make_text_classifier(random_state=0).set_params(**small | options)
 
 
+def _text_classifier(y: Any = LABELS, **options: Any) -> Case:
+    small = {"n_buckets": 300, "n_embeddings": 1000, "max_epochs": 3, "batch_size": 16, "random_state": 0}
+    return Case(_maker(TextClassifier, small | options), np.array(TEXTS), y, TEXTS[:20], _SCORES)
+
+
 def _word_projector(**options: Any) -> SGNNWordProjector:
     parts = {"featurizer": CharNgramFeaturizer(), "projector": SGNNProjector(n_projections=3, n_bits=5)}
     return SGNNWordProjector(**parts | options)
@@ -115,6 +121,11 @@ CASES: dict[str, Case] = {
     "QuantizedSGNNClassifier": Case(_quantized, BITS, LABELS, BITS[:20], _SCORES),
     "AugmentedTextClassifier": Case(_augmented, TEXTS, LABELS, TEXTS[:20], _SCORES[:-1]),
     "make_text_classifier": Case(_pipeline, TEXTS, LABELS, TEXTS[:20], _SCORES[:-1]),
+    "TextClassifier": _text_classifier(),
+    "TextClassifier, several labels": _text_classifier(
+        y=np.array([{"politics"}, {"sport", "outside"}, {"outside"}, set()], dtype=object)[CLASSES],
+        features="words+characters",
+    ),
     "HsigmoidLanguageModel": _language_model(),
     "HsigmoidLanguageModel, softmax, adam": _language_model(output="softmax", optimizer="adam", dropout=0.3),
     "HsigmoidLanguageModel, characters": _language_model(embedding="sgnn", n_projections=20, tree="random"),
@@ -179,5 +190,8 @@ def part_fit(name: str, model: Any, part: slice) -> Any:
     case = CASES[name]
     if case.y is None:
         return model.partial_fit(case.X[part])
-    classes = range(case.y.shape[1]) if case.y.ndim == 2 else np.unique(case.y)
-    return model.partial_fit(case.X[part], case.y[part], classes=classes)
+    if case.y.ndim == 2:
+        classes = range(case.y.shape[1])
+    else:
+        classes = set().union(*case.y) if isinstance(case.y[0], set) else set(case.y.tolist())
+    return model.partial_fit(case.X[part], case.y[part], classes=sorted(classes))

@@ -179,7 +179,11 @@ def test_texts_come_in_columns_of_all_kinds(name, column):
     )
 
 
-READS_BYTES = {"HashingNgramVectorizer", "AugmentedTextClassifier"}  # scikit-learn's vectorizers decode them
+READS_BYTES = {
+    "HashingNgramVectorizer",
+    "AugmentedTextClassifier",
+    "TextClassifier",
+}  # scikit-learn's vectorizers decode them
 NO_SURROGATES = {"HashingNgramVectorizer", "FrequentNgramVectorizer"}  # refused in a word only, or a character
 
 
@@ -187,7 +191,7 @@ NO_SURROGATES = {"HashingNgramVectorizer", "FrequentNgramVectorizer"}  # refused
     ("texts", "message"),
     [
         ("a text", "[Ww]rap .* in a list"),
-        (pd.DataFrame({"text": ["fine"]}), "expects one column of documents"),
+        (pd.DataFrame({"text": ["fine"], "other": ["too"]}), "expects one column of documents"),
         (7, "expects an iterable over"),
         (["fine", None], "(document|number) 1 is None"),
         (["fine", 3], "(document|number) 1 is 3"),

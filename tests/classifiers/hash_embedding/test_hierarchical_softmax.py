@@ -208,7 +208,7 @@ def test_an_unfitted_and_a_diverged_model_do_not_answer(model):
 
 
 def test_an_indicator_matrix_is_refused():
-    with pytest.raises(ValueError, match="takes one label per row, got an indicator matrix"):
+    with pytest.raises(ValueError, match="takes one label per row, got several"):
         make().fit(X, (X[:, :5] > 0).astype(int))
 
 

@@ -151,7 +151,7 @@ def test_any_number_of_labels_a_row():
     assert model.__sklearn_tags__().classifier_tags.multi_label
     assert model.predict(BITS).shape == (300, 2)
     assert model.score(BITS[TEST], TOPICS[TEST]) > 0.9
-    with pytest.raises(ValueError, match="takes one label per row, got an indicator matrix"):
+    with pytest.raises(ValueError, match="takes one label per row, got several"):
         SGNNClassifier(**SMALL).fit(BITS, TOPICS)
 
 

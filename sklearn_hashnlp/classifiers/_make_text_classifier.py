@@ -1,0 +1,207 @@
+"""make_text_classifier: a pipeline from strings to labels."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import FeatureUnion, Pipeline
+
+from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
+from sklearn_hashnlp.text import HashingNgramVectorizer
+from sklearn_hashnlp.trees import SoftmaxTree
+
+FEATURES = ("words", "words+characters", "characters")
+_TOKENS = r"\w+|[^\w\s]"
+_N_COLUMNS = 2**30  # with room for other columns beside them
+
+
+def make_text_classifier(
+    *,
+    features: str = "words",
+    lowercase: bool = True,
+    ngram_range: tuple[int, int] = (1, 2),
+    variant: str = "improved",
+    n_buckets: int = 2**20,
+    n_hashes: int = 1,
+    n_embeddings: int = 2**20,
+    embedding_dim: int | str = "auto",
+    aggregation: str = "sum",
+    append_weight: bool = True,
+    hash_rows: bool = True,
+    importance_init: str = "idf",
+    train_pool: bool = True,
+    train_importance: bool = True,
+    normalize: str | None = "l2",
+    hidden_layer_sizes: tuple[int, ...] | list[int] = (),
+    ngram_dropout: tuple[int, int] | list[int] | None = None,
+    loss: str = "softmax",
+    tree: str | SoftmaxTree = "two_level",
+    class_weight: dict[Any, float] | str | None = None,
+    optimizer: str = "adagrad",
+    learning_rate: float = 0.2,
+    learning_rate_schedule: str = "constant",
+    average: bool = True,
+    max_epochs: int | str = "auto",
+    max_time: float | None = None,
+    batch_size: int | str = "auto",
+    shuffle: bool = True,
+    early_stopping: bool = False,
+    validation_fraction: float = 0.05,
+    monitor: str = "valid_acc",
+    n_iter_no_change: int | None = 10,
+    lr_plateau: tuple[int, float] | list[float] | None = None,
+    restore_best: bool = True,
+    checkpoint_dir: str | PathLike[str] | None = None,
+    warm_start: bool = False,
+    device: str = "cpu",
+    n_jobs: int | None = -1,
+    callbacks: list[Any] | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    verbose: int = 0,
+) -> Pipeline:
+    r"""Build a classifier that takes raw strings, with good default parameters.
+
+    A pipeline of two steps. ``"vectorizer"`` counts n-grams. ``"classifier"`` is a :class:`HashEmbeddingClassifier`.
+    :class:`TextClassifier` is the same as one estimator.
+
+    Parameters
+    ----------
+    features : {"words", "words+characters", "characters"}, default="words"
+        ``"words"``: a :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` of word unigrams and bigrams. Words of one
+        character and punctuation are tokens, too (``token_pattern=r"\w+|[^\w\s]"``; scikit-learn's default drops both,
+        which are important in short texts). ``"words+characters"``: a
+        :class:`~sklearn.pipeline.FeatureUnion` of that (``"words"``) and of n-grams of 2 to 5 characters within words
+        (``"characters"``), with half the weight. ``"characters"``: only n-grams of 1 to 4 characters within words.
+        Character n-grams take more time and are more accurate where words are rare, misspelled or inflected, or for
+        language identification.
+    lowercase : bool, default=True
+        Whether to convert texts to lowercase before counting n-grams. False distinguishes uppercase from lowercase,
+        which helps where names matter.
+    ngram_range : (int, int), default=(1, 2)
+        Minimal and maximal number of words of an n-gram; ignored with ``features="characters"``.
+    n_buckets : int, default=2**20
+        Number of vectors in the shared pool: fewer make a smaller model.
+    n_hashes : int, default=1
+        Number of component vectors per n-gram. With a pool of this size more than one takes time without improving the
+        accuracy; with a small pool it may help.
+    n_embeddings : int, default=2**20
+        Number of rows of the importance table.
+    embedding_dim : int or "auto", default="auto"
+        Dimension of the embeddings; ``"auto"`` depends on the number of classes.
+    loss : {"softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
+        Loss function: cross-entropy; ``"ova"``, one-vs-rest cross-entropy, also for multi-label classification;
+        ``"hinge"``, one-vs-rest squared hinge loss; or ``"hsigmoid"``, hierarchical softmax, which is faster with many
+        thousands of classes.
+    tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
+        Tree of the hierarchical softmax. Only with ``loss="hsigmoid"``.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes in the loss.
+    learning_rate : float, default=0.2
+        Learning rate.
+    average : bool, default=True
+        Whether to average the weights over the last quarter of the training steps.
+    max_epochs : int or "auto", default="auto"
+        Number of epochs; ``"auto"`` is 20 with ``early_stopping``, else 2, but 1 from 20,000 documents on.
+    batch_size : int or "auto", default="auto"
+        Documents per batch; ``"auto"`` depends on their number.
+    early_stopping : bool, default=False
+        Whether to set a validation set apart and keep the weights of the epoch that is best on it.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Device to train and predict on.
+    n_jobs : int or None, default=-1
+        Number of threads of the vectorizer; -1 is one per processor, None is one. The result does not depend on it.
+    callbacks : list of skorch callbacks or None, default=None
+        Passed to skorch.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the training. On a CPU the same int gives the same model bit for bit.
+    verbose : int, default=0
+        0 prints nothing, 1 a line per epoch, 2 and 3 more.
+    variant, aggregation, append_weight, hash_rows, importance_init, train_pool, train_importance, normalize, \
+            hidden_layer_sizes, ngram_dropout, optimizer, learning_rate_schedule, max_time, shuffle, \
+            validation_fraction, monitor, n_iter_no_change, lr_plateau, restore_best, checkpoint_dir, \
+            warm_start : object
+        As in :class:`HashEmbeddingClassifier`, with its defaults.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        Steps ``"vectorizer"`` and ``"classifier"``; their other parameters can be set by ``set_params``.
+
+    See Also
+    --------
+    TextClassifier : The same as one estimator, whose parameters a grid search sets by their own names.
+    HashEmbeddingClassifier : The classifier, with all parameters.
+    sklearn_hashnlp.text.HashingNgramVectorizer : The vectorizer.
+
+    Raises
+    ------
+    ValueError
+        If ``features`` is none of the three. The other parameters are checked in ``fit``.
+
+    Notes
+    -----
+    N-grams are hashed to 2**30 columns, words and characters together to 2**29 each.
+
+    The defaults were chosen on validation sets from the training rows of AG News, IMDB, SST-2, TREC and the standard
+    library's docstrings. On other data tune ``learning_rate``, ``batch_size`` and ``max_epochs`` first.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.classifiers import make_text_classifier
+    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
+    >>> model = make_text_classifier(random_state=0).fit(texts, ["good", "bad", "good", "bad"])
+    >>> model.predict(["fine and funny", "so dull"])
+    array(['good', 'bad'], dtype='<U4')
+    """
+    return build_pipeline(dict(locals()))
+
+
+def build_pipeline(parameters: dict[str, Any]) -> Pipeline:
+    """Build the pipeline of :func:`make_text_classifier` from all of its parameters."""
+    parameters = dict(parameters)
+    features, ngram_range = parameters.pop("features"), parameters.pop("ngram_range")
+    options = {"lowercase": parameters.pop("lowercase"), "n_jobs": parameters.pop("n_jobs")}
+    if features == "words":
+        vectorizer: Any = _count_words(ngram_range, _N_COLUMNS, options)
+    elif features == "characters":
+        vectorizer = _count_characters((1, 4), _N_COLUMNS, options)
+    elif features == "words+characters":
+        vectorizer = FeatureUnion(
+            [
+                ("words", _count_words(ngram_range, _N_COLUMNS // 2, options)),
+                ("characters", _count_characters((2, 5), _N_COLUMNS // 2, options)),
+            ],
+            transformer_weights={"words": 1.0, "characters": 0.5},
+        )
+    else:
+        raise ValueError(
+            "The 'features' parameter of make_text_classifier must be 'words', 'words+characters' or 'characters'. "
+            f"Got {features!r} instead."
+        )
+    return Pipeline([("vectorizer", vectorizer), ("classifier", HashEmbeddingClassifier(**parameters))])
+
+
+def _count_words(ngram_range: tuple[int, int], n_features: int, options: dict[str, Any]) -> HashingNgramVectorizer:
+    return HashingNgramVectorizer(
+        token_pattern=_TOKENS,
+        ngram_range=ngram_range,
+        n_features=n_features,
+        alternate_sign=False,  # signs cancel collisions, which are rare with so many columns
+        norm=None,  # the classifier normalizes itself, with importance weights
+        dtype=np.float32,
+        **options,
+    )
+
+
+def _count_characters(ngram_range: tuple[int, int], n_features: int, options: dict[str, Any]) -> HashingNgramVectorizer:
+    return HashingNgramVectorizer(
+        analyzer="char_wb",
+        ngram_range=ngram_range,
+        n_features=n_features,
+        alternate_sign=False,
+        norm=None,
+        dtype=np.float32,
+        **options,
+    )

@@ -1,0 +1,117 @@
+"""Someone has texts with any number of labels each, as lists, as a matrix or as a frame."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+
+from sklearn_hashnlp import HashEmbeddingClassifier, SGNNClassifier, TextClassifier, load_model, save_model
+
+TEXTS = ["bake the bread", "slice the cheese", "melt cheese on bread", "sharpen a knife", "what?"] * 8
+LISTS = [["baking"], ["cheese"], ["baking", "cheese"], ["tools"], []] * 8
+NAMES = ["baking", "cheese", "tools"]
+MATRIX = np.array([[name in labels for name in NAMES] for labels in LISTS]).astype(int)
+
+
+def classifier(**options):
+    return TextClassifier(**{"n_buckets": 1000, "n_embeddings": 1000, "max_epochs": 20, "random_state": 0} | options)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return classifier().fit(TEXTS, LISTS)
+
+
+def test_lists_of_labels_go_in_and_come_out(fitted):
+    assert fitted.classes_.tolist() == NAMES
+    assert fitted.predict(TEXTS).tolist() == LISTS
+    assert fitted.predict_proba(TEXTS).shape == (40, 3)
+    assert fitted.score(TEXTS, LISTS) == 1
+    assert fitted.score(TEXTS[:2], [["baking"], ["baking"]]) == 0.5
+    (best,) = fitted.predict_topk(["melt cheese on bread"], k=3, threshold=0.5)
+    assert {label for label, _ in best} == {"baking", "cheese"}
+
+
+@pytest.mark.parametrize("kind", [tuple, set, frozenset, list])
+def test_lists_tuples_and_sets_are_alike(fitted, kind):
+    labels = [kind(row) for row in LISTS]
+    assert classifier().fit(TEXTS, labels).predict_proba(TEXTS).tobytes() == fitted.predict_proba(TEXTS).tobytes()
+    column = pd.Series(labels)
+    assert classifier().fit(TEXTS, column).predict_proba(TEXTS).tobytes() == fitted.predict_proba(TEXTS).tobytes()
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [MATRIX, MATRIX.astype(bool), csr_array(MATRIX), MATRIX.tolist(), pd.DataFrame(MATRIX), pl.DataFrame(MATRIX)],
+    ids=lambda matrix: type(matrix).__name__,
+)
+def test_a_matrix_goes_in_and_a_matrix_comes_out(fitted, matrix):
+    model = classifier().fit(TEXTS, matrix)
+    assert np.array_equal(model.predict(TEXTS), MATRIX)
+    assert model.predict_proba(TEXTS).tobytes() == fitted.predict_proba(TEXTS).tobytes()
+    assert model.score(TEXTS, MATRIX) == 1
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, lambda matrix, columns: pl.DataFrame(matrix, schema=columns)])
+def test_the_columns_of_a_frame_are_the_labels(frame):
+    model = classifier().fit(TEXTS, frame(MATRIX, columns=NAMES))
+    assert model.classes_.tolist() == NAMES
+    assert model.predict_topk(["slice the cheese"], k=1)[0][0][0] == "cheese"
+    rows = HashEmbeddingClassifier(loss="ova", n_buckets=9, n_embeddings=9).fit(MATRIX, frame(MATRIX, columns=NAMES))
+    assert rows.classes_.tolist() == NAMES
+
+
+def test_the_classifiers_of_rows_take_lists_too():
+    for model in (HashEmbeddingClassifier(loss="ova", n_buckets=99, n_embeddings=99), SGNNClassifier(loss="ova")):
+        model.set_params(max_epochs=30, random_state=0).fit(MATRIX, LISTS)
+        assert model.classes_.tolist() == NAMES
+        assert model.score(MATRIX, LISTS) > 0.7
+
+
+def test_cross_validation_and_grid_search_take_lists():
+    assert cross_val_score(classifier(), TEXTS, LISTS, cv=KFold(2)).mean() == 1
+    assert cross_val_score(classifier(), TEXTS, [set(row) for row in LISTS], cv=2).mean() == 1
+    search = GridSearchCV(classifier(), {"learning_rate": [0.1, 0.2]}, cv=KFold(2)).fit(TEXTS, LISTS)
+    assert search.predict(["bread and cheese"]).tolist() == [["baking", "cheese"]]
+    predicted = cross_val_predict(classifier(), TEXTS, LISTS, cv=KFold(2))
+    assert predicted.tolist() == LISTS
+
+
+def test_lists_are_learned_from_a_stream():
+    model = classifier()
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        model.partial_fit(TEXTS[:5], LISTS[:5])
+    for _ in range(30):
+        model.partial_fit(TEXTS[:5], LISTS[:5], classes=[*NAMES, "drinks"])
+    assert model.classes_.tolist() == ["baking", "cheese", "drinks", "tools"]
+    assert model.predict(TEXTS[:5]).tolist() == LISTS[:5]
+    with pytest.raises(ValueError, match="The label 'ovens' in y was not seen before"):
+        model.partial_fit(["preheat it"], [["baking", "ovens"]])
+
+
+def test_they_are_saved(fitted, tmp_path):
+    save_model(fitted, tmp_path / "model")
+    assert load_model(tmp_path / "model").predict(TEXTS).tolist() == LISTS
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([["a"], "b"], r"takes a list of labels for each row of y or for none, got 'b' in row 1"),
+        ([[], []], "got only empty lists in y"),
+        ([["a", 1], ["b"]], "all strings or all numbers in y, got int and str"),
+        (pd.DataFrame(MATRIX[:2], columns=["a", "a", "b"]), "columns of y with different names"),
+    ],
+)
+def test_what_are_no_lists_of_labels_is_said(y, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        classifier().fit(["one", "two"], y)
+
+
+def test_a_loss_of_one_label_refuses_several_and_names_the_one_that_takes_them():
+    with pytest.raises(ValueError, match=r"loss='softmax'\) takes one label per row, got several .* Set loss='ova'"):
+        classifier(loss="softmax").fit(TEXTS, LISTS)

@@ -1,0 +1,168 @@
+"""Someone has texts and labels, and wants a classifier with a fit and a predict."""
+
+from __future__ import annotations
+
+import signal
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.ensemble import VotingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils.estimator_checks import check_estimator
+from skorch.callbacks import Callback
+
+from sklearn_hashnlp import AugmentedTextClassifier, TextClassifier, load_model, make_text_classifier, save_model
+from sklearn_hashnlp.plotting import TrainingHistoryDisplay
+
+TEXTS = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"] * 6
+LABELS = ["good", "bad", "good", "bad"] * 6
+SMALL = {"n_buckets": 1000, "n_embeddings": 1000, "random_state": 0}
+
+
+def classifier(**options):
+    return TextClassifier(**SMALL | options)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return classifier().fit(TEXTS, LABELS)
+
+
+def test_fit_predict_and_score(fitted):
+    assert fitted.predict(["fine and funny", "so dull"]).tolist() == ["good", "bad"]
+    assert fitted.score(TEXTS, LABELS) == 1
+    assert fitted.classes_.tolist() == ["bad", "good"]
+    assert fitted.predict_topk(["so dull"], k=1)[0][0][0] == "bad"
+    assert fitted.predict_topk(["so dull"], threshold=0.999999) == [[]]
+    assert fitted.decision_function(["so dull"])[0] < 0
+    np.testing.assert_allclose(fitted.predict_log_proba(TEXTS), np.log(fitted.predict_proba(TEXTS)))
+
+
+@pytest.mark.parametrize("features", ["words", "words+characters", "characters"])
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_it_is_the_pipeline(features, lowercase):
+    options = SMALL | {"features": features, "lowercase": lowercase, "optimizer": "adam", "normalize": "l1"}
+    texts = [text.title() for text in TEXTS]
+    pipeline = make_text_classifier(**options).fit(texts, LABELS)
+    model = TextClassifier(**options).fit(texts, LABELS)
+    assert model.predict_proba(TEXTS).tobytes() == pipeline.predict_proba(TEXTS).tobytes()
+    assert model.pipeline_["classifier"].get_params() == pipeline["classifier"].get_params()
+
+
+def test_lowercase_false_tells_us_from_us():
+    texts, labels = ["US troops", "give us more"] * 10, ["world", "home"] * 10
+    model = classifier(lowercase=False, ngram_range=(1, 1)).fit(texts, labels)
+    assert model.predict(["US", "us"]).tolist() == ["world", "home"]
+
+
+def test_a_grid_search_sets_its_parameters_by_their_names():
+    grid = {"features": ["words", "characters"], "n_buckets": [100, 1000], "learning_rate": [0.1]}
+    search = GridSearchCV(classifier(), grid, cv=2).fit(TEXTS, LABELS)
+    assert search.best_score_ > 0.9
+    assert search.best_estimator_.predict(["so dull"]).tolist() == ["bad"]
+
+
+def test_it_is_a_classifier_among_classifiers(tmp_path):
+    assert is_classifier(classifier())
+    assert cross_val_score(classifier(), TEXTS, LABELS, cv=3, scoring="roc_auc").mean() > 0.9
+    votes = VotingClassifier([("a", classifier(random_state=1)), ("b", classifier(random_state=2))], voting="soft")
+    assert votes.fit(TEXTS, LABELS).score(TEXTS, LABELS) == 1
+    model = AugmentedTextClassifier(classifier()).fit(TEXTS, LABELS)
+    assert model.partial_fit(TEXTS, LABELS).score(TEXTS, LABELS) == 1
+    joblib.dump(classifier().fit(TEXTS, LABELS), tmp_path / "model.joblib")
+    assert joblib.load(tmp_path / "model.joblib").score(TEXTS, LABELS) == 1
+
+
+def test_it_is_saved_and_goes_on_learning(fitted, tmp_path):
+    save_model(fitted, tmp_path / "model", training_state=True)
+    loaded = load_model(tmp_path / "model")
+    assert loaded.get_params() == fitted.get_params()
+    assert loaded.predict_proba(TEXTS).tobytes() == fitted.predict_proba(TEXTS).tobytes()
+    copy = joblib.hash(fitted.predict_proba(TEXTS))
+    loaded.partial_fit(TEXTS, LABELS)
+    assert len(loaded.history_) == len(fitted.history_) + 1
+    assert joblib.hash(fitted.predict_proba(TEXTS)) == copy
+
+
+def test_it_keeps_learning_from_a_stream():
+    model = classifier()
+    for start in range(0, 24, 4):
+        model.partial_fit(TEXTS[start : start + 4], LABELS[start : start + 4], classes=["bad", "good", "new"])
+    assert model.score(TEXTS, LABELS) == 1
+    assert model.classes_.tolist() == ["bad", "good", "new"]
+    model.partial_fit(["a new thing"] * 40, ["new"] * 40)
+    model.set_params(learning_rate=0.5).partial_fit(["a new thing"] * 40, ["new"] * 40)
+    assert model.predict(["new thing"]).tolist() == ["new"]
+
+
+def test_warm_start_goes_on(fitted):
+    warm = classifier(warm_start=True).fit(TEXTS, LABELS)
+    assert len(warm.fit(TEXTS, LABELS).history_) == 2 * len(fitted.history_)
+    with pytest.raises(ValueError, match=r"cannot continue training with features='characters'.* 'words'"):
+        warm.set_params(features="characters").fit(TEXTS, LABELS)
+    with pytest.raises(ValueError, match="was not seen before"):
+        warm.set_params(features="words").partial_fit(["x"], ["other"])
+    assert warm.score(TEXTS, LABELS) == 1
+
+
+def test_rows_can_be_weighted_and_a_frame_of_one_column_is_texts():
+    frame = pd.DataFrame({"review": TEXTS + TEXTS})
+    weights = [1] * 24 + [0] * 24
+    wrong = ["bad" if label == "good" else "good" for label in LABELS]
+    assert classifier().fit(frame, LABELS + wrong, sample_weight=weights).score(TEXTS, LABELS) == 1
+
+
+def test_before_fit_it_says_so():
+    for method in ("predict", "predict_proba", "predict_log_proba", "predict_topk", "decision_function"):
+        with pytest.raises(NotFittedError, match="This TextClassifier instance is not fitted yet"):
+            getattr(classifier(), method)(TEXTS)
+
+
+def test_a_failed_fit_leaves_the_old_model(fitted):
+    model = clone(fitted).fit(TEXTS, LABELS)
+    before = model.predict_proba(TEXTS).tobytes()
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(TEXTS, LABELS[:5])
+    assert model.predict_proba(TEXTS).tobytes() == before
+
+
+def test_a_wrong_parameter_is_named():
+    for name, value in {
+        "features": "letters",
+        "lowercase": "yes",
+        "ngram_range": 3,
+        "loss": "log",
+        "n_jobs": "x",
+    }.items():
+        with pytest.raises(ValueError, match=f"The '{name}' parameter of TextClassifier must be"):
+            classifier(**{name: value}).fit(TEXTS, LABELS)
+
+
+def test_scikit_learns_checks_pass():
+    with pytest.warns(
+        UserWarning, match="Can't test estimator TextClassifier which requires input"
+    ):  # it takes texts, and scikit-learn has numbers
+        results = check_estimator(TextClassifier(), on_fail=None)
+    assert {result["check_name"] for result in results if result["status"] == "failed"} == set()
+
+
+def test_its_learning_curve_can_be_drawn(fitted):
+    assert TrainingHistoryDisplay.from_estimator(fitted).ax_ is not None
+
+
+class _PressesControlC(Callback):
+    def on_batch_end(self, net, **_):
+        if len(net.history) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_control_c_leaves_it_fitted_and_stops_the_script():
+    model = classifier(max_epochs=100, callbacks=[_PressesControlC()])
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(TEXTS, LABELS)
+    assert len(model.history_) == 1
+    assert model.score(TEXTS, LABELS) == 1
