@@ -47,7 +47,7 @@ class TreeHead(nn.Sequential):
 
     def __init__(self, in_features: int, hidden_sizes: Sequence[int], tree: SoftmaxTree) -> None:
         layers, width = _hidden_layers(in_features, hidden_sizes)
-        softmax = HierarchicalSoftmax(tree, width, sparse=True, device="cpu", dtype=torch.float32)
+        softmax = HierarchicalSoftmax(tree, width, ignore_index=None, sparse=True, device="cpu", dtype=torch.float32)
         if not hidden_sizes:
             # The document vectors are zero at first: long weights give their embeddings gradients to begin with.
             nn.init.normal_(softmax.weight, std=_INITIAL_LENGTH / math.sqrt(width))

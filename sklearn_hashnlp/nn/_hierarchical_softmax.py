@@ -16,7 +16,16 @@ from sklearn_hashnlp.kernels._tree_forward import UpwardTree
 from sklearn_hashnlp.kernels._tree_search import TreeScorer, descend, search_best
 from sklearn_hashnlp.nn._compiled_tree import CompiledPaths, runs_compiled
 from sklearn_hashnlp.nn._hashing import INTEGERS, hash_constants
-from sklearn_hashnlp.nn._softmax_layers import at_least_float32, check_target
+from sklearn_hashnlp.nn._softmax_layers import (
+    SoftmaxOutput,
+    at_least_float32,
+    check_input,
+    check_reduction,
+    check_target,
+    flatten_rows,
+    make_output,
+    unflatten_rows,
+)
 from sklearn_hashnlp.nn._tree_torch import (
     PathTensors,
     Scorer,
@@ -55,14 +64,18 @@ class HierarchicalSoftmax(nn.Module):
     Parameters
     ----------
     tree : SoftmaxTree
-        A tree of V classes, which cannot be changed later. :meth:`state_dict` does not contain it: load a state only
-        into a layer of an equal tree. The weights of another tree with equally many nodes would load, but be wrong.
+        A tree of V classes, which cannot be changed later. :meth:`state_dict` contains its digest, not the tree: save
+        ``tree.to_arrays()`` as well. The state of another tree is refused.
     in_features : int
         Columns of the input.
     n_direct : int, default=0
         Size of the table of direct connections, at most 2**31 - 1; 0 is none.
     direct_seed : int, default=0
         Seed of the hash function of that table.
+    ignore_index : int, default=-100
+        Rows with this target have no part in the loss and no gradient, such as padding; None ignores nothing.
+    reduction : {"mean", "sum", "none"}, default="mean"
+        The loss of a batch: the mean or the sum of the losses of its rows, or all of them.
     sparse : bool, default=False
         Whether the gradients of all parameters are coalesced sparse tensors of the visited nodes. With
         :class:`sklearn_hashnlp.optim.RowwiseAdagrad` or :class:`sklearn_hashnlp.optim.RowwiseAdam` the cost of a
@@ -90,11 +103,12 @@ class HierarchicalSoftmax(nn.Module):
     TypeError
         If ``tree`` is not a :class:`SoftmaxTree`.
     ValueError
-        If a size is out of range.
+        If a size is out of range, or the reduction is unknown.
 
     See Also
     --------
     FullSoftmax : The same methods over all classes, at the cost of V scores a row.
+    torch.nn.AdaptiveLogSoftmaxWithLoss : Torch's layer for many classes, whose output has the same fields.
 
     References
     ----------
@@ -109,8 +123,8 @@ class HierarchicalSoftmax(nn.Module):
     >>> from sklearn_hashnlp.trees import complete_tree
     >>> layer = HierarchicalSoftmax(complete_tree(1000), 16)
     >>> inputs = torch.randn(4, 16)
-    >>> log_probs, loss = layer(inputs, torch.tensor([3, 7, 999, 3]))
-    >>> log_probs.shape, loss.shape
+    >>> result = layer(inputs, torch.tensor([3, 7, 999, 3]))
+    >>> result.output.shape, result.loss.shape
     (torch.Size([4]), torch.Size([]))
     >>> best, classes = layer.topk(inputs, 5)
     >>> torch.allclose(best, layer.log_prob(inputs).topk(5).values)
@@ -124,6 +138,8 @@ class HierarchicalSoftmax(nn.Module):
         *,
         n_direct: int = 0,
         direct_seed: int = 0,
+        ignore_index: int | None = -100,
+        reduction: str = "mean",
         sparse: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -135,11 +151,14 @@ class HierarchicalSoftmax(nn.Module):
             raise ValueError(f"HierarchicalSoftmax: in_features must be 1 or more, got {in_features}.")
         if not 0 <= n_direct <= _MAX_DIRECT:
             raise ValueError(f"HierarchicalSoftmax: n_direct must be between 0 and {_MAX_DIRECT}, got {n_direct}.")
+        check_reduction("HierarchicalSoftmax", reduction)
         self.tree = tree
         self.n_classes = tree.n_classes
         self.in_features = in_features
         self.n_direct = n_direct
         self.direct_seed = direct_seed
+        self.ignore_index = ignore_index
+        self.reduction = reduction
         self.sparse = sparse
         self.weight = nn.Parameter(torch.empty((tree.n_scores, in_features), device=device, dtype=dtype))
         self.bias = nn.Parameter(torch.empty(tree.n_scores, device=device, dtype=dtype))
@@ -174,25 +193,25 @@ class HierarchicalSoftmax(nn.Module):
         input: Tensor,  # noqa: A002 - torch's name
         target: Tensor,
         features: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:
+    ) -> SoftmaxOutput:
         """Compute the log-probabilities of the target classes, and the loss.
 
         Parameters
         ----------
-        input : Tensor of shape (rows, in_features)
+        input : Tensor of shape (..., in_features)
             Output of the layer below.
-        target : Tensor of shape (rows,), any integer dtype
+        target : Tensor of shape (...), any integer dtype
             The class of each row.
-        features : Tensor of shape (rows, n_features), any integer dtype, default=None
+        features : Tensor of shape (..., n_features), any integer dtype, default=None
             Hashed features of the direct connections, of which the low 32 bits are used; negative numbers are ignored.
             Required if ``n_direct`` is not 0, otherwise None.
 
         Returns
         -------
-        log_probs : Tensor of shape (rows,)
-            log P(target | input); float32, or float64 for float64 input.
-        loss : Tensor of shape ()
-            Mean negative log-likelihood; NaN if there are no rows.
+        output : Tensor of shape (...)
+            log P(target | input), 0 where the target is ``ignore_index``; float32, or float64 for float64 input.
+        loss : Tensor of shape (), or (...) with ``reduction="none"``
+            Negative log-likelihood; its mean over no rows is NaN. The two are fields of a named tuple.
 
         Raises
         ------
@@ -200,34 +219,29 @@ class HierarchicalSoftmax(nn.Module):
             If a shape is wrong, features are missing or not expected, or, checked on the CPU only, a target is out of
             range.
         TypeError
-            If the dtype of the input is not that of the weight, or targets or features are not integers.
+            If an argument is not a Tensor, the dtype of the input is not that of the weight, or targets or features are
+            not integers.
         """
         inputs, features = self._check(input, features)
-        target = check_target("HierarchicalSoftmax", target, len(inputs), self.n_classes)
-        if not len(self.node_up):
-            log_probs = at_least_float32(inputs[:, :0]).sum(dim=1)
-        elif runs_compiled(inputs, self.weight):
-            arguments = (inputs, self.weight, self.bias, self.direct, target, features)
-            classes, nodes, rows = (buffer.numpy() for buffer in (self.class_up, self.node_up, self.first_rows))
-            trees = UpwardTree(classes, nodes, rows, self.tree.depths), self._path_tensors()
-            log_probs = CompiledPaths.apply(*arguments, *trees, self._constants, self.sparse)  # type: ignore[no-untyped-call]  # torch has no types for it
-        else:
-            log_probs = path_log_probs(self._scorer(), self._path_tensors(), inputs, target, features)
-        return log_probs, -log_probs.mean()
+        shape = input.shape[:-1]
+        target, kept = check_target("HierarchicalSoftmax", target, shape, self.n_classes, self.ignore_index)
+        if kept is not None:
+            inputs, features = inputs[kept], None if features is None else features[kept]
+        return make_output(self._path_log_probs(inputs, target, features), kept, shape, self.reduction)
 
     def log_prob(self, input: Tensor, features: Tensor | None = None) -> Tensor:  # noqa: A002
         """Compute the log-probabilities of all classes.
 
         Parameters
         ----------
-        input : Tensor of shape (rows, in_features)
+        input : Tensor of shape (..., in_features)
             Output of the layer below.
-        features : Tensor of shape (rows, n_features), default=None
+        features : Tensor of shape (..., n_features), default=None
             As for :meth:`forward`.
 
         Returns
         -------
-        Tensor of shape (rows, V)
+        Tensor of shape (..., V)
             float32, or float64 for float64 input.
 
         Raises
@@ -236,6 +250,9 @@ class HierarchicalSoftmax(nn.Module):
             As for :meth:`forward`.
         """
         inputs, features = self._check(input, features)
+        return unflatten_rows(self._log_prob(inputs, features), input.shape[:-1])
+
+    def _log_prob(self, inputs: Tensor, features: Tensor | None) -> Tensor:
         if not len(self.node_up):
             return at_least_float32(inputs[:, :0]).sum(dim=1, keepdim=True)
         scorer, tensors = self._scorer(), self._tensors_on(inputs.device)
@@ -254,14 +271,14 @@ class HierarchicalSoftmax(nn.Module):
 
         Parameters
         ----------
-        input : Tensor of shape (rows, in_features)
+        input : Tensor of shape (..., in_features)
             Output of the layer below.
-        features : Tensor of shape (rows, n_features), default=None
+        features : Tensor of shape (..., n_features), default=None
             As for :meth:`forward`.
 
         Returns
         -------
-        Tensor of shape (rows, tree.n_nodes)
+        Tensor of shape (..., tree.n_nodes)
             One column for each inner node, in the order of the tree; float32, or float64 for float64 input.
 
         Raises
@@ -278,7 +295,8 @@ class HierarchicalSoftmax(nn.Module):
                 "HierarchicalSoftmax.node_prob needs a tree whose inner nodes all have two children, "
                 f"but node {node} has {self.tree.arities[node]}; log_prob works for any tree."
             )
-        return all_scores(self._scorer(), self._tensors_on(inputs.device), inputs, features).sigmoid()
+        scores = all_scores(self._scorer(), self._tensors_on(inputs.device), inputs, features)
+        return unflatten_rows(scores.sigmoid(), input.shape[:-1])
 
     @torch.no_grad()
     def predict(self, input: Tensor, search: str = "exact", features: Tensor | None = None) -> Tensor:  # noqa: A002
@@ -286,17 +304,17 @@ class HierarchicalSoftmax(nn.Module):
 
         Parameters
         ----------
-        input : Tensor of shape (rows, in_features)
+        input : Tensor of shape (..., in_features)
             Output of the layer below.
         search : {"exact", "greedy"}, default="exact"
             "exact" predicts the most probable class. "greedy" follows the most probable child of each node, the first
             at a tie (with two children the right one if its probability is above 0.5).
-        features : Tensor of shape (rows, n_features), default=None
+        features : Tensor of shape (..., n_features), default=None
             As for :meth:`forward`.
 
         Returns
         -------
-        Tensor of shape (rows,), dtype int64
+        Tensor of shape (...), dtype int64
             The predicted class of each row.
 
         Raises
@@ -309,12 +327,14 @@ class HierarchicalSoftmax(nn.Module):
         if search not in ("exact", "greedy"):
             raise ValueError(f"HierarchicalSoftmax: search must be 'exact' or 'greedy', got {search!r}.")
         if search == "exact":
-            return self.topk(input, 1, features)[1].squeeze(1)
+            return self.topk(input, 1, features)[1].squeeze(-1)
         inputs, features = self._check(input, features)
         if runs_compiled(inputs, self.weight):
-            return self._descend(inputs, features, np.empty(0))
-        scorer, tensors, blocks = self._scorer(), self._tensors_on(inputs.device), self._blocks(inputs, features)
-        return torch.cat([tensors.greedy(all_scores(scorer, tensors, *block)) for block in blocks])
+            classes = self._descend(inputs, features, np.empty(0))
+        else:
+            scorer, tensors, blocks = self._scorer(), self._tensors_on(inputs.device), self._blocks(inputs, features)
+            classes = torch.cat([tensors.greedy(all_scores(scorer, tensors, *block)) for block in blocks])
+        return unflatten_rows(classes, input.shape[:-1])
 
     @torch.no_grad()
     def topk(self, input: Tensor, k: int, features: Tensor | None = None) -> tuple[Tensor, Tensor]:  # noqa: A002
@@ -324,18 +344,18 @@ class HierarchicalSoftmax(nn.Module):
 
         Parameters
         ----------
-        input : Tensor of shape (rows, in_features)
+        input : Tensor of shape (..., in_features)
             Output of the layer below.
         k : int
             Number of classes to return; 1 to V.
-        features : Tensor of shape (rows, n_features), default=None
+        features : Tensor of shape (..., n_features), default=None
             As for :meth:`forward`.
 
         Returns
         -------
-        log_probs : Tensor of shape (rows, k)
+        log_probs : Tensor of shape (..., k)
             Log-probabilities in descending order; float32, or float64 for float64 input.
-        classes : Tensor of shape (rows, k), dtype int64
+        classes : Tensor of shape (..., k), dtype int64
             The classes in that order; the order of equally probable classes is arbitrary.
 
         Raises
@@ -349,8 +369,13 @@ class HierarchicalSoftmax(nn.Module):
             raise ValueError(f"HierarchicalSoftmax: k must be between 1 and n_classes={self.n_classes}, got {k}.")
         inputs, features = self._check(input, features)
         if not len(self.node_up) or not runs_compiled(inputs, self.weight):
-            results = [self.log_prob(*block).topk(k, dim=1) for block in self._blocks(inputs, features)]
-            return torch.cat([part.values for part in results]), torch.cat([part.indices for part in results])
+            results = [self._log_prob(*block).topk(k, dim=1) for block in self._blocks(inputs, features)]
+            log_probs, classes = (torch.cat(parts) for parts in zip(*results, strict=True))
+        else:
+            log_probs, classes = self._search(inputs, features, k)
+        return unflatten_rows(log_probs, input.shape[:-1]), unflatten_rows(classes, input.shape[:-1])
+
+    def _search(self, inputs: Tensor, features: Tensor | None, k: int) -> tuple[Tensor, Tensor]:
         log_probs = torch.empty((len(inputs), k), dtype=inputs.dtype, device=inputs.device)
         classes = torch.empty((len(inputs), k), dtype=torch.int64, device=inputs.device)
         rows, columns, scorer = self._search_arrays(inputs, features)
@@ -375,16 +400,16 @@ class HierarchicalSoftmax(nn.Module):
 
         Parameters
         ----------
-        input : Tensor of shape (rows, in_features)
+        input : Tensor of shape (..., in_features)
             Output of the layer below.
-        features : Tensor of shape (rows, n_features), default=None
+        features : Tensor of shape (..., n_features), default=None
             As for :meth:`forward`.
         generator : torch.Generator, default=None
             Random generator; None is torch's global one.
 
         Returns
         -------
-        Tensor of shape (rows,), dtype int64
+        Tensor of shape (...), dtype int64
             The sampled class of each row.
 
         Raises
@@ -395,14 +420,64 @@ class HierarchicalSoftmax(nn.Module):
         inputs, features = self._check(input, features)
         if runs_compiled(inputs, self.weight):
             draws = torch.rand(len(inputs), dtype=torch.float64, device=inputs.device, generator=generator)
-            return self._descend(inputs, features, draws.numpy())
-        blocks = (self.log_prob(*block).exp() for block in self._blocks(inputs, features))
-        return torch.cat([torch.multinomial(block, 1, generator=generator).squeeze(1) for block in blocks])
+            classes = self._descend(inputs, features, draws.numpy())
+        else:
+            blocks = (self._log_prob(*block).exp() for block in self._blocks(inputs, features))
+            classes = torch.cat([torch.multinomial(block, 1, generator=generator).squeeze(1) for block in blocks])
+        return unflatten_rows(classes, input.shape[:-1])
 
-    def _check(self, rows: Tensor, features: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    def get_extra_state(self) -> Tensor:
+        """Return what identifies the tree and the direct connections, for ``state_dict``.
+
+        Returns
+        -------
+        Tensor of int64, shape (2,)
+            The digest of the tree, and the seed of the direct connections modulo ``2**64`` in two's complement, 0
+            without them. It is a tensor, so that formats which store only tensors can store it.
+        """
+        seed = (self.direct_seed + 2**63) % 2**64 - 2**63 if self.n_direct else 0
+        return torch.tensor([self.tree.digest, seed], dtype=torch.int64, device="cpu")
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Check that a state is of the tree of this layer.
+
+        Parameters
+        ----------
+        state : Tensor of int64, shape (2,)
+            What :meth:`get_extra_state` returned.
+
+        Raises
+        ------
+        ValueError
+            If the tree or the seed of the direct connections is another: each class would have the weights of others.
+        """
+        own, other = self.get_extra_state().tolist(), state.tolist()
+        if own[0] != other[0]:
+            raise ValueError(
+                f"HierarchicalSoftmax: the state is of a layer with another tree than {self.tree!r}, whose nodes have "
+                "the classes of this layer in other places. Build the layer with the tree of the state."
+            )
+        if own != other:
+            raise ValueError(
+                f"HierarchicalSoftmax: the state is of a layer with direct_seed={other[1]} modulo 2**64, this layer "
+                f"has {own[1]}."
+            )
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, *rest: Any
+    ) -> None:
+        # torch sets the extra state last, when the weights are already overwritten.
+        key = f"{prefix}_extra_state"
+        if key in state_dict:
+            self.set_extra_state(state_dict[key])
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, *rest)
+        if key in missing_keys:  # the first states had none
+            missing_keys.remove(key)
+
+    def _check(self, input: Tensor, features: Tensor | None) -> tuple[Tensor, Tensor | None]:  # noqa: A002
+        """Return the input and the features as rows, or raise an error."""
         who = "HierarchicalSoftmax:"
-        if rows.dim() != 2 or rows.shape[1] != self.in_features:
-            raise ValueError(f"{who} input must have shape (rows, {self.in_features}), got {tuple(rows.shape)}.")
+        rows, shape = check_input("HierarchicalSoftmax", input, self.in_features), input.shape[:-1]
         if rows.dtype != self.weight.dtype:
             if not (torch.is_autocast_enabled(rows.device.type) and rows.dtype.is_floating_point):
                 raise TypeError(f"{who} input must have the weight's dtype {self.weight.dtype}, got {rows.dtype}.")
@@ -410,20 +485,33 @@ class HierarchicalSoftmax(nn.Module):
         if features is None:
             if self.n_direct:
                 raise ValueError(
-                    f"{who} features of shape (rows, n_features) are required with n_direct={self.n_direct}, got "
+                    f"{who} features of shape (..., n_features) are required with n_direct={self.n_direct}, got "
                     "None. For rows without features pass negative numbers, or n_features = 0."
                 )
             return rows, None
         if not self.n_direct:
             raise ValueError(f"{who} features must be None without direct connections. Set n_direct to use them.")
-        if features.dim() != 2 or len(features) != len(rows):
+        if features.dim() == 0 or features.shape[:-1] != shape:
+            sizes = "".join(f"{size}, " for size in shape)
             raise ValueError(
-                f"{who} features must have shape ({len(rows)}, n_features), as many rows as input, "
+                f"{who} features must have shape ({sizes}n_features), as many rows as input, "
                 f"got {tuple(features.shape)}."
             )
         if features.dtype not in INTEGERS:
             raise TypeError(f"{who} features must have an integer dtype, got {features.dtype}.")
-        return rows, features.to(torch.int64)
+        return rows, flatten_rows(features).to(torch.int64)
+
+    def _path_log_probs(self, inputs: Tensor, target: Tensor, features: Tensor | None) -> Tensor:
+        """Compute the log-probability of the target of each row."""
+        if not len(self.node_up):
+            return at_least_float32(inputs[:, :0]).sum(dim=1)
+        if not runs_compiled(inputs, self.weight):
+            return path_log_probs(self._scorer(), self._path_tensors(), inputs, target, features)
+        arguments = (inputs, self.weight, self.bias, self.direct, target, features)
+        classes, nodes, rows = (buffer.numpy() for buffer in (self.class_up, self.node_up, self.first_rows))
+        trees = UpwardTree(classes, nodes, rows, self.tree.depths), self._path_tensors()
+        constants, sparse = self._constants, self.sparse
+        return CompiledPaths.apply(*arguments, *trees, constants, sparse)  # type: ignore[no-any-return, no-untyped-call]
 
     def _blocks(self, rows: Tensor, features: Tensor | None) -> list[tuple[Tensor, Tensor | None]]:
         step = max(_BLOCK // self.n_classes, 1)

@@ -368,12 +368,14 @@ def _output_layer(
             raise ValueError(f"NPLM: output={output!r} has no tree. Set tree=None, or output='hsigmoid'.")
         if output == "adaptive":
             return AdaptiveSoftmax(in_features, num_classes, cutoffs=cutoffs)
-        return FullSoftmax(in_features, num_classes)
+        return FullSoftmax(in_features, num_classes, ignore_index=None)
     if tree is None:
         raise ValueError("NPLM: output='hsigmoid' needs a tree, such as trees.huffman_tree(counts).")
     if tree.n_classes != num_classes:
         raise ValueError(f"NPLM: the tree must have num_classes={num_classes} classes, got {tree.n_classes}.")
-    return HierarchicalSoftmax(tree, in_features, n_direct=n_direct, direct_seed=direct_seed, sparse=sparse)
+    return HierarchicalSoftmax(
+        tree, in_features, n_direct=n_direct, direct_seed=direct_seed, ignore_index=None, sparse=sparse
+    )
 
 
 def _check_name(parameter: str, value: str, names: tuple[str, ...]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,26 +13,90 @@ from torch.nn import functional
 
 from sklearn_hashnlp.nn._hashing import INTEGERS
 
+_REDUCTIONS = ("mean", "sum", "none")
+
 
 def at_least_float32(scores: Tensor) -> Tensor:
     """Return scores in float32, or in float64 if they are: half precision, as under autocast, has too few digits."""
     return scores if scores.dtype == torch.float64 else scores.float()
 
 
-def check_target(layer: str, target: Tensor, n_rows: int, n_classes: int) -> Tensor:
-    """Return the targets of a layer as int64, or raise an error."""
-    if target.shape != (n_rows,):
+class SoftmaxOutput(NamedTuple):
+    """Log-probabilities of target classes and the loss, named as by :class:`torch.nn.AdaptiveLogSoftmaxWithLoss`."""
+
+    output: Tensor  # (...): of each row of the input; 0 where the target is ignored
+    loss: Tensor  # (), or (...) without reduction
+
+
+def check_reduction(layer: str, reduction: str) -> None:
+    """Raise an error if a layer cannot reduce its losses so."""
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"{layer}: reduction must be one of {_REDUCTIONS}, got {reduction!r}.")
+
+
+def check_input(layer: str, input: Tensor, in_features: int) -> Tensor:  # noqa: A002 - torch's name
+    """Return the input of a layer, of shape (..., in_features), as rows, or raise an error."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{layer}: input must be a Tensor, got {type(input).__name__}.")
+    if input.dim() == 0 or input.shape[-1] != in_features:
+        raise ValueError(f"{layer}: input must have shape (..., {in_features}), got {tuple(input.shape)}.")
+    return flatten_rows(input)
+
+
+def flatten_rows(tensor: Tensor) -> Tensor:
+    """Return a tensor of shape (..., n_columns) as rows."""
+    return tensor.flatten(0, -2) if tensor.dim() > 1 else tensor.unsqueeze(0)
+
+
+def unflatten_rows(
+    rows: Tensor,  # (n_rows, ...)
+    shape: torch.Size,  # of the input but for its last axis
+) -> Tensor:
+    """Return what was computed from rows in the shape of the input."""
+    return rows if len(shape) == 1 else rows.reshape((*shape, *rows.shape[1:]))
+
+
+def check_target(
+    layer: str, target: Tensor, shape: torch.Size, n_classes: int, ignore_index: int | None
+) -> tuple[Tensor, Tensor | None]:
+    """Return the targets as int64 and the indices of their rows, None for all rows, or raise an error."""
+    if not isinstance(target, Tensor):
+        raise TypeError(
+            f"{layer}: target must be a Tensor of integers, got {type(target).__name__}. Pass torch.tensor(target)."
+        )
+    if target.shape != shape:
         raise ValueError(
-            f"{layer}: target must have shape ({n_rows},), one class for each row of input, got {tuple(target.shape)}."
+            f"{layer}: target must have shape {tuple(shape)}, one class for each row of input, "
+            f"got {tuple(target.shape)}."
         )
     if target.dtype not in INTEGERS:
         raise TypeError(f"{layer}: target must have an integer dtype, got {target.dtype}.")
-    target = target.to(torch.int64)
-    if target.device.type == "cpu" and not torch.compiler.is_compiling() and n_rows:
+    target, rows = target.flatten().to(torch.int64), None
+    if ignore_index is not None:
+        kept = (target != ignore_index).nonzero().squeeze(1)
+        if len(kept) < len(target):
+            rows, target = kept, target[kept]
+    if target.device.type == "cpu" and not torch.compiler.is_compiling() and len(target):
         low, high = (int(end) for end in target.aminmax())
         if low < 0 or high >= n_classes:
             raise ValueError(f"{layer}: target must be between 0 and {n_classes - 1}, got {low if low < 0 else high}.")
-    return target
+    return target, rows
+
+
+def make_output(
+    log_probs: Tensor,  # (n_targets,)
+    rows: Tensor | None,  # (n_targets,): their indices, as check_target returns them
+    shape: torch.Size,  # of all targets
+    reduction: str,
+) -> SoftmaxOutput:
+    """Compute the loss; ignored targets have no part in it."""
+    output = log_probs
+    if rows is not None:
+        output = log_probs.new_zeros(math.prod(shape)).index_copy(0, rows, log_probs)
+    output = unflatten_rows(output, shape)
+    if reduction == "none":
+        return SoftmaxOutput(output, -output)
+    return SoftmaxOutput(output, -log_probs.sum() if reduction == "sum" else -log_probs.mean())
 
 
 class SoftmaxLayer(nn.Module):
@@ -45,12 +110,12 @@ class SoftmaxLayer(nn.Module):
 
         Parameters
         ----------
-        input : Tensor of shape (rows, in_features)
+        input : Tensor of shape (..., in_features)
             Output of the layer below.
 
         Returns
         -------
-        Tensor of shape (rows, n_classes)
+        Tensor of shape (..., n_classes)
             float32, or float64 for float64 input.
         """
 
@@ -59,32 +124,32 @@ class SoftmaxLayer(nn.Module):
 
         Parameters
         ----------
-        input : Tensor of shape (rows, in_features)
+        input : Tensor of shape (..., in_features)
             Output of the layer below.
 
         Returns
         -------
-        Tensor of shape (rows,), dtype int64
+        Tensor of shape (...), dtype int64
             The predicted class of each row.
         """
         with torch.no_grad():
-            return self.log_prob(input).argmax(dim=1)
+            return self.log_prob(input).argmax(dim=-1)
 
     def topk(self, input: Tensor, k: int) -> tuple[Tensor, Tensor]:  # noqa: A002
         """Predict the k most probable classes.
 
         Parameters
         ----------
-        input : Tensor of shape (rows, in_features)
+        input : Tensor of shape (..., in_features)
             Output of the layer below.
         k : int
             Number of classes to return; 1 to ``n_classes``.
 
         Returns
         -------
-        log_probs : Tensor of shape (rows, k)
+        log_probs : Tensor of shape (..., k)
             Log-probabilities in descending order; float32, or float64 for float64 input.
-        classes : Tensor of shape (rows, k), dtype int64
+        classes : Tensor of shape (..., k), dtype int64
             The classes in that order.
 
         Raises
@@ -95,7 +160,7 @@ class SoftmaxLayer(nn.Module):
         if not 1 <= k <= self.n_classes:
             raise ValueError(f"{type(self).__name__}: k must be between 1 and n_classes={self.n_classes}, got {k}.")
         with torch.no_grad():
-            log_probs, classes = self.log_prob(input).topk(k, dim=1)
+            log_probs, classes = self.log_prob(input).topk(k, dim=-1)
         return log_probs, classes
 
     def sample(self, input: Tensor, *, generator: torch.Generator | None = None) -> Tensor:  # noqa: A002
@@ -103,18 +168,20 @@ class SoftmaxLayer(nn.Module):
 
         Parameters
         ----------
-        input : Tensor of shape (rows, in_features)
+        input : Tensor of shape (..., in_features)
             Output of the layer below.
         generator : torch.Generator, default=None
             Random generator; None is torch's global one.
 
         Returns
         -------
-        Tensor of shape (rows,), dtype int64
+        Tensor of shape (...), dtype int64
             The sampled class of each row.
         """
         with torch.no_grad():
-            return torch.multinomial(self.log_prob(input).exp(), 1, generator=generator).squeeze(1)
+            probabilities = flatten_rows(self.log_prob(input).exp())
+            classes = torch.multinomial(probabilities, 1, generator=generator).squeeze(1)
+        return unflatten_rows(classes, input.shape[:-1])
 
 
 class FullSoftmax(SoftmaxLayer):
@@ -129,6 +196,10 @@ class FullSoftmax(SoftmaxLayer):
         Columns of the input.
     n_classes : int
         Number of classes; V in the papers.
+    ignore_index : int, default=-100
+        Rows with this target have no part in the loss and no gradient; None ignores nothing.
+    reduction : {"mean", "sum", "none"}, default="mean"
+        The loss of a batch: the mean or the sum of the losses of its rows, or all of them.
     device : torch.device or str, default=None
         Device of the parameters.
     dtype : torch.dtype, default=None
@@ -144,7 +215,7 @@ class FullSoftmax(SoftmaxLayer):
     Raises
     ------
     ValueError
-        If a size is less than 1.
+        If a size is less than 1, or the reduction is unknown.
 
     See Also
     --------
@@ -169,15 +240,20 @@ class FullSoftmax(SoftmaxLayer):
         in_features: int,
         n_classes: int,
         *,
+        ignore_index: int | None = -100,
+        reduction: str = "mean",
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
+        check_reduction("FullSoftmax", reduction)
         for name, value in (("in_features", in_features), ("n_classes", n_classes)):
             if value < 1:
                 raise ValueError(f"FullSoftmax: {name} must be 1 or more, got {value}.")
         self.in_features = in_features
         self.n_classes = n_classes
+        self.ignore_index = ignore_index
+        self.reduction = reduction
         self.weight = nn.Parameter(torch.empty((n_classes, in_features), device=device, dtype=dtype))
         self.bias = nn.Parameter(torch.empty(n_classes, device=device, dtype=dtype))
         self.reset_parameters()
@@ -188,48 +264,51 @@ class FullSoftmax(SoftmaxLayer):
         nn.init.uniform_(self.weight, -bound, bound)
         nn.init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:  # noqa: A002 - torch's name
+    def forward(self, input: Tensor, target: Tensor) -> SoftmaxOutput:  # noqa: A002 - torch's name
         """Compute the log-probabilities of the target classes, and the loss.
 
         Parameters
         ----------
-        input : Tensor of shape (rows, in_features)
+        input : Tensor of shape (..., in_features)
             Output of the layer below.
-        target : Tensor of shape (rows,), any integer dtype
+        target : Tensor of shape (...), any integer dtype
             The class of each row.
 
         Returns
         -------
-        log_probs : Tensor of shape (rows,)
-            log P(target | input); float32, or float64 for float64 input.
-        loss : Tensor of shape ()
-            Mean negative log-likelihood; NaN if there are no rows.
+        output : Tensor of shape (...)
+            log P(target | input), 0 where the target is ``ignore_index``; float32, or float64 for float64 input.
+        loss : Tensor of shape (), or (...) with ``reduction="none"``
+            Negative log-likelihood; its mean over no rows is NaN. The two are fields of a named tuple.
 
         Raises
         ------
         ValueError
-            If the target is not one class for each row, or, checked on the CPU only, out of range.
+            If a shape is wrong or, checked on the CPU only, a target is out of range.
         TypeError
-            If the target does not have an integer dtype.
+            If an argument is not a Tensor, or the target does not have an integer dtype.
         """
-        target = check_target("FullSoftmax", target, len(input), self.n_classes)
-        log_probs = self.log_prob(input).gather(1, target.unsqueeze(1)).squeeze(1)
-        return log_probs, -log_probs.mean()
+        rows = check_input("FullSoftmax", input, self.in_features)
+        shape = input.shape[:-1]
+        target, kept = check_target("FullSoftmax", target, shape, self.n_classes, self.ignore_index)
+        scores = self.log_prob(rows if kept is None else rows[kept])
+        log_probs = scores.gather(1, target.unsqueeze(1)).squeeze(1)
+        return make_output(log_probs, kept, shape, self.reduction)
 
     def log_prob(self, input: Tensor) -> Tensor:  # noqa: A002
         """Compute the log-probabilities of all classes.
 
         Parameters
         ----------
-        input : Tensor of shape (rows, in_features)
+        input : Tensor of shape (..., in_features)
             Output of the layer below.
 
         Returns
         -------
-        Tensor of shape (rows, n_classes)
+        Tensor of shape (..., n_classes)
             float32, or float64 for float64 input.
         """
-        return functional.log_softmax(at_least_float32(functional.linear(input, self.weight, self.bias)), dim=1)
+        return functional.log_softmax(at_least_float32(functional.linear(input, self.weight, self.bias)), dim=-1)
 
     def extra_repr(self) -> str:
         """Describe the layer in ``repr``.
@@ -277,17 +356,22 @@ class AdaptiveSoftmax(SoftmaxLayer):
             dtype=dtype,
         )
 
-    def forward(self, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:  # noqa: A002 - torch's name
+    def forward(self, input: Tensor, target: Tensor) -> SoftmaxOutput:  # noqa: A002 - torch's name
         """Compute the log-probabilities of the target classes, and the loss."""
-        if len(input) == 0:
-            log_probs = at_least_float32(input).sum(dim=1)
+        rows = check_input("AdaptiveSoftmax", input, self.in_features)
+        shape = input.shape[:-1]
+        target, _ = check_target("AdaptiveSoftmax", target, shape, self.n_classes, None)
+        if len(rows) == 0:
+            log_probs = at_least_float32(rows).sum(dim=1)
         else:
-            log_probs = at_least_float32(self._without_autocast(lambda rows: self.layer(rows, target).output, input))
-        return log_probs, -log_probs.mean()
+            log_probs = at_least_float32(self._without_autocast(lambda rows: self.layer(rows, target).output, rows))
+        return make_output(log_probs, None, shape, "mean")
 
     def log_prob(self, input: Tensor) -> Tensor:  # noqa: A002
         """Compute the log-probabilities of all classes."""
-        return at_least_float32(self._without_autocast(self.layer.log_prob, input))
+        rows = check_input("AdaptiveSoftmax", input, self.in_features)
+        log_probs = at_least_float32(self._without_autocast(self.layer.log_prob, rows))
+        return unflatten_rows(log_probs, input.shape[:-1])
 
     def _without_autocast(self, work: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
         """Run torch's layer, which mixes dtypes under autocast, in the dtype of its weight."""

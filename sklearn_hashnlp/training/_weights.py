@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES
 
 _BLOCK = 2**18
@@ -35,9 +36,10 @@ def load_arrays(module: nn.Module, arrays: Mapping[str, NDArray[Any]], tables: M
                 if tensor.device.type != "cpu":
                     tensor.copy_(table)
             elif name.endswith(_EXTRA):
-                module.get_submodule(name.removesuffix(_EXTRA)).set_extra_state(
-                    torch.from_numpy(np.array(arrays[name]))
-                )
+                part = module.get_submodule(name.removesuffix(_EXTRA))
+                if name not in arrays and isinstance(part, HierarchicalSoftmax):
+                    continue  # the first models had none
+                part.set_extra_state(torch.from_numpy(np.array(arrays[name])))
             else:
                 _check_shape(name, arrays[name], tuple(tensor.shape))
                 tensor.copy_(torch.from_numpy(np.array(arrays[name])))

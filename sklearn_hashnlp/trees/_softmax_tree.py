@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -174,6 +175,14 @@ class SoftmaxTree:
     def depths(self) -> Ints:
         """Number of inner nodes on the path of each class, int64 of shape (V,)."""
         return _read_only(self._path_sums(np.ones(self.n_nodes, dtype=np.int64)))
+
+    @cached_property
+    def digest(self) -> int:
+        """64 bits of a SHA-256 of the tree, as a signed integer: equal trees have equal digests, on any machine."""
+        sha = hashlib.sha256()
+        for array in (self.offsets, self.children):
+            sha.update(array.astype("<i8").tobytes())
+        return int.from_bytes(sha.digest()[:8], "little", signed=True)
 
     def path(self, class_index: int) -> tuple[Ints, Ints]:
         """Return the path from the root to a class.

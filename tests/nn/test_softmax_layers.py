@@ -111,7 +111,7 @@ def test_full_softmax_of_no_rows():
     assert layer.sample(rows).shape == (0,)
 
 
-@pytest.mark.parametrize("target", [[-100, 0], [7, 0], [0, -1]])
+@pytest.mark.parametrize("target", [[-99, 0], [7, 0], [0, -1]])
 def test_full_softmax_refuses_targets_out_of_range(target):
     wrong = next(c for c in target if not 0 <= c < 7)
     with pytest.raises(ValueError, match=f"target must be between 0 and 6, got {wrong}"):
@@ -132,6 +132,23 @@ def test_full_softmax_takes_targets_of_any_integer_dtype():
     assert torch.equal(layer(rows, target.to(torch.uint8))[0], layer(rows, target)[0])
 
 
+def test_full_softmax_of_any_leading_shape_ignores_targets():
+    layer, rows, target = make(), torch.randn(2, 3, 3, dtype=torch.float64), torch.tensor([[0, 6, -100], [2, 1, 1]])
+    output, loss = layer(rows, target)
+    expected = layer(rows.flatten(0, 1)[[0, 1, 3, 4, 5]], target.flatten()[[0, 1, 3, 4, 5]])
+    torch.testing.assert_close(loss, expected.loss)
+    assert output.shape == (2, 3)
+    assert output[0, 2] == 0
+    assert layer.predict(rows).shape == layer.sample(rows).shape == (2, 3)
+    assert layer.predict(rows[0, 0]).shape == layer.sample(rows[0, 0]).shape == ()
+    assert layer.topk(rows, 2)[1].shape == (2, 3, 2)
+    total = FullSoftmax(3, 7, reduction="sum", dtype=torch.float64)
+    total.load_state_dict(layer.state_dict())
+    torch.testing.assert_close(total(rows, target).loss, 5 * loss)
+    with pytest.raises(ValueError, match="reduction must be one of"):
+        FullSoftmax(3, 7, reduction="max")
+
+
 def test_full_softmax_repr():
     assert repr(FullSoftmax(3, 7)) == "FullSoftmax(3, 7)"
 
@@ -147,6 +164,19 @@ def test_adaptive_probabilities(n_classes, in_features):
     torch.testing.assert_close(every.exp().sum(1), torch.ones(6))
     torch.testing.assert_close(log_probs, every.gather(1, target[:, None])[:, 0])
     torch.testing.assert_close(loss, -log_probs.mean())
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32])
+def test_adaptive_softmax_takes_targets_of_any_integer_dtype_and_rows_of_any_shape(dtype):
+    layer, x, target = AdaptiveSoftmax(4, 10), torch.randn(2, 3, 4), torch.arange(6).view(2, 3)
+    output, loss = layer(x, target.to(dtype))
+    torch.testing.assert_close(output, layer.log_prob(x).gather(2, target.unsqueeze(2)).squeeze(2))
+    torch.testing.assert_close(loss, -output.mean())
+
+
+def test_adaptive_softmax_refuses_wrong_targets():
+    with pytest.raises(ValueError, match="AdaptiveSoftmax: target must be between 0 and 9, got 10"):
+        AdaptiveSoftmax(4, 10)(torch.randn(1, 4), torch.tensor([10]))
 
 
 def test_adaptive_topk_and_samples():

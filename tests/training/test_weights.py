@@ -36,6 +36,17 @@ def through_json(values, arrays):
     return json.loads(json.dumps(values)), {name: array.copy() for name, array in arrays.items()}
 
 
+def test_a_state_from_before_trees_had_digests_loads():
+    model = HashEmbeddingClassifier(**SMALL, loss="hsigmoid").fit(X, np.resize(["a", "b", "c"], 60))
+    values, arrays = model._get_model_state()
+    digest = arrays.pop("head.0._extra_state")
+    again = clone(model)
+    again._set_model_state(values, arrays)
+    assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+    with pytest.raises(ValueError, match="another tree"):
+        again._set_model_state(values, arrays | {"head.0._extra_state": digest + 1})
+
+
 @pytest.mark.parametrize("labels", LABELS.values(), ids=list(LABELS))
 @pytest.mark.parametrize(
     "options",

@@ -20,7 +20,7 @@ def test_copies_pickles_and_state_dicts_compute_the_same():
     expected = layer(inputs, target, features)[0]
     other = HierarchicalSoftmax(MIXED, 3, n_direct=9)
     other.load_state_dict(layer.state_dict())
-    assert set(layer.state_dict()) == {"weight", "bias", "direct"}
+    assert set(layer.state_dict()) == {"weight", "bias", "direct", "_extra_state"}
     size = len(pickle.dumps(layer))
     layer.log_prob(inputs, features)
     assert len(pickle.dumps(layer)) == size  # tensors that follow from the tree are not pickled
@@ -30,6 +30,14 @@ def test_copies_pickles_and_state_dicts_compute_the_same():
         RowwiseAdagrad(twin.parameters()).step()
         torch.nn.init.zeros_(twin.weight)
         assert torch.equal(layer(inputs, target, features)[0], expected)
+
+
+def test_a_state_of_other_direct_connections_is_refused():
+    layer = make(n_direct=9, direct_seed=3, dtype=torch.float32)
+    HierarchicalSoftmax(MIXED, 3, n_direct=9, direct_seed=3 + 2**64).load_state_dict(layer.state_dict())
+    with pytest.raises(ValueError, match=r"with direct_seed=3 modulo 2\*\*64, this layer has 0"):
+        HierarchicalSoftmax(MIXED, 3, n_direct=9).load_state_dict(layer.state_dict())
+    HierarchicalSoftmax(MIXED, 3).load_state_dict(make(direct_seed=3).state_dict())  # neither uses its seed
 
 
 def test_a_layer_from_the_meta_device_works_after_reset_parameters():

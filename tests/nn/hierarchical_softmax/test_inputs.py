@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.trees import complete_tree
 
-from ..tree_layers import MIXED, batch_for, make
+from ..tree_layers import MIXED, batch_for, make, plain_torch
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32, torch.uint32])
@@ -30,6 +32,36 @@ def test_inputs_need_not_be_contiguous():
     assert torch.equal(layer.topk(transposed, 2, features.t().contiguous().t())[1], layer.topk(inputs, 2, features)[1])
 
 
+@pytest.mark.parametrize("backend", [nullcontext, plain_torch])
+@pytest.mark.parametrize("shape", [(6,), (2, 3), (3, 1, 2)])
+def test_features_and_ignored_targets_of_any_leading_shape(shape, backend):
+    layer, loss_of_each = make(MIXED, n_direct=9), make(MIXED, n_direct=9, reduction="none")
+    inputs, target, features = batch_for(layer, 6)
+    expected = layer(inputs[2:], target[2:], features[2:]), layer.topk(inputs, 2, features)[1]
+    target[:2] = -100
+    nested = inputs.view(*shape, -1), target.view(shape), features.view(*shape, -1)
+    with backend():
+        output, loss = layer(*nested)
+        torch.testing.assert_close(loss, expected[0].loss)
+        torch.testing.assert_close(output.flatten(), torch.cat([torch.zeros(2).double(), expected[0].output]))
+        torch.testing.assert_close(loss_of_each(*nested).loss, -output)
+        assert torch.equal(layer.topk(nested[0], 2, nested[2])[1].flatten(0, -2), expected[1])
+        assert layer.predict(nested[0], "greedy", nested[2]).shape == shape
+        assert layer.sample(nested[0], nested[2]).shape == shape
+        assert layer.log_prob(nested[0], nested[2]).shape == (*shape, 7)
+    assert make(complete_tree(7)).node_prob(nested[0]).shape == (*shape, 6)
+
+
+def test_a_batch_of_ignored_targets_alone():
+    for reduction, loss in (("mean", torch.nan), ("sum", 0.0)):
+        layer = make(MIXED, reduction=reduction)
+        output, result = layer(torch.randn(2, 3).double(), torch.full((2,), -100))
+        assert output.tolist() == [0, 0]
+        torch.testing.assert_close(result.item(), loss, equal_nan=True)
+    with pytest.raises(ValueError, match="target must be between 0 and 6, got -100"):
+        make(MIXED, ignore_index=None)(torch.randn(2, 3).double(), torch.full((2,), -100))
+
+
 def test_wrong_arguments_are_refused():
     layer, direct = make(complete_tree(7)), make(MIXED, n_direct=9)
     inputs, target, features = batch_for(direct, 6)
@@ -40,9 +72,11 @@ def test_wrong_arguments_are_refused():
         layer(inputs, target[:5])
     with pytest.raises(TypeError, match=r"target must have an integer dtype, got torch.float32"):
         layer(inputs, target.float())
-    for rows in (inputs[:, :2], inputs[0], inputs[None]):
-        with pytest.raises(ValueError, match=r"input must have shape \(rows, 3\), got"):
+    for rows in (inputs[:, :2], inputs[0, 0], inputs[None, :, :1]):
+        with pytest.raises(ValueError, match=r"input must have shape \(\.\.\., 3\), got"):
             layer.log_prob(rows)
+    with pytest.raises(TypeError, match="input must be a Tensor, got list"):
+        layer.topk(inputs.tolist(), 1)
     with pytest.raises(TypeError, match=r"weight's dtype torch.float64, got torch.float32"):
         layer.topk(inputs.float(), 1)
     with pytest.raises(ValueError, match="are required with n_direct=9"):
@@ -64,6 +98,8 @@ def test_wrong_arguments_are_refused():
         HierarchicalSoftmax(7, 3)
     with pytest.raises(ValueError, match="in_features must be 1 or more, got 0"):
         HierarchicalSoftmax(MIXED, 0)
+    with pytest.raises(ValueError, match=r"reduction must be one of \('mean', 'sum', 'none'\), got 'max'"):
+        HierarchicalSoftmax(MIXED, 3, reduction="max")
     for n_direct in (-1, 2**31):
         with pytest.raises(ValueError, match=f"n_direct must be between 0 and 2147483647, got {n_direct}"):
             HierarchicalSoftmax(MIXED, 3, n_direct=n_direct)
