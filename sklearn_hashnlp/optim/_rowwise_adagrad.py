@@ -23,8 +23,8 @@ class RowwiseAdagrad(RowwiseOptimizer):
     A row is all that one index of the first axis selects: a number, a vector or a matrix.
 
     Rows without a gradient are neither read nor written, so a step costs the same whatever the size of the table. A
-    parameter with a dense gradient has an accumulator for each element and is trained exactly as by
-    :class:`torch.optim.Adagrad` [1]_.
+    parameter with dense gradients has an accumulator for each element and is trained exactly as by
+    :class:`torch.optim.Adagrad` [1]_. From its first sparse gradient on it is trained row by row, also by dense ones.
 
     Parameters
     ----------
@@ -79,6 +79,13 @@ class RowwiseAdagrad(RowwiseOptimizer):
         state["sum"].addcmul_(gradient, gradient)
         update: Tensor = gradient / state["sum"].sqrt().add_(group["eps"]) * group["lr"]
         return update
+
+    def _has_row_state(self, state: dict[str, Any], parameter: Tensor) -> bool:
+        return "sum" in state and state["sum"].shape != parameter.shape
+
+    def _to_row_state(self, state: dict[str, Any], parameter: Tensor) -> None:
+        if parameter.dim() > 1 and "sum" in state and not self._has_row_state(state, parameter):
+            state["sum"] = state["sum"].flatten(1).mean(dim=1)
 
     def _row_updates(
         self, table: Tensor, rows: Tensor, gradients: Tensor, state: dict[str, Any], group: dict[str, Any]

@@ -23,8 +23,9 @@ class RowwiseAdam(RowwiseOptimizer):
         w_r <- w_r - lr m_r / (1 - b_1^t_r) / (sqrt(v_r / (1 - b_2^t_r)) + eps)
 
     So the bias correction of a rare row follows its own few steps, not all steps of the optimizer. Rows without a
-    gradient are neither read nor written: their momentum does not move them. A parameter with a dense gradient is
-    trained exactly as by :class:`torch.optim.Adam` [1]_.
+    gradient are neither read nor written: their momentum does not move them. A parameter with dense gradients is
+    trained exactly as by :class:`torch.optim.Adam` [1]_. From its first sparse gradient on it is trained row by row,
+    also by dense ones.
 
     Parameters
     ----------
@@ -87,6 +88,15 @@ class RowwiseAdam(RowwiseOptimizer):
         size = (state["square"] / (1 - beta_2 ** state["step"])).sqrt_().add_(group["eps"])
         update: Tensor = state["mean"] / size * (group["lr"] / (1 - beta_1 ** state["step"]))
         return update
+
+    def _has_row_state(self, state: dict[str, Any], parameter: Tensor) -> bool:
+        return "steps" in state
+
+    def _to_row_state(self, state: dict[str, Any], parameter: Tensor) -> None:
+        if "step" in state:
+            mean, square = (state[key].unsqueeze(-1).flatten(1) for key in ("mean", "square"))
+            state |= {"mean": mean.contiguous(), "square": square.mean(dim=1)}
+            state["steps"] = torch.full_like(state["square"], state.pop("step"))
 
     def _row_updates(
         self, table: Tensor, rows: Tensor, gradients: Tensor, state: dict[str, Any], group: dict[str, Any]

@@ -90,6 +90,8 @@ class RowwiseOptimizer(Optimizer):
         for group in self.param_groups:
             group["steps"] += 1
             for parameter in group["params"]:
+                if not parameter.numel():
+                    continue
                 if row_gradients is not None and parameter in row_gradients:
                     rows, gradients = map(torch.from_numpy, row_gradients[parameter])
                     self._update_table(parameter, rows, gradients, group)
@@ -127,8 +129,12 @@ class RowwiseOptimizer(Optimizer):
 
     def _update(self, parameter: Tensor, group: dict[str, Any]) -> None:
         gradient = cast(Tensor, parameter.grad)
+        state = self.state[parameter]
+        if not gradient.is_sparse and self._has_row_state(state, parameter):
+            rows = torch.arange(len(parameter), device=parameter.device)
+            self._update_table(parameter, rows, gradient.unsqueeze(-1).flatten(1).contiguous(), group)
+            return
         if not gradient.is_sparse:
-            state = self.state[parameter]
             steps_averaged, average_offset = self._average_state(parameter, state, group)
             update = self._dense_update(gradient, state, group)
             parameter.sub_(update)
@@ -147,6 +153,7 @@ class RowwiseOptimizer(Optimizer):
     def _update_table(self, parameter: Tensor, rows: Tensor, gradients: Tensor, group: dict[str, Any]) -> None:
         """Update rows, each of which occurs once."""
         state = self.state[parameter]
+        self._to_row_state(state, parameter)
         steps_averaged, average_offset = self._average_state(parameter, state, group)
         table = parameter.view(len(parameter), gradients.shape[1])
         if _is_compiled(table):
@@ -174,6 +181,14 @@ class RowwiseOptimizer(Optimizer):
     @abstractmethod
     def _dense_update(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
         """Compute what a dense gradient subtracts from its parameter, of the same shape."""
+
+    @abstractmethod
+    def _has_row_state(self, state: dict[str, Any], parameter: Tensor) -> bool:
+        """Return whether a parameter was trained row by row before."""
+
+    @abstractmethod
+    def _to_row_state(self, state: dict[str, Any], parameter: Tensor) -> None:
+        """Convert the state that dense gradients have left, if any, to that of as many gradients of all rows."""
 
     @abstractmethod
     def _row_updates(

@@ -99,6 +99,41 @@ def test_the_average_is_the_mean_of_the_weights_after_each_later_step(kind, aver
 
 
 @pytest.mark.usefixtures("_each_backend")
+@pytest.mark.parametrize("shape", ROW_SHAPES)
+@pytest.mark.parametrize("first", ["sparse", "dense"])
+def test_sparse_and_dense_gradients_in_turn_are_gradients_of_rows(kind, shape, first):
+    tables = [torch.nn.Parameter(torch.ones(N_ROWS, *shape, dtype=torch.float64)) for _ in range(2)]
+    history = []
+    optimizers = [kind([table], lr=0.3, average_after=1) for table in tables]
+    for step in range(8):
+        gradient = some_rows(4, shape) * (step + 1)  # of all rows
+        is_sparse = (step + (first == "dense")) % 2 == 0
+        tables[0].grad = gradient if is_sparse else gradient.to_dense()
+        tables[1].grad = gradient
+        for optimizer in optimizers:
+            optimizer.step()
+        history.append(tables[0].detach().clone())
+        if step == 0:  # from an accumulator for each element the first step has other lengths
+            tables[1].data = tables[0].data.clone()
+    torch.testing.assert_close(*tables)
+    states = [optimizer.state[table] for optimizer, table in zip(optimizers, tables, strict=True)]
+    for key in {"sum", "mean", "square", "steps"} & set(states[1]):
+        torch.testing.assert_close(states[0][key], states[1][key])
+    assert optimizers[0].load_average()
+    torch.testing.assert_close(tables[0].detach(), torch.stack(history[1:]).mean(dim=0))
+
+
+def test_parameters_without_elements_are_skipped(kind):
+    for shape in ((5, 0), (0, 3), (0,)):
+        parameter = torch.nn.Parameter(torch.empty(shape))
+        optimizer = kind([parameter], average_after=0)
+        for gradient in (torch.zeros(shape), torch.zeros(shape).to_sparse(1)):
+            parameter.grad = gradient
+            optimizer.step()
+        assert not optimizer.load_average()
+
+
+@pytest.mark.usefixtures("_each_backend")
 def test_gradients_that_come_late_or_stay_away_are_averaged_too(kind):
     late, never, gone = (torch.nn.Parameter(torch.ones(N_ROWS, 3, dtype=torch.float64)) for _ in range(3))
     optimizer, history = kind([late, never, gone], lr=0.3, average_after=2), []

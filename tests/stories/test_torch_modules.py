@@ -9,6 +9,7 @@ import torch
 
 from sklearn_hashnlp.nn import FullSoftmax, HierarchicalSoftmax
 from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.trees import complete_tree, random_tree
 
 TREE = complete_tree(9)
@@ -96,3 +97,28 @@ def test_targets_of_every_output_layer_may_be_small_integers():
     for layer in (FullSoftmax(4, 9), AdaptiveSoftmax(4, 9)):
         for dtype in (torch.uint8, torch.int32):
             assert torch.equal(layer(inputs, target.to(dtype))[0], layer(inputs, target)[0])
+
+
+@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam])
+def test_an_optimizer_takes_sparse_and_dense_gradients_of_one_table_in_turn(optimizer):
+    torch.manual_seed(0)
+    layer, inputs, target = HierarchicalSoftmax(TREE, 4, sparse=True), torch.randn(8, 4), torch.randint(0, 9, (8,))
+    steps = optimizer(layer.parameters(), lr=0.1)
+    losses = []
+    for turn in range(20):
+        steps.zero_grad()
+        log_probs = layer.log_prob(inputs)
+        dense = torch.nn.functional.nll_loss(log_probs, target)
+        loss = dense if turn % 2 else layer(inputs, target).loss
+        loss.backward()
+        assert layer.weight.grad.is_sparse is not bool(turn % 2)
+        steps.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 2
+
+
+@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam])
+def test_an_optimizer_takes_a_table_without_columns(optimizer):
+    table = torch.nn.Embedding(5, 0, sparse=True)
+    table(torch.tensor([1, 3])).sum().backward()
+    optimizer(table.parameters()).step()
