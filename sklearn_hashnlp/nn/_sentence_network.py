@@ -98,8 +98,9 @@ class SentenceNetwork(nn.Module):
 
         Returns
         -------
-        Tensor of shape (n_sentences, dim), dtype float32
-            Unit vectors; zero for a sentence without words.
+        Tensor of shape (n_sentences, dim)
+            Unit vectors, zero for a sentence without words; float32, also of half precision and under autocast, or
+            float64 of float64.
 
         Raises
         ------
@@ -158,7 +159,8 @@ class SentenceNetwork(nn.Module):
         """
         if not len(self.common):
             return spelled
-        rest = spelled - spelled @ self.common.T @ self.common
+        common = self.common.to(spelled.dtype)  # of half precision only the modules are
+        rest = spelled - spelled @ common.T @ common
         # A rest of rounding errors counts as zero: its direction is random.
         result: Tensor = functional.normalize(rest, dim=1) * (
             torch.linalg.vector_norm(rest, dim=1, keepdim=True) > _ZERO_LENGTH

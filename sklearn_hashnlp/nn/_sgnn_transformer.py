@@ -158,7 +158,8 @@ class SGNNTransformer(nn.Module):
         Returns
         -------
         Tensor of shape (n_sentences, dim)
-            Unit vectors, zero for a sentence without words; float32 also under autocast.
+            Unit vectors, zero for a sentence without words; float32, also of half precision and under autocast, or
+            float64 of float64.
 
         Raises
         ------
@@ -221,7 +222,7 @@ class SGNNTransformer(nn.Module):
         outputs = [functional.embedding(visible.masked_fill(visible < 0, len(batch.projections)), vectors)]
         if self.position_gain is not None:
             waves = sinusoids(batch.words.shape[1], self.width, device=batch.words.device)
-            outputs[0] = outputs[0] + self.position_gain * waves
+            outputs[0] = outputs[0] + self.position_gain * waves.to(self.position_gain.dtype)
         padding = batch.words < 0
         # A sentence without words attends to its first position: attention to nothing is NaN.
         padding[:, :1] &= ~padding.all(dim=1, keepdim=True)

@@ -202,7 +202,7 @@ class LSHEmbedding(nn.Module):
         bits = (projections[:, :n_bits] > 0).reshape(-1, self.n_tables, self.table_bits)
         shifts = torch.arange(self.table_bits - 1, -1, -1, device=bits.device)
         first_rows = torch.arange(self.n_tables, device=bits.device) << self.table_bits
-        return (bits << shifts).sum(dim=2) + first_rows
+        return (bits.long() << shifts).sum(dim=2) + first_rows
 
     def extra_repr(self) -> str:
         """Describe the module in ``repr``.
