@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +20,7 @@ from sklearn_hashnlp.classifiers._losses import LOSSES
 from sklearn_hashnlp.classifiers._make_text_classifier import FEATURES, build_pipeline
 from sklearn_hashnlp.classifiers._sparse_net import SparseNet
 from sklearn_hashnlp.text._documents import as_documents
+from sklearn_hashnlp.text._token_patterns import check_ngram_range
 from sklearn_hashnlp.trees import SoftmaxTree
 
 _OF_FEATURES = ("features", "lowercase", "ngram_range")
@@ -221,7 +224,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         "lowercase": ["boolean"],
         "ngram_range": [tuple, list],
         "loss": [StrOptions(set(LOSSES)), None],
-        "n_jobs": [int, None],
+        "n_jobs": [Integral, None],
     }
 
     def __init__(
@@ -345,7 +348,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         """
         resumes = self.warm_start and hasattr(self, "pipeline_")
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline(y)
-        rows = pipeline[:-1].fit_transform(as_documents(X, caller=type(self).__name__))
+        rows = self._count(pipeline, X)
         try:
             pipeline[-1].fit(rows, y, sample_weight=sample_weight)
         finally:
@@ -397,7 +400,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         ['good', 'bad']
         """
         pipeline = self._updated_pipeline() if hasattr(self, "pipeline_") else self._new_pipeline(y)
-        rows = pipeline[:-1].fit_transform(as_documents(X, caller=type(self).__name__))
+        rows = self._count(pipeline, X)
         try:
             pipeline[-1].partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
         finally:
@@ -557,6 +560,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         return net
 
     def _new_pipeline(self, y: Any) -> Pipeline:
+        check_ngram_range(self.ngram_range, caller=type(self).__name__)
         loss = self.loss or ("ova" if has_several_labels(y) else "softmax")
         return self._pipeline(loss)
 
@@ -588,8 +592,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         return classifier
 
     def _rows(self, X: Any) -> Any:
+        return self._count(self.pipeline_, X)
+
+    def _count(self, pipeline: Pipeline, X: Any) -> Any:
         """Return the n-gram counts of texts."""
-        return self.pipeline_[:-1].transform(as_documents(X, caller=type(self).__name__))
+        with config_context(transform_output="default"):  # a frame cannot hold a sparse matrix
+            return pipeline[:-1].fit_transform(as_documents(X, caller=type(self).__name__))  # learns nothing
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return {"pipeline": self.pipeline_, "features": self._fitted_features}, {}

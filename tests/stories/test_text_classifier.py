@@ -8,6 +8,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
@@ -140,6 +141,18 @@ def test_a_wrong_parameter_is_named():
     }.items():
         with pytest.raises(ValueError, match=f"The '{name}' parameter of TextClassifier must be"):
             classifier(**{name: value}).fit(TEXTS, LABELS)
+
+
+@pytest.mark.parametrize("ngram_range", [(2, 1), (1, 2, 3), (0, 1), ("1", "2")])
+def test_a_wrong_ngram_range_is_said(ngram_range):
+    with pytest.raises(ValueError, match="'ngram_range' parameter of TextClassifier must be a pair"):
+        classifier(ngram_range=ngram_range).fit(TEXTS, LABELS)
+
+
+@pytest.mark.parametrize("features", ["words", "words+characters"])
+def test_it_works_where_transformers_return_frames(features):
+    with config_context(transform_output="pandas"):
+        assert classifier(features=features).fit(TEXTS, LABELS).score(TEXTS, LABELS) == 1
 
 
 def test_scikit_learns_checks_pass():
