@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar, Self
@@ -348,7 +349,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         """
         resumes = self.warm_start and hasattr(self, "pipeline_")
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline(y)
-        rows = self._count(pipeline, X)
+        rows = self._count(pipeline[:-1].fit_transform, X)
         try:
             pipeline[-1].fit(rows, y, sample_weight=sample_weight)
         finally:
@@ -400,7 +401,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         ['good', 'bad']
         """
         pipeline = self._updated_pipeline() if hasattr(self, "pipeline_") else self._new_pipeline(y)
-        rows = self._count(pipeline, X)
+        rows = self._count(pipeline[:-1].fit_transform, X)
         try:
             pipeline[-1].partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
         finally:
@@ -592,12 +593,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         return classifier
 
     def _rows(self, X: Any) -> Any:
-        return self._count(self.pipeline_, X)
+        return self._count(self.pipeline_[:-1].transform, X)
 
-    def _count(self, pipeline: Pipeline, X: Any) -> Any:
+    def _count(self, transform: Callable[[Any], Any], X: Any) -> Any:
         """Return the n-gram counts of texts."""
         with config_context(transform_output="default"):  # a frame cannot hold a sparse matrix
-            return pipeline[:-1].fit_transform(as_documents(X, caller=type(self).__name__))  # learns nothing
+            return transform(as_documents(X, caller=type(self).__name__))
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         return {"pipeline": self.pipeline_, "features": self._fitted_features}, {}
