@@ -1,5 +1,20 @@
 """The ``hashnlp`` command."""
 
-from sklearn_hashnlp.cli._app import app, main
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sklearn_hashnlp.cli._main import main
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.cli._app import app
 
 __all__ = ["app", "main"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":  # after main handles Ctrl-C: its imports take a moment
+        from sklearn_hashnlp.cli._app import app
+
+        return app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,6 +8,7 @@ import typer
 
 from sklearn_hashnlp import __version__
 from sklearn_hashnlp.cli import _demo, _export, _predict, _test, _train
+from sklearn_hashnlp.cli._errors import CommandGroup
 from sklearn_hashnlp.cli.experiments import _app as _experiments
 from sklearn_hashnlp.cli.lm import _app as _lm
 
@@ -34,10 +35,10 @@ Errors are one line on stderr; --debug after a command, or HASHNLP_DEBUG=1, prin
 
 app = typer.Typer(
     name="hashnlp",
+    cls=CommandGroup,
     help=_HELP,
     epilog=_EPILOG,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -60,23 +61,8 @@ def _print_version(requested: bool) -> None:
 @app.callback()
 def _top(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Declare the options of ``hashnlp`` itself."""
-
-
-def main() -> None:
-    """Run the command line: the entry point of the ``hashnlp`` script.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from sklearn_hashnlp.cli import main
-    >>> sys.argv = ["hashnlp", "--version"]
-    >>> main()
-    Traceback (most recent call last):
-        ...
-    SystemExit: 0
-    """
-    app(prog_name="hashnlp")

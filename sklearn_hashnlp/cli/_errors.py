@@ -1,17 +1,24 @@
-"""Errors as one line on stderr and an exit code."""
+"""Errors, of usage too, as one line on stderr and an exit code."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import os
+import signal
 import sys
-from collections.abc import Callable
-from typing import Annotated, Any
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
+
+from sklearn_hashnlp.cli._streams import ClosedStreamError
 
 FAILURE = 1
+USAGE = 2
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 
@@ -22,6 +29,31 @@ _Debug = Annotated[
 # Raised with a message for the user: wrong files and values, a missing extra or device.
 _EXPECTED = (OSError, ValueError, ImportError, MemoryError, RuntimeError)
 
+_UsageError: Any = typer.BadParameter.__base__  # of click, or of the copy of click in newer versions of typer
+
+
+class CommandGroup(TyperGroup):
+    """The ``hashnlp`` command: wrong usage is one line, without a box, and each failure has its exit code."""
+
+    def main(self, *args: Any, **options: Any) -> NoReturn:
+        """Run the command line, and exit."""
+        options["standalone_mode"] = False  # errors are raised, and exit codes returned
+        try:
+            sys.exit(super().main(*args, **options))
+        except _UsageError as error:
+            if type(error).__name__ != "NoArgsIsHelpError":  # its help was printed
+                command = error.ctx.command_path if error.ctx else "hashnlp"
+                _fail(f"{_usage_message(error)} See: {command} --help", USAGE)
+            sys.exit(USAGE)
+        except ClosedStreamError as error:
+            _fail(one_line(error), FAILURE)
+        except BrokenPipeError:
+            sys.exit(PIPE_CLOSED)
+        except SystemExit as error:
+            if isinstance(error.__context__, BrokenPipeError):  # rich and typer exit with 1
+                sys.exit(PIPE_CLOSED)
+            raise
+
 
 def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command to print errors as one line on stderr, and add the option ``--debug``."""
@@ -29,17 +61,14 @@ def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def reporting(*, debug: bool, **arguments: Any) -> None:
         try:
-            command(**arguments)
-            sys.stdout.flush()  # raises BrokenPipeError here rather than at exit
-        except (typer.Exit, typer.Abort, typer.BadParameter):
+            with _raising_interrupts():
+                command(**arguments)
+                sys.stdout.flush()  # raises BrokenPipeError here rather than at exit
+        except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
             raise
         except KeyboardInterrupt:
             typer.echo("\nhashnlp: interrupted.", err=True)
             raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:
-            # The interpreter flushes stdout again at exit, which must not fail.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(PIPE_CLOSED) from None
         except Exception as error:
             if debug:
                 raise
@@ -52,6 +81,58 @@ def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
     reporting.__signature__ = signature.replace(parameters=[*parameters, debug])  # type: ignore[attr-defined]  # typer reads it
     reporting.__annotations__ = {parameter.name: parameter.annotation for parameter in [*parameters, debug]}
     return reporting
+
+
+@contextmanager
+def _raising_interrupts() -> Iterator[None]:
+    """Raise ``KeyboardInterrupt`` at the end if the code inside made another error of it, as imports do."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield  # signals reach the main thread alone, and those of the terminal no background job
+        return
+    interrupted = False
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except Exception:
+        if not interrupted:
+            raise
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    typer.echo(f"hashnlp: {message}", err=True)
+    sys.exit(code)
+
+
+def _usage_message(error: Any) -> str:
+    """Return the message of a usage error; pydantic's words become those of the other messages."""
+    parameter = getattr(error, "param", None)
+    validation_errors = getattr(error.__cause__, "errors", None)  # of pydantic, in newer versions of typer
+    if parameter is None or validation_errors is None:
+        message = " ".join(error.format_message().removeprefix("Invalid value: ").split())
+        return message if message.endswith((".", "?")) else f"{message}."
+    [first, *_] = validation_errors()
+    limits = first.get("ctx", {})
+    expected = {
+        "int_parsing": "an integer",
+        "float_parsing": "a number",
+        "greater_than_equal": f"{limits.get('ge')} or more",
+        "less_than_equal": f"at most {limits.get('le')}",
+    }.get(first["type"])
+    choices = getattr(parameter.type_descriptor, "choices", None)
+    if choices:
+        expected = " or ".join(", ".join(str(choice.value) for choice in choices).rsplit(", ", 1))
+    name = max(parameter.opts, key=len)
+    return f"{name}: expected {expected}, got {first['input']!r}." if expected else f"{name}: {first['msg']}."
 
 
 def one_line(error: Exception) -> str:

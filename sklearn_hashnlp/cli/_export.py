@@ -11,7 +11,7 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._lines import check_text_file, line_batches
 from sklearn_hashnlp.cli._options import Json, ModelFolder, Quiet
-from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli._screen import Screen, counted
 
 HELP = """\
 Export a self-governing neural network (SGNN) as one Python file that needs only numpy.
@@ -71,8 +71,8 @@ def export(
     screen.show(f"{'bytes':{width}} {'before':>10} {'after':>10}")
     for part in parts:
         screen.show(f"{part.part:{width}} {part.before:>10,} {part.after:>10,}")
-    if same is not None:
-        screen.show(f"Same predicted label for {same:,} of {total:,} texts")
+    if same is not None and total is not None:
+        screen.show(f"Same predicted label for {same:,} of {counted(total, 'text')}")
     screen.show(f"Wrote {file}: {size:,} bytes")
     screen.note("\nNext, wherever Python and numpy are installed:")
     screen.note(f'  python {shlex.quote(str(file))} "some text"', style="bold")

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console, RenderableType
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+_MAX_WIDTH = 10_000  # of tables in files and pipes
 
 
 class Screen:
@@ -23,13 +26,18 @@ class Screen:
         plain: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False, "soft_wrap": True}
         self._notes = Console(stderr=True, quiet=quiet, **plain)
         self._results = Console(quiet=quiet or as_json, **plain)
+        if not self._results.is_terminal:
+            self._results.width = _MAX_WIDTH
 
     def note(self, text: str, *, style: str | None = None) -> None:
         """Print a note on stderr."""
         self._notes.print(text, style=style)
 
     def show(self, *parts: RenderableType, style: str | None = None) -> None:
-        """Print a result on stdout, unless the output is JSON."""
+        """Print a result on stdout, unless the output is JSON; no cell of a table is cut off, in no terminal."""
+        widest = self._results.options.update(max_width=_MAX_WIDTH)
+        minimum = max(Measurement.get(self._results, widest, part).minimum for part in parts)
+        self._results.width = max(self._results.width, minimum)
         self._results.print(*parts, style=style)
 
     def show_json(self, value: Any) -> None:
@@ -47,6 +55,11 @@ class Screen:
         hidden = self.quiet or not self._notes.is_terminal
         # By default, rich redirects stdout to the console of the bar, which is stderr.
         return Progress(*columns, console=self._notes, transient=True, disable=hidden, redirect_stdout=False)
+
+
+def counted(number: int, noun: str) -> str:
+    """Format a number of things: ``1 text``, ``2,000 texts``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def add_bar(progress: Progress, description: str) -> Callable[[int, int], None]:

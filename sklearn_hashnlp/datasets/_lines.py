@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
+from io import BufferedReader
 from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
@@ -17,6 +18,7 @@ from typing import IO, cast
 DECOMPRESSION_ERRORS = (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 
 _LINES_PER_UPDATE = 1000
+_MAGIC_BYTES = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\0": ".xz", b"PK\x03\x04": ".zip"}
 
 
 def read_lines(
@@ -72,6 +74,10 @@ def decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
             return archive.open(member)
         except (RuntimeError, NotImplementedError) as error:  # encrypted, or compressed by an unknown method
             raise ValueError(f"{path}: its member {member!r} cannot be read ({error}). Extract it first.") from error
+    beginning = cast(BufferedReader, stored).peek(8)
+    for magic_bytes, expected in _MAGIC_BYTES.items():
+        if beginning.startswith(magic_bytes):
+            raise ValueError(f"{path} is compressed, but its name does not say so. Rename it to {path.name}{expected}.")
     return stored
 
 
@@ -95,7 +101,7 @@ def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
 
 def _decode(line: bytes, path: Path, number: int, errors: str | None) -> str:
     try:
-        return line.decode("utf-8-sig" if number == 1 else "utf-8", errors or "strict")
+        text = line.decode("utf-8-sig" if number == 1 else "utf-8", errors or "strict")
     except UnicodeDecodeError as error:
         if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
             reason, encoding = "the file begins like UTF-16", "utf-16"
@@ -108,3 +114,6 @@ def _decode(line: bytes, path: Path, number: int, errors: str | None) -> str:
         if errors is not None:
             message += ". Or replace such bytes by U+FFFD, with errors='replace' (--errors replace)."
         raise ValueError(message) from error
+    if number == 1 and "\0" in text:
+        raise ValueError(f"{path}, line 1: NUL bytes in the first line. Is the file UTF-16, or binary?")
+    return text

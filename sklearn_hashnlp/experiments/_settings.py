@@ -8,6 +8,7 @@ from dataclasses import Field, field, fields, replace
 from typing import Any, get_type_hints
 
 _BOOLEANS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+_NONE = "none"  # no values
 
 
 def setting(default: Any, help: str, *, recorded: bool = True) -> Any:  # noqa: A002  # as in argparse and typer
@@ -45,7 +46,7 @@ def format_setting(value: Any) -> str:
     """Format a value as ``change_settings`` parses it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
+    return ",".join(map(str, value)) or _NONE if isinstance(value, (tuple, list)) else str(value)
 
 
 def format_changes(settings: Mapping[str, Any], default: Any) -> str:
@@ -77,6 +78,8 @@ def _parse(name: str, text: str, kind: Any) -> Any:
         if text.lower() not in _BOOLEANS:
             raise ValueError(f"The setting {name!r} must be yes or no (or true or false), got {text!r}.")
         return _BOOLEANS[text.lower()]
+    if kind in (tuple[str, ...], tuple[int, ...]) and text.lower() == _NONE:
+        return ()
     if kind == tuple[str, ...]:
         return tuple(part for part in text.split(",") if part)
     try:

@@ -173,7 +173,8 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise FileNotFoundError(f"No model in {str(folder)!r}: the folder does not exist.")
+        reason = "it is a file, not a folder" if folder.exists() else "the folder does not exist"
+        raise FileNotFoundError(f"No model in {str(folder)!r}: {reason}.")
     if not (folder / WEIGHTS_FILE).exists():
         if not (folder / PARAMETERS_FILE).exists():
             raise FileNotFoundError(

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from sklearn_hashnlp import make_text_classifier
 from sklearn_hashnlp.cli import app
 from sklearn_hashnlp.persistence import save_model
+from tests.cli.conftest import counting, lm, model  # noqa: F401 - fixtures
 
 MAILS = [("spam", "win a prize now"), ("spam", "buy cheap pills"), ("ham", "see you at eight"), ("ham", "thanks, Anna")]
 
@@ -43,6 +44,6 @@ def hashnlp() -> Any:
 def spam(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a small model of ``MAILS``, a pipeline. Read only."""
     folder = tmp_path_factory.mktemp("stories") / "spam"
-    model = make_text_classifier(n_buckets=1000, n_embeddings=1000, max_epochs=20, random_state=0)
-    save_model(model.fit([text for _, text in MAILS] * 5, [label for label, _ in MAILS] * 5), folder)
+    pipeline = make_text_classifier(n_buckets=1000, n_embeddings=1000, max_epochs=20, random_state=0)
+    save_model(pipeline.fit([text for _, text in MAILS] * 5, [label for label, _ in MAILS] * 5), folder)
     return folder

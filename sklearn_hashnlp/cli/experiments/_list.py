@@ -35,7 +35,10 @@ def list_experiments(
     from sklearn_hashnlp.experiments import RECIPES, get_recipe
 
     screen = Screen(as_json=as_json, quiet=False)  # the list is no hint
-    recipes = list(RECIPES.values()) if name is None else [get_recipe(name)]
+    try:
+        recipes = list(RECIPES.values()) if name is None else [get_recipe(name)]
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
     if as_json:
         screen.show_json([_describe(recipe) for recipe in recipes])
         return

@@ -10,7 +10,7 @@ import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import Json, Quiet
-from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli._screen import Screen, counted
 
 HELP = """\
 Print tables of results, with the published ones.
@@ -56,7 +56,7 @@ def report_experiments(
         notes.note(f"Skipped results of unknown experiments: {', '.join(unknown)}")
     n_duplicates = sum(result["recipe"] in RECIPES for result in results) - len(sort_results(results))
     if n_duplicates:
-        notes.note(f"Skipped {n_duplicates} results with the settings, seed and step of a later one")
+        notes.note(f"Skipped {counted(n_duplicates, 'result')} with the settings, seed and step of a later one")
     tables = make_tables(results)
     if not tables:
         raise ValueError(f"No results of experiments in {', '.join(map(str, files))}.")

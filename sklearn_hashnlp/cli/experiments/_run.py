@@ -9,7 +9,7 @@ import typer
 
 from sklearn_hashnlp.cli._errors import one_line, reporting_errors
 from sklearn_hashnlp.cli._options import Json, Quiet
-from sklearn_hashnlp.cli._screen import Screen, command_name
+from sklearn_hashnlp.cli._screen import Screen, command_name, counted
 
 HELP = """\
 Run experiments, and print their tables.
@@ -87,19 +87,23 @@ def run_experiments(
     if seed + n_seeds - 1 > _MAX_SEED:
         raise typer.BadParameter(f"{n_seeds} seeds from {seed} exceed the largest seed, {_MAX_SEED}.")
     screen = Screen(as_json=as_json, quiet=quiet)
-    runs = plan_runs(
-        [get_recipe(name) for name in names],
-        datasets=datasets or (),
-        changes=changes or (),
-        seeds=range(seed, seed + n_seeds),
-        quick=quick,
-    )
+    try:
+        runs = plan_runs(
+            [get_recipe(name) for name in names],
+            datasets=datasets or (),
+            changes=changes or (),
+            seeds=range(seed, seed + n_seeds),
+            quick=quick,
+        )
+    except ValueError as unknown:  # an experiment or a setting
+        raise typer.BadParameter(str(unknown)) from unknown
     with screen.progress(RemainingTime()) as progress:
         listener = RunProgress(screen, progress, len(runs))
         results, failures = run_all(runs, output=output, processes=processes, listener=listener)
-    show_tables(screen, results)
+    # Without a file, the tables are all that remains of the results.
+    show_tables(screen if output is not None else Screen(as_json=as_json, quiet=False), results)
     if output is not None and (results or not failures):
-        screen.note(f"\nAdded {listener.n_added} results to {output}", style="dim")
+        screen.note(f"\nAdded {counted(listener.n_added, 'result')} to {output}", style="dim")
         screen.note(f"Tables of all its results: {command_name()} experiments report {output}", style="dim")
     if failures:
         run, error = failures[0]

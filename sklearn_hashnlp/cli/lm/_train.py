@@ -11,7 +11,7 @@ import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ComputeDevice, Device, Json, ModelFolder, Quiet, Seed, check_device
-from sklearn_hashnlp.cli._screen import Screen, command_name
+from sklearn_hashnlp.cli._screen import Screen, command_name, counted
 from sklearn_hashnlp.cli.lm._options import (
     Activation,
     DirectConnections,
@@ -353,7 +353,9 @@ def _show_results(screen: Screen, language_model: HsigmoidLanguageModel, model: 
         if "valid_perplexity" in epoch:  # requested by --valid
             print(f"{epoch['valid_perplexity']:.4f}")
         return
-    screen.show(f"Trained {len(history)} epochs with a vocabulary of {n_words:,} words in {seconds:.1f} s")
+    screen.show(
+        f"Trained {counted(len(history), 'epoch')} with a vocabulary of {counted(n_words, 'word')} in {seconds:.1f} s"
+    )
     if "valid_perplexity" in epoch:
         screen.show(f"Validation perplexity {epoch['valid_perplexity']:.2f} after epoch {epoch['epoch']}", style="bold")
     screen.show(f"Saved in {model}")

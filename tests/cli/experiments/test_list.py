@@ -36,6 +36,6 @@ def test_one_experiment_with_its_settings(hashnlp: Any) -> None:
 
 def test_an_unknown_experiment_is_an_error_of_one_line(hashnlp: Any) -> None:
     result = hashnlp("experiments", "list", "nonsense")
-    assert result.code == 1
+    assert result.code == 2
     assert "no experiment 'nonsense'; there are:" in result.err
     assert len(result.err.splitlines()) == 1

@@ -1,0 +1,42 @@
+"""The entry point of ``hashnlp``, which handles Ctrl-C from the first import on."""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType
+
+from sklearn_hashnlp.cli._streams import prepare_streams
+
+_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line: the entry point of the ``hashnlp`` script and of ``python -m sklearn_hashnlp``.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from sklearn_hashnlp.cli import main
+    >>> sys.argv = ["hashnlp", "--version"]
+    >>> main()
+    Traceback (most recent call last):
+        ...
+    SystemExit: 0
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.default_int_handler:  # not ignored, as in a background job
+        signal.signal(signal.SIGINT, _exit_interrupted)
+    try:
+        prepare_streams()
+        from sklearn_hashnlp.cli._app import app
+
+        app(prog_name="hashnlp")
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def _exit_interrupted(_number: int, _frame: FrameType | None) -> None:
+    """Exit at once, before a command has begun: an interrupted import may print a traceback or raise another error."""
+    os.write(2, b"\nhashnlp: interrupted.\n")
+    os._exit(_INTERRUPTED)
