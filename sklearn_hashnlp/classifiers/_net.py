@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from skorch import NeuralNetClassifier
-from skorch.callbacks import EpochTimer, PassthroughScoring, PrintLog
+from skorch.callbacks import EpochTimer, PassthroughScoring
 from torch import Tensor, nn
 
 from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, loss_from_values, loss_to_values
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.training._batches import Batches, Dataset
+from sklearn_hashnlp.training._callbacks import EpochLog
 from sklearn_hashnlp.training._loop import Net
 
 PREDICT_ROWS = 1024
@@ -61,7 +62,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
             ("train_loss", PassthroughScoring("train_loss", on_train=True)),
             ("valid_loss", PassthroughScoring("valid_loss")),
             ("valid_acc", PassthroughScoring("valid_acc", lower_is_better=False)),
-            ("print_log", PrintLog()),
+            ("print_log", EpochLog()),
         ]
 
     def architecture(self) -> dict[str, Any]:

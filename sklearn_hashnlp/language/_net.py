@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from skorch.callbacks import Callback, EpochTimer, PassthroughScoring, PrintLog
+from skorch.callbacks import Callback, EpochTimer, PassthroughScoring
 from torch import Tensor, nn
 
 from sklearn_hashnlp.language._architecture import make_nplm
 from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.training._callbacks import EpochLog
 from sklearn_hashnlp.training._loop import Net, stored_tree
 from sklearn_hashnlp.training._optimizers import optimizer_to_arrays
 
@@ -37,7 +38,7 @@ class LanguageNet(Net):
             ("train_loss", PassthroughScoring("train_loss", on_train=True)),
             ("valid_loss", PassthroughScoring("valid_loss")),
             ("perplexity", Perplexities()),
-            ("print_log", PrintLog(keys_ignored=["train_loss_best", "valid_loss_best"])),
+            ("print_log", EpochLog(keys_ignored=["train_loss_best", "valid_loss_best"])),
         ]
 
     def tables(self) -> dict[str, float]:

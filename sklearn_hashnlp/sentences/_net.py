@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from skorch.callbacks import EpochTimer, PassthroughScoring, PrintLog
+from skorch.callbacks import EpochTimer, PassthroughScoring
 from skorch.dataset import Dataset
 from torch import Tensor, nn
 
 from sklearn_hashnlp.nn._sentence_network import make_sentence_module
 from sklearn_hashnlp.sentences._batches import ParagraphBatch, ParagraphBatches
 from sklearn_hashnlp.sentences._objective import SentenceObjective
+from sklearn_hashnlp.training._callbacks import EpochLog
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import load_optimizer
 from sklearn_hashnlp.training._torch_scope import torch_seed
@@ -75,7 +76,7 @@ class SentenceNet(Net):
         return [
             ("epoch_timer", EpochTimer()),
             ("train_loss", PassthroughScoring("train_loss", on_train=True)),
-            ("print_log", PrintLog(keys_ignored=["train_loss_best"])),
+            ("print_log", EpochLog(keys_ignored=["train_loss_best"])),
         ]
 
     def tables(self) -> dict[str, float]:

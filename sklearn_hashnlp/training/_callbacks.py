@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO
 
-from skorch.callbacks import Callback
+from skorch.callbacks import Callback, PrintLog, ProgressBar
 
 from sklearn_hashnlp.training._early_stopping import lower_is_better
 
@@ -97,6 +99,28 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
         self.log.append(entry)
         if self.show:
             print(_step_line(entry), flush=True)
+
+
+class EpochLog(PrintLog):  # type: ignore[misc]  # skorch has no types
+    """Print a line with the measures of every epoch; the best ones are colored on a terminal."""
+
+    def format_row(self, row: dict[str, Any], key: str, color: str) -> Any:
+        """Format one measure."""
+        return super().format_row(row if _shows_colors(sys.stdout) else row | {f"{key}_best": False}, key, color)
+
+
+class EpochBar(ProgressBar):  # type: ignore[misc]  # skorch has no types
+    """Draw a progress bar of the batches of an epoch on stderr, and remove it."""
+
+    @classmethod
+    def is_shown(cls) -> bool:
+        """Return whether stderr is a terminal or a notebook, and no file or pipe."""
+        return cls().in_ipynb() or _is_terminal(sys.stderr)
+
+    def on_train_end(self, _net: Any, **_: Any) -> None:
+        """Remove the bar of an epoch that was interrupted."""
+        if hasattr(self, "pbar_"):
+            self.pbar_.close()
 
 
 class EpochProgress(Callback):  # type: ignore[misc]  # skorch has no types
@@ -206,6 +230,17 @@ class FitProgress(Callback):  # type: ignore[misc]  # skorch has no types
             best = min(scores) if self.monitor == "valid_loss" else max(scores)
             last = min(last, scores.index(best) + 1 + self.patience)
         self.report(min(1.0, epochs / last))
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()  # None: a process without streams
+
+
+def _shows_colors(stream: TextIO | None) -> bool:
+    """Return whether to print colors, by the conventions of NO_COLOR and FORCE_COLOR (which notebooks set)."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (_is_terminal(stream) and os.environ.get("TERM") != "dumb")
 
 
 def _step_line(entry: dict[str, float]) -> str:

@@ -9,12 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from skorch.callbacks import ProgressBar
 from skorch.helper import predefined_split
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sklearn_hashnlp.training._callbacks import LinearSchedule, ReduceOnPlateau
+from sklearn_hashnlp.training._callbacks import EpochBar, LinearSchedule, ReduceOnPlateau
 from sklearn_hashnlp.training._early_stopping import EarlyStopping
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import transfer_state
@@ -62,9 +61,9 @@ def fit_net(
             callbacks.append(LinearSchedule(n_steps, n_done * n_batches))
         if valid is not None:
             callbacks += _validation_callbacks(settings, first_epoch, best_weights)
-        if settings.progress_bar:
+        if settings.progress_bar and EpochBar.is_shown():
             n_valid_batches = 0 if valid is None else len(net.get_iterator(valid, training=False))
-            callbacks.append(ProgressBar(n_batches + n_valid_batches, detect_notebook=False))
+            callbacks.append(EpochBar(n_batches + n_valid_batches, detect_notebook=False))
         net.max_epochs, net.callbacks = settings.max_epochs - n_done, [*callbacks, *last_callbacks]
         net.initialize_callbacks()
         if settings.verbose > 2:

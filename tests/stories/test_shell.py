@@ -191,6 +191,41 @@ def test_quiet_experiments_without_a_file_print_their_results(hashnlp: Any, coun
     assert result.err == ""
 
 
+def test_the_table_of_epochs_has_colors_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def printed(**environment: str) -> str:
+        with monkeypatch.context() as patch:
+            for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+                patch.delenv(name, raising=False)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            small_pipeline(classifier__verbose=1, classifier__max_epochs=1).fit(["a", "b"], [0, 1])
+        return capsys.readouterr().out
+
+    assert "\x1b" not in printed()  # a pipe
+    assert "\x1b" in printed(FORCE_COLOR="1")  # a notebook
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert "\x1b" in printed()
+    assert "\x1b" not in printed(NO_COLOR="1")
+    assert "\x1b" not in printed(TERM="dumb")
+
+
+def test_the_bar_of_an_epoch_counts_all_batches_and_stays_out_of_pipes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipeline = small_pipeline(classifier__verbose=2, classifier__batch_size=2, classifier__max_epochs=1)
+    pipeline.set_params(classifier__early_stopping=True, classifier__validation_fraction=0.5)
+    X, y = ["a", "b"] * 20, [0, 1] * 20
+    pipeline.fit(X, y)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    pipeline.fit(X, y)
+    drawn = capsys.readouterr().err
+    assert " 0/11 " in drawn  # ten batches of training and one of validation
+    assert drawn.endswith("\r")  # it is removed
+
+
 def test_a_setting_of_several_values_can_be_none(hashnlp: Any) -> None:
     result = hashnlp("experiments", "run", "custom", "-d", "nowhere", "--set", "ngram_dropout=none")
     assert "'nowhere' was not found" in result.err

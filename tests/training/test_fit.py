@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -339,7 +340,8 @@ def test_what_only_training_needs_is_gone():
     assert net.train_split is None
 
 
-def test_verbosity(capsys):
+def test_verbosity(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     printed = []
     for verbose in range(4):
         trained(valid_rows=VALID_ROWS, verbose=verbose, progress_bar=verbose > 1)
