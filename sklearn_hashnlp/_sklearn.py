@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing as index_rows
@@ -29,6 +29,7 @@ __all__ = [
     "in_configured_sparse_interface",
     "index_rows",
     "index_rows_of_parameters",
+    "literal_options",
     "validate_parameter_constraints",
 ]
 
@@ -46,6 +47,11 @@ def available_if(check: Callable[[Any], bool]) -> Callable[[_Method], _Method]:
     """Return scikit-learn's decorator of a method that not every estimator has; the method keeps its type."""
     decorator: Callable[[_Method], _Method] = _available_if(check)
     return decorator
+
+
+def literal_options(literal: Any) -> StrOptions:
+    """Return the constraint that a parameter is one of the strings of a ``Literal``."""
+    return StrOptions(set(get_args(literal)))
 
 
 def in_configured_sparse_interface(X: Any) -> Any:

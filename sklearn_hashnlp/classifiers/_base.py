@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._sklearn import Interval, StrOptions
+from sklearn_hashnlp._sklearn import Interval, StrOptions, literal_options
 from sklearn_hashnlp.classifiers._labels import (
     Labels,
     as_label_lists,
@@ -24,6 +24,7 @@ from sklearn_hashnlp.classifiers._labels import (
 )
 from sklearn_hashnlp.classifiers._losses import Loss, fit_inverse_temperature
 from sklearn_hashnlp.classifiers._net import ClassifierNet
+from sklearn_hashnlp.classifiers._parameters import Monitor
 from sklearn_hashnlp.text._documents import refuse_texts
 from sklearn_hashnlp.training._batches import Dataset
 from sklearn_hashnlp.training._estimator import FittedNet
@@ -44,7 +45,7 @@ CLASSIFIER_TRAINING: Final[dict[str, list[Any]]] = TRAINING | {
     "class_weight": [dict, StrOptions({"balanced"}), None],
     "average": ["boolean"],
     "max_epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-    "monitor": [StrOptions({"valid_acc", "valid_loss"})],
+    "monitor": [literal_options(Monitor)],
     "restore_best": ["boolean"],
 }
 """Constraints of the training parameters that both neural classifiers have."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from numbers import Integral
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 from torch import nn
 
-from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
+from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.classifiers._base import (
     CLASSIFIER_TRAINING,
     NetClassifier,
@@ -25,19 +25,25 @@ from sklearn_hashnlp.classifiers._base import (
 )
 from sklearn_hashnlp.classifiers._idf import initialize_importance
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
-from sklearn_hashnlp.classifiers._losses import LOSSES, TreeLoss, make_loss
+from sklearn_hashnlp.classifiers._losses import LOSSES, LossName, TreeLoss, make_loss
+from sklearn_hashnlp.classifiers._parameters import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.classifiers._sparse_net import SparseNet, make_net, net_from_state
 from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset, canonical_rows
+from sklearn_hashnlp.nn._hash_embedding import Norm
+from sklearn_hashnlp.nn._hash_tables import Aggregation, Variant
 from sklearn_hashnlp.training._batches import validation_split
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
-from sklearn_hashnlp.training._parameters import check_hidden_layers, check_schedule_and_callbacks
+from sklearn_hashnlp.training._optimizers import OptimizerName
+from sklearn_hashnlp.training._parameters import Device, Schedule, check_hidden_layers, check_schedule_and_callbacks
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._counts import is_integer
-from sklearn_hashnlp.trees._tree_names import CLASS_TREES, class_tree
+from sklearn_hashnlp.trees._tree_names import ClassTree, class_tree
+
+ImportanceInit: TypeAlias = Literal["idf", "ones", "zeros"]
 
 _DIM_WITH_HIDDEN_LAYERS = 20
 _EPOCHS_WITH_EARLY_STOPPING = 20
@@ -245,61 +251,61 @@ class HashEmbeddingClassifier(NetClassifier):
     _idf_divisor: float | None
     _tree_name: str | None = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_TRAINING | {
-        "variant": [StrOptions({"improved", "paper", "standard"})],
+        "variant": [literal_options(Variant)],
         "n_buckets": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "n_hashes": [Interval(Integral, 1, 64, closed="both")],
         "n_embeddings": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "embedding_dim": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "aggregation": [StrOptions({"sum", "concat", "median"})],
+        "aggregation": [literal_options(Aggregation)],
         "append_weight": ["boolean"],
         "hash_rows": ["boolean"],
-        "importance_init": [StrOptions({"idf", "ones", "zeros"})],
+        "importance_init": [literal_options(ImportanceInit)],
         "train_pool": ["boolean"],
         "train_importance": ["boolean"],
-        "normalize": [StrOptions({"l1", "l2"}), None],
+        "normalize": [literal_options(Norm), None],
         "ngram_dropout": [tuple, list, None],
-        "loss": [StrOptions(set(LOSSES))],
-        "tree": [StrOptions(set(CLASS_TREES)), SoftmaxTree],
+        "loss": [literal_options(LossName)],
+        "tree": [literal_options(ClassTree), SoftmaxTree],
         "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
 
     def __init__(
         self,
         *,
-        variant: str = "improved",
+        variant: Variant = "improved",
         n_buckets: int = 10**6,
         n_hashes: int = 2,
         n_embeddings: int = 10**7,
-        embedding_dim: int | str = 20,
-        aggregation: str = "sum",
+        embedding_dim: int | Literal["auto"] = 20,
+        aggregation: Aggregation = "sum",
         append_weight: bool = True,
         hash_rows: bool = True,
-        importance_init: str = "idf",
+        importance_init: ImportanceInit = "idf",
         train_pool: bool = True,
         train_importance: bool = True,
-        normalize: str | None = "l2",
+        normalize: Norm | None = "l2",
         hidden_layer_sizes: tuple[int, ...] | list[int] = (),
         ngram_dropout: tuple[int, int] | list[int] | None = None,
-        loss: str = "softmax",
-        tree: str | SoftmaxTree = "two_level",
-        class_weight: dict[Any, float] | str | None = None,
-        optimizer: str = "adagrad",
+        loss: LossName = "softmax",
+        tree: ClassTree | SoftmaxTree = "two_level",
+        class_weight: ClassWeight = None,
+        optimizer: OptimizerName = "adagrad",
         learning_rate: float = 0.2,
-        learning_rate_schedule: str = "constant",
+        learning_rate_schedule: Schedule = "constant",
         average: bool = True,
-        max_epochs: int | str = "auto",
+        max_epochs: int | Literal["auto"] = "auto",
         max_time: float | None = None,
-        batch_size: int | str = "auto",
+        batch_size: int | Literal["auto"] = "auto",
         shuffle: bool = True,
         early_stopping: bool = False,
         validation_fraction: float = 0.05,
-        monitor: str = "valid_acc",
+        monitor: Monitor = "valid_acc",
         n_iter_no_change: int | None = 10,
         lr_plateau: tuple[int, float] | list[float] | None = None,
         restore_best: bool = True,
         checkpoint_dir: str | PathLike[str] | None = None,
         warm_start: bool = False,
-        device: str = "cpu",
+        device: Device = "cpu",
         callbacks: list[Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,

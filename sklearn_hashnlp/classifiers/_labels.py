@@ -14,7 +14,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from sklearn_hashnlp.classifiers._losses import LOSSES
+from sklearn_hashnlp.classifiers._losses import LOSSES, LossName
 
 _LISTS = (list, tuple, set, frozenset)
 _MULTILABEL = next(name for name, loss in LOSSES.items() if loss.takes_several_labels)  # to be named in messages
@@ -154,7 +154,7 @@ def _as_array(labels: list[Any]) -> NDArray[Any]:
     return np.array(labels, dtype=object if len(kinds) > 1 else None)
 
 
-def check_targets(y: Any, *, loss: str, caller: str) -> Any:
+def check_targets(y: Any, *, loss: LossName, caller: str) -> Any:
     """Return y checked: an array of labels or, with ``loss="ova"``, an indicator matrix."""
     if issparse(y) and y.shape[1] == 1:
         raise ValueError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -14,13 +14,15 @@ from torch.nn import functional
 
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 
+LossName: TypeAlias = Literal["softmax", "ova", "hinge", "hsigmoid"]
+
 _MAX_INVERSE_TEMPERATURE = 1e3
 
 
 class Loss(nn.Module):
     """A loss of each row of a net's outputs, and the probabilities that the scores of such a net stand for."""
 
-    name: ClassVar[str]  # value of the parameter ``loss`` of the classifiers
+    name: ClassVar[LossName]  # value of the parameter ``loss`` of the classifiers
     takes_several_labels: ClassVar[bool] = False  # multi-label classification, by an indicator matrix
     fits_temperature: ClassVar[bool] = False  # after training, by maximum likelihood
     link: ClassVar[str] = "identity"  # from scores to logits: "identity" or "log_sigmoid"; see _standalone_predictor
@@ -119,14 +121,14 @@ class TreeLoss(Loss):
         return self.layer.log_prob(hidden)
 
 
-LOSSES: Final[dict[str, type[Loss]]] = {
+LOSSES: Final[dict[LossName, type[Loss]]] = {
     loss.name: loss for loss in (SoftmaxLoss, OneVsRestLoss, SquaredHingeLoss, TreeLoss)
 }
 """All losses by name."""
 
 
 def make_loss(
-    name: str, head: nn.Sequential | None = None, *, multilabel: bool = False, inverse_temperature: float = 1.0
+    name: LossName, head: nn.Sequential | None = None, *, multilabel: bool = False, inverse_temperature: float = 1.0
 ) -> Loss:
     """Build a loss; a tree loss needs the net's head, whose last layer is the tree, unless only its scores are used."""
     layer = None if head is None or not isinstance(head[-1], HierarchicalSoftmax) else head[-1]

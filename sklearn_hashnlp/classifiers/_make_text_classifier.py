@@ -3,59 +3,67 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.pipeline import FeatureUnion, Pipeline
 
-from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier, ImportanceInit
+from sklearn_hashnlp.classifiers._losses import LossName
+from sklearn_hashnlp.classifiers._parameters import ClassWeight, Monitor
+from sklearn_hashnlp.nn._hash_embedding import Norm
+from sklearn_hashnlp.nn._hash_tables import Aggregation, Variant
 from sklearn_hashnlp.text import HashingNgramVectorizer
+from sklearn_hashnlp.training._optimizers import OptimizerName
+from sklearn_hashnlp.training._parameters import Device, Schedule
 from sklearn_hashnlp.trees import SoftmaxTree
+from sklearn_hashnlp.trees._tree_names import ClassTree
 
-FEATURES = ("words", "words+characters", "characters")
+Features: TypeAlias = Literal["words", "words+characters", "characters"]
+
 _TOKENS = r"\w+|[^\w\s]"
 _N_COLUMNS = 2**30  # with room for other columns beside them
 
 
 def make_text_classifier(
     *,
-    features: str = "words",
+    features: Features = "words",
     lowercase: bool = True,
     ngram_range: tuple[int, int] = (1, 2),
-    variant: str = "improved",
+    variant: Variant = "improved",
     n_buckets: int = 2**20,
     n_hashes: int = 1,
     n_embeddings: int = 2**20,
-    embedding_dim: int | str = "auto",
-    aggregation: str = "sum",
+    embedding_dim: int | Literal["auto"] = "auto",
+    aggregation: Aggregation = "sum",
     append_weight: bool = True,
     hash_rows: bool = True,
-    importance_init: str = "idf",
+    importance_init: ImportanceInit = "idf",
     train_pool: bool = True,
     train_importance: bool = True,
-    normalize: str | None = "l2",
+    normalize: Norm | None = "l2",
     hidden_layer_sizes: tuple[int, ...] | list[int] = (),
     ngram_dropout: tuple[int, int] | list[int] | None = None,
-    loss: str = "softmax",
-    tree: str | SoftmaxTree = "two_level",
-    class_weight: dict[Any, float] | str | None = None,
-    optimizer: str = "adagrad",
+    loss: LossName = "softmax",
+    tree: ClassTree | SoftmaxTree = "two_level",
+    class_weight: ClassWeight = None,
+    optimizer: OptimizerName = "adagrad",
     learning_rate: float = 0.2,
-    learning_rate_schedule: str = "constant",
+    learning_rate_schedule: Schedule = "constant",
     average: bool = True,
-    max_epochs: int | str = "auto",
+    max_epochs: int | Literal["auto"] = "auto",
     max_time: float | None = None,
-    batch_size: int | str = "auto",
+    batch_size: int | Literal["auto"] = "auto",
     shuffle: bool = True,
     early_stopping: bool = False,
     validation_fraction: float = 0.05,
-    monitor: str = "valid_acc",
+    monitor: Monitor = "valid_acc",
     n_iter_no_change: int | None = 10,
     lr_plateau: tuple[int, float] | list[float] | None = None,
     restore_best: bool = True,
     checkpoint_dir: str | PathLike[str] | None = None,
     warm_start: bool = False,
-    device: str = "cpu",
+    device: Device = "cpu",
     n_jobs: int | None = -1,
     callbacks: list[Any] | None = None,
     random_state: int | np.random.RandomState | None = None,

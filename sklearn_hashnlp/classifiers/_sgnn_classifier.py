@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
-from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
+from sklearn_hashnlp._sklearn import Interval, fit_context, literal_options
 from sklearn_hashnlp.classifiers._base import (
     CLASSIFIER_TRAINING,
     NetClassifier,
@@ -23,14 +23,18 @@ from sklearn_hashnlp.classifiers._base import (
 from sklearn_hashnlp.classifiers._dense_net import DenseNet, dense_net_from_state, make_dense_net
 from sklearn_hashnlp.classifiers._dense_rows import DenseDataset
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
-from sklearn_hashnlp.classifiers._losses import LOSSES, OneVsRestLoss, SoftmaxLoss, make_loss
+from sklearn_hashnlp.classifiers._losses import LOSSES, make_loss
+from sklearn_hashnlp.classifiers._parameters import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.training._batches import validation_split
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
-from sklearn_hashnlp.training._parameters import check_hidden_layers, check_schedule_and_callbacks
+from sklearn_hashnlp.training._optimizers import OptimizerName
+from sklearn_hashnlp.training._parameters import Device, Schedule, check_hidden_layers, check_schedule_and_callbacks
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device
+
+SGNNLoss: TypeAlias = Literal["softmax", "ova"]
 
 _DTYPES = [np.float32, np.uint8, np.int8, np.bool_]  # others are converted to the first
 _MIN_EPOCHS, _MAX_EPOCHS = 5, 20
@@ -196,7 +200,7 @@ class SGNNClassifier(NetClassifier):
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "input_dropout": [Interval(Real, 0, 1, closed="left")],
-        "loss": [StrOptions({SoftmaxLoss.name, OneVsRestLoss.name})],
+        "loss": [literal_options(SGNNLoss)],
     }
 
     def __init__(
@@ -206,25 +210,25 @@ class SGNNClassifier(NetClassifier):
         packed: bool = False,
         dropout: float = 0.5,
         input_dropout: float = 0.2,
-        loss: str = "softmax",
-        class_weight: dict[Any, float] | str | None = None,
-        optimizer: str = "adam",
+        loss: SGNNLoss = "softmax",
+        class_weight: ClassWeight = None,
+        optimizer: OptimizerName = "adam",
         learning_rate: float = 0.002,
-        learning_rate_schedule: str = "linear",
+        learning_rate_schedule: Schedule = "linear",
         average: bool = False,
-        max_epochs: int | str = "auto",
+        max_epochs: int | Literal["auto"] = "auto",
         max_time: float | None = None,
         batch_size: int = 64,
         shuffle: bool = True,
         early_stopping: bool = False,
         validation_fraction: float = 0.05,
-        monitor: str = "valid_acc",
+        monitor: Monitor = "valid_acc",
         n_iter_no_change: int | None = 10,
         lr_plateau: tuple[int, float] | list[float] | None = None,
         restore_best: bool = True,
         checkpoint_dir: str | PathLike[str] | None = None,
         warm_start: bool = False,
-        device: str = "cpu",
+        device: Device = "cpu",
         callbacks: list[Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,

@@ -77,8 +77,9 @@ def demo(
         f"{n_train:,} training and {n_test:,} test texts\n"
     )
 
-    features = Features.words_and_characters.value
-    pipeline = make_pipeline(seed=seed, device=device.value, n_jobs=n_jobs, epochs=None, features=features)
+    pipeline = make_pipeline(
+        seed=seed, device=device.value, n_jobs=n_jobs, epochs=None, features=Features.words_and_characters.value
+    )
     clone(pipeline).fit(split.train_texts[:1] * 2, ["a", "b"])  # compiles, so that only training is timed below
     started = time.perf_counter()
     train_pipeline(screen, pipeline, split.train_texts, split.train_labels)

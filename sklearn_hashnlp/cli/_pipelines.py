@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sklearn_hashnlp.classifiers._make_text_classifier import Features
+    from sklearn_hashnlp.training._parameters import Device
+
 # A bar moves after every batch.
 _N_BATCHES = 50
 _MIN_BATCH_SIZE = 500
@@ -72,7 +75,9 @@ def check_labels(labels: Any, source: str) -> None:
         raise ValueError(f"{source}: expected at least two different labels, got only {classes.pop()!r}.")
 
 
-def make_pipeline(*, seed: int, device: str, n_jobs: int | None, epochs: int | None, features: str = "words") -> Any:
+def make_pipeline(
+    *, seed: int, device: Device, n_jobs: int | None, epochs: int | None, features: Features = "words"
+) -> Any:
     """Return the untrained model of ``hashnlp train``."""
     from sklearn_hashnlp.classifiers import make_text_classifier
 

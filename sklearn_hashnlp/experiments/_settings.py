@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, field, fields, replace
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 _BOOLEANS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 _NONE = "none"  # no values
@@ -80,6 +80,10 @@ def _parse(name: str, text: str, kind: Any) -> Any:
         return _BOOLEANS[text.lower()]
     if kind in (tuple[str, ...], tuple[int, ...]) and text.lower() == _NONE:
         return ()
+    if get_origin(kind) is Literal:
+        if text not in get_args(kind):
+            raise ValueError(f"The setting {name!r} must be one of {', '.join(get_args(kind))}, got {text!r}.")
+        return text
     if kind == tuple[str, ...]:
         return tuple(part for part in text.split(",") if part)
     try:

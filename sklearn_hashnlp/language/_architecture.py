@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._vocabulary import START_TOKEN, Vocabulary
@@ -10,6 +10,8 @@ from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder,
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
 from sklearn_hashnlp.nn._reproducible_layers import SteadyLinear
 from sklearn_hashnlp.nn._word_embeddings import ProjectedEmbedding
+
+WordEmbedding: TypeAlias = Literal["table", "hash", "sgnn"]
 
 _EMBEDDINGS = ("hashed_words", "projected_words")  # the other keys of an architecture are arguments of NPLM
 

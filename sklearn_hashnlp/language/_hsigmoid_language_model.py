@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
 from skorch.callbacks import Callback
 from torch import Tensor
 
-from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
-from sklearn_hashnlp.language._architecture import check_same_network, language_architecture
+from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context, literal_options
+from sklearn_hashnlp.language._architecture import WordEmbedding, check_same_network, language_architecture
 from sklearn_hashnlp.language._batches import WindowDataset
 from sklearn_hashnlp.language._net import LanguageNet, make_language_net
 from sklearn_hashnlp.language._neural import NeuralLanguageModel
 from sklearn_hashnlp.language._reader import Tokenizer, TrainingData, read_training_data
 from sklearn_hashnlp.language._resume import Resumed, SeedEpochs, check_same_training
-from sklearn_hashnlp.language._trees import TREES, language_tree
+from sklearn_hashnlp.language._trees import WordTree, language_tree
+from sklearn_hashnlp.language._windows import Padding
+from sklearn_hashnlp.nn._nplm import Activation, Initialization, OutputLayer
 from sklearn_hashnlp.training._callbacks import StepLog
-from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, SaveCheckpoints, best_epoch
+from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, Keep, SaveCheckpoints, best_epoch
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
-from sklearn_hashnlp.training._parameters import TRAINING, check_schedule_and_callbacks
+from sklearn_hashnlp.training._optimizers import OptimizerName
+from sklearn_hashnlp.training._parameters import TRAINING, Device, Schedule, check_schedule_and_callbacks
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, torch_seed
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -207,15 +210,15 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         "order": [Interval(Integral, 2, None, closed="left")],
         "embedding_dim": [Interval(Integral, 1, None, closed="left")],
         "hidden_size": [Interval(Integral, 1, None, closed="left")],
-        "output": [StrOptions({"hsigmoid", "softmax", "adaptive"})],
-        "tree": [StrOptions(set(TREES)), SoftmaxTree],
+        "output": [literal_options(OutputLayer)],
+        "tree": [literal_options(WordTree), SoftmaxTree],
         "direct_connections": ["boolean", StrOptions({"hashed"})],
         "n_direct": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        "activation": [StrOptions({"tanh", "sigmoid"})],
+        "activation": [literal_options(Activation)],
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "embedding_dropout": [Interval(Real, 0, 1, closed="left")],
-        "init": [StrOptions({"default", "uniform", "reference"})],
-        "embedding": [StrOptions({"table", "hash", "sgnn"})],
+        "init": [literal_options(Initialization)],
+        "embedding": [literal_options(WordEmbedding)],
         "n_embeddings": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "n_buckets": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "n_projections": [Interval(Integral, 1, None, closed="left")],
@@ -223,13 +226,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         "vocabulary": [dict, None],
         "max_vocabulary": [Interval(Integral, 1, None, closed="left"), None],
         "min_count": [Interval(Integral, 1, None, closed="left")],
-        "padding": [StrOptions({"full", "reference"})],
+        "padding": [literal_options(Padding)],
         "bias_learning_rate": [Interval(Real, 0, None, closed="neither")],
         "direct_learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "log_every": [Interval(Integral, 1, None, closed="left"), None],
-        "keep": [StrOptions({"best", "last", "all"})],
+        "keep": [literal_options(Keep)],
         "resume": ["boolean"],
     }
 
@@ -239,15 +242,15 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         order: int = 5,
         embedding_dim: int = 64,
         hidden_size: int = 256,
-        output: str = "hsigmoid",
-        tree: str | SoftmaxTree = "huffman",
-        direct_connections: bool | str = False,
+        output: OutputLayer = "hsigmoid",
+        tree: WordTree | SoftmaxTree = "huffman",
+        direct_connections: bool | Literal["hashed"] = False,
         n_direct: int = 2**22,
-        activation: str = "tanh",
+        activation: Activation = "tanh",
         dropout: float = 0.25,
         embedding_dropout: float = 0.0,
-        init: str = "default",
-        embedding: str = "table",
+        init: Initialization = "default",
+        embedding: WordEmbedding = "table",
         n_embeddings: int = 10**6,
         n_buckets: int = 10**5,
         n_projections: int = 80,
@@ -255,12 +258,12 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         vocabulary: dict[str, int] | None = None,
         max_vocabulary: int | None = None,
         min_count: int = 1,
-        padding: str = "full",
-        optimizer: str = "adagrad",
+        padding: Padding = "full",
+        optimizer: OptimizerName = "adagrad",
         learning_rate: float = 0.5,
         bias_learning_rate: float = 1.0,
         direct_learning_rate: float = 1.0,
-        learning_rate_schedule: str = "linear",
+        learning_rate_schedule: Schedule = "linear",
         lr_plateau: tuple[int, float] | list[float] | None = None,
         max_epochs: int = 5,
         max_time: float | None = None,
@@ -271,10 +274,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         n_iter_no_change: int | None = 2,
         log_every: int | None = None,
         checkpoint_dir: str | PathLike[str] | None = None,
-        keep: str = "best",
+        keep: Keep = "best",
         resume: bool = False,
         warm_start: bool = False,
-        device: str = "cpu",
+        device: Device = "cpu",
         callbacks: list[Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,

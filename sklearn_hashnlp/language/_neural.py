@@ -18,6 +18,7 @@ from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._trees import mean_hidden_states, two_level_clusters
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.language._word_vectors import WordVectorsMixin
+from sklearn_hashnlp.nn._hierarchical_softmax import Search
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
@@ -37,7 +38,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
     _measures = ("train_loss", "valid_loss", "train_perplexity", "valid_perplexity", "dur")
     _net_from_state = staticmethod(net_from_state)
 
-    def predict(self, contexts: Any, search: str = "exact") -> NDArray[np.str_]:
+    def predict(self, contexts: Any, search: Search = "exact") -> NDArray[np.str_]:
         """Predict the most probable next word.
 
         Parameters
@@ -112,7 +113,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
         with self._inference():
             return self.net_.score_windows(windows)
 
-    def _predict_ids(self, contexts: NDArray[np.int64], search: str) -> NDArray[np.int64]:
+    def _predict_ids(self, contexts: NDArray[np.int64], search: Search) -> NDArray[np.int64]:
         with self._inference() as device:
             return np.asarray(self.net_.module_.predict(torch.from_numpy(contexts).to(device), search).cpu().numpy())
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences, read_corpus, tokenize
 from sklearn_hashnlp.language._vocabulary import Vocabulary, build_vocabulary, vocabulary_from_dict
-from sklearn_hashnlp.language._windows import WordWindows, make_windows, unknown_ids_message
+from sklearn_hashnlp.language._windows import Padding, WordWindows, make_windows, unknown_ids_message
 from sklearn_hashnlp.language._word_codes import WordEncoder, encode_with_special_tokens, make_word_encoder
 from sklearn_hashnlp.text._documents import as_documents
 
@@ -23,7 +23,7 @@ class Tokenizer:
     vocabulary: Vocabulary
     id_map: NDArray[np.int32] | None  # the vocabulary's id for each id of the user's dict, if there is one
     order: int  # words of a window
-    padding: str  # "full" or "reference"
+    padding: Padding
     word_encoder: WordEncoder | None  # codes of the words in contexts; None where these are ids
     caller: str  # class that reads, for the messages
 
@@ -103,7 +103,7 @@ def build_tokenizer(
     corpus: Sentences | EncodedWindows,
     *,
     order: int,
-    padding: str = "full",
+    padding: Padding = "full",
     vocabulary: dict[str, int] | None = None,
     max_vocabulary: int | None = None,
     min_count: int = 1,

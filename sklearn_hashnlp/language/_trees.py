@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isqrt
-from typing import Final
+from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -16,11 +16,9 @@ from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._net import LanguageNet
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.trees import SoftmaxTree
-from sklearn_hashnlp.trees._tree_names import CLASS_TREES, named_tree
+from sklearn_hashnlp.trees._tree_names import ClassTree, named_tree
 
-_CLUSTERED: Final = ("cluster", "binary_cluster")  # trees made of co-occurrence vectors
-
-TREES: Final = (*CLASS_TREES, *_CLUSTERED)
+WordTree: TypeAlias = Literal[ClassTree, "cluster", "binary_cluster"]  # the last two from co-occurrence vectors
 
 _BATCH_SIZE = 4096  # windows whose hidden states lie in memory at once
 _MAX_CONTEXT_WORDS = 2000  # columns for each distance: the most frequent words represent all
@@ -28,7 +26,7 @@ _BLOCK_SIZE = 2**22  # windows that are counted at once
 
 
 def language_tree(
-    tree: SoftmaxTree | str, windows: WordWindows, n_classes: int, *, seed: int, caller: str
+    tree: SoftmaxTree | WordTree, windows: WordWindows, n_classes: int, *, seed: int, caller: str
 ) -> SoftmaxTree:
     """Build the tree of a name over the words that can be predicted, or check the one that is passed."""
     if isinstance(tree, SoftmaxTree):
@@ -39,7 +37,7 @@ def language_tree(
             )
         return tree
     counts = np.bincount(windows.y, minlength=n_classes)
-    if tree in _CLUSTERED:
+    if tree == "cluster" or tree == "binary_cluster":
         vectors = cooccurrence_vectors(windows, n_classes, seed=seed)
         if tree == "cluster":
             return two_level_clusters(counts, vectors, seed=seed)

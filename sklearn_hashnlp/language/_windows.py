@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,10 @@ from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences, token
 from sklearn_hashnlp.language._vocabulary import END_TOKEN, START_TOKEN, Vocabulary
 from sklearn_hashnlp.language._word_codes import WordEncoder, encode_with_special_tokens
 
+Padding: TypeAlias = Literal["full", "reference"]
 
-def sentence_windows(sentence: Any, *, order: int, padding: str) -> list[tuple[list[str], str]]:
+
+def sentence_windows(sentence: Any, *, order: int, padding: Padding) -> list[tuple[list[str], str]]:
     """Return the contexts of one sentence and the word after each."""
     width = order - 1
     tokens = tokenize(sentence, index=0, caller="sentence_windows")
@@ -84,7 +86,7 @@ def make_windows(
     id_map: NDArray[np.int32] | None,
     *,
     order: int,
-    padding: str,
+    padding: Padding,
     word_encoder: WordEncoder | None,
     caller: str,
 ) -> WordWindows:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias, get_args
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -9,7 +11,7 @@ from torch.nn import functional
 
 from sklearn_hashnlp.kernels._bags import BagLayout
 from sklearn_hashnlp.nn._compiled_bag import CompiledBag, check_bags, runs_compiled
-from sklearn_hashnlp.nn._hash_tables import AGGREGATIONS, VARIANTS, HashTables, segment_sum
+from sklearn_hashnlp.nn._hash_tables import AGGREGATIONS, VARIANTS, Aggregation, HashTables, Variant, segment_sum
 
 
 class HashEmbedding(HashTables):
@@ -116,7 +118,9 @@ class HashEmbedding(HashTables):
         return torch.cat([vectors, weights], dim=-1) if self.append_weight else vectors
 
 
-_NORMS = (None, "l1", "l2")
+Norm: TypeAlias = Literal["l1", "l2"]
+
+_NORMS = (None, *get_args(Norm))
 
 
 class HashEmbeddingBag(HashTables):
@@ -205,11 +209,11 @@ class HashEmbeddingBag(HashTables):
         embedding_dim: int,
         *,
         num_hashes: int = 2,
-        variant: str = "improved",
-        aggregation: str = "sum",
+        variant: Variant = "improved",
+        aggregation: Aggregation = "sum",
         append_weight: bool = True,
         hash_rows: bool = True,
-        normalize: str | None = None,
+        normalize: Norm | None = None,
         seed: int = 0,
         pool_std: float = 0.1,
         importance_init: float = 1.0,

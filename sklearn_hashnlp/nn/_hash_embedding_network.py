@@ -9,7 +9,8 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-from sklearn_hashnlp.nn._hash_embedding import HashEmbeddingBag
+from sklearn_hashnlp.nn._hash_embedding import HashEmbeddingBag, Norm
+from sklearn_hashnlp.nn._hash_tables import Aggregation, Variant
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
 from sklearn_hashnlp.trees import SoftmaxTree
 
@@ -90,10 +91,10 @@ class HashEmbeddingNetwork(nn.Module):
         num_buckets: int,
         embedding_dim: int,
         num_hashes: int,
-        variant: str,
-        aggregation: str,
+        variant: Variant,
+        aggregation: Aggregation,
         append_weight: bool,
-        normalize: str | None,
+        normalize: Norm | None,
         importance_init: float,
         hash_seed: int,
         hidden_sizes: Sequence[int],

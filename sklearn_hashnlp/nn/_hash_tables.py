@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor, nn
@@ -37,7 +37,10 @@ def median_parts(
     return middle if k % 2 else (middle + ordered[..., k // 2, :]) / 2
 
 
-AGGREGATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+Aggregation: TypeAlias = Literal["sum", "concat", "median"]
+Variant: TypeAlias = Literal["improved", "paper", "standard"]
+
+AGGREGATIONS: Final[dict[Aggregation, Callable[[Tensor], Tensor]]] = {
     "sum": sum_parts,
     "concat": concat_parts,
     "median": median_parts,
@@ -52,7 +55,7 @@ def segment_sum(
     return torch.segment_reduce(values, "sum", offsets=offsets, axis=0, unsafe=True, initial=0)
 
 
-VARIANTS = ("improved", "paper", "standard")  # a saved state holds the index: append only
+VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)  # a saved state holds the index: append only
 _MAX_SIZE = 2**31 - 1
 _IDENTITY = (0, 0)  # the constants by which kernels recognize ids that are not hashed
 _UNHASHED = 2**8  # added to the variant's index in saved states
@@ -70,8 +73,8 @@ class HashTables(nn.Module):
         embedding_dim: int,
         *,
         num_hashes: int = 2,
-        variant: str = "improved",
-        aggregation: str = "sum",
+        variant: Variant = "improved",
+        aggregation: Aggregation = "sum",
         append_weight: bool = True,
         hash_rows: bool = True,
         seed: int = 0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import torch
@@ -35,6 +35,8 @@ from sklearn_hashnlp.nn._tree_torch import (
     path_log_probs,
 )
 from sklearn_hashnlp.trees import SoftmaxTree
+
+Search: TypeAlias = Literal["exact", "greedy"]
 
 _BLOCK = 2**24  # scores of all classes that are in memory at once, where only some of them are needed
 _MIN_ROWS = 16  # fewer rows are not worth another thread
@@ -299,7 +301,7 @@ class HierarchicalSoftmax(nn.Module):
         return unflatten_rows(scores.sigmoid(), input.shape[:-1])
 
     @torch.no_grad()
-    def predict(self, input: Tensor, search: str = "exact", features: Tensor | None = None) -> Tensor:  # noqa: A002
+    def predict(self, input: Tensor, search: Search = "exact", features: Tensor | None = None) -> Tensor:  # noqa: A002
         """Predict a class for each row.
 
         Parameters
@@ -324,7 +326,7 @@ class HierarchicalSoftmax(nn.Module):
         TypeError
             As for :meth:`forward`.
         """
-        if search not in ("exact", "greedy"):
+        if search not in get_args(Search):
             raise ValueError(f"HierarchicalSoftmax: search must be 'exact' or 'greedy', got {search!r}.")
         if search == "exact":
             return self.topk(input, 1, features)[1].squeeze(-1)

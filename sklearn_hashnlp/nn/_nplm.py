@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor, nn
 
 from sklearn_hashnlp.nn._hashing import history_hashes
-from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
+from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax, Search
 from sklearn_hashnlp.nn._reproducible_layers import SeededDropout
 from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax, FullSoftmax
 from sklearn_hashnlp.nn._word_embeddings import WordTable
 from sklearn_hashnlp.trees import SoftmaxTree
 
-_OUTPUTS = ("hsigmoid", "softmax", "adaptive")
+Activation: TypeAlias = Literal["tanh", "sigmoid"]
+Initialization: TypeAlias = Literal["default", "uniform", "reference"]
+OutputLayer: TypeAlias = Literal["hsigmoid", "softmax", "adaptive"]
+
 _ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
-_INITS = ("default", "uniform", "reference")
 
 
 class NPLM(nn.Module):
@@ -121,15 +123,15 @@ class NPLM(nn.Module):
         hidden_size: int = 256,
         *,
         num_classes: int | None = None,
-        output: str = "hsigmoid",
+        output: OutputLayer = "hsigmoid",
         tree: SoftmaxTree | None = None,
-        direct_connections: bool | str = False,
+        direct_connections: bool | Literal["hashed"] = False,
         n_direct: int = 2**22,
         direct_seed: int = 0,
-        activation: str = "tanh",
+        activation: Activation = "tanh",
         dropout: float = 0.0,
         embedding_dropout: float = 0.0,
-        init: str = "default",
+        init: Initialization = "default",
         sparse: bool = False,
         embedding: nn.Module | None = None,
         padding_id: int | None = None,
@@ -147,9 +149,9 @@ class NPLM(nn.Module):
         ):
             if value < minimum:
                 raise ValueError(f"NPLM: {name} must be {minimum} or more, got {value}.")
-        _check_name("output", output, _OUTPUTS)
-        _check_name("activation", activation, tuple(_ACTIVATIONS))
-        _check_name("init", init, _INITS)
+        _check_name("output", output, get_args(OutputLayer))
+        _check_name("activation", activation, get_args(Activation))
+        _check_name("init", init, get_args(Initialization))
         if direct_connections not in (False, True, "hashed"):
             raise ValueError(f"NPLM: direct_connections must be False, True or 'hashed', got {direct_connections!r}.")
         self.order = order
@@ -247,7 +249,7 @@ class NPLM(nn.Module):
         log_probs: Tensor = self.output_layer.log_prob(self.hidden(context), *self._features(context))
         return log_probs
 
-    def predict(self, context: Tensor, search: str = "exact") -> Tensor:
+    def predict(self, context: Tensor, search: Search = "exact") -> Tensor:
         """Predict the most probable word.
 
         Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import torch
@@ -14,7 +14,8 @@ from sklearn_hashnlp.kernels._hyperplanes import GOOGLE, GROUP, KINDS, NORMAL, P
 from sklearn_hashnlp.nn._compiled_bag import check_bags
 from sklearn_hashnlp.nn._hashing import INTEGERS, LOW_32_BITS, mix_tensor
 
-_OUTPUTS = ("binary", "sign", "packed", "float")
+HyperplaneKind: TypeAlias = Literal["normal", "sign", "google"]
+Output: TypeAlias = Literal["binary", "sign", "packed", "float"]
 # Rows are projected in blocks, with so many coefficients at a time: temporary tensors stay below some hundred MB.
 _MAX_ROWS, _MAX_COEFFICIENTS = 4096, 2**22
 
@@ -78,9 +79,9 @@ class SGNNProjection(nn.Module):
         num_projections: int = 80,
         num_bits: int = 14,
         *,
-        output: str = "binary",
+        output: Output = "binary",
         density: float = 1.0,
-        hyperplanes: str = "normal",
+        hyperplanes: HyperplaneKind = "normal",
         seed: int = 0,
         device: torch.device | str | None = None,
     ) -> None:
@@ -88,8 +89,8 @@ class SGNNProjection(nn.Module):
         for name, value in (("num_projections", num_projections), ("num_bits", num_bits)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value!r}.")
-        if output not in _OUTPUTS:
-            raise ValueError(f"output must be one of {_OUTPUTS}, got {output!r}.")
+        if output not in get_args(Output):
+            raise ValueError(f"output must be one of {get_args(Output)}, got {output!r}.")
         if hyperplanes not in KINDS:
             raise ValueError(f"hyperplanes must be one of {tuple(KINDS)}, got {hyperplanes!r}.")
         if not 0 < density <= 1 or (density < 1 and hyperplanes == "google"):

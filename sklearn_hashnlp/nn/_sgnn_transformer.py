@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp.nn._word_batch import WordBatch, WordPooling
+from sklearn_hashnlp.nn._word_batch import Pooling, WordBatch, WordPooling
 from sklearn_hashnlp.nn._word_embeddings import LSHEmbedding
 
-_STARTS = ("random", "identity")
+Start: TypeAlias = Literal["random", "identity"]
 
 
 class SGNNTransformer(nn.Module):
@@ -103,14 +104,14 @@ class SGNNTransformer(nn.Module):
         n_heads: int = 8,
         feedforward_size: int = 2048,
         *,
-        pooling: str = "max",
+        pooling: Pooling = "max",
         pooling_width: int | None = None,
         depths: int = 1,
         positions: bool = True,
         n_tables: int = 0,
         table_bits: int = 13,
         dropout: float = 0.0,
-        start: str = "random",
+        start: Start = "random",
     ) -> None:
         super().__init__()
         for name, value, minimum in (
@@ -130,8 +131,8 @@ class SGNNTransformer(nn.Module):
             raise ValueError(f"SGNNTransformer: depths must be 1 or 2, got {depths!r}.")
         if depths == 2 and n_layers < 2:
             raise ValueError(f"SGNNTransformer: depths=2 needs n_layers of 2 or more, got {n_layers}. Set depths=1.")
-        if start not in _STARTS:
-            raise ValueError(f"SGNNTransformer: start must be one of {_STARTS}, got {start!r}.")
+        if start not in get_args(Start):
+            raise ValueError(f"SGNNTransformer: start must be one of {get_args(Start)}, got {start!r}.")
         self.n_features, self.width, self.depths, self.start = n_features, width, depths, start
         self.linear = nn.Linear(n_features, width, bias=False)
         self.tables = LSHEmbedding(n_tables, table_bits, width) if n_tables else None

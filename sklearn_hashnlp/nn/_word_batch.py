@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import torch
 from torch import Tensor, nn
@@ -53,16 +53,16 @@ class WordBatch(NamedTuple):
         return WordBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in self))
 
 
-_POOLINGS = ("max", "mean", "attention", "weighted")
+Pooling: TypeAlias = Literal["max", "mean", "attention", "weighted"]
 
 
 class WordPooling(nn.Module):
     """Pool the vectors of the words of a sentence into one unit vector."""
 
-    def __init__(self, width: int, pooling: str) -> None:
+    def __init__(self, width: int, pooling: Pooling) -> None:
         super().__init__()
-        if pooling not in _POOLINGS:
-            raise ValueError(f"pooling must be one of {_POOLINGS}, got {pooling!r}.")
+        if pooling not in get_args(Pooling):
+            raise ValueError(f"pooling must be one of {get_args(Pooling)}, got {pooling!r}.")
         self.pooling = pooling
         self.score: nn.Linear | None = None
         if pooling == "attention":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -15,8 +15,7 @@ from sklearn_hashnlp.nn._sentence_losses import BlockLoss, word_blocks
 from sklearn_hashnlp.nn._sentence_network import SentenceModule
 from sklearn_hashnlp.sentences._batches import ParagraphBatch
 
-LOSSES: Final[tuple[str, ...]] = ("bxent", "infonce", "proximity", "vmf")
-"""Values of the parameter ``loss``."""
+SentenceLoss: TypeAlias = Literal["bxent", "infonce", "proximity", "vmf"]
 
 _MAX_WORDS = 512  # of the word loss; a batch has thousands, and the loss compares all pairs
 

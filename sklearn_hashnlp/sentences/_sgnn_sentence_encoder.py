@@ -12,14 +12,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 
-from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
+from sklearn_hashnlp._sklearn import Interval, fit_context, literal_options
 from sklearn_hashnlp.nn._sentence_network import sentence_architecture
+from sklearn_hashnlp.nn._sgnn_transformer import Start
+from sklearn_hashnlp.nn._word_batch import Pooling
 from sklearn_hashnlp.persistence import save_model
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
 from sklearn_hashnlp.sentences._checkpoint import check_free, read_checkpoint
 from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder
 from sklearn_hashnlp.sentences._net import EpochsOfParagraphs, make_sentence_net
-from sklearn_hashnlp.sentences._objective import LOSSES, sentence_objective, start_and_end
+from sklearn_hashnlp.sentences._objective import SentenceLoss, sentence_objective, start_and_end
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, warn_of_single_sentences
 from sklearn_hashnlp.sentences._projections import CachedProjections
 from sklearn_hashnlp.sentences._reader import SentenceReader, WordFrequencies
@@ -35,7 +37,7 @@ from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training._checkpoints import SaveFromTimeToTime
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
-from sklearn_hashnlp.training._parameters import check_callbacks
+from sklearn_hashnlp.training._parameters import Device, check_callbacks
 from sklearn_hashnlp.training._settings import TrainingSettings, draw_seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, torch_seed
 
@@ -203,16 +205,16 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         "n_layers": [Interval(Integral, 0, None, closed="left")],
         "n_heads": [Interval(Integral, 1, None, closed="left")],
         "feedforward_size": [Interval(Integral, 1, None, closed="left")],
-        "pooling": [StrOptions({"max", "mean", "attention", "weighted"})],
+        "pooling": [literal_options(Pooling)],
         "pooling_width": [Interval(Integral, 1, None, closed="left"), None],
         "depths": [Interval(Integral, 1, 2, closed="both")],
         "positions": ["boolean"],
         "n_tables": [Interval(Integral, 0, None, closed="left")],
         "table_bits": [Interval(Integral, 1, 24, closed="both")],
         "dropout": [Interval(Real, 0, 1, closed="left")],
-        "start": [StrOptions({"identity", "random"})],
+        "start": [literal_options(Start)],
         "word_steps": [Interval(Integral, 0, None, closed="left")],
-        "loss": [StrOptions(set(LOSSES))],
+        "loss": [literal_options(SentenceLoss)],
         "temperature": [Interval(Real, 0, None, closed="neither")],
         **{name: [Interval(Real, 0, None, closed="left"), tuple, list] for name in _HEAD_WEIGHTS},
         "sentence_splitter": [callable, None],
@@ -228,7 +230,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         "checkpoint_every": [Interval(Real, 0, None, closed="left")],
         "resume": ["boolean"],
         "n_jobs": [Integral, None],
-        "device": [StrOptions({"cpu", "cuda", "auto"})],
+        "device": [literal_options(Device)],
         "callbacks": [list, None],
         "random_state": ["random_state"],
         "verbose": [Interval(Integral, 0, 2, closed="both")],
@@ -247,16 +249,16 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         n_layers: int = 0,
         n_heads: int = 8,
         feedforward_size: int = 1024,
-        pooling: str = "weighted",
+        pooling: Pooling = "weighted",
         pooling_width: int | None = None,
         depths: int = 1,
         positions: bool = True,
         n_tables: int = 8,
         table_bits: int = 13,
         dropout: float = 0.0,
-        start: str = "identity",
+        start: Start = "identity",
         word_steps: int = 5,
-        loss: str = "infonce",
+        loss: SentenceLoss = "infonce",
         temperature: float = 0.05,
         sentence_weight: float | tuple[float, float] = 1.0,
         word_weight: float | tuple[float, float] = 0.0,
@@ -274,7 +276,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         checkpoint_every: float = 240.0,
         resume: bool = False,
         n_jobs: int | None = 1,
-        device: str = "cpu",
+        device: Device = "cpu",
         callbacks: list[Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,

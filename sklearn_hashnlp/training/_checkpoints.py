@@ -9,13 +9,15 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.persistence import load_model, save_model
+
+Keep: TypeAlias = Literal["best", "last", "all"]
 
 _UNFINISHED = ".unfinished-"
 _NAME = re.compile(r"(?:epoch|pass)-(\d{5,})")  # the first releases wrote pass-00001
@@ -90,7 +92,7 @@ class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
     """Save the model after every epoch, and remove the checkpoints that are not to be kept."""
 
     def __init__(
-        self, checkpoints: EpochCheckpoints, make_model: Callable[[], Any], keep: str, first_epoch: int
+        self, checkpoints: EpochCheckpoints, make_model: Callable[[], Any], keep: Keep, first_epoch: int
     ) -> None:
         self.checkpoints = checkpoints
         self.make_model = make_model

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
-from sklearn_hashnlp.training._optimizers import OPTIMIZERS, optimizer_from_arrays, optimizer_to_arrays
+from sklearn_hashnlp.training._optimizers import OPTIMIZERS, OptimizerName, optimizer_from_arrays, optimizer_to_arrays
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from sklearn_hashnlp.training._weights import load_arrays, module_to_arrays
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -216,7 +216,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         """Load the state of an optimizer, of the kind that it was."""
         self.optimizer_ = optimizer_from_arrays(self.module_, values, arrays, self.make_optimizer)
 
-    def make_optimizer(self, name: str) -> Optimizer:
+    def make_optimizer(self, name: OptimizerName) -> Optimizer:
         """Build an optimizer without state, by its name."""
         optimizer: Optimizer = OPTIMIZERS[name](self.module_.parameters())
         return optimizer

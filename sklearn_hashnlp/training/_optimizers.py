@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -16,7 +16,9 @@ from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES
 from sklearn_hashnlp.training._weights import pack_table, unpack_table
 
-OPTIMIZERS: Final[dict[str, Any]] = {"adagrad": RowwiseAdagrad, "adam": RowwiseAdam}
+OptimizerName: TypeAlias = Literal["adagrad", "adam"]
+
+OPTIMIZERS: Final[dict[OptimizerName, Any]] = {"adagrad": RowwiseAdagrad, "adam": RowwiseAdam}
 """By the names that they have as a parameter."""
 
 _OF_ONE_TRAINING = "average_offset"  # for the average of the weights, which is loaded when a training ends
@@ -48,7 +50,10 @@ def optimizer_to_arrays(
 
 
 def optimizer_from_arrays(
-    module: nn.Module, values: dict[str, Any], arrays: Mapping[str, NDArray[Any]], make: Callable[[str], Optimizer]
+    module: nn.Module,
+    values: dict[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    make: Callable[[OptimizerName], Optimizer],
 ) -> Optimizer:
     """Make an optimizer by its name, and load the state that :func:`optimizer_to_arrays` returned."""
     if values["optimizer"] not in OPTIMIZERS:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp._sklearn import Interval, StrOptions
-from sklearn_hashnlp.training._optimizers import OPTIMIZERS
+from sklearn_hashnlp._sklearn import Interval, literal_options
+from sklearn_hashnlp.training._optimizers import OptimizerName
 from sklearn_hashnlp.trees._counts import is_integer
 
+Device: TypeAlias = Literal["cpu", "cuda", "auto"]
+Schedule: TypeAlias = Literal["constant", "linear"]
+
 TRAINING: Final[dict[str, list[Any]]] = {
-    "optimizer": [StrOptions(set(OPTIMIZERS))],
+    "optimizer": [literal_options(OptimizerName)],
     "learning_rate": [Interval(Real, 0, None, closed="neither")],
-    "learning_rate_schedule": [StrOptions({"constant", "linear"})],
+    "learning_rate_schedule": [literal_options(Schedule)],
     "lr_plateau": [tuple, list, None],
     "max_time": [Interval(Real, 0, None, closed="neither"), None],
     "shuffle": ["boolean"],
@@ -24,7 +27,7 @@ TRAINING: Final[dict[str, list[Any]]] = {
     "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
     "checkpoint_dir": [str, PathLike, None],
     "warm_start": ["boolean"],
-    "device": [StrOptions({"cpu", "cuda", "auto"})],
+    "device": [literal_options(Device)],
     "callbacks": [list, None],
     "random_state": ["random_state"],
     "verbose": [Interval(Integral, 0, 3, closed="both")],

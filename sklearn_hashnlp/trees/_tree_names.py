@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn_hashnlp import trees
 from sklearn_hashnlp.trees import SoftmaxTree
 
-CLASS_TREES: Final = ("balanced", "complete", "huffman", "random", "two_level")
+ClassTree: TypeAlias = Literal["balanced", "complete", "huffman", "random", "two_level"]
 """Names of the trees that are built from class counts alone."""
 
 

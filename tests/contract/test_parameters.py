@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from sklearn.base import clone
@@ -25,6 +26,7 @@ CHECKS = [
 ]
 NO_DEFAULTS = {"AugmentedTextClassifier", "SGNNWordProjector"}  # they are made of estimators that must be given
 POSITIONAL = {"AugmentedTextClassifier", "QuantizedSGNNClassifier", "SGNNWordProjector"}
+FREE_STRINGS = {("FrequentNgramVectorizer", "token_pattern")}  # of many choices, which are regular expressions
 UNCHECKED = {("HashingNgramVectorizer", "dtype")}  # as in scikit-learn's HashingVectorizer
 
 
@@ -93,3 +95,20 @@ def test_a_clone_has_the_parameters_and_nothing_learned(name):
     assert not [attribute for attribute in vars(copy) if attribute.endswith("_")]
     assert set(vars(copy)) == set(vars(CASES[name].make()))
     assert type(model).__name__ in estimator_html_repr(model)
+
+
+def literals(hint):
+    """Return the strings of all ``Literal`` in a type."""
+    if get_origin(hint) is Literal:
+        return {choice for choice in get_args(hint) if isinstance(choice, str)}
+    return set().union(*map(literals, get_args(hint)))
+
+
+@pytest.mark.parametrize("name", ONE_OF_A_KIND)
+def test_type_checkers_know_the_choices_of_each_parameter(name):
+    estimator = getattr(sklearn_hashnlp, name)
+    hints = get_type_hints(estimator.__init__)
+    for parameter, constraints in estimator._parameter_constraints.items():
+        choices = {choice for constraint in constraints for choice in getattr(constraint, "options", ())}
+        if (name, parameter) not in FREE_STRINGS:
+            assert literals(hints[parameter]) == {choice for choice in choices if isinstance(choice, str)}, parameter

@@ -13,6 +13,7 @@ from sklearn_hashnlp.experiments._settings import (
     group_by_settings,
     settings_as_json,
 )
+from sklearn_hashnlp.experiments.recipes._hash_embedding_settings import HashEmbeddingSettings
 
 
 @dataclass(frozen=True)
@@ -94,3 +95,10 @@ def test_formatted_changes_leave_out_folders_and_the_dataset() -> None:
     changed = change_settings(Some(), ["fast=yes", "names=b", "sizes=1,2"])
     assert format_changes(settings_as_json(changed), Some()) == "names=b, sizes=1,2, fast=yes"
     assert format_changes({"dataset": "ag", "older": 3}, Some()) == "older=3"
+
+
+def test_a_choice_is_one_of_its_type() -> None:
+    settings = HashEmbeddingSettings()
+    assert change_settings(settings, ["variant=paper"]).variant == "paper"
+    with pytest.raises(ValueError, match="'variant' must be one of improved, paper, standard, got 'best'"):
+        change_settings(settings, ["variant=best"])

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from sklearn_hashnlp import trees
-from sklearn_hashnlp.trees._tree_names import CLASS_TREES, class_tree
+from sklearn_hashnlp.trees._tree_names import ClassTree, class_tree
 
 COUNTS = np.array([9, 1, 4, 1, 30, 2, 2])
 
 
 @pytest.mark.parametrize("counts", [COUNTS, 7])
-@pytest.mark.parametrize("name", CLASS_TREES)
+@pytest.mark.parametrize("name", get_args(ClassTree))
 def test_a_name_is_that_of_the_builder(name, counts):
     options = {"random_state": 3} if name == "random" else {}
     assert class_tree(name, counts, seed=3, caller="Someone") == getattr(trees, f"{name}_tree")(counts, **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
 from sklearn_hashnlp.experiments._settings import setting
@@ -29,13 +29,15 @@ class FewerParametersSettings:
 
     dataset: str = setting("ag", "ag, amazon, amazon-polarity, dbpedia, sogou, yahoo, yelp, yelp-polarity or a folder")
     data: str = setting("", "folder of the datasets; empty: the one that HASHNLP_DATA names", recorded=False)
-    features: str = setting("words", "words, words+characters or characters")
+    features: Literal["words", "words+characters", "characters"] = setting(
+        "words", "words, words+characters or characters"
+    )
     n_embeddings: int = setting(10**7, "rows of the importance and of the standard table; n")
     n_buckets: int = setting(10**6, "component vectors of hash embeddings; B")
     embedding_dim: int = setting(20, "embedding dimension; d")
     n_train: int = setting(0, "training rows, sampled by the seed; 0: all")
     n_test: int = setting(0, "test rows, the same for every seed; 0: all")
-    device: str = setting("cpu", "cpu, cuda or auto", recorded=False)
+    device: Literal["cpu", "cuda", "auto"] = setting("cpu", "cpu, cuda or auto", recorded=False)
 
 
 _VARIANTS = {"hash": "improved", "standard": "standard"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from sklearn_hashnlp.experiments._settings import setting
 
@@ -18,7 +18,7 @@ class HashEmbeddingSettings:
     dataset: str = setting("ag", "ag, amazon, amazon-polarity, dbpedia, sogou, yahoo, yelp, yelp-polarity or a folder")
     data: str = setting("", "folder of the datasets; empty: the one that HASHNLP_DATA names", recorded=False)
     dictionary: bool = setting(False, "count the n-grams of a dictionary instead of hashed n-grams")
-    variant: str = setting("improved", "improved, paper or standard embeddings")
+    variant: Literal["improved", "paper", "standard"] = setting("improved", "improved, paper or standard embeddings")
     ngram_range: tuple[int, ...] = setting((1, 2), "words of the shortest and of the longest n-gram")
     ngram_dropout: tuple[int, ...] = setting(
         (4, 99), "minimum and maximum n-grams that training keeps of a row; or none"
@@ -27,7 +27,9 @@ class HashEmbeddingSettings:
     n_buckets: int = setting(10**6, "component vectors; standard embeddings have none; B")
     embedding_dim: int = setting(20, "embedding dimension; d")
     n_hashes: int = setting(2, "component vectors per n-gram; k")
-    aggregation: str = setting("sum", "aggregation of the component vectors: sum, concat or median")
+    aggregation: Literal["sum", "concat", "median"] = setting(
+        "sum", "aggregation of the component vectors: sum, concat or median"
+    )
     append_weight: bool = setting(True, "append the importance weights to the embedding")
     hidden_layer_sizes: tuple[int, ...] = setting((), "sizes of hidden layers, with batch normalization and ReLU")
     members: int = setting(1, "networks of an ensemble, which averages their probabilities")
@@ -39,22 +41,24 @@ class HashEmbeddingSettings:
     learning_rate: float = setting(0.001, "learning rate of Adam")
     shuffle: bool = setting(True, "shuffle the rows in each epoch")
     validation_fraction: float = setting(0.05, "fraction of the training rows for early stopping")
-    monitor: str = setting("valid_acc", "metric for early stopping: valid_acc or valid_loss")
+    monitor: Literal["valid_acc", "valid_loss"] = setting(
+        "valid_acc", "metric for early stopping: valid_acc or valid_loss"
+    )
     n_iter_no_change: int = setting(10, "epochs without improvement before training stops; 0: no early stopping")
     plateau_patience: int = setting(4, "epochs without improvement before the learning rate is reduced; 0: never")
     plateau_factor: float = setting(0.5, "factor by which the learning rate is reduced")
     restore_best: bool = setting(True, "restore the weights of the best epoch")
     n_train: int = setting(0, "training rows, sampled by the seed; 0: all")
     n_test: int = setting(0, "test rows, the same for every seed; 0: all")
-    device: str = setting("cpu", "cpu, cuda or auto", recorded=False)
+    device: Literal["cpu", "cuda", "auto"] = setting("cpu", "cpu, cuda or auto", recorded=False)
 
 
-def without_dictionary(variant: str) -> HashEmbeddingSettings:
+def without_dictionary(variant: Literal["improved", "standard"]) -> HashEmbeddingSettings:
     """Return the settings of the experiments without a dictionary."""
     return HashEmbeddingSettings(variant=variant)
 
 
-def with_dictionary(variant: str, **changes: Any) -> HashEmbeddingSettings:
+def with_dictionary(variant: Literal["improved", "standard"], **changes: Any) -> HashEmbeddingSettings:
     """Return the settings of the experiments with a dictionary and three hidden layers."""
     return HashEmbeddingSettings(
         dictionary=True,

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
 from sklearn_hashnlp.experiments._run import PlannedRun
 from sklearn_hashnlp.experiments._settings import group_by_settings, setting
 from sklearn_hashnlp.experiments._table import Table
+from sklearn_hashnlp.trees._tree_names import ClassTree
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language import HsigmoidLanguageModel
@@ -57,12 +58,16 @@ class HsigmoidPtbSettings:
     hidden_size: int = setting(256, "hidden size")
     dropout: float = setting(0.5, "dropout probability of the hidden layer")
     bias_learning_rate: float = setting(2.0, "factor on the learning rate of the hidden layer's bias")
-    tree: str = setting("complete", "complete as in the reference; or huffman, cluster, balanced, random, two_level")
+    tree: Literal[ClassTree, "cluster", "binary_cluster"] = setting(
+        "complete", "complete as in the reference; or huffman, cluster, balanced, random, two_level"
+    )
     epochs: int = setting(10, "epochs on train.txt")
     batch_size: int = setting(256, "batch size, in windows")
-    optimizer: str = setting("adagrad", "adagrad or adam")
+    optimizer: Literal["adagrad", "adam"] = setting("adagrad", "adagrad or adam")
     learning_rate: float = setting(0.5, "learning rate")
-    schedule: str = setting("linear", "learning rate schedule: linear, to 0 after the last epoch; or constant")
+    schedule: Literal["linear", "constant"] = setting(
+        "linear", "learning rate schedule: linear, to 0 after the last epoch; or constant"
+    )
     log_every: int = setting(100, "training steps between two log entries")
     n_train: int = setting(0, "training sentences; 0: all")
     n_valid: int = setting(0, "validation sentences; 0: all")

@@ -8,14 +8,14 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 from sklearn_hashnlp import HsigmoidLanguageModel
 from sklearn_hashnlp.cli.lm import _options as options
-from sklearn_hashnlp.language._trees import TREES
+from sklearn_hashnlp.language._trees import WordTree
 from sklearn_hashnlp.persistence import load_model
 from sklearn_hashnlp.training._callbacks import LanguageProgress
 
@@ -85,7 +85,7 @@ def test_every_option_reaches_the_model(hashnlp: Any, sentences: Path, tmp_path:
 
 
 def test_choices_are_those_of_the_parameters() -> None:
-    assert set(options.TreeKind) == set(TREES)
+    assert set(options.TreeKind) == set(get_args(WordTree))
     constraints = HsigmoidLanguageModel._parameter_constraints
     for name, kind in {
         "output": options.OutputLayer,

@@ -1,0 +1,8 @@
+"""Types of parameters that several classifiers have."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+ClassWeight: TypeAlias = dict[Any, float] | Literal["balanced"] | None
+Monitor: TypeAlias = Literal["valid_acc", "valid_loss"]
