@@ -5,15 +5,17 @@ Four parts, each of which can be run alone (--part) and is added to the same JSO
 speed       Training time on AG News. fastText (dim 10, word bigrams, minCount 1, the published bucket 10,000,000;
             also bucket 2,000,000, and five epochs) and make_text_classifier(random_state=seed) with its defaults train
             alternately on the same rows in one process, after one warm-up round. Ours is timed from raw strings to the
-            trained model; fastText only for its own call on a file of the same tokens, which favors fastText. Its
-            learning rate and epochs are chosen on a validation set, a tenth of the training rows.
+            trained model; fastText only for its own call on a file written before, which favors fastText. The texts of
+            that file (as they are, as tokens, or as lowercase tokens), its learning rate and epochs are chosen on a
+            validation set, a tenth of the training rows.
 prediction  Texts per second on the test rows of AG News, alternately: ours from raw strings, fastText's compiled
             function on texts tokenized beforehand, which favors fastText.
 memory      Growth of peak memory in training, each method in a new process.
 accuracy    Every labeled data set, mean over the seeds: ours with each value of `features` and the defaults, ours
             tuned on training rows, and the baselines: fastText tuned in the same way, and TF-IDF with a linear SVM on
-            words, on words and punctuation, and with characters. It takes hours. Each result is written when it is
-            measured and skipped the next time (unless --again is given), so the script can be stopped and restarted.
+            words, on words and punctuation, and with characters, each on texts in lowercase or not, whichever is better
+            on validation rows. It takes hours. Each result is written when it is measured and skipped the next time
+            (unless --again is given), so the script can be stopped and restarted.
 
     python benchmarks/bench_classifiers.py --data DIR --part speed prediction memory
     python benchmarks/bench_classifiers.py --data DIR --part accuracy --sets trec sst2 --models words tuned svm

@@ -1,10 +1,11 @@
 """Accuracy under typing errors: SGNN and hash embeddings, with and without augmentation, TF-IDF + LinearSVC, fastText.
 
 The test texts get random deletions, swaps of adjacent characters and insertions at 0, 2, 5, 10 and 20 edits per hundred
-characters. Hyper-parameters are chosen on a validation set: of plain classifiers (n-grams; for fastText learning rate,
-epochs and subwords) by the accuracy without errors, of augmented ones (error rate of three copies of each text) by the
-mean accuracy over the same rates. SGNN takes as many steps with copies as without. Each seed is that of the training
-and of the errors. Each result is written when it is measured and skipped the next time (unless --again is given).
+characters. Hyper-parameters are chosen on a validation set: of plain classifiers (n-grams; for the SVM also lowercase
+or not; for fastText the form of the texts, learning rate, epochs and subwords) by the accuracy without errors, of
+augmented ones (error rate of three copies of each text) by the mean accuracy over the same rates. SGNN takes as many
+steps with copies as without. Each seed is that of the training and of the errors. Each result is written when it is
+measured and skipped the next time (unless --again is given).
 
     python benchmarks/bench_robustness.py --data DIR
     python benchmarks/bench_robustness.py --data DIR --rows 300 --seeds 1 --sets trec       (a test run; writes no JSON)

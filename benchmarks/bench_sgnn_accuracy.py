@@ -4,7 +4,8 @@ Two parts, each of which can be run alone (--part) and is added to the same JSON
 
 accuracy    SwDA, MRDA (5 labels), ATIS, TREC and languages79, from the utterance alone: the recipe of each data set
             (see common/sgnn_recipes.py), mean and spread over the seeds, each of hyperplanes and training, and TF-IDF
-            with a linear SVM. Recipes were chosen on training and validation rows; test rows are read only here.
+            with a linear SVM, in lowercase or not. Recipes, and the case, were chosen on training and validation rows;
+            test rows are read only here.
 ablations   TREC and MRDA: the paper's classifier with one setting changed at a time. Evaluated on validation rows, not
             on test rows; for MRDA 10,000 training and 4,000 validation rows.
 
@@ -25,7 +26,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from common.classifier_accuracy import linear_model
+from common import classifier_accuracy
 from common.data import DataFolder, Rows, add_data_options, data_folder
 from common.results_file import add_output_option, environment, output_path, read_result, write_result
 from common.sgnn_recipes import ABLATIONS, RECIPES, paper_pipeline
@@ -93,8 +94,7 @@ def measures(
 
 
 def measure_linear(name: str, data: DataFolder) -> dict[str, Any]:
-    run = train_and_test(linear_model(name, LINEAR[name]), data.train(name), data.test(name))
-    return {"model": LINEAR[name]} | summary([run])
+    return {"model": LINEAR[name]} | classifier_accuracy.measure_linear(name, LINEAR[name], data)
 
 
 def measure_recipe(name: str, data: DataFolder, seeds: int) -> dict[str, Any]:

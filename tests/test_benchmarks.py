@@ -135,8 +135,10 @@ def test_fasttext_gets_the_words_of_the_text_classifier(tmp_path):
     fasttext = importlib.import_module("common.fasttext_baseline")
     vectorizer = importlib.import_module("sklearn_hashnlp.classifiers").make_text_classifier(features="words")[0]
     assert fasttext.TOKENS.pattern == vectorizer.token_pattern
-    lines = fasttext.tokenize_texts(["It's  fine,\nreally!", ""])
+    lines = fasttext.lines_of(["It's  fine,\nreally!", ""], fasttext.LOWERCASE)
     assert lines == ["it ' s fine , really !\n", "\n"]
+    assert fasttext.lines_of(["It's  fine,\nreally!"], fasttext.CASED) == ["It ' s fine , really !\n"]
+    assert fasttext.lines_of(["It's  fine,\nreally!"], fasttext.RAW) == ["It's fine, really!\n"]
     fasttext.write_rows(tmp_path / "rows.txt", lines, ["a b", "a"], ["a", "a b"])
     written = (tmp_path / "rows.txt").read_text(encoding="utf-8").splitlines()
     assert sorted(written) == ["__label__0 ", "__label__1 it ' s fine , really !"]
@@ -145,7 +147,7 @@ def test_fasttext_gets_the_words_of_the_text_classifier(tmp_path):
 def test_fasttext_gets_rows_in_a_random_order_since_it_trains_in_theirs(tmp_path):
     fasttext = importlib.import_module("common.fasttext_baseline")
     texts, labels = rows(a=100, b=100)
-    fasttext.write_rows(tmp_path / "rows.txt", fasttext.tokenize_texts(texts), labels, ["a", "b"])
+    fasttext.write_rows(tmp_path / "rows.txt", fasttext.lines_of(texts, fasttext.LOWERCASE), labels, ["a", "b"])
     written = (tmp_path / "rows.txt").read_text(encoding="utf-8").splitlines()
     assert sorted(written) == sorted(f"__label__{'ab'.index(text[0])} {text}" for text in texts)
     assert 25 < sum(line.startswith("__label__0") for line in written[:100]) < 75
@@ -178,7 +180,7 @@ def test_the_classifier_is_timed_against_fasttext(data, monkeypatch, capsys):
     arguments = ["--data", str(data), "--output", str(path), "--fasttext", str(data), "--seeds", "1", "--repeats", "1"]
     module.main([*arguments, "--part", "speed", "prediction"])
     results = json.loads(path.read_text(encoding="utf-8"))
-    assert {"epoch": 3, "lr": 0.05}.items() <= results["tuning"]["settings"]["fastText"].items()
+    assert {"epoch": 3, "lr": 0.05, "form": "raw"}.items() <= results["tuning"]["settings"]["fastText"].items()
     assert results["speed"]["versions"]["fastText"] == "0.0"
     accuracies = {name: model["accuracy"] for name, model in results["speed"]["models"].items()}
     assert accuracies.pop("make_text_classifier") == 100
@@ -186,6 +188,42 @@ def test_the_classifier_is_timed_against_fasttext(data, monkeypatch, capsys):
     assert set(accuracies.values()) == {50.0}
     assert results["prediction"]["accuracy of fastText"] == 50
     assert "texts/s" in capsys.readouterr().out
+
+
+def test_peers_get_the_form_of_the_texts_that_is_best_on_validation_rows(data, monkeypatch):
+    fasttext, folder = importlib.import_module("common.fasttext_baseline"), importlib.import_module("common.data")
+    accuracy = importlib.import_module("common.classifier_accuracy")
+    seen = []
+
+    def train(fasttext, path, setting, seed, threads):
+        seen.append(path.read_text(encoding="utf-8"))
+        return None, 1.0
+
+    def capitals(model, lines, labels, names):  # a peer that is the better, the more capitals there are
+        return 50.0 + sum(line != line.lower() for line in lines)
+
+    monkeypatch.setattr(fasttext, "train", train)
+    monkeypatch.setattr(fasttext, "accuracy", capitals)
+    texts = [f"Text {i}, {'fine' if i % 2 else 'dull'}" for i in range(40)]
+    rows = folder.Rows(texts, ["good" if i % 2 else "bad" for i in range(40)])
+    trials = fasttext.choose(None, (rows, rows), {}, 1, lambda line: None)
+    assert fasttext.best(trials) == {"form": "raw", "lr": 0.05, "epoch": 3}
+    assert len(trials) == 3 * len(fasttext.GRID)
+    assert len(set(seen)) == 3
+    lower = folder.Rows([text.lower().replace(",", " ,") for text in texts], rows.labels)
+    assert {trial["form"] for trial in fasttext.choose(None, (lower, lower), {}, 1, lambda line: None)} == {"raw"}
+
+    monkeypatch.setattr(folder.DataFolder, "train_valid", lambda self, name: (rows, rows))
+    monkeypatch.setattr(accuracy, "linear_model", lambda name, model, lowercase: lowercase)
+    tests = []
+    monkeypatch.setattr(
+        accuracy,
+        "train_and_test",
+        lambda model, train, test: tests.append(model) or {"accuracy": 50.0 + (not model), "seconds": 0.0},
+    )
+    result = accuracy.measure_linear("trec", "svm", folder.DataFolder(data))
+    assert result["chosen"] == {"lowercase": False}
+    assert tests == [True, False, False]
 
 
 def test_fasttexts_accuracy_counts_labels_it_does_not_know_as_wrong():
@@ -309,15 +347,15 @@ def test_robustness_is_measured_once_on_test_texts_with_errors_and_drawn(data, m
         assert np.shape(results["runs"]) == (2, len(models.RATES))
         assert results["accuracy"] == pytest.approx(np.mean(results["runs"], axis=0))
         assert results["accuracy"][0] == 100
-    assert set(cells["svm-augmented"]["chosen"]) == {"features", "distortion", "n_copies"}
+    assert set(cells["svm-augmented"]["chosen"]) == {"features", "lowercase", "distortion", "n_copies"}
     assert (data / "results.png").stat().st_size > 10_000
-    # 3 settings and 3 more are evaluated on validation rows, and each of the two is tested with two seeds.
+    # 6 settings and 3 more are evaluated on validation rows, and each of the two is tested with two seeds.
     test = sorted(read_texts(data / "trec" / "test.csv"))
-    assert [sorted(rest[0].texts) == test for rest, _ in evaluated] == [False] * 3 + [True] * 2 + [False] * 3 + [
+    assert [sorted(rest[0].texts) == test for rest, _ in evaluated] == [False] * 6 + [True] * 2 + [False] * 3 + [
         True
     ] * 2
     module.main([*arguments, "svm", "svm-augmented"])
-    assert len(evaluated) == 10
+    assert len(evaluated) == 13
 
 
 def test_a_curve_is_the_accuracy_on_texts_with_so_many_errors():

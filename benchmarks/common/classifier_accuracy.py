@@ -1,6 +1,7 @@
 """Accuracy of make_text_classifier and of the baselines on the labeled data sets.
 
-Hyper-parameters are chosen on validation rows; the test rows are read once, for the accuracy that is printed.
+Hyper-parameters are chosen on validation rows, for the baselines the form of the texts, too: as they are or in
+lowercase. The test rows are read once, for the accuracy that is printed.
 """
 
 from __future__ import annotations
@@ -48,7 +49,6 @@ TUNING: list[tuple[str, list[Any]]] = [
     ("members", [1, 5]),  # seeds of a voting ensemble
 ]
 NOT_STEPS = {"features", "members"}  # not parameters of a step
-FEW_ROWS, SEEDS_FOR_FEW = 10_000, 3  # on few rows one seed is too noisy
 
 Progress = Callable[[str], None]
 
@@ -67,12 +67,12 @@ def measure(
     -------
     dict
         ``accuracy`` in percent (the mean over the seeds), ``spread`` (the standard deviation), ``seconds`` (the median
-        training time), ``runs``, and for tuned models ``chosen`` and ``tried``.
+        training time), ``runs``, and ``chosen`` and ``tried`` where something was chosen.
     """
     if model == FASTTEXT:
         return _measure_fasttext(name, data, fasttext, seeds, threads, progress)
     if model.startswith("svm"):
-        return summary([train_and_test(linear_model(name, model), data.train(name), data.test(name))])
+        return measure_linear(name, model, data)
     if model in FEATURES:
         chosen: dict[str, Any] = {"features": model}
         tuning = {}
@@ -109,7 +109,7 @@ def tune(name: str, data: DataFolder, progress: Progress) -> list[dict[str, Any]
         The settings that were tried and their accuracies; the last one is the best.
     """
     train, valid = data.train_valid(name)
-    seeds = SEEDS_FOR_FEW if len(train.texts) < FEW_ROWS else 1
+    seeds = fasttext_baseline.SEEDS_FOR_FEW if len(train.texts) < fasttext_baseline.FEW_ROWS else 1
     trials: list[dict[str, Any]] = []
 
     def evaluate(settings: dict[str, Any]) -> float:
@@ -135,14 +135,27 @@ def tune(name: str, data: DataFolder, progress: Progress) -> list[dict[str, Any]
     return [*trials, {"settings": best, "accuracy": score}]
 
 
-def linear_model(name: str, model: str) -> Pipeline:
+def measure_linear(name: str, model: str, data: DataFolder) -> dict[str, Any]:
+    """Choose whether a linear model gets texts in lowercase, then train and test it."""
+    rows = data.train_valid(name)
+    choices = (True, False) if any(text != text.lower() for text in rows[0].texts) else (True,)
+    trials = [
+        {"lowercase": lowercase} | train_and_test(linear_model(name, model, lowercase), *rows) for lowercase in choices
+    ]
+    chosen = max(trials, key=lambda one: one["accuracy"])["lowercase"]
+    run = train_and_test(linear_model(name, model, chosen), data.train(name), data.test(name))
+    return summary([run]) | {"chosen": {"lowercase": chosen}, "tried": trials}
+
+
+def linear_model(name: str, model: str, lowercase: bool = True) -> Pipeline:
     if SETS[name].only_characters:
-        return make_pipeline(TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 4)), LinearSVC(random_state=0))
-    words = TfidfVectorizer(ngram_range=(1, 2))
+        characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 4), lowercase=lowercase)
+        return make_pipeline(characters, LinearSVC(random_state=0))
+    words = TfidfVectorizer(ngram_range=(1, 2), lowercase=lowercase)
     if model != "svm":
         words.set_params(token_pattern=fasttext_baseline.TOKENS.pattern)
     if model == "svm-characters":
-        characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5))
+        characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), lowercase=lowercase)
         return make_pipeline(FeatureUnion([("words", words), ("characters", characters)]), LinearSVC(random_state=0))
     return make_pipeline(words, LinearSVC(random_state=0))
 
@@ -154,19 +167,38 @@ def _measure_fasttext(
     if SETS[name].only_characters:
         fixed = fixed | {"wordNgrams": 1, "minn": 2, "maxn": 4}  # word bigrams are slower and not better
     trials = fasttext_baseline.choose(fasttext, data.train_valid(name), fixed, threads, progress)
-    chosen = fixed | {key: trials[0][key] for key in ("lr", "epoch")}
+    forms = measure_forms(name, data, fasttext, fixed, trials, seeds, threads)
+    chosen = fixed | fasttext_baseline.best(trials)
+    result = {key: value for key, value in forms[chosen["form"]].items() if key != "setting"}
+    return result | {"chosen": chosen, "forms": forms, "tried": trials}
+
+
+def measure_forms(
+    name: str,
+    data: DataFolder,
+    fasttext: Any,
+    fixed: dict[str, Any],
+    trials: list[dict[str, Any]],
+    seeds: int,
+    threads: int,
+) -> dict[str, dict[str, Any]]:
+    """Train and test fastText on each form of the texts that was tried, with the best settings for that form."""
     train, test = data.train(name), data.test(name)
-    names, lines = sorted(set(train.labels)), fasttext_baseline.tokenize_texts(test.texts)
-    runs = []
+    names = sorted(set(train.labels))
+    measured: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"
-        fasttext_baseline.write_rows(path, fasttext_baseline.tokenize_texts(train.texts), train.labels, names)
-        for seed in range(seeds):
-            model, seconds = fasttext_baseline.train(fasttext, path, chosen, seed, threads)
-            score = fasttext_baseline.accuracy(model, lines, test.labels, names)
-            runs.append({"accuracy": score, "seconds": seconds})
-            progress(f"seed {seed}: {score:.2f} % in {seconds:.1f} s")
-    return summary(runs) | {"chosen": chosen, "tried": trials}
+        for form in dict.fromkeys(trial["form"] for trial in trials):
+            setting = fixed | fasttext_baseline.best([trial for trial in trials if trial["form"] == form])
+            lines = fasttext_baseline.lines_of(test.texts, form)
+            fasttext_baseline.write_rows(path, fasttext_baseline.lines_of(train.texts, form), train.labels, names)
+            runs = []
+            for seed in range(seeds):
+                model, seconds = fasttext_baseline.train(fasttext, path, setting, seed, threads)
+                score = fasttext_baseline.accuracy(model, lines, test.labels, names)
+                runs.append({"accuracy": score, "seconds": seconds})
+            measured[form] = summary(runs) | {"setting": setting}
+    return measured
 
 
 def show_accuracy(sets: dict[str, dict[str, Any]]) -> None:

@@ -56,12 +56,17 @@ def training_memory(
     train = data.train(SET)
     ours = Task(data=str(data.path), rows=data.rows)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "train.txt"
-        lines = fasttext_baseline.tokenize_texts(train.texts)
-        fasttext_baseline.write_rows(path, lines, train.labels, sorted(set(train.labels)))
+        paths = {setting["form"]: Path(folder) / f"{setting['form']}.txt" for setting in settings.values()}
+        for form, path in paths.items():
+            lines = fasttext_baseline.lines_of(train.texts, form)
+            fasttext_baseline.write_rows(path, lines, train.labels, sorted(set(train.labels)))
         tasks = {OURS: ours} | {
             name: dataclasses.replace(
-                ours, fasttext=str(fasttext_folder), train_file=str(path), setting=setting, threads=threads
+                ours,
+                fasttext=str(fasttext_folder),
+                train_file=str(paths[setting["form"]]),
+                setting=setting,
+                threads=threads,
             )
             for name, setting in settings.items()
         }

@@ -39,7 +39,11 @@ MODELS = {
 PLAIN: dict[str, list[dict[str, Any]]] = {
     "sgnn": [{"ngram_range": ngram_range} for ngram_range in ((1, 3), (1, 4), (2, 5))],
     "hash": [{"features": features} for features in ("words", "words+characters", "characters")],
-    "svm": [{"features": features} for features in ("svm", "svm-punctuation", "svm-characters")],
+    "svm": [
+        {"features": features, "lowercase": lowercase}
+        for features in ("svm", "svm-punctuation", "svm-characters")
+        for lowercase in (True, False)
+    ],
 }
 COPIES = [{"distortion": distortion, "n_copies": 3} for distortion in (0.05, 0.1, 0.2)]
 SGNN_EPOCHS = 20  # divided by the number of copies, so that the number of steps is the same
@@ -51,7 +55,7 @@ Predict = Callable[[list[str]], Sequence[str]]
 
 def plain_model(name: str, model: str, setting: dict[str, Any], seed: int) -> Any:
     if model == "svm":
-        return linear_model(name, setting["features"])
+        return linear_model(name, setting["features"], setting["lowercase"])
     if model == "hash":
         return make_text_classifier(features=setting["features"], random_state=seed, n_jobs=1)
     return make_pipeline(
@@ -127,12 +131,12 @@ def tested_curves(
 def fasttext_curves(
     fasttext: Any, name: str, data: DataFolder, seeds: int, threads: int, progress: Progress
 ) -> tuple[dict[str, Any], list[dict[str, Any]], list[list[float]]]:
-    """Choose fastText's settings, with and without subwords; return them, all trials, and the test curves."""
+    """Choose the texts and settings of fastText, with and without subwords; return them, all trials, and curves."""
     trials: list[dict[str, Any]] = []
     for subwords in ({}, {"minn": 2, "maxn": 5}):
         fixed = fasttext_baseline.SMALLER | subwords
         measured = fasttext_baseline.choose(fasttext, data.train_valid(name), fixed, threads, progress)
-        trials += [fixed | {key: one[key] for key in ("lr", "epoch", "accuracy")} for one in measured]
+        trials += [fixed | fasttext_baseline.best([one]) | {"accuracy": one["accuracy"]} for one in measured]
     trials.sort(key=lambda one: (-one["accuracy"], one["epoch"]))
     setting = setting_of(trials)
     train, test = data.train(name), data.test(name)
@@ -140,13 +144,17 @@ def fasttext_curves(
     curves = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"
-        fasttext_baseline.write_rows(path, fasttext_baseline.tokenize_texts(train.texts), train.labels, names)
+        train_lines = fasttext_baseline.lines_of(train.texts, setting["form"])
+        fasttext_baseline.write_rows(path, train_lines, train.labels, names)
         for seed in range(seeds):
             model, _ = fasttext_baseline.train(fasttext, path, setting, seed, threads)
             curves.append(
                 [
                     fasttext_baseline.accuracy(
-                        model, fasttext_baseline.tokenize_texts(_distorted(test.texts, rate, seed)), test.labels, names
+                        model,
+                        fasttext_baseline.lines_of(_distorted(test.texts, rate, seed), setting["form"]),
+                        test.labels,
+                        names,
                     )
                     for rate in RATES
                 ]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import statistics
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -12,7 +15,7 @@ import typer
 from rich.table import Table
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import ComputeDevice, Device, Features, Jobs, Json, Quiet, Seed
+from sklearn_hashnlp.cli._options import ComputeDevice, Device, Jobs, Json, Quiet, Seed
 from sklearn_hashnlp.cli._screen import Screen, add_bar, command_name
 
 HELP = """\
@@ -22,20 +25,26 @@ Train a classifier that predicts the module of a Python docstring, on text that 
   hashnlp demo
   hashnlp demo --output /tmp/demo --json
 
-It reads the docstrings of Python's standard library, trains on three quarters of them to predict from words and \
-characters in which module each one is, and tests on the rest. Linear support vector machines are trained and tested \
-on the same texts, one with TF-IDF of words, one with TF-IDF of words and characters. The model and a plot are saved \
-in the folder hashnlp-demo. No network, no GPU; less than a minute.
+It reads the docstrings of Python's standard library, trains on three quarters of them to predict in which module \
+each one is, and tests on the rest. Hash embeddings are compared with linear support vector machines on TF-IDF, both \
+on words and on words and characters, over five seeds of the split. The model of words and characters and a plot are \
+saved in the folder hashnlp-demo. No network, no GPU; about a minute.
 """
 
 _TEST_SIZE = 0.25
-_SPLIT_SEED = 0  # not --seed: the test texts are the same for every seed of the model
-_TRAIN_SIZES = (0.1, 0.2, 0.4, 0.7)  # points of the learning curves, besides all training texts
-_HASH_EMBEDDING = "hash embedding, words + characters"
-_LINEAR = "TF-IDF, words + LinearSVC"
-_LINEAR_CHARACTERS = "TF-IDF, words + characters + LinearSVC"
+_N_SPLITS = 5
+_TRAIN_SIZES = (0.1, 0.2, 0.5, 1.0)  # shares of the training texts: points of the learning curves
+_SAVED = "hash embedding, words + characters"
+_MODELS = {  # the same features side by side; keys are those of the JSON
+    "hash embedding, words": "hash_embedding_words",
+    "TF-IDF + LinearSVC, words": "tfidf_linear_svc",
+    _SAVED: "hash_embedding",
+    "TF-IDF + LinearSVC, words + characters": "tfidf_characters_linear_svc",
+}
 _EXAMPLE = "Return the names of all members of the archive, and extract one of them."
-_COLORS = ("#1f5fa8", "#dd8452", "#55a868")
+# Colors for the kinds of models, line styles for the features.
+_STYLES = [(color, style) for style in ("--", "-") for color in ("#1f5fa8", "#dd8452")]
+_NOTE_SECONDS = 1.5
 
 
 class _Split(NamedTuple):
@@ -43,6 +52,17 @@ class _Split(NamedTuple):
     test_texts: list[str]
     train_labels: Any
     test_labels: Any
+
+
+class _Run(NamedTuple):
+    """Test accuracy of a model, and the seconds of its training."""
+
+    accuracy: float
+    seconds: float
+
+
+# The runs of each model by the number of training texts, one run per split.
+_Runs = dict[str, dict[int, list[_Run]]]
 
 
 @reporting_errors
@@ -59,57 +79,42 @@ def demo(
     """Run the demo; the parameters are the options of the command."""
     screen = Screen(as_json=as_json, quiet=quiet)
     folder, plot = output / "model", output / "demo.png"
-    screen.note("Loading torch, and compiling on the first run ...", style="dim")
-    from sklearn.base import clone
-    from sklearn.model_selection import train_test_split
+    options: dict[str, Any] = {"seed": seed, "device": device, "n_jobs": n_jobs}
+    with _elapsed_notes(screen, "Loading torch, and compiling on the first run"):
+        from sklearn_hashnlp.cli._pipelines import predict_proba, train_pipeline
+        from sklearn_hashnlp.datasets import load_stdlib_docstrings
+        from sklearn_hashnlp.persistence import load_model, save_model
+        from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
-    from sklearn_hashnlp.cli._pipelines import make_pipeline, predict_proba, train_pipeline
-    from sklearn_hashnlp.datasets import load_stdlib_docstrings
-    from sklearn_hashnlp.persistence import load_model, save_model
-    from sklearn_hashnlp.persistence._model_folder import check_replaceable
-
-    check_replaceable(folder)
-    texts, labels = load_stdlib_docstrings(return_X_y=True)
-    split = _Split(*train_test_split(texts, labels, test_size=_TEST_SIZE, stratify=labels, random_state=_SPLIT_SEED))
+        check_replaceable(folder)
+        texts, labels = load_stdlib_docstrings(return_X_y=True)
+        _make_model(_SAVED, **options).fit(["a text", "another"], ["a", "b"])
+    split = _split(texts, labels, 0)
     n_train, n_test = len(split.train_texts), len(split.test_texts)
     screen.note(
         f"{len(texts):,} docstrings of {len(set(labels))} modules of Python's standard library: "
         f"{n_train:,} training and {n_test:,} test texts\n"
     )
-
-    pipeline = make_pipeline(
-        seed=seed, device=device.value, n_jobs=n_jobs, epochs=None, features=Features.words_and_characters.value
-    )
-    clone(pipeline).fit(split.train_texts[:1] * 2, ["a", "b"])  # compiles, so that only training is timed below
-    started = time.perf_counter()
+    pipeline = _make_model(_SAVED, **options)
     train_pipeline(screen, pipeline, split.train_texts, split.train_labels)
-    seconds = time.perf_counter() - started
     predicted = pipeline.classes_[predict_proba(screen, pipeline, split.test_texts).argmax(axis=1)]
     accuracy = float((predicted == split.test_labels).mean())
-    results = {_HASH_EMBEDDING: {"accuracy": accuracy, "seconds": round(seconds, 3)}}
-    linear_models = {
-        _LINEAR: _make_linear_model(characters=False),
-        _LINEAR_CHARACTERS: _make_linear_model(characters=True),
-    }
-    for name, model in linear_models.items():
-        screen.note(f"Training {name} ...", style="dim")
-        results[name] = _train_and_test(model, split)
-
     save_model(pipeline, folder)
     loaded = load_model(folder).predict_proba(split.test_texts)
     if (loaded != pipeline.predict_proba(split.test_texts)).any():
         raise RuntimeError(f"The model in {folder} predicts other probabilities than before it was saved.")
-    curves_of = {  # without the third model, which would take much time
-        _HASH_EMBEDDING: (pipeline, accuracy),
-        _LINEAR: (linear_models[_LINEAR], results[_LINEAR]["accuracy"]),
-    }
+
+    runs = _compare(screen, texts, labels, options)
     try:
         draw_plot(
             plot,
             true=split.test_labels,
             predicted=predicted,
             labels=sorted(set(labels.tolist())),
-            curves=_learning_curves(screen, curves_of, split),
+            curves={
+                name: {n_texts: [run.accuracy for run in of_size] for n_texts, of_size in of_model.items()}
+                for name, of_model in runs.items()
+            },
             title=f"Predicting the module of a docstring: accuracy {accuracy:.1%} on {n_test:,} test texts",
         )
         plotted = True
@@ -117,14 +122,13 @@ def demo(
         screen.note(f"No plot: {error}")
         plotted = False
 
+    results = {name: _summary(of_model[n_train]) for name, of_model in runs.items()}
     if as_json:
         screen.show_json(
             {
                 "n_train": n_train,
                 "n_test": n_test,
-                "hash_embedding": results[_HASH_EMBEDDING],
-                "tfidf_linear_svc": results[_LINEAR],
-                "tfidf_characters_linear_svc": results[_LINEAR_CHARACTERS],
+                **{key: results[name] for name, key in _MODELS.items()},
                 "model": str(folder),
                 "picture": str(plot) if plotted else None,
             }
@@ -133,50 +137,72 @@ def demo(
         _show_results(screen, results, folder, plot if plotted else None)
 
 
-def _make_linear_model(*, characters: bool) -> Any:
-    """Return the usual scikit-learn pipeline for text: TF-IDF and a linear support vector machine."""
+def _split(texts: list[str], labels: Any, seed: int) -> _Split:
+    from sklearn.model_selection import train_test_split
+
+    return _Split(*train_test_split(texts, labels, test_size=_TEST_SIZE, stratify=labels, random_state=seed))
+
+
+def _make_model(name: str, *, seed: int, device: Device, n_jobs: int | None) -> Any:
+    """Return one of the models, untrained; the linear ones are scikit-learn's usual pipeline for text."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import make_pipeline, make_union
     from sklearn.svm import LinearSVC
 
+    from sklearn_hashnlp.cli import _pipelines
+
+    characters = name.endswith("characters")
+    if name.startswith("hash embedding"):
+        return _pipelines.make_pipeline(
+            seed=seed,
+            device=device.value,
+            n_jobs=n_jobs,
+            epochs=None,
+            features="words+characters" if characters else "words",
+        )
     vectorizers = [TfidfVectorizer(ngram_range=(1, 2))]
     if characters:
         vectorizers.append(TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5)))
-    return make_pipeline(make_union(*vectorizers), LinearSVC(random_state=0))
+    return make_pipeline(make_union(*vectorizers), LinearSVC(random_state=seed))
 
 
-def _train_and_test(model: Any, split: _Split) -> dict[str, float]:
-    started = time.perf_counter()
-    model.fit(split.train_texts, split.train_labels)
-    seconds = time.perf_counter() - started
-    return {"accuracy": float(model.score(split.test_texts, split.test_labels)), "seconds": round(seconds, 3)}
-
-
-def _learning_curves(
-    screen: Screen, models: Mapping[str, tuple[Any, float]], split: _Split
-) -> dict[str, list[tuple[int, float]]]:
-    """Compute the test accuracy of each model on fewer training texts; that on all of them is given."""
-    from sklearn.base import clone
+def _compare(screen: Screen, texts: list[str], labels: Any, options: dict[str, Any]) -> _Runs:
+    """Train and test all models on several splits, on more and more of the training texts."""
     from sklearn.model_selection import train_test_split
 
-    curves: dict[str, list[tuple[int, float]]] = {name: [] for name in models}
-    with screen.progress() as progress:
-        update = add_bar(progress, "Learning curves")
-        for step, train_size in enumerate(_TRAIN_SIZES, start=1):
-            texts, _, labels, _ = train_test_split(
-                split.train_texts,
-                split.train_labels,
-                train_size=train_size,
-                stratify=split.train_labels,
-                random_state=_SPLIT_SEED,
-            )
-            for name, (model, _) in models.items():
-                accuracy = clone(model).fit(texts, labels).score(split.test_texts, split.test_labels)
-                curves[name].append((len(texts), float(accuracy)))
-            update(step, len(_TRAIN_SIZES))
-    for name, (_, accuracy) in models.items():
-        curves[name].append((len(split.train_texts), accuracy))
-    return curves
+    runs: _Runs = {name: {} for name in _MODELS}
+    total = _N_SPLITS * len(_TRAIN_SIZES) * len(_MODELS)
+    done = 0
+    with screen.progress() as progress, _elapsed_notes(screen, "Comparing models", hidden=not progress.disable) as note:
+        update = add_bar(progress, "Comparing models")
+        for number in range(_N_SPLITS):
+            split = _split(texts, labels, number)
+            for train_size in _TRAIN_SIZES:
+                few, few_labels = split.train_texts, split.train_labels
+                if train_size < 1:
+                    few, _, few_labels, _ = train_test_split(
+                        few, few_labels, train_size=train_size, stratify=few_labels, random_state=number
+                    )
+                for name in _MODELS:
+                    model = _make_model(name, **options | {"seed": options["seed"] + number})
+                    started = time.perf_counter()
+                    model.fit(few, few_labels)
+                    seconds = time.perf_counter() - started
+                    accuracy = float(model.score(split.test_texts, split.test_labels))
+                    runs[name].setdefault(len(few), []).append(_Run(accuracy, seconds))
+                    done += 1
+                    update(done, total)
+                    note(f"{done} of {total} trained; {name}, {len(few):,} texts: accuracy {accuracy:.1%}")
+    return runs
+
+
+def _summary(runs: Sequence[_Run]) -> dict[str, float]:
+    accuracies = [run.accuracy for run in runs]
+    return {
+        "accuracy": statistics.mean(accuracies),
+        "standard_deviation": statistics.pstdev(accuracies),
+        "seconds": round(statistics.median(run.seconds for run in runs), 3),
+    }
 
 
 def draw_plot(
@@ -185,10 +211,13 @@ def draw_plot(
     true: Any,
     predicted: Any,
     labels: list[str],
-    curves: Mapping[str, Sequence[tuple[int, float]]],
+    curves: Mapping[str, Mapping[int, Sequence[float]]],
     title: str,
-) -> None:
-    """Draw the confusion matrix and learning curves, given as pairs (training texts, test accuracy), as a PNG file."""
+) -> Any:
+    """Draw the confusion matrix and learning curves as a PNG file, and return the figure.
+
+    A learning curve has the test accuracies, one per split, by the number of training texts.
+    """
     # First: where matplotlib is missing, the error of this import says how to install it.
     import sklearn_hashnlp.plotting  # noqa: F401
 
@@ -208,10 +237,15 @@ def draw_plot(
     counts = confusion_matrix(true, predicted, labels=labels)
     fractions = counts / counts.sum(axis=1, keepdims=True).clip(min=1)  # colors by row: small classes count as much
     display = ConfusionMatrixDisplay(fractions, display_labels=labels)
-    display.plot(ax=left, cmap="Blues", xticks_rotation=60, colorbar=False)
+    display.plot(ax=left, cmap="Blues", xticks_rotation=60, colorbar=False, im_kw={"vmin": 0, "vmax": 1})
     for text, count in zip(display.text_.flat, counts.flat, strict=True):
         text.set_text(str(count) if count else "")
         text.set_fontsize(10)
+    left.set_aspect("auto")  # both panels fill their row, and so have the same height
+    colors = figure.colorbar(
+        display.im_, ax=left, pad=0.02, fraction=0.04, aspect=30, format=PercentFormatter(xmax=1, decimals=0)
+    )
+    colors.set_label("share of the test texts with this true label", fontsize=12)
     left.set_title("Confusion matrix of the test texts", fontsize=13, pad=10)
     left.set_xlabel("predicted label", fontsize=12)
     left.set_ylabel("true label", fontsize=12)
@@ -219,18 +253,20 @@ def draw_plot(
         tick.set_ha("right")
         tick.set_rotation_mode("anchor")
 
-    for (name, points), color in zip(curves.items(), _COLORS, strict=False):
-        sizes, accuracies = zip(*points, strict=True)
-        right.plot(sizes, accuracies, marker="o", color=color, label=name, linewidth=2)
+    for (name, curve), (color, style) in zip(curves.items(), _STYLES, strict=False):
+        means, errors = zip(*[(statistics.mean(runs), statistics.pstdev(runs)) for runs in curve.values()], strict=True)
+        points: dict[str, Any] = {"marker": "o", "linestyle": style, "linewidth": 2, "capsize": 4, "color": color}
+        right.errorbar(list(curve), means, yerr=errors, label=name, **points)
     right.set_xlabel("training texts", fontsize=12)
     right.set_ylabel("test accuracy", fontsize=12)
     right.set_xlim(left=0)
     right.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
     right.grid(alpha=0.3)
-    right.legend(loc="lower right", fontsize=12)
-    right.set_title("Learning curves", fontsize=13, pad=10)
-    right.set_box_aspect(1)
+    n_splits = max((len(runs) for curve in curves.values() for runs in curve.values()), default=0)
+    right.set_title(f"Learning curves, mean and standard deviation of {n_splits} splits", fontsize=13, pad=10)
+    right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2, fontsize=11)
     figure.savefig(path, dpi=100)
+    return figure
 
 
 def _show_results(screen: Screen, results: dict[str, dict[str, float]], folder: Path, plot: Path | None) -> None:
@@ -239,11 +275,12 @@ def _show_results(screen: Screen, results: dict[str, dict[str, float]], folder: 
     table.add_column("test accuracy", justify="right")
     table.add_column("training time", justify="right")
     for name, row in results.items():
-        style = "bold" if name == _HASH_EMBEDDING else None
-        table.add_row(name, f"{row['accuracy']:.4f}", f"{row['seconds']:.1f} s", style=style)
+        accuracy = f"{row['accuracy']:.4f} ± {row['standard_deviation']:.4f}"
+        table.add_row(name, accuracy, f"{row['seconds']:.1f} s", style="bold" if name == _SAVED else None)
     screen.show(table)
+    screen.show(f"Mean and standard deviation over {_N_SPLITS} splits into training and test texts.", style="dim")
     best = max(results, key=lambda name: results[name]["accuracy"])
-    if best != _HASH_EMBEDDING:
+    if best != _SAVED:
         screen.show(f"\nBest here: {best}.")
     screen.show(f"\nModel saved in  {folder}")
     if plot is not None:
@@ -251,3 +288,25 @@ def _show_results(screen: Screen, results: dict[str, dict[str, float]], folder: 
     command = f"{command_name()} predict --model {shlex.quote(str(folder))} --top 3 --proba"
     screen.show("\nNext, predict the module of a sentence of your own:")
     screen.show(f'  echo "{_EXAMPLE}" | {command}', style="bold")
+
+
+@contextmanager
+def _elapsed_notes(screen: Screen, task: str, *, hidden: bool = False) -> Iterator[Callable[[str], None]]:
+    """Print a note at least every two seconds: the task, and the last message passed to the yielded function."""
+    started, finished, messages = time.perf_counter(), threading.Event(), ["..."]
+
+    def report() -> None:
+        while not finished.wait(_NOTE_SECONDS):
+            screen.note(f"{task}, {time.perf_counter() - started:.0f} s: {messages[-1]}", style="dim")
+
+    if hidden:  # a progress bar shows the same
+        yield messages.append
+        return
+    screen.note(f"{task} ...", style="dim")
+    thread = threading.Thread(target=report, daemon=True)
+    thread.start()
+    try:
+        yield messages.append
+    finally:
+        finished.set()
+        thread.join()

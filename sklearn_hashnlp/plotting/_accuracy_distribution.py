@@ -113,6 +113,9 @@ class AccuracyDistributionDisplay:
             # Points in the order of the seeds from top to bottom, so that equal accuracies do not overlap.
             heights = row + np.linspace(-0.18, 0.18, len(points)) if len(points) > 1 else [row]
             ax.plot(points, heights, linestyle="", marker="o", markersize=4, alpha=0.7, color=color)
+        # Boxes have sticky edges: without a margin, a point at the edge of the only box would be cut.
+        ax.use_sticky_edges = False
+        ax.autoscale_view()
         ax.set_xlabel("accuracy")
         ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
         ax.xaxis.set_major_formatter(PercentFormatter(1.0))

@@ -12,10 +12,14 @@ from sklearn_hashnlp.trees import SoftmaxTree
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 _EDGE_COLOR = "#9aa0a8"
 _NODE_COLOR = "#4c72b0"
 _MAX_CLASSES = 100
+_PADDING = 0.25  # of the box around a text, in font sizes
+_MAX_TEXT_SHARE = 0.5  # of the axes: width or height of the largest text
+_N_ITERATIONS = 50
 
 
 class SoftmaxTreeDisplay:
@@ -116,7 +120,7 @@ class SoftmaxTreeDisplay:
                 pyplot,
             )  # imported here because pyplot has global state, which programs with their own axes do not need
 
-            _, ax = pyplot.subplots()
+            _, ax = pyplot.subplots(figsize=(max(6.4, 0.3 * tree.n_classes), max(4.8, 0.6 * (tree.max_depth + 2))))
         figure = ax.get_figure(root=True)
         assert figure is not None
         self.ax_, self.figure_ = ax, figure
@@ -124,18 +128,57 @@ class SoftmaxTreeDisplay:
         ends = np.array([nodes[child] if child >= 0 else classes[~child] for child in tree.children.tolist()])
         for (x, y), parent in zip(ends, np.repeat(np.arange(tree.n_nodes), tree.arities).tolist(), strict=True):
             ax.plot([nodes[parent][0], x], [nodes[parent][1], y], color=_EDGE_COLOR, linewidth=1, zorder=1)
-        box = {"boxstyle": "round,pad=0.25", "edgecolor": "none"}
+        box = {"boxstyle": f"round,pad={_PADDING}", "edgecolor": "none"}
         for number, (x, y) in enumerate(nodes.tolist()):
             ax.text(x, y, str(number), ha="center", va="center", color="white", bbox={**box, "facecolor": _NODE_COLOR})
-        # Vertical names, where many horizontal ones would overlap.
-        rotation = 90 if tree.n_classes > 12 else 0
         for number, (x, y) in enumerate(classes.tolist()):
             name = str(number) if names is None else str(names[number])
-            ax.text(x, y, name, ha="center", va="top", rotation=rotation, bbox={**box, "facecolor": "white"})
-        ax.set_xlim(-1, tree.n_classes)
-        ax.set_ylim(-tree.max_depth - 0.6, 0.5)
+            ax.text(x, y, name, ha="center", va="top", bbox={**box, "facecolor": "white"})
         ax.set_axis_off()
+        _fit_texts(ax, tree.n_classes)
         return self
+
+
+def _fit_texts(ax: Axes, n_classes: int) -> None:
+    """Choose text size, rotation of the names, and limits, so that names do not overlap and the axes cut no text."""
+    names, sizes = ax.texts[-n_classes:], np.array(ax.bbox.size)
+    pitch = sizes[0] / (n_classes + 1)  # pixels between two names
+    if _text_sizes(names)[:, 0].max() > pitch:
+        for name in names:
+            name.set_rotation(90)
+    used = _text_sizes(ax.texts).max(axis=0) / (_MAX_TEXT_SHARE * sizes)
+    scale = 1 / max(1.0, _text_sizes(names)[:, 0].max() / pitch, *used)
+    for text in ax.texts:
+        text.set_fontsize(scale * float(text.get_fontsize()))
+    positions = np.array([text.get_position() for text in ax.texts])
+    pixels = ax.transData.transform(positions)
+    boxes = np.array([text.get_window_extent().get_points() for text in ax.texts])
+    padding = _text_padding(ax.texts)
+    below, above = pixels - boxes[:, 0] + padding, boxes[:, 1] - pixels + padding
+    x_limits, y_limits = (_limits(*columns) for columns in zip(positions.T, below.T, above.T, sizes, strict=True))
+    ax.set_xlim(x_limits)
+    ax.set_ylim(y_limits)
+
+
+def _text_sizes(texts: Sequence[Text]) -> np.ndarray:
+    """Return width and height of each text with its padding, in pixels."""
+    sizes: np.ndarray = np.array([text.get_window_extent().size for text in texts])
+    return sizes + 2 * _text_padding(texts)
+
+
+def _text_padding(texts: Sequence[Text]) -> np.ndarray:
+    figure = texts[0].get_figure(root=True)
+    assert figure is not None
+    return np.array([[_PADDING * float(text.get_fontsize()) * figure.dpi / 72] for text in texts])
+
+
+def _limits(positions: np.ndarray, below: np.ndarray, above: np.ndarray, size: float) -> tuple[float, float]:
+    """Return limits between which texts fit that reach so many pixels below and above their positions."""
+    low, high = positions.min() - 0.5, positions.max() + 0.5
+    for _ in range(_N_ITERATIONS):  # larger limits make pixels, and so the texts, larger in the units of the positions
+        unit = (high - low) / size
+        low, high = min(low, (positions - unit * below).min()), max(high, (positions + unit * above).max())
+    return low, high
 
 
 def _positions(tree: SoftmaxTree) -> tuple[np.ndarray, np.ndarray]:

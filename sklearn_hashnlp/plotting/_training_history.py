@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _TRAIN_COLOR = "#4c72b0"
 _VALID_COLOR = "#dd8452"
 _ACCURACY_COLOR = "#2f7d4f"
+_HEADROOM = 1.25  # for the legend: height of both axes, over the largest loss and an accuracy of 1
 
 
 class TrainingHistoryDisplay:
@@ -108,14 +110,14 @@ class TrainingHistoryDisplay:
         TrainingHistoryDisplay
             This display.
         """
-        from matplotlib.ticker import MaxNLocator
+        from matplotlib.ticker import FixedLocator, MaxNLocator
 
         if ax is None:
             from matplotlib import (
                 pyplot,
             )  # imported here because pyplot has global state, which programs with their own axes do not need
 
-            _, ax = pyplot.subplots()
+            _, ax = pyplot.subplots(layout="constrained")
         figure = ax.get_figure(root=True)
         assert figure is not None
         self.ax_, self.figure_, self.accuracy_ax_ = ax, figure, None
@@ -124,8 +126,9 @@ class TrainingHistoryDisplay:
         lines += self._draw(ax, "valid_loss", "validation loss", color=_VALID_COLOR, **style)
         ax.set_xlabel("epoch")
         ax.set_ylabel("loss")
-        ax.set_ylim(bottom=0)
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.set_ylim(0, _HEADROOM * self._max_loss())
+        ax.set_xlim(0.5, len(self.history) + 0.5)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         ax.grid(axis="y", alpha=0.3)
         if any("valid_acc" in epoch for epoch in self.history):
             self.accuracy_ax_ = ax.twinx()
@@ -134,10 +137,15 @@ class TrainingHistoryDisplay:
             )
             self.accuracy_ax_.set_ylabel("accuracy", color=_ACCURACY_COLOR)
             self.accuracy_ax_.tick_params(axis="y", colors=_ACCURACY_COLOR)
-            self.accuracy_ax_.set_ylim(0, 1)
-        # Below the plot, where it covers no curve.
-        ax.legend(handles=lines, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False)
+            self.accuracy_ax_.set_ylim(0, _HEADROOM)
+            self.accuracy_ax_.yaxis.set_major_locator(FixedLocator([0, 0.2, 0.4, 0.6, 0.8, 1]))
+        # Inside the axes, so that no figure cuts it, and above all curves.
+        ax.legend(handles=lines, loc="upper center", ncols=2, frameon=False, fontsize="small", columnspacing=1)
         return self
+
+    def _max_loss(self) -> float:
+        losses = [epoch[key] for epoch in self.history for key in ("train_loss", "valid_loss") if key in epoch]
+        return max((float(loss) for loss in losses if 0 < loss < math.inf), default=1.0)
 
     def _draw(self, ax: Axes, key: str, label: str, **style: Any) -> list[Any]:
         points = [(number, epoch[key]) for number, epoch in enumerate(self.history, start=1) if key in epoch]

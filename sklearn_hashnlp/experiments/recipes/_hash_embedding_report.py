@@ -115,17 +115,17 @@ def plot(results: Sequence[Result], figure: Figure) -> None:
     """Draw measured and published accuracies, one panel per dataset."""
     groups = _groups(results)
     names = sorted({group.dataset for group in groups}, key=_order)
-    n_rows = max((sum(group.dataset == name for group in groups) for name in names), default=0)
-    figure.set_size_inches(1 + 5 * max(len(names), 1), 2 + 0.6 * n_rows)
+    # A row per experiment and settings, the same in all panels.
+    labels = list(dict.fromkeys(_label(group) for group in groups))
+    n_lines = max((label.count("\n") + 1 for label in labels), default=1)
+    figure.set_size_inches(3 + 4 * max(len(names), 1), 2 + len(labels) * (0.3 + 0.17 * n_lines))
     handles: dict[str, Any] = {}
-    for index, name in enumerate(names):
-        ax = figure.add_subplot(1, len(names), index + 1)
-        labels = []
+    axes = figure.subplots(1, len(names), sharey=True, squeeze=False)[0] if names else []
+    for ax, name in zip(axes, names, strict=True):
         for group, members in groups.items():
             if group.dataset != name:
                 continue
-            labels.append("\n".join([_COLUMNS[group.recipe], *textwrap.wrap(group.changes, 36)]))
-            row = len(labels) - 1
+            row = labels.index(_label(group))
             accuracies = [100 * result["accuracy"] for result in members]
             ax.plot(
                 accuracies, [row] * len(accuracies), "o", color="C0", alpha=0.6, label="this package, one dot per seed"
@@ -133,6 +133,7 @@ def plot(results: Sequence[Result], figure: Figure) -> None:
             for published, marker in zip(PUBLISHED, ("s", "D"), strict=True):
                 if (accuracy := published.accuracies.get(group.recipe, {}).get(name)) is not None:
                     ax.plot(accuracy, row, marker, color="C1", fillstyle="none", label=published.name)
+        ax.margins(x=0.1)
         ax.set_yticks(range(len(labels)), labels)
         ax.set_ylim(len(labels) - 0.5, -0.5)
         ax.set_title(_title(name))
@@ -140,7 +141,12 @@ def plot(results: Sequence[Result], figure: Figure) -> None:
         ax.grid(axis="x", alpha=0.3)
         handles |= {label: handle for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     if handles:
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, frameon=False)
+        # In a frame, so that its markers are not taken for results.
+        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))
+
+
+def _label(group: Group) -> str:
+    return "\n".join([_COLUMNS[group.recipe], *textwrap.wrap(group.changes, 36)])
 
 
 def _groups(results: Iterable[Result]) -> Groups:

@@ -220,7 +220,8 @@ def test_any_name_of_a_dataset_makes_a_table() -> None:
 def points(figure: Figure, panel: int) -> set[tuple[str, float, str]]:
     """What is drawn: the first line of its row's label, the accuracy and the legend's label."""
     ax = figure.axes[panel]
-    rows = dict(zip(ax.get_yticks(), (label.get_text() for label in ax.get_yticklabels()), strict=True))
+    labels = figure.axes[0].get_yticklabels()  # those of the first panel are those of all
+    rows = dict(zip(ax.get_yticks(), (label.get_text() for label in labels), strict=True))
     return {
         (rows[y], round(float(x), 6), str(line.get_label()))
         for line in ax.get_lines()
