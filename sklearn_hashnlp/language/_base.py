@@ -58,9 +58,11 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
             If ``X`` is not as in ``fit``.
         """
         windows = self._windows(X)
-        sums = np.concatenate(([0.0], np.cumsum(self._log_prob(windows))))
-        lengths = np.diff(windows.offsets)
-        return np.where(lengths > 0, np.diff(sums[windows.offsets]), np.nan)
+        starts, lengths = windows.offsets[:-1], np.diff(windows.offsets)
+        scores = np.full(len(lengths), np.nan)
+        if len(windows):  # the sum of a sentence alone: the others must not round it
+            scores[lengths > 0] = np.add.reduceat(self._log_prob(windows), starts[lengths > 0])
+        return scores
 
     def score(self, X: Any, y: Any = None) -> float:
         """Compute the mean log-likelihood per word; higher is better.

@@ -46,6 +46,8 @@ class WordVectorsMixin(metaclass=ABCMeta):
 
         Raises
         ------
+        TypeError
+            If the word is not a string.
         ValueError
             If the word is not in the vocabulary, or ``n`` is less than 1.
         """
@@ -72,6 +74,8 @@ class WordVectorsMixin(metaclass=ABCMeta):
 
         Raises
         ------
+        TypeError
+            If a word is not a string.
         ValueError
             If a word is not in the vocabulary, or ``n`` is less than 1.
 
@@ -114,6 +118,8 @@ class WordVectorsMixin(metaclass=ABCMeta):
         check_is_fitted(self)
         known = self._tokenizer.vocabulary.word_to_id
         for word in words:
+            if not isinstance(word, str):
+                raise TypeError(f"{type(self).__name__} has vectors of words: strings, got {word!r}.")
             if self._tokenizer.word_encoder is None and word not in known:
                 raise ValueError(
                     f"{type(self).__name__} has no vector of {word!r}: it is none of the {len(known)} words of "

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.persistence._values import ModelFormatError
 
+_MAX_COLUMNS = 2**31 - 1
 _MAX_WORD_BYTES = 2**16  # a longer word means that the file has another format
 
 
@@ -134,6 +135,12 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
                 f"got {b' '.join(header)!r:.60}."
             )
         n_words, n_columns = map(int, header)
+        max_columns = path.stat().st_size if n_words and path.is_file() else _MAX_COLUMNS
+        if n_columns > max_columns:  # a number has a byte at least
+            raise ModelFormatError(
+                f"{path} is damaged or not in a format of word2vec: its first line promises {n_columns} numbers for "
+                f"each of {n_words} words, more than the file has bytes."
+            )
         words: list[str] = []
         rows: list[NDArray[np.float32]] = []
         for index in range(n_words):

@@ -162,8 +162,9 @@ def _fit_texts(ax: Axes, n_classes: int) -> None:
 
 def _text_sizes(texts: Sequence[Text]) -> np.ndarray:
     """Return width and height of each text with its padding, in pixels."""
-    sizes: np.ndarray = np.array([text.get_window_extent().size for text in texts])
-    return sizes + 2 * _text_padding(texts)
+    sizes = np.array([text.get_window_extent().size for text in texts])
+    padded: np.ndarray = sizes + 2 * _text_padding(texts)
+    return padded
 
 
 def _text_padding(texts: Sequence[Text]) -> np.ndarray:

@@ -73,6 +73,8 @@ def test_invalid_words_and_vectors_are_refused(tmp_path, words, vectors, message
         (b"1 2\na 1 2 3\n", False, "got 4 fields"),
         (b"1 2\na 1 x\n", False, "for word 1 of 1"),
         (b"1 2\na \0\0", True, "got 2 of 8 bytes"),
+        (b"2 99999999999\na 1 2\n", True, "promises 99999999999 numbers for each of 2 words, more than the file has"),
+        (b"0 99999999999999999999\n", False, "promises 99999999999999999999 numbers"),
         (b"1 2\nabc", True, "got no space after a word.*set binary=False"),
     ],
 )
