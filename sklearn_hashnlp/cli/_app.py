@@ -16,13 +16,13 @@ _HELP = """\
 Train and use text classifiers and language models. No vocabulary and no GPU is needed.
 
 \b
-  hashnlp demo                            train and test a classifier, on text you have
+  hashnlp demo                            train and test on text you have
   hashnlp train mails.csv --model spam    train a text classifier
-  echo "Win!" | hashnlp predict -m spam   predict labels of new texts, one per line
+  echo "Win!" | hashnlp predict -m spam   predict labels, one text per line
   hashnlp test more.csv --model spam      test a model on labeled texts
   hashnlp export -m intents intents.py    export a small model as one file
   hashnlp lm train text.txt --model lm    train a language model
-  hashnlp experiments list                list published experiments to run yourself
+  hashnlp experiments list                list published experiments
 
 Options of a command: hashnlp train --help
 """

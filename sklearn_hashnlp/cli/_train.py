@@ -50,7 +50,7 @@ Train a text classifier on labeled texts, and save the model.
   hashnlp train all.csv --model m --holdout 0.1
   hashnlp train names.csv --model m --features characters
   hashnlp train mails.csv --model small --precision int8
-  hashnlp train chats.csv --model m --features words+characters --distortion 0.05
+  hashnlp train chats.csv -m m --features words+characters --distortion 0.05
 
 With --valid or --holdout the accuracy on validation texts is printed, and with --quiet nothing else. An existing \
 model in DIR is replaced when training has finished; it is kept if training is interrupted.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import typer
 
 from sklearn_hashnlp import __version__
+from sklearn_hashnlp.cli import app
 
 COMMANDS = ["demo", "train", "predict", "test"]
 
@@ -27,6 +30,18 @@ def test_the_help_of_each_command_has_examples(hashnlp: Any, command: str) -> No
     assert result.code == 0
     assert result.out.count(f"hashnlp {command}") >= 2
     assert "--debug" in result.out
+
+
+def test_examples_fit_into_a_terminal_of_80_columns() -> None:
+    def examples(command: Any) -> Iterator[str]:
+        for block in command.help.split("\b\n")[1:]:
+            yield from block.split("\n\n")[0].splitlines()
+        for subcommand in getattr(command, "commands", {}).values():
+            yield from examples(subcommand)
+
+    lines = list(examples(typer.main.get_command(app)))
+    assert len(lines) > 40
+    assert [line for line in lines if len(line) > 78] == []
 
 
 @pytest.mark.parametrize("arguments", [["nonsense"], ["train"], ["predict", "--k", "0"], ["test", "--nonsense"]])

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sklearn_hashnlp.cli import main
-from sklearn_hashnlp.persistence import save_model
+from sklearn_hashnlp.persistence import load_model, save_model
 from tests.cli.conftest import small_pipeline
 
 
@@ -229,3 +229,45 @@ def test_the_bar_of_an_epoch_counts_all_batches_and_stays_out_of_pipes(
 def test_a_setting_of_several_values_can_be_none(hashnlp: Any) -> None:
     result = hashnlp("experiments", "run", "custom", "-d", "nowhere", "--set", "ngram_dropout=none")
     assert "'nowhere' was not found" in result.err
+
+
+LINE = "the cat sat on the mat"
+
+
+def test_lm_predict_prints_the_next_word_after_each_line(hashnlp: Any, lm: Path) -> None:
+    lines = ["the cat sat", "the cat sat on", "the"]
+    expected = load_model(lm).predict(lines).tolist()
+    assert hashnlp("lm", "predict", "-m", lm, stdin="\n".join(lines)).out.splitlines() == expected
+
+
+def test_lm_test_counts_the_right_last_words(hashnlp: Any, lm: Path) -> None:
+    predicted = load_model(lm).predict([LINE.rsplit(" ", 1)[0]])[0]
+    n_hits = int(predicted == "mat")
+    out = hashnlp("lm", "test", "-m", lm, stdin=LINE).out
+    assert out == f"{predicted}\tmat\nHit rate {n_hits:.4f} ({n_hits} of 1 word)\n"
+
+
+def test_lm_continue_writes_on(hashnlp: Any, lm: Path) -> None:
+    out = hashnlp("lm", "continue", "-m", lm, "--seed", 0, stdin="the cat").out
+    assert out.startswith("the cat ")
+
+
+def test_lm_nearest_takes_top_as_the_other_commands(hashnlp: Any, lm: Path) -> None:
+    assert len(hashnlp("lm", "nearest", "cat", "-m", lm, "--top", 2).out.splitlines()) == 2
+
+
+def test_lm_score_lowercases_as_the_training_text_was(hashnlp: Any, lm: Path) -> None:
+    score = f"{load_model(lm).score_samples([LINE])[0]:.4f}"
+    result = hashnlp("lm", "score", "-m", lm, stdin=LINE.capitalize())
+    assert result.out == f"{score}\tThe cat sat on the mat\n"
+    assert result.err == "The training text was lowercase, and so words are lowercased.\n"
+
+
+def test_lm_score_warns_about_words_that_are_unknown_for_their_capitals(hashnlp: Any, tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("I saw the cat\nAnna saw the dog\n")
+    small = ["--order", 2, "--epochs", 1, "--embedding-dim", 2, "--hidden-size", 2]
+    assert hashnlp("lm", "train", tmp_path / "text.txt", "-m", tmp_path / "m", *small).code == 0
+    result = hashnlp("lm", "score", "-m", tmp_path / "m", stdin="The cat\nThe dog\nI saw\nZebra\n")
+    assert result.err == "'The' is unknown to the model, but 'the' is not: check the capitals.\n"
+    assert hashnlp("lm", "train", tmp_path / "text.txt", "-m", tmp_path / "m", "--lowercase", *small).code == 0
+    assert "anna" in load_model(tmp_path / "m").vocabulary_

@@ -11,9 +11,9 @@ Reproduce published experiments, and compare your results with the published one
 
 \b
   hashnlp experiments list                            list all experiments
-  hashnlp experiments list reversal                   describe one, with its settings
-  hashnlp experiments run reversal -o results.jsonl   run it, or resume an interrupted run
-  hashnlp experiments report results.jsonl            print tables with the published results
+  hashnlp experiments list reversal                   show its settings
+  hashnlp experiments run reversal -o results.jsonl   run or resume it
+  hashnlp experiments report results.jsonl            print tables
 """
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")

@@ -22,11 +22,11 @@ def check_sentences(path: Path) -> None:
         raise ValueError(f"{path} has no sentences; expected one per line, words separated by spaces.")
 
 
-def sentence_reader(path: Path) -> Callable[[], Iterator[str]]:
+def sentence_reader(path: Path, *, lowercase: bool = False) -> Callable[[], Iterator[str]]:
     """Return a function that reads the sentences of a file, for every epoch anew."""
     from sklearn_hashnlp.datasets._lines import read_lines
 
-    return lambda: (line for line in read_lines(path) if not line.isspace())
+    return lambda: (line.lower() if lowercase else line for line in read_lines(path) if not line.isspace())
 
 
 def load_language_model(folder: Path) -> HsigmoidLanguageModel:

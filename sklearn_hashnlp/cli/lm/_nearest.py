@@ -16,7 +16,7 @@ Find the most similar words, by the cosine similarity of word vectors.
 
 \b
   hashnlp lm nearest --model lm monday
-  hashnlp lm nearest --model lm monday --number 20 --json
+  hashnlp lm nearest --model lm monday --top 20 --json
   hashnlp lm nearest --model lm --analogy france paris germany
 
 One word per line, the most similar first: the word, a tab, and the cosine similarity, at most 1. --analogy A B C \
@@ -34,7 +34,7 @@ def nearest(
         tuple[str, str, str] | None,
         typer.Option("--analogy", metavar="A B C", help="Words that are to C as B is to A.", show_default=False),
     ] = None,
-    number: Annotated[int, typer.Option("--number", "-n", min=1, help="Number of words.")] = 10,
+    top: Annotated[int, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most similar words.")] = 10,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -47,11 +47,11 @@ def nearest(
     language_model = load_language_model(model)
     if analogy is not None:
         check_vocabulary(language_model, list(analogy))
-        similar = language_model.analogy(*analogy, n=number)
+        similar = language_model.analogy(*analogy, n=top)
     else:
         assert word is not None
         check_vocabulary(language_model, [word])
-        similar = language_model.most_similar(word, n=number)
+        similar = language_model.most_similar(word, n=top)
     if as_json:
         screen.show_json([{"word": word, "similarity": similarity} for word, similarity in similar])
         return

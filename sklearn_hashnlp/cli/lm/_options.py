@@ -106,3 +106,28 @@ LanguageModelFolder = Annotated[
         show_default=False,
     ),
 ]
+MaxLength = Annotated[int, typer.Option("--max-length", min=1, help="Maximum number of words of a sentence.")]
+SampleSeed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        min=0,
+        max=2**32 - 1,
+        help="Random seed: same seed, same sentences. Default: other sentences each time.",
+        show_default=False,
+    ),
+]
+WordSearch = Annotated[
+    Search,
+    typer.Option(
+        "--search",
+        help="exact: the most probable word. greedy: the more probable branch at each node of the tree, which is "
+        "faster and may give another word.",
+    ),
+]
+
+
+def check_search(search: Search, top: int | None) -> None:
+    """Raise an error for several words of a greedy search."""
+    if top is not None and search is Search.greedy:
+        raise typer.BadParameter("--top uses exact search; leave out --search greedy.")

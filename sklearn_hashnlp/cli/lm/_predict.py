@@ -1,45 +1,40 @@
-"""``hashnlp lm predict``: predict the last word of each line, or every word."""
+"""``hashnlp lm predict``: predict the next word after each line."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._lines import BATCH_SIZE, check_text_file, line_batches
+from sklearn_hashnlp.cli._lines import check_text_file, line_batches
 from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Search
+from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Search, WordSearch, check_search
 
 if TYPE_CHECKING:
     from sklearn_hashnlp import HsigmoidLanguageModel
 
-
 HELP = """\
-Predict words from the words before them, and measure the hit rate.
+Predict the next word after each line.
 
 \b
-  echo "have a dream that one" | hashnlp lm predict --model lm
-  hashnlp lm predict --model checkpoints/epoch-00001 lines.txt
-  hashnlp lm predict --model lm test.txt --every-word --summary
-  hashnlp lm predict --model lm lines.txt --top 5 --json
+  echo "have a dream that" | hashnlp lm predict --model lm
+  hashnlp lm predict --model lm beginnings.txt --top 5 --proba
+  hashnlp lm predict --model checkpoints/epoch-00001 beginnings.txt --json
 
-Lines are written as for training. The last word of each line is the true word, predicted from the words before it: \
-for "have a dream that one", a 5-gram model reads "have a dream that", and "one" is a hit. The model reads only the \
-last words of a longer context (four for a 5-gram model), and pads a shorter one like the beginning of a sentence. \
-A blank line gives a blank line.
+Lines are beginnings of sentences, written as for training; a blank line is the beginning itself. The model reads only \
+the last words of a longer line (four for a 5-gram model).
 
-With --every-word each line is a whole sentence, and every word that is predicted in training is predicted, including \
-</s> at the end. Use it to test a model on a file.
+Each line gets one line of output: the most probable next word, which is </s> at the end of a sentence. --top 5 prints \
+the five most probable words, --proba the probability after each word; they are separated by tabs. With --json each \
+line is an object with "word" and "probability", and with --top also "top", a list of such objects.
 
-Output is one line per word: the predicted word (with --top K the K most probable words), a tab, and the true word. \
-The last line is the hit rate: the fraction of hits. An unknown true word is <unk>. With --json each word is an object \
-with "predicted" (with --top a list), "true" and "hit", and the last object has "hit_rate", "n_hits" and "n_words".
+hashnlp lm test counts how many predicted words are right; hashnlp lm continue writes whole sentences.
 """
 
 
@@ -48,95 +43,45 @@ def predict(
     model: LanguageModelFolder,
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="FILE", help="Lines as for training. Default: stdin.", show_default=False),
+        typer.Argument(metavar="FILE", help="Beginnings of sentences, one a line. Default: stdin.", show_default=False),
     ] = None,
-    every_word: Annotated[
-        bool, typer.Option("--every-word", help="Predict every word of each line, not only the last.")
-    ] = False,
-    search: Annotated[
-        Search,
-        typer.Option(
-            help="exact: the most probable word. greedy: the more probable branch at each node of the tree, which is "
-            "faster and may give another word."
-        ),
-    ] = Search.exact,
     top: Annotated[
         int | None,
-        typer.Option(
-            "--top",
-            "-k",
-            metavar="K",
-            min=1,
-            help="Print the K most probable words; a hit if the true word is among them.",
-            show_default=False,
-        ),
+        typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most probable words.", show_default=False),
     ] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Lines per batch.")] = BATCH_SIZE,
-    summary: Annotated[bool, typer.Option("--summary", help="Print only the hit rate.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", "-p", help="Print the probability after each word.")] = False,
+    search: WordSearch = Search.exact,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Predict words; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet and not summary)
-    if top is not None and search is Search.greedy:
-        raise typer.BadParameter("--top uses exact search; leave out --search greedy.")
+    """Predict next words; the parameters are the options of the command."""
+    screen = Screen(as_json=as_json, quiet=quiet)
+    check_search(search, top)
+    if search is Search.greedy and (proba or as_json):
+        raise typer.BadParameter("probabilities need exact search; leave out --search greedy.")
     check_text_file(file)  # before torch is loaded
     from sklearn_hashnlp.cli.lm._loading import load_language_model
+    from sklearn_hashnlp.cli.lm._lowercase import Lowercase
 
     language_model = load_language_model(model)
-    n_hits = n_words = 0
-    with line_batches(screen, file, action="Predicting", unit="line", size=batch_size) as batches:
+    lowercase = Lowercase(screen, language_model)
+    with line_batches(screen, file, action="Predicting", unit="beginning of a sentence") as batches:
         for lines in batches:
-            windows = [_windows(language_model, line, every_word=every_word) for line in lines]
-            contexts = [context for line_windows in windows for context, _ in line_windows]
-            predictions = iter(_predictions(language_model, contexts, search, top))
-            outputs = []
-            for line, line_windows in zip(lines, windows, strict=True):
-                if not line.strip() and not as_json:
-                    outputs.append("\n")
-                for _, true in line_windows:
-                    predicted = next(predictions)
-                    hit = (true if true in language_model.vocabulary_ else "<unk>") in predicted
-                    n_hits, n_words = n_hits + hit, n_words + 1
-                    outputs.append(_output_line(predicted, true, hit=hit, as_list=top is not None, as_json=as_json))
-            if not summary:
-                sys.stdout.writelines(outputs)
-                sys.stdout.flush()
-    rate = n_hits / n_words if n_words else None
-    if as_json:
-        screen.show_json({"hit_rate": rate, "n_hits": n_hits, "n_words": n_words})
-    elif rate is not None:
-        screen.show(f"Hit rate {rate:.4f} ({n_hits:,} of {n_words:,} words)", style="bold")
-    else:
-        screen.note("No words to predict.")
+            contexts = [lowercase(line) for line in lines]
+            if search is Search.greedy:
+                sys.stdout.writelines(f"{word}\n" for word in language_model.predict(contexts, "greedy").tolist())
+            else:
+                sys.stdout.writelines(_output_lines(language_model, contexts, top, proba=proba, as_json=as_json))
+            sys.stdout.flush()
 
 
-def _windows(model: HsigmoidLanguageModel, line: str, *, every_word: bool) -> list[tuple[list[str], str]]:
-    """Return the contexts of a line, each with the word after it."""
-    from sklearn_hashnlp.language._windows import sentence_windows
-
-    words = line.split()
-    if not words:
-        return []
-    if every_word:
-        return sentence_windows(words, order=model.order, padding=model.padding)
-    return [(words[:-1], words[-1])]
-
-
-def _predictions(
-    model: HsigmoidLanguageModel, contexts: list[list[str]], search: Search, top: int | None
-) -> Iterator[Sequence[str]]:
-    """Yield the predicted words of each context, the most probable first."""
-    if not contexts:
-        return
-    if top is None:
-        yield from ([word] for word in model.predict(contexts, search.value).tolist())
-    else:
-        yield from ([word for word, _ in row] for row in model.predict_topk(contexts, top))
-
-
-def _output_line(predicted: Sequence[str], true: str, *, hit: bool, as_list: bool, as_json: bool) -> str:
-    if as_json:
-        words = list(predicted) if as_list else predicted[0]
-        return json.dumps({"predicted": words, "true": true, "hit": hit}) + "\n"
-    return "\t".join([*predicted, true]) + "\n"
+def _output_lines(
+    model: HsigmoidLanguageModel, contexts: list[str], top: int | None, *, proba: bool, as_json: bool
+) -> Iterator[str]:
+    """Yield the line of output for each context."""
+    for row in model.predict_topk(contexts, top or 1):
+        if as_json:
+            entries = [{"word": word, "probability": probability} for word, probability in row]
+            yield json.dumps(entries[0] if top is None else entries[0] | {"top": entries}) + "\n"
+        else:
+            yield "\t".join(f"{word}\t{probability:.4f}" if proba else word for word, probability in row) + "\n"

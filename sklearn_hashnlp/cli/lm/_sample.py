@@ -9,14 +9,14 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.lm._options import LanguageModelFolder
+from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, MaxLength, SampleSeed
 
 HELP = """\
 Generate sentences word by word, sampling from the probabilities of the model.
 
 \b
   hashnlp lm sample --model lm
-  hashnlp lm sample --model lm --number 5 --seed 1
+  hashnlp lm sample --model lm --samples 5 --seed 1
   hashnlp lm sample --model lm --start "the company said"
 
 One sentence per line. Each next word is sampled until the end of the sentence is sampled or --max-length is reached. \
@@ -27,30 +27,24 @@ Unknown words are <unk>. With --json each line is a list of words.
 @reporting_errors
 def sample(
     model: LanguageModelFolder,
-    number: Annotated[int, typer.Option("--number", "-n", min=1, help="Number of sentences.")] = 1,
+    samples: Annotated[int, typer.Option("--samples", "-n", metavar="N", min=1, help="Number of sentences.")] = 1,
     start: Annotated[str, typer.Option(metavar="WORDS", help="First words of each sentence.", show_default=False)] = "",
-    max_length: Annotated[int, typer.Option(min=1, help="Maximum number of words of a sentence.")] = 100,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            max=2**32 - 1,
-            help="Random seed: same seed, same sentences. Default: other sentences each time.",
-            show_default=False,
-        ),
-    ] = None,
+    max_length: MaxLength = 100,
+    seed: SampleSeed = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Sample sentences; the parameters are the options of the command."""
     screen = Screen(as_json=as_json, quiet=quiet)
     from sklearn_hashnlp.cli.lm._loading import load_language_model
+    from sklearn_hashnlp.cli.lm._lowercase import Lowercase
 
     language_model = load_language_model(model)
+    start = Lowercase(screen, language_model)(start)
     unknown = [word for word in start.split() if word not in language_model.vocabulary_]
     if unknown and language_model.embedding == "table":
         screen.note(f"Not in the vocabulary of the model, and replaced by <unk>: {', '.join(map(repr, unknown))}")
-    for words in language_model.sample(number, random_state=seed, start=start, max_length=max_length):
+    for words in language_model.sample(samples, random_state=seed, start=start, max_length=max_length):
         if as_json:
             screen.show_json(words)
         else:

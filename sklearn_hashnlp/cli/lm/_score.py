@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,14 +26,14 @@ Compute the log-probability of each sentence, or the perplexity of a file.
 
 \b
   hashnlp lm score --model lm sentences.txt
-  hashnlp lm score --model lm sentences.txt | sort -gr | head    the most probable first
+  hashnlp lm score --model lm sentences.txt | sort -gr    best first
   echo "a dream have I" | hashnlp lm score --model lm
   hashnlp lm score --model lm test.txt --perplexity
 
 Input is one sentence per line. Output is one line for each: the natural logarithm of its probability, a tab, and the \
 sentence. Closer to 0 is more probable; compare sentences of the same length. The end of a sentence counts as a word; \
-unknown words are <unk>. A blank line gives a blank line. For models trained with --padding reference, the score of a \
-sentence that is too short is nan.
+unknown words are <unk>, and are lowercased first if the training text was lowercase. A blank line gives a blank \
+line. For models trained with --padding reference, the score of a sentence that is too short is nan.
 
 --perplexity prints one number: exp of minus the mean log-probability of a word. Lower is better; a uniform guess \
 among 100 words has perplexity 100. Compare only models with the same vocabulary.
@@ -57,15 +57,17 @@ def score(
     screen = Screen(as_json=as_json, quiet=quiet)
     check_text_file(file)  # before torch is loaded
     from sklearn_hashnlp.cli.lm._loading import load_language_model
+    from sklearn_hashnlp.cli.lm._lowercase import Lowercase
 
     language_model = load_language_model(model)
+    lowercase = Lowercase(screen, language_model)
     with line_batches(screen, file, action="Scoring", unit="sentence") as batches:
         if not perplexity:
             for lines in batches:
-                sys.stdout.writelines(_output_lines(language_model, lines, as_json=as_json))
+                sys.stdout.writelines(_output_lines(language_model, lowercase, lines, as_json=as_json))
                 sys.stdout.flush()
             return
-        sentences = [line for lines in batches for line in lines if line.strip()]
+        sentences = [lowercase(line) for lines in batches for line in lines if line.strip()]
     if not sentences:
         name = "stdin" if file is None or str(file) == "-" else file
         raise ValueError(f"{name} has no sentences; expected one per line, words separated by spaces.")
@@ -77,9 +79,11 @@ def score(
         print(f"{value:.4f}")
 
 
-def _output_lines(model: HsigmoidLanguageModel, lines: list[str], *, as_json: bool) -> Iterator[str]:
+def _output_lines(
+    model: HsigmoidLanguageModel, lowercase: Callable[[str], str], lines: list[str], *, as_json: bool
+) -> Iterator[str]:
     """Yield the line of output for each sentence."""
-    sentences = [line for line in lines if line.strip()]
+    sentences = [lowercase(line) for line in lines if line.strip()]
     scores = iter(model.score_samples(sentences).tolist() if sentences else [])
     for line in lines:
         value = next(scores) if line.strip() else math.nan

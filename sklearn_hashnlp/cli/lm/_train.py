@@ -34,10 +34,10 @@ Train a model that predicts the next word on a text file with one sentence per l
 
 \b
   hashnlp lm train train.txt --model lm
-  hashnlp lm train train.txt --valid valid.txt --model lm --tree cluster --early-stopping
-  hashnlp lm train train.txt --valid valid.txt --model lm --direct-connections hashed --dropout 0.2
-  hashnlp lm train train.txt --model lm --checkpoint-dir checkpoints --keep all
-  hashnlp lm train train.txt --model lm --checkpoint-dir checkpoints --keep all --resume
+  hashnlp lm train train.txt -m lm --valid valid.txt --early-stopping
+  hashnlp lm train train.txt -m lm --tree cluster --direct-connections hashed
+  hashnlp lm train train.txt -m lm --checkpoint-dir checkpoints
+  hashnlp lm train train.txt -m lm --checkpoint-dir checkpoints --resume
 
 The network is a neural n-gram model: embeddings of the previous words, a hidden layer, and a hierarchical softmax, \
 whose cost grows with the logarithm of the vocabulary size. The perplexity printed after every epoch is the number of \
@@ -121,6 +121,14 @@ def train(
             rich_help_panel=_NETWORK,
         ),
     ] = Embedding.table,
+    lowercase: Annotated[
+        bool,
+        typer.Option(
+            "--lowercase",
+            help="Lowercase the sentences; the other commands then do so, too.",
+            rich_help_panel=_VOCABULARY,
+        ),
+    ] = False,
     max_vocabulary: Annotated[
         int | None,
         typer.Option(
@@ -300,13 +308,15 @@ def train(
         random_state=seed,
     )
     started = time.perf_counter()
-    _fit(screen, language_model, data, valid)
+    _fit(screen, language_model, data, valid, lowercase=lowercase)
     seconds = time.perf_counter() - started
     save_model(language_model, model)
     _show_results(screen, language_model, model, seconds)
 
 
-def _fit(screen: Screen, language_model: HsigmoidLanguageModel, data: Path, valid: Path | None) -> None:
+def _fit(
+    screen: Screen, language_model: HsigmoidLanguageModel, data: Path, valid: Path | None, *, lowercase: bool
+) -> None:
     """Fit with a progress bar."""
     from sklearn_hashnlp.cli.lm._loading import sentence_reader
     from sklearn_hashnlp.training._callbacks import LanguageProgress
@@ -319,7 +329,8 @@ def _fit(screen: Screen, language_model: HsigmoidLanguageModel, data: Path, vali
                 progress.update(task, completed=done, total=total, description=text)
 
             language_model.set_params(callbacks=[LanguageProgress(screen.note, update)])
-            language_model.fit(sentence_reader(data), X_valid=None if valid is None else sentence_reader(valid))
+            X_valid = None if valid is None else sentence_reader(valid, lowercase=lowercase)
+            language_model.fit(sentence_reader(data, lowercase=lowercase), X_valid=X_valid)
     except KeyboardInterrupt:
         if language_model.checkpoint_dir is not None:
             screen.note(f"Finished epochs are saved in {language_model.checkpoint_dir}; --resume continues from there.")
@@ -361,5 +372,5 @@ def _show_results(screen: Screen, language_model: HsigmoidLanguageModel, model: 
     screen.show(f"Saved in {model}")
     command, folder = command_name(), shlex.quote(str(model))
     screen.note("\nNext, generate sentences, or score some:")
-    screen.note(f"  {command} lm sample --model {folder} --number 5", style="bold")
+    screen.note(f"  {command} lm sample --model {folder} --samples 5", style="bold")
     screen.note(f"  {command} lm score --model {folder} FILE", style="bold")

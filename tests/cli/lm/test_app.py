@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-COMMANDS = ["train", "score", "predict", "sample", "nearest"]
-USES = [["score"], ["predict"], ["sample"], ["nearest", "cat"]]
+COMMANDS = ["train", "score", "predict", "test", "continue", "sample", "nearest"]
+USES = [["score"], ["predict"], ["test"], ["continue"], ["sample"], ["nearest", "cat"]]
 
 
 @pytest.mark.parametrize("command", [[], *([command] for command in COMMANDS)])
@@ -41,7 +41,7 @@ def test_a_folder_without_a_language_model_is_an_error_of_one_line(
         assert len(result.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("use", USES[:2])
+@pytest.mark.parametrize("use", USES[:4])
 def test_a_missing_file_is_an_error_of_one_line(hashnlp: Any, lm: Path, tmp_path: Path, use: Any) -> None:
     result = hashnlp("lm", *use, "--model", lm, tmp_path / "nothing.txt")
     assert (result.code, result.err) == (1, f"hashnlp: {tmp_path / 'nothing.txt'} does not exist.\n")
@@ -49,7 +49,7 @@ def test_a_missing_file_is_an_error_of_one_line(hashnlp: Any, lm: Path, tmp_path
     assert (result.code, result.err) == (1, f"hashnlp: {tmp_path} is a folder; expected a text file.\n")
 
 
-@pytest.mark.parametrize("use", USES[:2])
+@pytest.mark.parametrize("use", USES[:4])
 def test_lines_before_an_invalid_one_are_processed(hashnlp: Any, lm: Path, use: Any) -> None:
     result = hashnlp("lm", *use, "-m", lm, stdin=b"the cat\nb\xe9d\n")
     assert (result.code, len(result.out.splitlines())) == (1, 1)

@@ -13,16 +13,16 @@ from sklearn_hashnlp.persistence import load_model, save_model
 
 def test_similar_words(hashnlp: Any, lm: Path) -> None:
     expected = load_model(lm).most_similar("cat", n=3)
-    result = hashnlp("lm", "nearest", "--model", lm, "cat", "--number", 3)
+    result = hashnlp("lm", "nearest", "--model", lm, "cat", "--top", 3)
     assert (result.code, result.err) == (0, "")
     assert result.out == "".join(f"{word}\t{similarity:.4f}\n" for word, similarity in expected)
-    similar = hashnlp("lm", "nearest", "-m", lm, "cat", "-n", 3, "--json").json
+    similar = hashnlp("lm", "nearest", "-m", lm, "cat", "-k", 3, "--json").json
     assert [(entry["word"], entry["similarity"]) for entry in similar] == expected
 
 
 def test_analogies(hashnlp: Any, lm: Path) -> None:
     expected = load_model(lm).analogy("cat", "mat", "dog", n=2)
-    result = hashnlp("lm", "nearest", "-m", lm, "--analogy", "cat", "mat", "dog", "-n", 2)
+    result = hashnlp("lm", "nearest", "-m", lm, "--analogy", "cat", "mat", "dog", "-k", 2)
     assert result.out == "".join(f"{word}\t{similarity:.4f}\n" for word, similarity in expected)
 
 
@@ -43,9 +43,9 @@ def test_embeddings_without_a_vocabulary_have_vectors_of_all_words(
 ) -> None:
     model = HsigmoidLanguageModel(embedding=embedding, n_embeddings=100, n_buckets=10, embedding_dim=4, max_epochs=1)
     save_model(model.fit(["the cat sat on the mat"]), tmp_path / "m")
-    assert len(hashnlp("lm", "nearest", "-m", tmp_path / "m", "zebra", "-n", 2).out.splitlines()) == 2
+    assert len(hashnlp("lm", "nearest", "-m", tmp_path / "m", "zebra", "-k", 2).out.splitlines()) == 2
 
 
-@pytest.mark.parametrize("arguments", [[], ["cat", "--analogy", "cat", "mat", "dog"], ["cat", "--number", 0]])
+@pytest.mark.parametrize("arguments", [[], ["cat", "--analogy", "cat", "mat", "dog"], ["cat", "--top", 0]])
 def test_wrong_usage(hashnlp: Any, lm: Path, arguments: list[Any]) -> None:
     assert hashnlp("lm", "nearest", "-m", lm, *arguments).code == 2

@@ -1,4 +1,4 @@
-"""``hashnlp lm predict``: predicted and true words, hit rate."""
+"""``hashnlp lm predict`` and ``continue``: next words and whole sentences."""
 
 from __future__ import annotations
 
@@ -6,133 +6,47 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from sklearn_hashnlp import HsigmoidLanguageModel
-from sklearn_hashnlp.language._windows import sentence_windows
-from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.persistence import load_model
 
-LINES = ["the cat sat", "cat sat", "a long way to the dog saw", "the cat sat on the mat </s>", "sat on zebra"]
+LINES = ["the cat", "", "a dog saw", "zebra"]
 
 
-def test_the_last_word_is_predicted_from_the_words_before(hashnlp: Any, lm: Path, tmp_path: Path) -> None:
+def test_each_line_has_its_next_word(hashnlp: Any, lm: Path, tmp_path: Path) -> None:
     model = load_model(lm)
     (tmp_path / "lines.txt").write_text("\n".join(LINES))
     for search in ("exact", "greedy"):
-        predicted = model.predict([line.split()[:-1] for line in LINES], search).tolist()
-        true = [line.split()[-1] for line in LINES]
-        n_hits = sum(one == other for one, other in zip(predicted, true, strict=True))
-        words = "".join(f"{one}\t{other}\n" for one, other in zip(predicted, true, strict=True))
-        rate = f"Hit rate {n_hits / 5:.4f} ({n_hits} of 5 words)\n"
-        arguments = ["lm", "predict", "--model", lm, "--search", search, tmp_path / "lines.txt"]
-        result = hashnlp(*arguments)
-        assert (result.code, result.out, result.err) == (0, words + rate, "")
-        assert hashnlp(*arguments, "--batch-size", 2).out == words + rate
-        assert hashnlp(*arguments, "--quiet").out == words
-        assert hashnlp(*arguments, "--summary").out == hashnlp(*arguments, "--summary", "--quiet").out == rate
-        assert 1 <= n_hits <= 4
+        expected = "".join(f"{word}\n" for word in model.predict(LINES, search).tolist())
+        arguments = ["lm", "predict", "-m", lm, "--search", search]
+        for source, stdin in (([tmp_path / "lines.txt"], None), ([], "\n".join(LINES))):
+            result = hashnlp(*arguments, *source, stdin=stdin)
+            assert (result.code, result.out, result.err) == (0, expected, "")
 
 
-def test_only_the_last_words_of_the_context_are_read(hashnlp: Any, lm: Path) -> None:
-    long, short = "mat mat dog the cat sat", "the cat sat"
-    out = hashnlp("lm", "predict", "-m", lm, stdin=f"{long}\n{short}\n").out.splitlines()
-    assert out[0] == out[1]
-    model = load_model(lm)
-    out = hashnlp("lm", "predict", "-m", lm, stdin="the\n").out.splitlines()
-    assert out[0] == f"{model.predict([''])[0]}\tthe"
+def test_top_probabilities_and_json(hashnlp: Any, lm: Path) -> None:
+    [row] = load_model(lm).predict_topk(["the cat"], 2)
+    fields = [field for word, probability in row for field in (word, f"{probability:.4f}")]
+    assert hashnlp("lm", "predict", "-m", lm, "--top", 2, "--proba", stdin="the cat").out == "\t".join(fields) + "\n"
+    assert hashnlp("lm", "predict", "-m", lm, "-k", 2, stdin="the cat").out == f"{row[0][0]}\t{row[1][0]}\n"
+    entries = [{"word": word, "probability": pytest.approx(probability)} for word, probability in row]
+    assert hashnlp("lm", "predict", "-m", lm, "--json", stdin="the cat").json == entries[0]
+    out = hashnlp("lm", "predict", "-m", lm, "--json", "--top", 2, stdin="the cat").json
+    assert out == entries[0] | {"top": entries}
 
 
-def test_every_word_predicts_every_window_of_training(hashnlp: Any, lm: Path, sentences: Path) -> None:
-    model = load_model(lm)
-    lines = sentences.read_text().splitlines()
-    expected = []
-    for line in lines:
-        expected += sentence_windows(line, order=3, padding="full") if line else [None]
-    contexts = [window[0] for window in expected if window]
-    predicted = iter(model.predict(contexts).tolist())
-    words = [f"{next(predicted)}\t{window[1]}" if window else "" for window in expected]
-    out = hashnlp("lm", "predict", "-m", lm, "--every-word", sentences).out.splitlines()
-    assert out[:-1] == words
-    assert out[6] == "</s>\t</s>"
-    n_hits = sum(len(set(word.split("\t"))) == 1 for word in words if word)
-    assert out[-1] == f"Hit rate {n_hits / len(contexts):.4f} ({n_hits} of {len(contexts)} words)"
-
-
-def test_every_word_of_a_reference_model_omits_the_first_words(hashnlp: Any, tmp_path: Path) -> None:
-    model = HsigmoidLanguageModel(order=5, embedding_dim=2, hidden_size=2, max_epochs=1, padding="reference")
-    save_model(model.fit(["I have a dream that one day"]), tmp_path / "m")
-    arguments = ["lm", "predict", "-m", tmp_path / "m", "--every-word", "--json"]
-    out = hashnlp(*arguments, stdin="I have a dream that one day\nI have\n").out.splitlines()
-    assert [json.loads(line)["true"] for line in out[:-1]] == ["dream", "that", "one", "day", "</s>"]
-    assert json.loads(out[-1])["n_words"] == 5
-
-
-def test_top_and_json(hashnlp: Any, lm: Path) -> None:
-    [row] = load_model(lm).predict_topk(["the cat"], 3)
-    words = [word for word, _ in row]
-    result = hashnlp("lm", "predict", "-m", lm, "--top", 3, stdin=f"the cat {words[2]}\n")
-    assert result.out == "\t".join([*words, words[2]]) + "\nHit rate 1.0000 (1 of 1 words)\n"
-    out = hashnlp("lm", "predict", "-m", lm, "-k", 3, "--json", stdin=f"the cat {words[1]}\n\nthe cat zebra\n").out
-    assert [json.loads(line) for line in out.splitlines()] == [
-        {"predicted": words, "true": words[1], "hit": True},
-        {"predicted": words, "true": "zebra", "hit": False},
-        {"hit_rate": 0.5, "n_hits": 1, "n_words": 2},
-    ]
-    out = hashnlp("lm", "predict", "-m", lm, "--json", stdin=f"the cat {words[1]}\n").out
-    assert json.loads(out.splitlines()[0]) == {"predicted": words[0], "true": words[1], "hit": False}
-
-
-def test_an_unknown_word_is_a_hit_for_unk(hashnlp: Any, tmp_path: Path) -> None:
-    model = HsigmoidLanguageModel(order=2, max_vocabulary=1, embedding_dim=4, hidden_size=4, max_epochs=30)
-    model.set_params(random_state=0).fit(["a b", "a c", "a d"] * 20)
-    assert model.predict(["a"]).tolist() == ["<unk>"]
-    save_model(model, tmp_path / "m")
-    out = hashnlp("lm", "predict", "-m", tmp_path / "m", stdin="a zebra\n").out
-    assert out == "<unk>\tzebra\nHit rate 1.0000 (1 of 1 words)\n"
-
-
-def test_blank_lines_and_empty_input(hashnlp: Any, lm: Path) -> None:
-    out = hashnlp("lm", "predict", "-m", lm, stdin="\nthe cat sat\n\n").out.splitlines()
-    assert [line == "" for line in out] == [True, False, True, False]
-    for stdin, expected in (("", ""), ("\n", "\n")):
-        result = hashnlp("lm", "predict", "-m", lm, stdin=stdin)
-        assert (result.code, result.out, result.err) == (0, expected, "No words to predict.\n")
-    assert hashnlp("lm", "predict", "-m", lm, "--json", stdin="").json == {"hit_rate": None, "n_hits": 0, "n_words": 0}
-
-
-def test_every_saved_epoch_predicts(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
-    arguments = ["--order", 3, "--epochs", 2, "--checkpoint-dir", tmp_path / "p", "--keep", "all"]
-    assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *arguments).code == 0
-    for number in (1, 2):
-        folder = tmp_path / "p" / f"epoch-{number:05d}"
-        expected = load_model(folder).predict(["the cat"])[0]
-        assert hashnlp("lm", "predict", "-m", folder, "-q", stdin="the cat sat").out == f"{expected}\tsat\n"
-
-
-def test_batch_size_is_the_number_of_lines_at_once(
-    hashnlp: Any, lm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sizes = []
-
-    def predict(self: Any, contexts: Any, search: str) -> Any:
-        sizes.append(len(contexts))
-        return np.array(["the"] * len(contexts))
-
-    monkeypatch.setattr(HsigmoidLanguageModel, "predict", predict)
-    (tmp_path / "lines.txt").write_text("\n".join(LINES))
-    out = hashnlp("lm", "predict", "-m", lm, tmp_path / "lines.txt", "--batch-size", 2, "--quiet").out
-    assert (sizes, len(out.splitlines())) == ([2, 2, 1], 5)
-
-
-def test_greedy_search_without_a_tree_is_an_error_of_one_line(hashnlp: Any, tmp_path: Path) -> None:
-    model = HsigmoidLanguageModel(output="softmax", embedding_dim=2, hidden_size=2, max_epochs=1)
-    save_model(model.fit(["a b c"]), tmp_path / "m")
-    result = hashnlp("lm", "predict", "-m", tmp_path / "m", "--search", "greedy", stdin="a b\n")
-    assert (result.code, result.out, len(result.err.splitlines())) == (1, "", 1)
-    assert "search to be 'exact', since the model has no tree, got 'greedy'" in result.err
-
-
-@pytest.mark.parametrize("arguments", [["--top", 0], ["--top", 2, "--search", "greedy"], ["--batch-size", 0]])
+@pytest.mark.parametrize("arguments", [["--top", 0], ["--top", 2, "--search", "greedy"], ["-p", "--search", "greedy"]])
 def test_wrong_usage(hashnlp: Any, lm: Path, arguments: list[Any]) -> None:
     assert hashnlp("lm", "predict", "-m", lm, *arguments, stdin="a b").code == 2
+
+
+def test_sentences_continue_their_lines(hashnlp: Any, lm: Path) -> None:
+    arguments = ["lm", "continue", "-m", lm, "--seed", 0, "--samples", 2]
+    out = hashnlp(*arguments, stdin="the cat\na dog\n").out
+    assert [
+        line.startswith(start) for line, start in zip(out.splitlines(), ["the cat"] * 2 + ["a dog"] * 2, strict=True)
+    ]
+    assert out == hashnlp(*arguments, stdin="the cat\na dog\n").out
+    words = hashnlp(*arguments, "--json", "--max-length", 3, stdin="the cat\n").out.splitlines()
+    assert [json.loads(line)[:2] for line in words] == [["the", "cat"]] * 2
+    assert max(len(json.loads(line)) for line in words) <= 3

@@ -11,7 +11,7 @@ from sklearn_hashnlp.persistence import load_model
 
 def test_sentences_are_those_of_the_model(hashnlp: Any, lm: Path) -> None:
     expected = load_model(lm).sample(3, random_state=1, start="the dog")
-    arguments = ["lm", "sample", "--model", lm, "--number", 3, "--seed", 1, "--start", "the dog"]
+    arguments = ["lm", "sample", "--model", lm, "--samples", 3, "--seed", 1, "--start", "the dog"]
     result = hashnlp(*arguments)
     assert (result.code, result.err) == (0, "")
     assert result.out.splitlines() == [" ".join(words) for words in expected]
