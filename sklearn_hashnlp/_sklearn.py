@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import base, pipeline
 from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing as index_rows
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions, validate_parameter_constraints
@@ -19,10 +22,43 @@ except ImportError:  # before scikit-learn 1.9 results were always sparse matric
         return X
 
 
+if TYPE_CHECKING:  # scikit-learn has no types: these are what its users see of it through this package
+
+    class BaseEstimator(base.BaseEstimator):  # type: ignore[misc]
+        """An estimator."""
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+
+    class Pipeline(pipeline.Pipeline):  # type: ignore[misc]
+        """A pipeline with a classifier as its last step."""
+
+        steps: list[tuple[str, Any]]
+        classes_: NDArray[Any]
+
+        def fit(self, X: Any, y: Any = None, **params: Any) -> Self: ...
+        def predict(self, X: Any, **params: Any) -> NDArray[Any]: ...
+        def predict_proba(self, X: Any, **params: Any) -> NDArray[np.float64]: ...
+        def predict_log_proba(self, X: Any, **params: Any) -> NDArray[np.float64]: ...
+        def decision_function(self, X: Any, **params: Any) -> NDArray[np.float64]: ...
+        def score(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> float: ...
+        def set_params(self, **kwargs: Any) -> Self: ...
+
+    class ArrayTransformerMixin(base.TransformerMixin):  # type: ignore[misc]
+        """A transformer whose output is an array."""
+
+        def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]: ...
+
+else:
+    ArrayTransformerMixin, BaseEstimator, Pipeline = base.TransformerMixin, base.BaseEstimator, pipeline.Pipeline
+
 __all__ = [
+    "ArrayTransformerMixin",
+    "BaseEstimator",
     "HasMethods",
     "Interval",
     "Options",
+    "Pipeline",
     "StrOptions",
     "available_if",
     "fit_context",

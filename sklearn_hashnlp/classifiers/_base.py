@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._sklearn import Interval, StrOptions, literal_options
+from sklearn_hashnlp._sklearn import BaseEstimator, Interval, StrOptions, literal_options
 from sklearn_hashnlp.classifiers._labels import (
     Labels,
     as_label_lists,

@@ -6,8 +6,9 @@ from os import PathLike
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.pipeline import FeatureUnion
 
+from sklearn_hashnlp._sklearn import Pipeline
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier, ImportanceInit
 from sklearn_hashnlp.classifiers._losses import LossName
 from sklearn_hashnlp.classifiers._parameters import ClassWeight, Monitor

@@ -10,11 +10,10 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.pipeline import Pipeline
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._sklearn import fit_context, literal_options
+from sklearn_hashnlp._sklearn import BaseEstimator, Pipeline, fit_context, literal_options
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier, ImportanceInit
 from sklearn_hashnlp.classifiers._labels import has_several_labels
 from sklearn_hashnlp.classifiers._losses import LOSSES, LossName

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_hashnlp._sklearn import BaseEstimator
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._sentences import tokenize
 from sklearn_hashnlp.language._windows import WordWindows
@@ -20,7 +20,7 @@ from sklearn_hashnlp.language._windows import WordWindows
 BATCH_SIZE = 1024  # contexts: their probabilities of all words lie in memory at once
 
 
-class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]  # scikit-learn has no types
+class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
     """Language model over n-grams; a subclass has ``fit``, which calls :meth:`_set_tokenizer`, and two answers.
 
     :meth:`_topk` and :meth:`_sampler` follow from them. A subclass overrides these where it has a faster way.

@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_hashnlp._sklearn import ArrayTransformerMixin
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
@@ -30,7 +31,7 @@ _CHUNK_CHARACTERS = 2**21  # some 400,000 words, some 30,000 of them distinct
 _BATCH_WORDS = 2**14  # with the padding: many words of a batch are the same, and memory is bounded
 
 
-class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedNet):  # type: ignore[misc]  # scikit-learn has no types
+class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, FittedNet):  # type: ignore[misc]  # scikit-learn has no types
     """The methods of :class:`SGNNSentenceEncoder` that need a trained net."""
 
     net_: SentenceNet

@@ -6,9 +6,9 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 
-from sklearn_hashnlp._sklearn import Interval, Options, StrOptions, fit_context
+from sklearn_hashnlp._sklearn import BaseEstimator, Interval, Options, StrOptions, fit_context
 from sklearn_hashnlp.kernels import Ragged, Texts, hash_ngrams, hash_skipgrams, word_character_units, word_units
 from sklearn_hashnlp.text._documents import CHARACTER_CHUNK, as_documents, check_column, check_encodable, plain_texts
 from sklearn_hashnlp.text._hashed_counts import hashed_counts

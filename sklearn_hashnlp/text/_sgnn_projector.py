@@ -9,10 +9,10 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_array, validate_data
 
-from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context
+from sklearn_hashnlp._sklearn import ArrayTransformerMixin, BaseEstimator, Interval, StrOptions, fit_context
 from sklearn_hashnlp._threads import map_blocks
 from sklearn_hashnlp.kernels import PROJECTION_SPECIFICATION, Hyperplanes, ProjectionForm, project_rows
 from sklearn_hashnlp.text._documents import refuse_texts
@@ -37,7 +37,7 @@ _FORMS = {
 }
 
 
-class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     r"""Project rows of any width to a few bits that preserve their angles, without fitting and without a matrix.
 
     These are sign random projections, also known as SimHash or random hyperplane LSH [3]_. Bit (t, i) of a row x, of
@@ -175,7 +175,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         validate_data(self, X, accept_sparse="csr")
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> NDArray[Any]:
         """Project rows.
 
         Parameters

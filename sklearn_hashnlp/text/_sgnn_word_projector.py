@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
-from sklearn_hashnlp._sklearn import fit_context
+from sklearn_hashnlp._sklearn import ArrayTransformerMixin, BaseEstimator, fit_context
 from sklearn_hashnlp.kernels import mean_rows
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
 from sklearn_hashnlp.text._documents import as_documents, check_column, in_chunks
@@ -20,7 +20,7 @@ from sklearn_hashnlp.text._word_projections import encode_words
 _CHARACTERS = 2**22
 
 
-class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Project each word of a text and average the projections: the word level of self-governing neural networks.
 
     A column is the share of words on one side of a hyperplane. A pipeline of :class:`CharNgramFeaturizer` and
@@ -91,7 +91,7 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self._check()
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> NDArray[Any]:
         """Compute the mean projection of each text's words.
 
         Parameters

@@ -11,15 +11,15 @@ from itertools import islice
 from typing import Any, ClassVar, TypeVar, cast
 
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
+from sklearn_hashnlp._sklearn import BaseEstimator
 from sklearn_hashnlp.training._interrupts import deferred_interrupt
 from sklearn_hashnlp.training._loop import Net
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class FittedNet(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class FittedNet(BaseEstimator):
     """An estimator's net and history: kept after training, pickled, and saved as values and arrays."""
 
     net_: Any  # a Net
