@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sklearn_hashnlp import __version__
-from sklearn_hashnlp.cli import _demo, _export, _predict, _test, _train
+from sklearn_hashnlp.cli import _demo, _export, _info, _predict, _test, _train
 from sklearn_hashnlp.cli._errors import CommandGroup
 from sklearn_hashnlp.cli.experiments import _app as _experiments
 from sklearn_hashnlp.cli.lm import _app as _lm
@@ -20,6 +20,7 @@ Train and use text classifiers and language models. No vocabulary and no GPU is 
   hashnlp train mails.csv --model spam    train a text classifier
   echo "Win!" | hashnlp predict -m spam   predict labels, one text per line
   hashnlp test more.csv --model spam      test a model on labeled texts
+  hashnlp info spam                       describe a model: labels, size, versions
   hashnlp export -m intents intents.py    export a small model as one file
   hashnlp lm train text.txt --model lm    train a language model
   hashnlp experiments list                list published experiments
@@ -47,6 +48,7 @@ app.command("demo", help=_demo.HELP)(_demo.demo)
 app.command("train", help=_train.HELP)(_train.train)
 app.command("predict", help=_predict.HELP)(_predict.predict)
 app.command("test", help=_test.HELP)(_test.evaluate)
+app.command("info", help=_info.HELP)(_info.info)
 app.command("export", help=_export.HELP)(_export.export)
 app.add_typer(_lm.app, name="lm", help=_lm.HELP)
 app.add_typer(_experiments.app, name="experiments", help=_experiments.HELP)

@@ -81,7 +81,7 @@ def demo(
     folder, plot = output / "model", output / "demo.png"
     options: dict[str, Any] = {"seed": seed, "device": device, "n_jobs": n_jobs}
     with _elapsed_notes(screen, "Loading torch, and compiling on the first run"):
-        from sklearn_hashnlp.cli._pipelines import predict_proba, train_pipeline
+        from sklearn_hashnlp.cli._pipelines import predict_proba, train_model
         from sklearn_hashnlp.datasets import load_stdlib_docstrings
         from sklearn_hashnlp.persistence import load_model, save_model
         from sklearn_hashnlp.persistence._model_folder import check_replaceable
@@ -96,7 +96,7 @@ def demo(
         f"{n_train:,} training and {n_test:,} test texts\n"
     )
     pipeline = _make_model(_SAVED, **options)
-    train_pipeline(screen, pipeline, split.train_texts, split.train_labels)
+    train_model(screen, pipeline, split.train_texts, split.train_labels)
     predicted = pipeline.classes_[predict_proba(screen, pipeline, split.test_texts).argmax(axis=1)]
     accuracy = float((predicted == split.test_labels).mean())
     save_model(pipeline, folder)
@@ -153,11 +153,10 @@ def _make_model(name: str, *, seed: int, device: Device, n_jobs: int | None) -> 
 
     characters = name.endswith("characters")
     if name.startswith("hash embedding"):
-        return _pipelines.make_pipeline(
+        return _pipelines.make_model(
             seed=seed,
             device=device.value,
             n_jobs=n_jobs,
-            epochs=None,
             features="words+characters" if characters else "words",
         )
     vectorizers = [TfidfVectorizer(ngram_range=(1, 2))]

@@ -17,14 +17,15 @@ HELP = """\
 Export a self-governing neural network (SGNN) as one Python file that needs only numpy.
 
 \b
+  hashnlp train intents.csv --model intents --sgnn
   hashnlp export --model intents intents.py
   hashnlp export --model intents intents.py --compare texts.txt
   python intents.py "is there a train to Rome"
   python intents.py --proba < texts.txt
 
-DIR is a pipeline of CharNgramFeaturizer, SGNNProjector and SGNNClassifier, or of SGNNWordProjector and \
-SGNNClassifier, fitted in Python and saved with save_model. Its weights are quantized to 8 bits. With two hidden \
-layers of 128 units the file has about 160 kB, with two of 256 about 340 kB.
+DIR is a model of hashnlp train --sgnn; or a pipeline of CharNgramFeaturizer, SGNNProjector and SGNNClassifier, or of \
+SGNNWordProjector and SGNNClassifier, fitted in Python and saved with save_model. Its weights are quantized to 8 bits. \
+With two hidden layers of 128 units the file has about 160 kB, with two of 256 about 340 kB.
 
 The file can be imported as a module; it has predict(texts), predict_proba(texts) and CLASSES.
 

@@ -52,6 +52,15 @@ class Features(StrEnum):
     characters = "characters"
 
 
+class Loss(StrEnum):
+    """Losses of the classifiers."""
+
+    softmax = "softmax"
+    ova = "ova"
+    hinge = "hinge"
+    hsigmoid = "hsigmoid"
+
+
 class Precision(StrEnum):
     """Precision of the tables of a saved model."""
 

@@ -1,4 +1,4 @@
-"""Classifier pipelines with progress bars: reading data, training, predicting, loading."""
+"""Classifiers of texts with progress bars: making, training, predicting, loading."""
 
 from __future__ import annotations
 
@@ -7,111 +7,78 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sklearn_hashnlp.cli._screen import Screen, add_bar
-from sklearn_hashnlp.cli._text_formats import SkippedRows
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from sklearn_hashnlp.classifiers._make_text_classifier import Features
-    from sklearn_hashnlp.training._parameters import Device
+    from sklearn_hashnlp.cli._validation import ValidationScores
 
-# A bar moves after every batch.
-_N_BATCHES = 50
-_MIN_BATCH_SIZE = 500
 _PREDICTION_BATCH_SIZE = 2000
 
 
-def read_labelled(
-    screen: Screen,
-    path: Path,
+def make_model(
     *,
-    multilabel: bool | None = None,
-    file_format: str | None = None,
-    text_column: str | None = None,
-    label_column: str | None = None,
-    delimiter: str | None = None,
-    quoted: bool = True,
-    label_prefix: str = "__label__",
-    label_separator: str | None = None,
-    errors: str = "strict",
-) -> tuple[list[str], Any]:
-    """Read a labeled file with a progress bar; the labels are those of ``load_labelled``."""
-    from sklearn_hashnlp.datasets._columns import Columns
-    from sklearn_hashnlp.datasets._labelled import collect_rows, find_format, open_rows
-    from sklearn_hashnlp.datasets._row_formats import RowFormat
-
-    columns = Columns(text_column, label_column)
-    row_format = RowFormat(find_format(path, file_format), columns, delimiter, quoted, label_prefix, label_separator)
-    skipped = SkippedRows(screen)
-    with screen.progress() as progress:
-        rows = open_rows(
-            path,
-            row_format,
-            multilabel=multilabel,
-            errors="strict" if errors == "strict" else "replace",
-            progress=add_bar(progress, f"Reading {path.name}"),
-            on_error=skipped if errors == "skip" else None,
-        )
-        texts, labels = collect_rows(rows, path, multilabel)
-    source = str(path) if rows.columns.text is None else f"columns {rows.columns.text}, {rows.columns.label} of {path}"
-    screen.note(f"Read {len(texts):,} texts with {_describe_labels(labels)} from {source}")
-    skipped.report()
-    return texts, labels
-
-
-def _describe_labels(labels: Any) -> str:
-    if not isinstance(labels, list):
-        return f"{len(set(labels.tolist())):,} labels"
-    sizes = [len(row) for row in labels]
-    names = {label for row in labels for label in row}
-    return f"{len(names):,} labels, {min(sizes)} to {max(sizes)} each,"
-
-
-def check_labels(labels: Any, source: str) -> None:
-    """Raise an error if there is only one class, before anything is trained."""
-    classes = {label for row in labels for label in row} if isinstance(labels, list) else set(labels.tolist())
-    if len(classes) < 2:
-        raise ValueError(f"{source}: expected at least two different labels, got only {classes.pop()!r}.")
-
-
-def make_pipeline(
-    *, seed: int, device: Device, n_jobs: int | None, epochs: int | None, features: Features = "words"
+    features: Features = "words",
+    lowercase: bool = True,
+    ngrams: int | None = None,
+    loss: str | None = None,
+    sgnn: bool = False,
+    seed: int = 0,
+    device: str = "cpu",
+    n_jobs: int | None = None,
+    **parameters: Any,
 ) -> Any:
-    """Return the untrained model of ``hashnlp train``."""
-    from sklearn_hashnlp.classifiers import make_text_classifier
+    """Return the untrained model of ``hashnlp train``; parameters that are None keep the defaults of the class."""
+    given = {name: value for name, value in parameters.items() if value is not None}
+    given |= {"device": device, "random_state": seed} | ({} if loss is None else {"loss": loss})
+    if sgnn:
+        from sklearn.pipeline import Pipeline
 
-    options: dict[str, Any] = {"n_jobs": n_jobs, "max_epochs": epochs}
-    return make_text_classifier(
-        features=features,
-        device=device,
-        random_state=seed,
-        **{name: value for name, value in options.items() if value is not None},
-    )
+        from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector
+
+        threads = -1 if n_jobs is None else n_jobs
+        steps = [
+            ("featurizer", CharNgramFeaturizer(lowercase=lowercase, n_jobs=threads)),
+            ("projector", SGNNProjector(n_jobs=threads)),
+            ("classifier", SGNNClassifier(**given)),
+        ]
+        return Pipeline(steps)
+    from sklearn_hashnlp.classifiers import TextClassifier
+
+    if ngrams is not None:
+        given["ngram_range"] = (1, ngrams)
+    if n_jobs is not None:
+        given["n_jobs"] = n_jobs
+    return TextClassifier(features=features, lowercase=lowercase, **given)
 
 
-def train_pipeline(screen: Screen, pipeline: Any, texts: list[str], labels: NDArray[np.str_]) -> None:
-    """Fit a pipeline with progress bars."""
-    from scipy.sparse import vstack
-
+def train_model(
+    screen: Screen, model: Any, texts: list[str], labels: Any, validation: ValidationScores | None = None
+) -> None:
+    """Fit a model with progress bars, and print a line with the figures of each epoch."""
+    from sklearn_hashnlp.classifiers._make_text_classifier import build_pipeline
     from sklearn_hashnlp.training._callbacks import EpochProgress
 
-    features, classifier = pipeline[:-1], pipeline[-1]
-    size = max(_MIN_BATCH_SIZE, -(-len(texts) // _N_BATCHES))
+    is_pipeline = hasattr(model, "steps")
+    holder = model[-1] if is_pipeline else model  # of the parameter callbacks
+    mine = holder.callbacks
     with screen.progress() as progress:
-        update = add_bar(progress, "Vectorizing")
-        batches = []
-        for start in range(0, len(texts), size):
-            batches.append(features.transform(texts[start : start + size]))
-            update(min(start + size, len(texts)), len(texts))
-        rows = vstack(batches, format="csr")
-        del batches
-        callbacks = classifier.callbacks
-        classifier.set_params(callbacks=[*(callbacks or []), EpochProgress(screen.note, add_bar(progress, "Training"))])
+        add_bar(progress, "Vectorizing")
+        shown = EpochProgress(screen.note, add_bar(progress, "Training"))
+        callbacks = [*(mine or []), shown]
+        if validation is not None:
+            validation.vectorize(model[:-1] if is_pipeline else build_pipeline(model.get_params(deep=False))[:-1])
+            callbacks.insert(-1, validation)
+            if validation.early_stopping is not None:
+                callbacks.append(validation.early_stopping)
+        holder.set_params(callbacks=callbacks)
         try:
-            classifier.fit(rows, labels)
+            model.fit(texts, labels)
         finally:
-            classifier.set_params(callbacks=callbacks)  # not saved with the model
+            holder.set_params(callbacks=mine)  # not saved with the model
+    final_estimator(model).set_params(callbacks=mine)
 
 
 def predict_proba(screen: Screen, model: Any, texts: list[str]) -> NDArray[np.float64]:
@@ -146,10 +113,15 @@ def load_classifier(folder: Path) -> Any:
     return model
 
 
+def final_estimator(model: Any) -> Any:
+    """Return the classifier inside a model of texts, or else the model itself."""
+    model = getattr(model, "pipeline_", model)
+    return model[-1] if hasattr(model, "steps") else model
+
+
 def is_multilabel(model: Any) -> bool:
     """Return whether a model predicts several labels for a text."""
-    estimator = model[-1] if hasattr(model, "steps") else model
-    labels = getattr(estimator, "_labels", None)
+    labels = getattr(final_estimator(model), "_labels", None)
     return labels is not None and bool(labels.multilabel)
 
 
@@ -160,4 +132,4 @@ def _estimators_in(value: Any) -> Iterator[Any]:
             yield from _estimators_in(item)
     elif hasattr(value, "get_params"):
         yield value
-        yield from _estimators_in(list(value.get_params(deep=False).values()))
+        yield from _estimators_in([*value.get_params(deep=False).values(), getattr(value, "pipeline_", None)])

@@ -78,6 +78,7 @@ def predict(
         int | None,
         typer.Option(
             "--top",
+            "-k",
             metavar="K",
             min=1,
             help="Print the K most probable labels. Default: 1, or all that reach --threshold.",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from sklearn_hashnlp.cli._lines import Lines, is_stdin, strip_line_end
-from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli._screen import Screen, counted
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.datasets._row_formats import RowFormat
@@ -113,7 +113,7 @@ class SkippedRows:
     def report(self) -> None:
         """Note the number of rows."""
         if self._n_rows:
-            self._screen.note(f"Skipped {self._n_rows:,} {'row' if self._n_rows == 1 else 'rows'} that cannot be read")
+            self._screen.note(f"Skipped {counted(self._n_rows, 'row')} that cannot be read")
 
 
 class TableTexts:
@@ -138,5 +138,5 @@ class TableTexts:
 
     def report(self, n_texts: int) -> None:
         """Note the number of texts, their column, and the number of rows that were skipped."""
-        self._screen.note(f"Read {n_texts:,} texts from column {self._reader.columns.text} of {self._source}")
+        self._screen.note(f"Read {counted(n_texts, 'text')} from column {self._reader.columns.text} of {self._source}")
         self._skipped.report()

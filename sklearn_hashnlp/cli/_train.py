@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -23,6 +24,7 @@ from sklearn_hashnlp.cli._options import (
     LabelledFile,
     LabelPrefix,
     LabelSeparator,
+    Loss,
     ModelFolder,
     Precision,
     Quiet,
@@ -34,11 +36,7 @@ from sklearn_hashnlp.cli._options import (
     TextFeatures,
     check_device,
 )
-from sklearn_hashnlp.cli._screen import Screen, command_name
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from sklearn_hashnlp.cli._screen import Screen, command_name, counted
 
 HELP = """\
 Train a text classifier on labeled texts, and save the model.
@@ -46,15 +44,26 @@ Train a text classifier on labeled texts, and save the model.
 \b
   hashnlp train mails.csv --model spam
   hashnlp train train.tsv.gz --model m --text-column body --label-column kind
-  hashnlp train train.jsonl --model m --valid valid.jsonl
-  hashnlp train all.csv --model m --holdout 0.1
-  hashnlp train names.csv --model m --features characters
-  hashnlp train mails.csv --model small --precision int8
+  hashnlp train train.jsonl --model m --valid valid.jsonl --early-stopping
+  hashnlp train all.csv --model m --holdout 0.1 --epochs 5 --learning-rate 0.1
+  hashnlp train cooking.train --model cooking --valid cooking.valid
+  hashnlp train names.csv --model m --features characters --no-lowercase
+  hashnlp train rare.csv --model m --class-weight balanced
+  hashnlp train mails.csv -m small --dim 4 --buckets 10000 --precision int8
+  hashnlp train intents.csv --model intents --sgnn
   hashnlp train chats.csv -m m --features words+characters --distortion 0.05
 
-With --valid or --holdout the accuracy on validation texts is printed, and with --quiet nothing else. An existing \
-model in DIR is replaced when training has finished; it is kept if training is interrupted.
+DATA has one label per text or several, as the files of fastText have. --sgnn trains a small model that hashnlp export \
+writes as one file.
+
+With --valid or --holdout the accuracy on validation texts is printed after each epoch and of the saved model, and \
+with --quiet only the latter; with several labels per text it is the precision of the most probable label. \
+--early-stopping saves the epoch that was best on them, or on a twentieth of DATA without them. An existing model in \
+DIR is replaced when training has finished; it is kept if training is interrupted.
 """
+
+_OF_HASH_EMBEDDINGS = {"features": Features.words, "ngrams": None, "dim": None, "buckets": None}
+_EPOCHS_WITH_EARLY_STOPPING = 20  # as in the classifiers
 
 
 @reporting_errors
@@ -66,8 +75,57 @@ def train(
         typer.Option(metavar="FILE", help="Labeled file of validation texts.", show_default=False),
     ] = None,
     holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="Fraction of DATA used as validation texts.")] = 0.0,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Number of epochs.", show_default=False)] = None,
+    early_stopping: Annotated[
+        bool,
+        typer.Option(
+            "--early-stopping", help="Stop when the validation accuracy no longer improves, and keep the best epoch."
+        ),
+    ] = False,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Number of epochs. Default: 1 or 2, by the data.", show_default=False)
+    ] = None,
+    learning_rate: Annotated[
+        float | None,
+        typer.Option(metavar="RATE", help="Learning rate. Default: 0.2, with --sgnn 0.002.", show_default=False),
+    ] = None,
+    loss: Annotated[
+        Loss | None,
+        typer.Option(
+            help="softmax: one label per text. ova: one-vs-rest, for several labels per text. hinge: as a linear "
+            "support vector machine. hsigmoid: hierarchical softmax, for thousands of labels. Default: softmax, or ova "
+            "where texts have several labels.",
+            show_default=False,
+        ),
+    ] = None,
+    class_weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="balanced | LABEL=WEIGHT",
+            help="Weights of labels in the loss: balanced gives each label the same total weight; or LABEL=WEIGHT, "
+            "once for each label that has not the weight 1.",
+            show_default=False,
+        ),
+    ] = None,
     features: TextFeatures = Features.words,
+    ngrams: Annotated[
+        int | None,
+        typer.Option(min=1, help="Maximal number of words of an n-gram. Default: 2.", show_default=False),
+    ] = None,
+    lowercase: Annotated[bool, typer.Option("--lowercase/--no-lowercase", help="Whether case is ignored.")] = True,
+    dim: Annotated[
+        int | None,
+        typer.Option(min=1, help="Dimension of the embeddings. Default: by the number of labels.", show_default=False),
+    ] = None,
+    buckets: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of vectors in the shared pool. Default: 1,048,576.", show_default=False),
+    ] = None,
+    sgnn: Annotated[
+        bool,
+        typer.Option(
+            "--sgnn", help="Train a self-governing neural network, a small one that hashnlp export writes as one file."
+        ),
+    ] = False,
     distortion: Annotated[
         float,
         typer.Option(
@@ -96,13 +154,15 @@ def train(
     screen = Screen(as_json=as_json, quiet=quiet)
     if valid is not None and holdout:
         raise typer.BadParameter("--valid and --holdout exclude each other.")
-    from sklearn_hashnlp.cli._pipelines import (
-        check_labels,
-        make_pipeline,
-        predict_proba,
-        read_labelled,
-        train_pipeline,
-    )
+    if learning_rate is not None and not 0 < learning_rate < math.inf:
+        raise typer.BadParameter(f"--learning-rate: expected a number above 0, got {learning_rate}.")
+    chosen = {"features": features, "ngrams": ngrams, "dim": dim, "buckets": buckets}
+    _check_options(chosen, loss, sgnn=sgnn)
+    weights = _parse_class_weight(class_weight)
+    from sklearn_hashnlp.cli._labelled_texts import check_labels, count_labels, label_lists, read_labelled
+    from sklearn_hashnlp.cli._pipelines import final_estimator, make_model, predict_proba, train_model
+    from sklearn_hashnlp.cli._training_report import write_report
+    from sklearn_hashnlp.cli._validation import ValidationScores, held_out_figures
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
@@ -117,66 +177,139 @@ def train(
         "label_prefix": label_prefix,
         "label_separator": label_separator,
         "errors": errors.value,
-        "multilabel": False,
     }
-    texts, labels = read_labelled(screen, data, **options)
+    texts, labels, _ = read_labelled(screen, data, **options)
     check_labels(labels, str(data))
-    validation = read_labelled(screen, valid, **options) if valid is not None else None
+    validation = read_labelled(screen, valid, **options)[:2] if valid is not None else None
     if holdout:
         (texts, labels), validation = _split(texts, labels, holdout, seed)
         check_labels(labels, f"{data} without the validation texts")
-        screen.note(f"Split into {len(texts):,} training and {len(validation[0]):,} validation texts")
+        screen.note(f"Split into {len(texts):,} training and {counted(len(validation[0]), 'validation text')}")
+    n_labels = count_labels(labels)
+    if isinstance(weights, dict) and (unknown := sorted(set(weights) - set(n_labels))):
+        raise ValueError(f"--class-weight: no text of {data} has the label {unknown[0]!r}.")
 
-    pipeline = make_pipeline(seed=seed, device=device.value, n_jobs=n_jobs, epochs=epochs, features=features.value)
+    # The best epoch on validation texts of the user's own is kept by a callback.
+    stops_itself = early_stopping and validation is None
+    stops_by_valid = early_stopping and validation is not None
+    classifier = make_model(
+        features=features.value,
+        lowercase=lowercase,
+        ngrams=ngrams,
+        embedding_dim=dim,
+        n_buckets=buckets,
+        loss=None if loss is None else loss.value,
+        class_weight=weights,
+        learning_rate=learning_rate,
+        max_epochs=_EPOCHS_WITH_EARLY_STOPPING if epochs is None and stops_by_valid else epochs,
+        early_stopping=stops_itself or None,
+        average=False if stops_by_valid else None,
+        sgnn=sgnn,
+        seed=seed,
+        device=device.value,
+        n_jobs=n_jobs,
+    )
+    scores = None
+    if validation is not None:
+        true = label_lists(validation[1])
+        scores = ValidationScores(validation[0], true, sorted(n_labels), stops_early=early_stopping)
     started = time.perf_counter()
-    train_pipeline(screen, pipeline, *_with_typos(texts, labels, distortion, seed))
+    train_model(screen, classifier, *_with_typos(texts, labels, distortion, seed), validation=scores)
     seconds = time.perf_counter() - started
 
-    accuracy = None
+    figures: dict[str, Any] = {}
     if validation is not None:
-        predicted = pipeline.classes_[predict_proba(screen, pipeline, validation[0]).argmax(axis=1)]
-        accuracy = float((predicted == validation[1]).mean())
-    save_model(pipeline, model, precision=precision.value)
+        probabilities = predict_proba(screen, classifier, validation[0])
+        figures = held_out_figures(true, probabilities, classifier.classes_, several=isinstance(validation[1], list))
+    save_model(classifier, model, precision=precision.value)
+    history = final_estimator(classifier).history_
+    report: dict[str, Any] = {
+        "data": str(data),
+        "n_texts": len(texts),
+        "labels": n_labels,
+        "seconds": round(seconds, 3),
+        "history": history if scores is None else scores.history_of(history),
+    }
+    if validation is not None:
+        source = str(valid) if valid is not None else f"{holdout:g} of {data}"
+        report["validation"] = {"data": source, "n_texts": len(validation[0])} | figures
+    write_report(model, report)
 
+    figure, name = next(((value, name) for name, value in figures.items()), (None, ""))
     if as_json:
-        report: dict[str, Any] = {
-            "model": str(model),
-            "n_texts": len(texts),
-            "labels": pipeline.classes_.tolist(),
-            "seconds": round(seconds, 3),
-            "n_validation_texts": None if validation is None else len(validation[0]),
-            "validation_accuracy": accuracy,
-        }
-        screen.show_json(report)
+        screen.show_json(
+            {
+                "model": str(model),
+                "n_texts": len(texts),
+                "labels": classifier.classes_.tolist(),
+                "seconds": round(seconds, 3),
+                "n_validation_texts": None if validation is None else len(validation[0]),
+                "validation_accuracy": figures.get("accuracy"),
+                "validation": figures or None,
+                "history": report["history"],
+            }
+        )
         return
     if quiet:
-        if accuracy is not None:  # requested by --valid or --holdout
-            print(f"{accuracy:.4f}")
+        if figure is not None:  # requested by --valid or --holdout
+            print(f"{figure:.4f}")
         return
-    screen.show(f"Trained on {len(texts):,} texts in {seconds:.1f} s")
-    if accuracy is not None and validation is not None:
-        screen.show(f"Validation accuracy {accuracy:.4f} on {len(validation[0]):,} texts", style="bold")
+    screen.show(f"Trained on {counted(len(texts), 'text')} in {seconds:.1f} s")
+    if validation is not None:
+        measure = name.replace("_", " ")
+        screen.show(f"Validation {measure} {figure:.4f} on {counted(len(validation[0]), 'text')}", style="bold")
     screen.show(f"Saved in {model}")
     screen.note("\nNext, predict the labels of new texts, one per line:")
     screen.note(f"  {command_name()} predict --model {shlex.quote(str(model))} --proba", style="bold")
 
 
+def _check_options(chosen: dict[str, Any], loss: Loss | None, *, sgnn: bool) -> None:
+    """Raise an error for options that would have no effect."""
+    if sgnn:
+        others = [f"--{name}" for name, value in chosen.items() if value != _OF_HASH_EMBEDDINGS[name]]
+        if loss in (Loss.hinge, Loss.hsigmoid):
+            others.append(f"--loss {loss.value}")
+        if others:
+            raise typer.BadParameter(f"--sgnn has no {' and no '.join(others)}: its features are character n-grams.")
+    elif chosen["ngrams"] is not None and chosen["features"] is Features.characters:
+        raise typer.BadParameter("--ngrams counts words, and --features characters has none.")
+
+
+def _parse_class_weight(given: list[str] | None) -> dict[str, float] | str | None:
+    """Return the parameter class_weight."""
+    if not given:
+        return None
+    if given == ["balanced"]:
+        return "balanced"
+    weights = {}
+    for pair in given:
+        label, _, weight = pair.rpartition("=")
+        try:
+            weights[label] = float(weight)
+        except ValueError:
+            label = ""
+        if not label or not 0 <= weights[label] < math.inf:
+            raise typer.BadParameter(
+                f"--class-weight: expected balanced or LABEL=WEIGHT, such as spam=2; got {pair!r}."
+            )
+    return weights
+
+
 def _split(
-    texts: list[str], labels: NDArray[np.str_], fraction: float, seed: int
-) -> tuple[tuple[list[str], NDArray[np.str_]], tuple[list[str], NDArray[np.str_]]]:
+    texts: list[str], labels: Any, fraction: float, seed: int
+) -> tuple[tuple[list[str], Any], tuple[list[str], Any]]:
     """Split into training and validation texts, stratified by label if every label has enough texts."""
     from sklearn.model_selection import train_test_split
 
     try:
-        parts = train_test_split(texts, labels, test_size=fraction, random_state=seed, stratify=labels)
+        stratify = None if isinstance(labels, list) else labels
+        parts = train_test_split(texts, labels, test_size=fraction, random_state=seed, stratify=stratify)
     except ValueError:  # a label with a single text, or fewer texts than labels in one part
         parts = train_test_split(texts, labels, test_size=fraction, random_state=seed)
     return (parts[0], parts[2]), (parts[1], parts[3])
 
 
-def _with_typos(
-    texts: list[str], labels: NDArray[np.str_], distortion: float, seed: int
-) -> tuple[list[str], NDArray[np.str_]]:
+def _with_typos(texts: list[str], labels: Any, distortion: float, seed: int) -> tuple[list[str], Any]:
     """Add a copy of each text with typos, if ``distortion`` is not 0."""
     if not distortion:
         return texts, labels
@@ -184,4 +317,5 @@ def _with_typos(
 
     from sklearn_hashnlp.text import distort_texts
 
-    return texts + distort_texts(texts, distortion, random_state=seed), np.tile(labels, 2)
+    both = labels * 2 if isinstance(labels, list) else np.tile(labels, 2)
+    return texts + distort_texts(texts, distortion, random_state=seed), both

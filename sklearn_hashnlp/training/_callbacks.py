@@ -154,6 +154,8 @@ class EpochProgress(Callback):  # type: ignore[misc]  # skorch has no types
             parts.append(f"validation loss {epoch['valid_loss']:.4f}")
         if "valid_acc" in epoch:
             parts.append(f"validation accuracy {epoch['valid_acc']:.4f}")
+        if "valid_precision_at_1" in epoch:
+            parts.append(f"validation precision at 1 {epoch['valid_precision_at_1']:.4f}")
         self.write("   ".join([*parts, f"{epoch['dur']:.1f} s"]))
 
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from typer.testing import CliRunner
 
 from sklearn_hashnlp import HsigmoidLanguageModel
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier
 from sklearn_hashnlp.cli import _pipelines, app
 from sklearn_hashnlp.experiments import RECIPES, Recipe
 from sklearn_hashnlp.persistence import save_model
@@ -29,6 +29,11 @@ def small_pipeline(**parameters: Any) -> Pipeline:
     return Pipeline([("vectorizer", vectorizer), ("classifier", classifier)]).set_params(**parameters)
 
 
+def small_model(**parameters: Any) -> TextClassifier:
+    """Return a model as that of ``hashnlp train``, but small enough for a test."""
+    return TextClassifier(n_buckets=100, n_embeddings=1000, embedding_dim=4, random_state=0).set_params(**parameters)
+
+
 @pytest.fixture
 def rows() -> list[tuple[str, str]]:
     """Pairs of label and text of the file ``data``."""
@@ -39,15 +44,13 @@ def rows() -> list[tuple[str, str]]:
 def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Make ``hashnlp train`` train a small model; return the function that makes one."""
 
-    def make_pipeline(
-        *, seed: int, device: str, n_jobs: int | None, epochs: int | None, features: str = "words"
-    ) -> Pipeline:
-        return small_pipeline(
-            classifier__random_state=seed, classifier__device=device, classifier__max_epochs=epochs or 3
-        )
+    def make_model(**options: Any) -> TextClassifier:
+        options |= {"n_buckets": 100, "embedding_dim": 4, "max_epochs": options["max_epochs"] or 3}
+        return make_default(n_embeddings=1000, **options)
 
-    monkeypatch.setattr(_pipelines, "make_pipeline", make_pipeline)
-    return small_pipeline
+    make_default = _pipelines.make_model
+    monkeypatch.setattr(_pipelines, "make_model", make_model)
+    return small_model
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def test_examples_fit_into_a_terminal_of_80_columns() -> None:
     assert [line for line in lines if len(line) > 78] == []
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["train"], ["predict", "--k", "0"], ["test", "--nonsense"]])
+@pytest.mark.parametrize("arguments", [["nonsense"], ["train"], ["predict", "--top", "0"], ["test", "--nonsense"]])
 def test_wrong_usage_is_exit_code_2(hashnlp: Any, arguments: list[str]) -> None:
     result = hashnlp(*arguments)
     assert result.code == 2

@@ -45,7 +45,7 @@ def test_the_accuracy_is_that_of_the_readme(hashnlp: Any, tmp_path: Path, monkey
     assert "Epoch 1/" in result.err
     model = load_model(report["model"])
     assert len(model.classes_) == 20
-    assert [name for name, _ in model["vectorizer"].transformer_list] == ["words", "characters"]
+    assert [name for name, _ in model.pipeline_["vectorizer"].transformer_list] == ["words", "characters"]
 
 
 @pytest.mark.usefixtures("few_docstrings")

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import Normalizer
 
-from sklearn_hashnlp.classifiers import make_text_classifier
+from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.cli import _pipelines
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.persistence import load_model, save_model
+from tests.cli.conftest import small_pipeline
 
 
 @pytest.fixture
@@ -20,47 +21,44 @@ def screen() -> Screen:
     return Screen(as_json=False, quiet=True)
 
 
-def test_the_default_pipeline_has_the_options_and_can_be_saved(screen: Screen, rows: Any, tmp_path: Path) -> None:
-    pipeline = _pipelines.make_pipeline(seed=3, device="cpu", n_jobs=2, epochs=1)
-    assert pipeline.get_params()["classifier__random_state"] == 3
-    assert pipeline.get_params()["classifier__max_epochs"] == 1
-    assert pipeline.get_params()["vectorizer__n_jobs"] == 2
-    unset, default = _pipelines.make_pipeline(seed=0, device="cpu", n_jobs=None, epochs=None), make_text_classifier()
-    assert unset["vectorizer"].n_jobs == default["vectorizer"].n_jobs == -1
-    assert unset["classifier"].max_epochs == default["classifier"].max_epochs
+def test_the_default_model_is_that_of_the_class() -> None:
+    unset = _pipelines.make_model(max_epochs=None, learning_rate=None)
+    assert repr(unset) == repr(TextClassifier(random_state=0))
+
+
+@pytest.mark.parametrize("sgnn", [False, True])
+def test_training_is_that_of_fit(screen: Screen, rows: Any, tmp_path: Path, sgnn: bool) -> None:
     texts, labels = [text for _, text in rows], np.array([label for label, _ in rows])
-    _pipelines.train_pipeline(screen, pipeline, texts, labels)
-    save_model(pipeline, tmp_path / "m")
-    np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(texts), pipeline.predict_proba(texts))
+    model, expected = (_pipelines.make_model(sgnn=sgnn, max_epochs=2) for _ in range(2))
+    _pipelines.train_model(screen, model, texts, labels)
+    expected.fit(texts, labels)
+    probabilities = expected.predict_proba(texts)
+    np.testing.assert_array_equal(model.predict_proba(texts), probabilities)
+    save_model(model, tmp_path / "m")
+    np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(texts), probabilities)
 
 
-def test_batches_do_not_change_the_model(
+def test_batches_of_prediction_do_not_change_it(
     screen: Screen, small: Any, rows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_pipelines, "_MIN_BATCH_SIZE", 5)
-    monkeypatch.setattr(_pipelines, "_N_BATCHES", 4)
     monkeypatch.setattr(_pipelines, "_PREDICTION_BATCH_SIZE", 7)
     texts, labels = [text for _, text in rows], np.array([label for label, _ in rows])
-    model, expected = small(), small().fit(texts, labels)
-    _pipelines.train_pipeline(screen, model, texts, labels)
-    np.testing.assert_array_equal(model.predict_proba(texts), expected.predict_proba(texts))
-    np.testing.assert_allclose(
-        _pipelines.predict_proba(screen, model, texts), expected.predict_proba(texts), rtol=1e-12
-    )
+    model = small().fit(texts, labels)
+    np.testing.assert_allclose(_pipelines.predict_proba(screen, model, texts), model.predict_proba(texts), rtol=1e-12)
 
 
 def test_callbacks_of_the_user_are_restored(screen: Screen, small: Any, rows: Any) -> None:
     from skorch.callbacks import Callback
 
     mine: list[Any] = [Callback()]
-    model = small(classifier__callbacks=mine)
-    _pipelines.train_pipeline(screen, model, [text for _, text in rows], np.array([label for label, _ in rows]))
-    assert model["classifier"].callbacks is mine
+    model = small(callbacks=mine)
+    _pipelines.train_model(screen, model, [text for _, text in rows], np.array([label for label, _ in rows]))
+    assert model.callbacks is model.pipeline_[-1].callbacks is mine
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_a_model_that_reads_files_is_refused(small: Any, rows: Any, tmp_path: Path, hidden: bool) -> None:
-    model = small().fit([text for _, text in rows], [label for label, _ in rows])
+def test_a_model_that_reads_files_is_refused(rows: Any, tmp_path: Path, hidden: bool) -> None:
+    model = small_pipeline().fit([text for _, text in rows], [label for label, _ in rows])
     model["vectorizer"].set_params(input="filename")
     if hidden:  # behind a second step of the same name
         model.steps.insert(1, ("vectorizer", Normalizer()))

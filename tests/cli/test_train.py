@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.classifiers import make_text_classifier
+from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.cli import _pipelines
-from sklearn_hashnlp.cli._pipelines import make_pipeline as make_default
 from sklearn_hashnlp.persistence import load_model
 from sklearn_hashnlp.text import distort_texts
 
@@ -28,9 +27,9 @@ def test_the_saved_model_is_that_of_fit(hashnlp: Any, small: Any, data: Path, ro
     assert "Epoch 2/2   training loss" in result.err
     assert f"hashnlp predict --model {tmp_path / 'm'}" in result.err
     texts = [text for _, text in rows]
-    expected = small(classifier__random_state=7, classifier__max_epochs=2).fit(texts, [label for label, _ in rows])
+    expected = small(random_state=7, max_epochs=2).fit(texts, [label for label, _ in rows])
     loaded = load_model(tmp_path / "m")
-    assert loaded["classifier"].callbacks is None
+    assert loaded.callbacks is loaded.pipeline_[-1].callbacks is None
     np.testing.assert_array_equal(loaded.predict_proba(texts), expected.predict_proba(texts))
 
 
@@ -47,34 +46,39 @@ def test_validation_accuracy_and_json(hashnlp: Any, data: Path, tmp_path: Path, 
     assert report["model"] == str(tmp_path / "m")
 
 
-def test_the_saved_model_is_that_of_make_text_classifier(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
+def test_the_saved_model_is_a_text_classifier(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
     options = ["--features", "words+characters", "--seed", 3, "--epochs", 3]
     result = hashnlp("train", data, "-m", tmp_path / "m", *options)
     assert result.code == 0, result.err
     texts = [text for _, text in rows]
-    expected = make_text_classifier(features="words+characters", max_epochs=3, random_state=3)
+    expected = TextClassifier(features="words+characters", max_epochs=3, random_state=3)
     expected.fit(texts, [label for label, _ in rows])
     loaded = load_model(tmp_path / "m")
-    assert repr(loaded["vectorizer"]) == repr(expected["vectorizer"])
+    assert repr(loaded) == repr(expected)
     np.testing.assert_array_equal(loaded.predict_proba(texts), expected.predict_proba(texts))
     assert hashnlp("predict", "-m", tmp_path / "m", stdin="a fine film").out == "good\n"
 
 
-@pytest.mark.parametrize("features", ["words", "words+characters", "characters"])
-def test_features_reach_the_model(
-    hashnlp: Any, small: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, features: str
-) -> None:
-    make_pipeline, made = _pipelines.make_pipeline, []
-
-    def make_both(**options: Any) -> Any:
-        made.append(make_default(**options))
-        return make_pipeline(**options)
-
-    monkeypatch.setattr(_pipelines, "make_pipeline", make_both)
-    assert hashnlp("train", data, "-m", tmp_path / "m", "--features", features, "--seed", 3, "--epochs", 3).code == 0
-    (pipeline,) = made
-    expected = make_text_classifier(features=features, max_epochs=3, random_state=3)
-    assert repr(pipeline.get_params()) == repr(expected.get_params())
+def test_options_reach_the_model(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    options = ["--features", "words+characters", "--seed", 3, "--epochs", 2, "--n-jobs", 2, "--no-lowercase"]
+    options += ["--ngrams", 3, "--dim", 8, "--buckets", 50, "--loss", "hinge", "--learning-rate", 0.1]
+    options += ["--class-weight", "good=2", "--class-weight", "bad=0.5", "--early-stopping"]
+    assert hashnlp("train", data, "-m", tmp_path / "m", *options).code == 0
+    expected = TextClassifier(
+        features="words+characters",
+        random_state=3,
+        max_epochs=2,
+        n_jobs=2,
+        lowercase=False,
+        ngram_range=(1, 3),
+        embedding_dim=8,
+        n_buckets=50,
+        loss="hinge",
+        learning_rate=0.1,
+        class_weight={"good": 2.0, "bad": 0.5},
+        early_stopping=True,
+    )
+    assert repr(load_model(tmp_path / "m").get_params()) == repr(expected.get_params())
 
 
 @pytest.mark.usefixtures("small")
@@ -102,7 +106,17 @@ def test_quiet_prints_only_the_validation_accuracy(hashnlp: Any, data: Path, tmp
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["--seed", 2**32], "4294967295"), (["--n-jobs", 0], "got 0"), (["--device", "cuda"], "no CUDA device")],
+    [
+        (["--sgnn", "--dim", 4], "--sgnn has no --dim"),
+        (["--sgnn", "--loss", "hinge"], "--sgnn has no --loss hinge"),
+        (["--ngrams", 3, "--features", "characters"], "--features characters has none"),
+        (["--learning-rate", 0], "above 0"),
+        (["--class-weight", "spam"], "LABEL=WEIGHT"),
+        (["--class-weight", "spam=-1"], "LABEL=WEIGHT"),
+        (["--seed", 2**32], "4294967295"),
+        (["--n-jobs", 0], "got 0"),
+        (["--device", "cuda"], "no CUDA device"),
+    ],
 )
 def test_values_out_of_range_are_usage_errors_before_reading(
     hashnlp: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: Any, message: str
@@ -177,7 +191,7 @@ def test_distortion_adds_a_copy_with_typos(hashnlp: Any, small: Any, data: Path,
     result = hashnlp("train", data, "-m", tmp_path / "m", *arguments)
     assert result.code == 0, result.err
     labels, texts = ([row[column] for row in rows] for column in (0, 1))
-    expected = small(classifier__max_epochs=3, classifier__random_state=3)
+    expected = small(max_epochs=3, random_state=3)
     expected.fit(texts + distort_texts(texts, 0.2, random_state=3), labels * 2)
     assert load_model(tmp_path / "m").predict_proba(texts).tobytes() == expected.predict_proba(texts).tobytes()
     assert result.json["n_texts"] == len(texts)
@@ -197,7 +211,7 @@ def test_ctrl_c_keeps_the_old_model(
         def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(_pipelines, "make_pipeline", lambda **_: small(classifier__callbacks=[Interrupt()]))
+    monkeypatch.setattr(_pipelines, "make_model", lambda **_: small(callbacks=[Interrupt()]))
     result = hashnlp("train", data, "--model", tmp_path / "m")
     assert result.code == 130
     assert "interrupted" in result.err

@@ -1,0 +1,119 @@
+"""``hashnlp info``: describe a saved model."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._options import Json, Quiet
+from sklearn_hashnlp.cli._screen import Screen, counted
+from sklearn_hashnlp.cli._training_report import read_report
+
+HELP = """\
+Describe a saved model: its labels, when and with what it was trained, and its size.
+
+\b
+  hashnlp info spam
+  hashnlp info spam --top 100
+  hashnlp info spam --json | jq .labels
+
+The number of texts of each label, the data, the versions and the validation figures are those that hashnlp train has \
+written into the folder, as training.json. Of a model that was saved in Python the rest is printed.
+"""
+
+_PARAMETERS = ("features", "lowercase", "loss", "learning_rate", "max_epochs", "embedding_dim", "random_state")
+_FIGURES = ("accuracy", "precision_at_1", "recall_at_1", "micro_f1")
+
+
+@reporting_errors
+def info(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the model.", show_default=False)],
+    top: Annotated[int, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most frequent labels.")] = 20,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Describe a model; the parameters are the options of the command."""
+    screen = Screen(as_json=as_json, quiet=quiet)
+    from sklearn_hashnlp.persistence import load_model
+
+    description = describe_model(load_model(folder), folder)
+    if as_json:
+        screen.show_json(description)
+        return
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, value in _rows(description):
+        table.add_row(name, value)
+    screen.show(table)
+    labels = description["labels"]
+    if labels:
+        shown = list(labels.items())[:top]
+        known = any(count is not None for count in labels.values())
+        listing = Table(
+            "label", box=None, pad_edge=False, title=f"\n{counted(len(labels), 'label')}", title_justify="left"
+        )
+        listing.add_column("training texts" if known else "", justify="right")
+        for label, count in shown:
+            listing.add_row(label, "" if count is None else f"{count:,}")
+        screen.show(listing)
+        if len(labels) > len(shown):
+            screen.show(f"... and {len(labels) - len(shown):,} more (--top)")
+
+
+def describe_model(model: Any, folder: Path) -> dict[str, Any]:
+    """Return what is known of a model from itself, its files and the report of its training."""
+    from sklearn_hashnlp.cli._pipelines import final_estimator
+
+    report = read_report(folder)
+    estimator = final_estimator(model)
+    files = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
+    parameters = estimator.get_params(deep=False)
+    if not hasattr(model, "steps"):
+        parameters |= {name: value for name, value in model.get_params(deep=False).items() if value is not None}
+    parameters = {name: value for name, value in parameters.items() if isinstance(value, str | int | float)}
+    labels: dict[str, int | None] = dict.fromkeys(map(str, getattr(estimator, "classes_", [])))
+    counts = report.pop("labels", {})
+    if set(counts) == set(labels):
+        labels = counts
+    saved = datetime.fromtimestamp(max(path.stat().st_mtime for path in folder.iterdir()), UTC)
+    return {
+        "folder": str(folder),
+        "model": type(model).__name__,
+        "estimator": type(estimator).__name__,
+        "date": report.pop("date", saved.isoformat(timespec="seconds")),
+        "n_parameters": getattr(estimator, "n_parameters_", None),
+        "bytes": sum(files.values()),
+        "files": files,
+        "labels": labels,
+        "parameters": parameters,
+        **report,
+    }
+
+
+def _rows(description: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return names and values of the table."""
+    kind, estimator = description["model"], description["estimator"]
+    rows = [("Model", kind if kind == estimator else f"{kind} with {estimator}"), ("Saved", description["date"])]
+    if description["n_parameters"] is not None:
+        rows.append(("Parameters", f"{description['n_parameters']:,}"))
+    rows.append(("Size", f"{counted(description['bytes'], 'byte')}"))
+    if "data" in description:
+        rows.append(("Training data", f"{description['data']}: {counted(description['n_texts'], 'text')}"))
+        rows.append(
+            ("Training time", f"{description['seconds']:.1f} s, {counted(len(description['history']), 'epoch')}")
+        )
+    validation = description.get("validation")
+    if validation:
+        figures = [f"{name.replace('_', ' ')} {validation[name]:.4f}" for name in _FIGURES if name in validation]
+        rows.append(
+            ("Validation", f"{', '.join(figures)} on {counted(validation['n_texts'], 'text')} ({validation['data']})")
+        )
+    parameters = description["parameters"]
+    rows += [(name, str(parameters[name])) for name in _PARAMETERS if name in parameters]
+    if "versions" in description:
+        rows.append(("Versions", ", ".join(f"{name} {number}" for name, number in description["versions"].items())))
+    return rows

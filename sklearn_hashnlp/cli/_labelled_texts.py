@@ -1,0 +1,93 @@
+"""Labeled files: reading with a progress bar, and the labels as lists."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sklearn_hashnlp.cli._screen import Screen, add_bar, counted
+from sklearn_hashnlp.cli._text_formats import SkippedRows
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.datasets._row_formats import Row
+
+
+class LabelledTexts(NamedTuple):
+    """The texts of a file, their labels as those of ``load_labelled``, and the line that each begins in."""
+
+    texts: list[str]
+    labels: Any
+    lines: list[int]
+
+
+def read_labelled(
+    screen: Screen,
+    path: Path,
+    *,
+    multilabel: bool | None = None,
+    file_format: str | None = None,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    delimiter: str | None = None,
+    quoted: bool = True,
+    label_prefix: str = "__label__",
+    label_separator: str | None = None,
+    errors: str = "strict",
+) -> LabelledTexts:
+    """Read a labeled file with a progress bar."""
+    from sklearn_hashnlp.datasets._columns import Columns
+    from sklearn_hashnlp.datasets._labelled import collect_rows, find_format, open_rows
+    from sklearn_hashnlp.datasets._row_formats import RowFormat
+
+    columns = Columns(text_column, label_column)
+    row_format = RowFormat(find_format(path, file_format), columns, delimiter, quoted, label_prefix, label_separator)
+    skipped = SkippedRows(screen)
+    with screen.progress() as progress:
+        rows = open_rows(
+            path,
+            row_format,
+            multilabel=multilabel,
+            errors="strict" if errors == "strict" else "replace",
+            progress=add_bar(progress, f"Reading {path.name}"),
+            on_error=skipped if errors == "skip" else None,
+        )
+        lines: list[int] = []
+        texts, labels = collect_rows(_noting_lines(rows, lines), path, multilabel)
+    source = str(path) if rows.columns.text is None else f"columns {rows.columns.text}, {rows.columns.label} of {path}"
+    screen.note(f"Read {counted(len(texts), 'text')} with {_describe_labels(labels)} from {source}")
+    skipped.report()
+    return LabelledTexts(texts, labels, lines)
+
+
+def _noting_lines(rows: Iterable[Row], lines: list[int]) -> Iterator[Row]:
+    for row in rows:
+        lines.append(row.line)
+        yield row
+
+
+def _describe_labels(labels: Any) -> str:
+    n_labels = len(count_labels(labels))
+    if not isinstance(labels, list):
+        return counted(n_labels, "label")
+    sizes = [len(row) for row in labels]
+    return f"{counted(n_labels, 'label')}, {min(sizes)} to {max(sizes)} each,"
+
+
+def label_lists(labels: Any) -> list[list[str]]:
+    """Return the labels of each text as a list."""
+    return labels if isinstance(labels, list) else [[label] for label in labels.tolist()]
+
+
+def count_labels(labels: Any) -> dict[str, int]:
+    """Return the number of texts of each label, the most frequent first."""
+    counts = Counter(label for row in label_lists(labels) for label in row)
+    return {name: counts[name] for name in sorted(counts, key=lambda name: (-counts[name], name))}
+
+
+def check_labels(labels: Any, source: str) -> None:
+    """Raise an error if there is only one class, before anything is trained."""
+    classes = list(count_labels(labels))
+    if len(classes) < 2:
+        raise ValueError(f"{source}: expected at least two different labels, got only {classes[0]!r}.")
