@@ -20,7 +20,7 @@ Train and use text classifiers and language models. No vocabulary and no GPU is 
   hashnlp train mails.csv --model spam    train a text classifier
   echo "Win!" | hashnlp predict -m spam   predict labels, one text per line
   hashnlp test more.csv --model spam      test a model on labeled texts
-  hashnlp info spam                       describe a model: labels, size, versions
+  hashnlp info spam                       describe a model
   hashnlp export -m intents intents.py    export a small model as one file
   hashnlp lm train text.txt --model lm    train a language model
   hashnlp experiments list                list published experiments
