@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from sklearn_hashnlp.datasets._row_formats import is_class_number
 from sklearn_hashnlp.datasets._train_test_files import PARTS, find_text_set, has_both_parts, read_part
 from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS, ZhangSet
 
-_SUBSETS = (*PARTS, "all")
+_Subset: TypeAlias = Literal["train", "test", "all"]
 
 _Folder: TypeAlias = str | os.PathLike[str] | None
 _Data: TypeAlias = Bunch | tuple[list[str], NDArray[np.str_]]
@@ -37,7 +37,7 @@ X. Zhang, J. Zhao and Y. LeCun, Character-level Convolutional Networks for Text 
 def fetch_zhang(
     name: str,
     *,
-    subset: str = "train",
+    subset: _Subset = "train",
     data_home: _Folder = None,
     download_if_missing: bool = True,
     return_X_y: bool = False,
@@ -152,65 +152,67 @@ def fetch_zhang(
 
 
 def fetch_ag_news(
-    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
 ) -> _Data:
     """Load AG's News: news articles and their sections (4 classes, 12 MB). See :func:`fetch_zhang`."""
     return _fetch("ag", subset, data_home, download_if_missing, return_X_y)
 
 
 def fetch_amazon_review_full(
-    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
 ) -> _Data:
     """Load Amazon Review Full: product reviews and their stars (5 classes, 644 MB). See :func:`fetch_zhang`."""
     return _fetch("amazon", subset, data_home, download_if_missing, return_X_y)
 
 
 def fetch_amazon_review_polarity(
-    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
 ) -> _Data:
     """Load Amazon Review Polarity: negative and positive product reviews (688 MB). See :func:`fetch_zhang`."""
     return _fetch("amazon-polarity", subset, data_home, download_if_missing, return_X_y)
 
 
 def fetch_dbpedia(
-    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
 ) -> _Data:
     """Load DBpedia Ontology: Wikipedia abstracts and their topics (14 classes, 68 MB). See :func:`fetch_zhang`."""
     return _fetch("dbpedia", subset, data_home, download_if_missing, return_X_y)
 
 
 def fetch_sogou_news(
-    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
 ) -> _Data:
     """Load Sogou News: Chinese news articles in Pinyin (5 classes, 384 MB). See :func:`fetch_zhang`."""
     return _fetch("sogou", subset, data_home, download_if_missing, return_X_y)
 
 
 def fetch_yahoo_answers(
-    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
 ) -> _Data:
     """Load Yahoo! Answers: questions with answers, and their topics (10 classes, 319 MB). See :func:`fetch_zhang`."""
     return _fetch("yahoo", subset, data_home, download_if_missing, return_X_y)
 
 
 def fetch_yelp_review_full(
-    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
 ) -> _Data:
     """Load Yelp Review Full: reviews of businesses and their stars (5 classes, 196 MB). See :func:`fetch_zhang`."""
     return _fetch("yelp", subset, data_home, download_if_missing, return_X_y)
 
 
 def fetch_yelp_review_polarity(
-    *, subset: str = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
+    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
 ) -> _Data:
     """Load Yelp Review Polarity: negative and positive reviews of businesses (166 MB). See :func:`fetch_zhang`."""
     return _fetch("yelp-polarity", subset, data_home, download_if_missing, return_X_y)
 
 
-def _fetch(name: str, subset: str, data_home: _Folder, download_if_missing: bool, return_X_y: bool) -> _Data:
+def _fetch(name: str, subset: _Subset, data_home: _Folder, download_if_missing: bool, return_X_y: bool) -> _Data:
     known = ZHANG_SETS[name]
-    if subset not in _SUBSETS:
-        raise ValueError(f"{known.function}: subset must be one of {_quoted(_SUBSETS)}. Got {subset!r} instead.")
+    if subset not in get_args(_Subset):
+        raise ValueError(
+            f"{known.function}: subset must be one of {_quoted(get_args(_Subset))}. Got {subset!r} instead."
+        )
     folder = _find_or_download(name, _remote.data_home(data_home), download_if_missing)
     parts = [read_part(folder, part) for part in (PARTS if subset == "all" else [subset])]
     texts = [text for part, _ in parts for text in part]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Literal, TypeAlias, get_args
 
 from sklearn_hashnlp.datasets._lines import read_lines
 
-PARAGRAPHS = ("line", "block")
+Paragraph: TypeAlias = Literal["line", "block"]
 
 
 def stream_paragraphs(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, paragraph: str = "line"
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, paragraph: Paragraph = "line"
 ) -> Iterator[str]:
     r"""Yield the paragraphs of text files, one at a time.
 
@@ -58,9 +59,10 @@ def stream_paragraphs(
     ['Cats purr.\nThey sleep.', 'Dogs bark.']
     >>> folder.cleanup()
     """
-    if paragraph not in PARAGRAPHS:
+    choices = get_args(Paragraph)
+    if paragraph not in choices:
         raise ValueError(
-            f"stream_paragraphs: paragraph must be one of {', '.join(map(repr, PARAGRAPHS))}. Got {paragraph!r}."
+            f"stream_paragraphs: paragraph must be one of {', '.join(map(repr, choices))}. Got {paragraph!r}."
         )
     files = [Path(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     if not files:

@@ -11,13 +11,13 @@ import time
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from sklearn_hashnlp.persistence._model_document import Arrays, decode_model, encode_model
-from sklearn_hashnlp.persistence._precision import PRECISIONS
+from sklearn_hashnlp.persistence._precision import Precision
 from sklearn_hashnlp.persistence._values import ModelFormatError
 
 FORMAT = "sklearn-hashnlp model"
@@ -33,7 +33,7 @@ _MAX_SAVING_SECONDS = 3600.0
 
 
 def save_model(
-    model: Any, folder: str | os.PathLike[str], *, precision: str = "float32", training_state: bool = False
+    model: Any, folder: str | os.PathLike[str], *, precision: Precision = "float32", training_state: bool = False
 ) -> None:
     """Save a model as a folder that can be loaded without running code from it.
 
@@ -89,8 +89,8 @@ def save_model(
     HashingVectorizer(ngram_range=(1, 2))
     >>> folder.cleanup()
     """
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision must be one of {PRECISIONS}, got {precision!r}.")
+    if precision not in get_args(Precision):
+        raise ValueError(f"precision must be one of {get_args(Precision)}, got {precision!r}.")
     if training_state and precision != "float32":
         raise ValueError(
             f"training_state=True needs precision='float32', got {precision!r}: with rounded tables, training would "

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 # Keys of arrays that are tables end with this: they can be stored in lower precision.
 TABLE_VALUES = ".values"
-PRECISIONS = ("float32", "float16", "int8")
+Precision: TypeAlias = Literal["float32", "float16", "int8"]
 
 _LEVELS = 127
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from sklearn_hashnlp.kernels._hashes import splitmix64
 from sklearn_hashnlp.kernels._typos import DELETION, INSERTION, SWAP, distort_characters
 from sklearn_hashnlp.text._documents import CHARACTER_CHUNK, as_documents, in_chunks, plain_texts
 
-_EDITS = {"deletion": DELETION, "swap": SWAP, "insertion": INSERTION}
+Edit: TypeAlias = Literal["deletion", "swap", "insertion"]
+
+_EDITS: Final[dict[Edit, int]] = {"deletion": DELETION, "swap": SWAP, "insertion": INSERTION}
 # Lone surrogates are characters like any others here.
 _CODE_POINTS, _SURROGATES = f"utf-32-{sys.byteorder[0]}e", "surrogatepass"
 
@@ -25,7 +27,7 @@ def distort_texts(
     texts: Any,
     rate: float = 0.05,
     *,
-    edits: Sequence[str] = ("deletion", "swap", "insertion"),
+    edits: Sequence[Edit] = ("deletion", "swap", "insertion"),
     random_state: int = 0,
 ) -> list[str]:
     """Add random typos to texts: deleted, swapped and inserted characters.

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 
 from sklearn_hashnlp.persistence import ModelFormatError, _model_folder, load_model, save_model
-from sklearn_hashnlp.persistence._precision import PRECISIONS
+from sklearn_hashnlp.persistence._precision import Precision
 
 TEXTS = ["good day", "bad day", "good good", "bad night"]
 LABELS = ["+", "-", "+", "-"]
@@ -71,7 +71,7 @@ def test_precision_and_training_state_reach_the_folder(centroids: Any, tmp_path:
     X = np.random.default_rng(0).normal(size=(1000, 32)).astype(np.float32)
     model = centroids().fit(X, np.arange(1000))
     sizes = {}
-    for precision in PRECISIONS:
+    for precision in get_args(Precision):
         folder = tmp_path / precision
         save_model(model, folder, precision=precision)
         sizes[precision] = (folder / FILES[1]).stat().st_size
