@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS, ZhangSet
 _Subset: TypeAlias = Literal["train", "test", "all"]
 
 _Folder: TypeAlias = str | os.PathLike[str] | None
-_Data: TypeAlias = Bunch | tuple[list[str], NDArray[np.str_]]
+_Data: TypeAlias = Any  # a Bunch, whose attributes have no types, or a tuple[list[str], NDArray[np.str_]]
 
 _DESCRIPTION = """\
 {title}

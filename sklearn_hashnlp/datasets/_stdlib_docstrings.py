@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,10 @@ The texts belong to Python and are under its license, the PSF License Agreement.
 """
 
 
+@overload
+def load_stdlib_docstrings(*, return_X_y: Literal[False] = False) -> Bunch: ...
+@overload
+def load_stdlib_docstrings(*, return_X_y: Literal[True]) -> tuple[list[str], NDArray[np.str_]]: ...
 def load_stdlib_docstrings(*, return_X_y: bool = False) -> Bunch | tuple[list[str], NDArray[np.str_]]:
     """Load some thousands of real, labeled texts without a download.
 
