@@ -2,15 +2,26 @@
 # make test    runs the quick tests on all cores   make test-slow, make test-gpu   the others
 # make golden  says whether results differ in any bit from those of a commit: make golden BASE=HEAD~1
 # make check   ruff, the format and mypy       make format     lets ruff mend what it can
-# Each of them first makes .venv and installs what it needs. Nothing needs a compiler, a data set or a GPU.
+# The first makes .venv and installs the package, the others add what they need. None needs a compiler or a GPU.
 
 PYTHON ?= python3
 VENV ?= .venv
 BASE ?= HEAD
+COMMA := ,
 BIN := $(VENV)/bin
 # A worker for each core; files are dealt out whole, see tests/conftest.py.
 PARALLEL := --numprocesses auto --maxprocesses 8 --dist loadgroup --no-loadscope-reorder
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+# Run a command, $(2), and print a line a second until it ends; on a terminal it is always the same line.
+define run
+	@$(2) & process=$$!; seconds=0; \
+	if [ -t 1 ]; then format='\r%s'; else format='%s\n'; fi; \
+	while kill -0 $$process 2>/dev/null; do \
+		sleep 1; seconds=$$((seconds + 1)); printf "$$format" "$(1), $$seconds s ..."; \
+	done; \
+	echo; wait $$process
+endef
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow test-gpu golden check format clean
@@ -18,14 +29,18 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 help:
 	@sed -n '1,5s/^# //p' Makefile
 
-$(VENV)/ready: pyproject.toml constraints.txt
+$(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, $(PYTHON) is %d.%d; try: make PYTHON=python3.12 ..." % sys.version_info[:2])'
-	@echo "Making $(VENV) and installing the package (a few minutes the first time) ..."
-	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) --editable ".[test,plot,dev]"
+	@echo "Installing the package into $(VENV) (a few minutes the first time) ..."
+	$(call run,Making $(VENV),$(PYTHON) -m venv $(VENV))
+	$(call run,Installing the package,$(PIP) --editable ".[plot]")
 	@touch $@
 
-demo: $(VENV)/ready
+$(VENV)/ready: $(VENV)/installed
+	$(call run,Installing what tests and checks need,$(PIP) --editable ".[test$(COMMA)plot$(COMMA)dev]")
+	@touch $@
+
+demo: $(VENV)/installed
 	@$(BIN)/hashnlp demo
 
 test: $(VENV)/ready

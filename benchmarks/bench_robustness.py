@@ -89,7 +89,7 @@ def measure(
         )
     else:
         plain = model.removesuffix(AUGMENTED)
-        known = cells.get(plain, {}).get("tried")
+        known = None if plain == model else cells.get(plain, {}).get("tried")
         trials = known or robustness_models.choose_plain(name, plain, data, progress)
         if plain != model:
             setting = robustness_models.setting_of(trials)

@@ -37,7 +37,7 @@ def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
     articles templates, tables, lists, headings, references, formulas, images with their captions, categories, comments,
     bare URLs, all tags, and brackets that are empty without these. Only one page is in memory at a time.
 
-    Needs mwparserfromhell: ``pip install 'sklearn-hashnlp[wikipedia]'``.
+    Needs mwparserfromhell: ``pip install mwparserfromhell``.
 
     Parameters
     ----------
@@ -92,9 +92,7 @@ def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
     >>> folder.cleanup()
     """
     if find_spec("mwparserfromhell") is None:
-        raise ImportError(
-            "stream_wikipedia needs mwparserfromhell. Install it with: pip install 'sklearn-hashnlp[wikipedia]'"
-        )
+        raise ImportError("stream_wikipedia needs mwparserfromhell. Install it with: pip install mwparserfromhell")
     path = Path(dump)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected a dump, such as enwiki-latest-pages-articles.xml.bz2.")

@@ -6,7 +6,7 @@ For a confusion matrix use :class:`sklearn.metrics.ConfusionMatrixDisplay`.
 from importlib.util import find_spec
 
 if find_spec("matplotlib") is None:
-    raise ImportError("sklearn_hashnlp.plotting needs matplotlib. Install it with: pip install 'sklearn-hashnlp[plot]'")
+    raise ImportError("sklearn_hashnlp.plotting needs matplotlib. Install it with: pip install matplotlib")
 
 from sklearn_hashnlp.plotting._accuracy_distribution import AccuracyDistributionDisplay
 from sklearn_hashnlp.plotting._collisions import CollisionDisplay

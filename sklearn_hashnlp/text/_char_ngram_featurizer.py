@@ -36,8 +36,7 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
         Where words end: at whitespace alone, or also around each character that is neither ``\w`` nor ``\s``, which is
         then a word of its own.
     lowercase : bool, default=False
-        Whether to convert texts to lowercase first. The reference implementation does not: uppercase distinguishes
-        names and emphasis.
+        Whether to convert texts to lowercase first. By default not: uppercase distinguishes names and emphasis.
     n_features : int, default=2**20
         The number of columns, 1 to 2**31 - 1.
     binary : bool, default=False

@@ -18,7 +18,8 @@ Svenstrup, Hansen and Winther (2017) claim that hash embeddings with 40 million 
 embeddings with 200 million. Here the claim is tested with make_text_classifier and its default parameters, except for
 the sizes, which are the paper's: n = 10^7, B = 10^6, k = 2 and d = 20. The importance weights of hash embeddings are
 initialized with the inverse document frequency; standard embeddings have none, which is part of the comparison.
-hash-embed-nodict and std-embed-nodict compare both with the training of the reference implementation.
+hash-embed-nodict and std-embed-nodict compare both with the training of the reference implementation,
+https://github.com/YannDubs/Hash-Embeddings.
 
 Run it with --seeds 5. A few seconds per seed for 36,000 short texts on one core."""
 
