@@ -65,8 +65,7 @@ def train_model(
     holder = model[-1] if is_pipeline else model  # of the parameter callbacks
     mine = holder.callbacks
     with screen.progress() as progress:
-        add_bar(progress, "Vectorizing")
-        shown = EpochProgress(screen.note, add_bar(progress, "Training"))
+        shown = EpochProgress(screen.note, add_bar(progress, "Training"))  # without a length until texts are vectorized
         callbacks = [*(mine or []), shown]
         if validation is not None:
             validation.vectorize(model[:-1] if is_pipeline else build_pipeline(model.get_params(deep=False))[:-1])

@@ -58,7 +58,8 @@ writes as one file.
 
 With --valid or --holdout the accuracy on validation texts is printed after each epoch and of the saved model, and \
 with --quiet only the latter; with several labels per text it is the precision of the most probable label. \
---early-stopping saves the epoch that was best on them, or on a twentieth of DATA without them. An existing model in \
+--early-stopping saves the epoch that was best on them, by accuracy or with several labels by loss; without them, on a \
+twentieth of DATA. An existing model in \
 DIR is replaced when training has finished; it is kept if training is interrupted.
 """
 
@@ -186,6 +187,9 @@ def train(
         check_labels(labels, f"{data} without the validation texts")
         screen.note(f"Split into {len(texts):,} training and {counted(len(validation[0]), 'validation text')}")
     n_labels = count_labels(labels)
+    several = isinstance(labels, list)
+    if weights is not None and several:
+        raise ValueError(f"--class-weight is for one label per text, and texts of {data} have several.")
     if isinstance(weights, dict) and (unknown := sorted(set(weights) - set(n_labels))):
         raise ValueError(f"--class-weight: no text of {data} has the label {unknown[0]!r}.")
 
@@ -212,7 +216,7 @@ def train(
     scores = None
     if validation is not None:
         true = label_lists(validation[1])
-        scores = ValidationScores(validation[0], true, sorted(n_labels), stops_early=early_stopping)
+        scores = ValidationScores(validation[0], true, sorted(n_labels), several=several, stops_early=early_stopping)
     started = time.perf_counter()
     train_model(screen, classifier, *_with_typos(texts, labels, distortion, seed), validation=scores)
     seconds = time.perf_counter() - started
@@ -220,7 +224,7 @@ def train(
     figures: dict[str, Any] = {}
     if validation is not None:
         probabilities = predict_proba(screen, classifier, validation[0])
-        figures = held_out_figures(true, probabilities, classifier.classes_, several=isinstance(validation[1], list))
+        figures = held_out_figures(true, probabilities, classifier.classes_, several=several)
     save_model(classifier, model, precision=precision.value)
     history = final_estimator(classifier).history_
     report: dict[str, Any] = {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from skorch.callbacks import Callback
 
@@ -15,7 +16,10 @@ PATIENCE = 10  # epochs, as in the classifiers
 
 
 class ValidationScores(Callback):  # type: ignore[misc]  # skorch has no types
-    """Score validation texts after each epoch: the accuracy or, with several labels per text, the precision at 1."""
+    """Score validation texts after each epoch: the accuracy or, with several labels per text, loss and precision at 1.
+
+    Early stopping depends on the accuracy or the loss: the precision of the first label is high long before the others.
+    """
 
     def __init__(
         self,
@@ -23,29 +27,36 @@ class ValidationScores(Callback):  # type: ignore[misc]  # skorch has no types
         labels: list[list[str]],
         classes: list[str],  # sorted, as the scores are
         *,
+        several: bool,  # whether texts have several labels
         stops_early: bool,
     ) -> None:
         self.texts = texts
         self.labels = labels
-        self.classes = classes
-        several = any(len(row) != 1 for row in labels)
-        self.figure = "valid_precision_at_1" if several else "valid_acc"
-        self.early_stopping = EarlyStopping(PATIENCE, self.figure) if stops_early else None
+        self.classes = np.array(classes)
+        self.several = several
+        self.early_stopping = EarlyStopping(PATIENCE, "valid_loss" if several else "valid_acc") if stops_early else None
 
     def vectorize(self, features: Any) -> None:
         """Compute the rows of the texts, before training, by the steps of a pipeline before its classifier."""
         self._rows = features.transform(self.texts)
-        self._scores: list[float] = []
+        self._figures: list[dict[str, float]] = []
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
-        """Record the figure in the history."""
-        probabilities = net.criterion_.probabilities(net.score_rows(_dataset(net, self._rows)))
-        self._scores.append(scores_at(self.labels, probabilities, np.array(self.classes), 1)["precision"])
-        net.history.record(self.figure, self._scores[-1])
+        """Record the figures in the history."""
+        scores = net.score_rows(_dataset(net, self._rows))
+        precision = scores_at(self.labels, net.criterion_.probabilities(scores), self.classes, 1)["precision"]
+        figures = {"valid_precision_at_1" if self.several else "valid_acc": precision}
+        if self.several:
+            targets = [np.isin(self.classes, labels) for labels in self.labels]  # unknown labels have no score
+            losses = net.criterion_(torch.from_numpy(scores), torch.from_numpy(np.array(targets, dtype=np.float64)))
+            figures["valid_loss"] = float(losses.mean())
+        for name, value in figures.items():
+            net.history.record(name, value)
+        self._figures.append(figures)
 
     def history_of(self, history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return a history with the figure of each epoch."""
-        return [entry | {self.figure: score} for entry, score in zip(history, self._scores, strict=True)]
+        """Return a history with the figures of each epoch."""
+        return [entry | figures for entry, figures in zip(history, self._figures, strict=True)]
 
 
 def held_out_figures(

@@ -261,7 +261,10 @@ def stream_labelled(
     columns = Columns(text_column, label_column)
     row_format = RowFormat(find_format(path, file_format), columns, delimiter, quoted, label_prefix, label_separator)
     rows = iter(open_rows(path, row_format, multilabel=multilabel, errors=errors))
-    return (_texts_and_labels(batch, multilabel=multilabel) for batch in _batches(rows, batch_size))
+    return (
+        ([row.text for row in batch], _as_labels((row.labels for row in batch), multilabel=multilabel))
+        for batch in _batches(rows, batch_size)
+    )
 
 
 def find_format(path: str | os.PathLike[str], file_format: str | None) -> str:
@@ -304,24 +307,25 @@ def collect_rows(
     rows: Iterable[Row], path: str | os.PathLike[str], multilabel: bool | None = None
 ) -> tuple[list[str], NDArray[np.str_] | list[list[str]]]:
     """Collect texts and labels; a file without rows, or without any label, is an error."""
-    collected = list(rows)
-    if not collected:
+    texts: list[str] = []
+    labels: list[tuple[str, ...]] = []
+    for row in rows:
+        texts.append(row.text)
+        labels.append(row.labels)
+    if not texts:
         raise ValueError(f"{path}: expected labeled texts, got a file without rows.")
-    if not any(row.labels for row in collected):
+    if not any(labels):
         raise ValueError(
-            f"{path}: expected labeled texts, got no label in {len(collected)} rows. Labels of fastText's format begin "
+            f"{path}: expected labeled texts, got no label in {len(texts)} rows. Labels of fastText's format begin "
             "with label_prefix (--label-prefix)."
         )
     if multilabel is None:
-        multilabel = any(len(row.labels) != 1 for row in collected)
-    return _texts_and_labels(collected, multilabel=multilabel)
+        multilabel = any(len(names) != 1 for names in labels)
+    return texts, _as_labels(labels, multilabel=multilabel)
 
 
-def _texts_and_labels(rows: list[Row], *, multilabel: bool) -> tuple[list[str], NDArray[np.str_] | list[list[str]]]:
-    texts = [row.text for row in rows]
-    if multilabel:
-        return texts, [list(row.labels) for row in rows]
-    return texts, np.array([row.labels[0] for row in rows])
+def _as_labels(labels: Iterable[tuple[str, ...]], *, multilabel: bool) -> NDArray[np.str_] | list[list[str]]:
+    return [list(names) for names in labels] if multilabel else np.array([names[0] for names in labels])
 
 
 def _batches(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:

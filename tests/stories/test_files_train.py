@@ -82,7 +82,10 @@ def test_a_validation_figure_is_printed_after_each_epoch(
     assert len(lines) == 3
     assert all("validation accuracy" in line for line in lines)
     result = hashnlp("train", cooking, "-m", tmp_path / "c", "--valid", cooking, "--epochs", 2, "--json", *SMALL)
-    assert [set(entry) >= {"train_loss", "valid_precision_at_1"} for entry in result.json["history"]] == [True, True]
+    assert [set(entry) >= {"train_loss", "valid_loss", "valid_precision_at_1"} for entry in result.json["history"]] == [
+        True,
+        True,
+    ]
 
 
 def test_early_stopping_keeps_the_best_epoch_on_the_validation_file(hashnlp: Any, tmp_path: Path) -> None:
