@@ -192,18 +192,19 @@ class RowReader:
                 yield Row(number, text, tuple(dict.fromkeys(checked)))
 
     def _check_fasttext_labels(self, labels: list[str], text: str, number: int) -> None:
+        if len(labels) == 1 or self._multilabel or (labels and self._multilabel is None):
+            return
         location, prefix = f"{self._source}, line {number}", self.row_format.label_prefix
-        if not labels and not self._multilabel:
+        if not labels:
             raise ValueError(
                 f"{location}: expected {prefix}LABEL, got {text[:40]!r} without a label. "
                 "Labels with another prefix: label_prefix (--label-prefix)."
             )
-        if self._multilabel is False and len(labels) > 1:
-            raise ValueError(
-                f"{location}: expected one label, got {labels[0][:40]!r} and {labels[1][:40]!r}. If the second is a "
-                f"word of the text, write it without {prefix}, or use another format; for several labels per text "
-                "pass multilabel=True."
-            )
+        raise ValueError(
+            f"{location}: expected one label, got {labels[0][:40]!r} and {labels[1][:40]!r}. If the second is a word "
+            f"of the text, write it without {prefix}, or use another format; for several labels per text pass "
+            "multilabel=True."
+        )
 
     def _find_columns(self, names: list[str], location: str) -> tuple[int, int | None]:
         text_index, label_index = find_columns(names, self.row_format.columns, location, labelled=self._labelled)
