@@ -71,7 +71,7 @@ class DataFolder:
 
     def read(self, name: str, file: str) -> Rows:
         """Read one file of a data set."""
-        texts, labels = load_labelled(self.path / name / file)
+        texts, labels = load_labelled(self.path / name / file, multilabel=False)
         if self.rows is not None and self.rows < len(texts):
             chosen = np.sort(np.random.default_rng(0).choice(len(texts), self.rows, replace=False))
             return Rows([texts[i] for i in chosen], labels[chosen].tolist())

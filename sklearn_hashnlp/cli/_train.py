@@ -221,11 +221,6 @@ def train(
     train_model(screen, classifier, *_with_typos(texts, labels, distortion, seed), validation=scores)
     seconds = time.perf_counter() - started
 
-    figures: dict[str, Any] = {}
-    if validation is not None:
-        probabilities = predict_proba(screen, classifier, validation[0])
-        figures = held_out_figures(true, probabilities, classifier.classes_, several=several)
-    save_model(classifier, model, precision=precision.value)
     history = final_estimator(classifier).history_
     report: dict[str, Any] = {
         "data": str(data),
@@ -235,36 +230,42 @@ def train(
         "history": history if scores is None else scores.history_of(history),
     }
     if validation is not None:
+        probabilities = predict_proba(screen, classifier, validation[0])
         source = str(valid) if valid is not None else f"{holdout:g} of {data}"
+        figures = held_out_figures(true, probabilities, classifier.classes_, several=several)
         report["validation"] = {"data": source, "n_texts": len(validation[0])} | figures
+    save_model(classifier, model, precision=precision.value)
     write_report(model, report)
+    _show_report(screen, model, report)
 
-    figure, name = next(((value, name) for name, value in figures.items()), (None, ""))
-    if as_json:
-        screen.show_json(
-            {
-                "model": str(model),
-                "n_texts": len(texts),
-                "labels": classifier.classes_.tolist(),
-                "seconds": round(seconds, 3),
-                "n_validation_texts": None if validation is None else len(validation[0]),
-                "validation_accuracy": figures.get("accuracy"),
-                "validation": figures or None,
-                "history": report["history"],
-            }
-        )
-        return
-    if quiet:
-        if figure is not None:  # requested by --valid or --holdout
-            print(f"{figure:.4f}")
-        return
-    screen.show(f"Trained on {counted(len(texts), 'text')} in {seconds:.1f} s")
-    if validation is not None:
-        measure = name.replace("_", " ")
-        screen.show(f"Validation {measure} {figure:.4f} on {counted(len(validation[0]), 'text')}", style="bold")
-    screen.show(f"Saved in {model}")
-    screen.note("\nNext, predict the labels of new texts, one per line:")
-    screen.note(f"  {command_name()} predict --model {shlex.quote(str(model))} --proba", style="bold")
+
+def _show_report(screen: Screen, model: Path, report: dict[str, Any]) -> None:
+    """Print the result of training: as JSON, as one figure, or as sentences."""
+    validation = report.get("validation")
+    name = "accuracy" if validation is None or "accuracy" in validation else "precision_at_1"
+    if screen.as_json:
+        result = {
+            "model": str(model),
+            "n_texts": report["n_texts"],
+            "labels": sorted(report["labels"]),
+            "seconds": report["seconds"],
+            "n_validation_texts": None if validation is None else validation["n_texts"],
+            "validation_accuracy": None if validation is None else validation.get("accuracy"),
+            "validation": validation,
+            "history": report["history"],
+        }
+        screen.show_json(result)
+    elif screen.quiet:
+        if validation is not None:  # requested by --valid or --holdout
+            print(f"{validation[name]:.4f}")
+    else:
+        screen.show(f"Trained on {counted(report['n_texts'], 'text')} in {report['seconds']:.1f} s")
+        if validation is not None:
+            figure = f"{name.replace('_', ' ')} {validation[name]:.4f}"
+            screen.show(f"Validation {figure} on {counted(validation['n_texts'], 'text')}", style="bold")
+        screen.show(f"Saved in {model}")
+        screen.note("\nNext, predict the labels of new texts, one per line:")
+        screen.note(f"  {command_name()} predict --model {shlex.quote(str(model))} --proba", style="bold")
 
 
 def _check_options(chosen: dict[str, Any], loss: Loss | None, *, sgnn: bool) -> None:
