@@ -134,8 +134,9 @@ def predict(
         elif written == "lines":
             writer = LabelWriter(stream, proba=proba)
         else:
-            separator = delimiter or ("\t" if written == "tsv" else ",")
-            writer = TableWriter(stream, delimiter=separator, quoted=quoted)
+            as_read = written == kind  # another format has its own delimiter and quotes
+            separator = delimiter if delimiter and as_read else {"csv": ",", "tsv": "\t"}[written]
+            writer = TableWriter(stream, delimiter=separator, quoted=quoted or not as_read)
         if kind in TABLES:
             row_format = RowFormat(kind, Columns(text_column), delimiter, quoted)
             table = TableTexts(screen, opened, row_format, skip=errors is Errors.skip)

@@ -138,5 +138,7 @@ class TableTexts:
 
     def report(self, n_texts: int) -> None:
         """Note the number of texts, their column, and the number of rows that were skipped."""
-        self._screen.note(f"Read {counted(n_texts, 'text')} from column {self._reader.columns.text} of {self._source}")
+        column = self._reader.columns.text
+        source = self._source if column is None else f"column {column} of {self._source}"  # None: there was no row
+        self._screen.note(f"Read {counted(n_texts, 'text')} from {source}")
         self._skipped.report()

@@ -134,3 +134,14 @@ def test_a_column_is_never_replaced_by_a_prediction(hashnlp: Any, spam: Path, tm
     result = hashnlp("predict", "-m", spam, tmp_path / "a.csv")
     assert (result.code, result.out) == (1, "")
     assert "has a column 'predicted_label' already" in result.err
+
+
+def test_a_table_is_written_in_the_format_of_the_output(hashnlp: Any, spam: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id;text\n1;win, win\n", encoding="utf-8")
+    for name in ("out.tsv", "out.jsonl"):
+        result = hashnlp("predict", "-m", spam, tmp_path / "a.csv", "--delimiter", ";", "-o", tmp_path / name)
+        assert result.code == 0, result.err
+    [row] = read_csv((tmp_path / "out.tsv").read_text(encoding="utf-8"), "\t")
+    assert (row["id"], row["text"], row["predicted_label"]) == ("1", "win, win", "spam")
+    row = json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8"))
+    assert (row["id"], row["text"], row["predicted_label"]) == ("1", "win, win", "spam")
