@@ -53,6 +53,8 @@ else:
     ArrayTransformerMixin, BaseEstimator, Pipeline = base.TransformerMixin, base.BaseEstimator, pipeline.Pipeline
 
 __all__ = [
+    "MAX_INTEGER",
+    "MAX_REAL",
     "ArrayTransformerMixin",
     "BaseEstimator",
     "HasMethods",
@@ -69,6 +71,11 @@ __all__ = [
     "validate_parameter_constraints",
 ]
 
+
+MAX_INTEGER = 2**31 - 1
+"""Maximal value of integer parameters: more than can be computed, and within the range of all libraries."""
+MAX_REAL = 1e30
+"""Maximal value of learning rates and weights: within the range of float32."""
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 

@@ -18,6 +18,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import (
+    MAX_INTEGER,
     BaseEstimator,
     HasMethods,
     Interval,
@@ -118,7 +119,7 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "estimator": [HasMethods(["fit", "predict"])],
         "distortion": [Interval(Real, 0, 1, closed="both")],
-        "n_copies": [Interval(Integral, 0, None, closed="left")],
+        "n_copies": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
         "random_state": ["random_state"],
     }
 

@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._sklearn import BaseEstimator, Interval, StrOptions, literal_options
+from sklearn_hashnlp._sklearn import MAX_INTEGER, BaseEstimator, Interval, StrOptions, literal_options
 from sklearn_hashnlp.classifiers._labels import (
     Labels,
     as_label_lists,
@@ -44,7 +44,7 @@ CLASSIFIER_TRAINING: Final[dict[str, list[Any]]] = TRAINING | {
     "hidden_layer_sizes": [tuple, list],
     "class_weight": [dict, StrOptions({"balanced"}), None],
     "average": ["boolean"],
-    "max_epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    "max_epochs": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
     "monitor": [literal_options(Monitor)],
     "restore_best": ["boolean"],
 }

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 from torch import nn
 
-from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context, literal_options
+from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.classifiers._base import (
     CLASSIFIER_TRAINING,
     NetClassifier,
@@ -255,7 +255,7 @@ class HashEmbeddingClassifier(NetClassifier):
         "n_buckets": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "n_hashes": [Interval(Integral, 1, 64, closed="both")],
         "n_embeddings": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        "embedding_dim": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "embedding_dim": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
         "aggregation": [literal_options(Aggregation)],
         "append_weight": ["boolean"],
         "hash_rows": ["boolean"],
@@ -266,7 +266,7 @@ class HashEmbeddingClassifier(NetClassifier):
         "ngram_dropout": [tuple, list, None],
         "loss": [literal_options(LossName)],
         "tree": [literal_options(ClassTree), SoftmaxTree],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "batch_size": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
     }
 
     def __init__(
@@ -471,10 +471,12 @@ class HashEmbeddingClassifier(NetClassifier):
                 f"normalization compares the rows of a batch. Got {self.batch_size!r} instead."
             )
         pair = self.ngram_dropout
-        if pair is not None and (len(pair) != 2 or not all(map(is_integer, pair)) or not 1 <= pair[0] <= pair[1]):
+        if pair is not None and not (
+            len(pair) == 2 and all(map(is_integer, pair)) and 1 <= pair[0] <= pair[1] <= MAX_INTEGER
+        ):
             raise ValueError(
                 f"The 'ngram_dropout' parameter of {name} must be None or (fewest, most), two integers with "
-                f"1 <= fewest <= most. Got {pair!r} instead."
+                f"1 <= fewest <= most <= {MAX_INTEGER}. Got {pair!r} instead."
             )
         check_schedule_and_callbacks(self)
 

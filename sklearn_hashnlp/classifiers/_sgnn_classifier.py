@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
-from sklearn_hashnlp._sklearn import Interval, fit_context, literal_options
+from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, fit_context, literal_options
 from sklearn_hashnlp.classifiers._base import (
     CLASSIFIER_TRAINING,
     NetClassifier,
@@ -197,7 +197,7 @@ class SGNNClassifier(NetClassifier):
     _text_classifier: ClassVar[str] = "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier())"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_TRAINING | {
         "packed": ["boolean"],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "input_dropout": [Interval(Real, 0, 1, closed="left")],
         "loss": [literal_options(SGNNLoss)],

@@ -11,7 +11,7 @@ import torch
 from skorch.callbacks import Callback
 from torch import Tensor
 
-from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context, literal_options
+from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.language._architecture import WordEmbedding, check_same_network, language_architecture
 from sklearn_hashnlp.language._batches import WindowDataset
 from sklearn_hashnlp.language._net import LanguageNet, make_language_net
@@ -207,9 +207,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = TRAINING | {
-        "order": [Interval(Integral, 2, None, closed="left")],
-        "embedding_dim": [Interval(Integral, 1, None, closed="left")],
-        "hidden_size": [Interval(Integral, 1, None, closed="left")],
+        "order": [Interval(Integral, 2, MAX_INTEGER, closed="both")],
+        "embedding_dim": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "hidden_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "output": [literal_options(OutputLayer)],
         "tree": [literal_options(WordTree), SoftmaxTree],
         "direct_connections": ["boolean", StrOptions({"hashed"})],
@@ -221,17 +221,17 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         "embedding": [literal_options(WordEmbedding)],
         "n_embeddings": [Interval(Integral, 1, 2**31 - 1, closed="both")],
         "n_buckets": [Interval(Integral, 1, 2**31 - 1, closed="both")],
-        "n_projections": [Interval(Integral, 1, None, closed="left")],
-        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "n_projections": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "n_bits": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "vocabulary": [dict, None],
-        "max_vocabulary": [Interval(Integral, 1, None, closed="left"), None],
-        "min_count": [Interval(Integral, 1, None, closed="left")],
+        "max_vocabulary": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
+        "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "padding": [literal_options(Padding)],
-        "bias_learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "direct_learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "max_epochs": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "log_every": [Interval(Integral, 1, None, closed="left"), None],
+        "bias_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
+        "direct_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
+        "max_epochs": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "batch_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "log_every": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
         "keep": [literal_options(Keep)],
         "resume": ["boolean"],
     }

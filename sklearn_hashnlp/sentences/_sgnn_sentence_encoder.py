@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 
-from sklearn_hashnlp._sklearn import Interval, fit_context, literal_options
+from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
 from sklearn_hashnlp.nn._sentence_network import sentence_architecture
 from sklearn_hashnlp.nn._sgnn_transformer import Start
 from sklearn_hashnlp.nn._word_batch import Pooling
@@ -195,37 +195,37 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_projections": [Interval(Integral, 1, None, closed="left")],
-        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "n_projections": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "n_bits": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "ngram_range": [tuple, list],
-        "projection_dim": [Interval(Integral, 1, None, closed="left")],
+        "projection_dim": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "context_weight": [Interval(Real, 0, 1, closed="both")],
-        "n_components_removed": [Interval(Integral, 0, None, closed="left")],
-        "width": [Interval(Integral, 1, None, closed="left")],
-        "n_layers": [Interval(Integral, 0, None, closed="left")],
-        "n_heads": [Interval(Integral, 1, None, closed="left")],
-        "feedforward_size": [Interval(Integral, 1, None, closed="left")],
+        "n_components_removed": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
+        "width": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "n_layers": [Interval(Integral, 0, 100, closed="both")],
+        "n_heads": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "feedforward_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "pooling": [literal_options(Pooling)],
-        "pooling_width": [Interval(Integral, 1, None, closed="left"), None],
+        "pooling_width": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
         "depths": [Interval(Integral, 1, 2, closed="both")],
         "positions": ["boolean"],
-        "n_tables": [Interval(Integral, 0, None, closed="left")],
+        "n_tables": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
         "table_bits": [Interval(Integral, 1, 24, closed="both")],
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "start": [literal_options(Start)],
-        "word_steps": [Interval(Integral, 0, None, closed="left")],
+        "word_steps": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
         "loss": [literal_options(SentenceLoss)],
-        "temperature": [Interval(Real, 0, None, closed="neither")],
-        **{name: [Interval(Real, 0, None, closed="left"), tuple, list] for name in _HEAD_WEIGHTS},
+        "temperature": [Interval(Real, 0, MAX_REAL, closed="right")],
+        **{name: [Interval(Real, 0, MAX_REAL, closed="both"), tuple, list] for name in _HEAD_WEIGHTS},
         "sentence_splitter": [callable, None],
-        "max_sentences": [Interval(Integral, 1, None, closed="left")],
-        "max_words": [Interval(Integral, 1, None, closed="left")],
-        "max_epochs": [Interval(Integral, 0, None, closed="left")],
+        "max_sentences": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "max_words": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "max_epochs": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "batch_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
         "monitor": [callable, None],
-        "log_every": [Interval(Integral, 1, None, closed="left"), None],
+        "log_every": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
         "checkpoint_dir": [str, PathLike, None],
         "checkpoint_every": [Interval(Real, 0, None, closed="left")],
         "resume": ["boolean"],

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import TransformerMixin
 
-from sklearn_hashnlp._sklearn import BaseEstimator, Interval, Options, StrOptions, fit_context
+from sklearn_hashnlp._sklearn import MAX_INTEGER, BaseEstimator, Interval, Options, StrOptions, fit_context
 from sklearn_hashnlp.kernels import Ragged, Texts, hash_ngrams, hash_skipgrams, word_character_units, word_units
 from sklearn_hashnlp.text._documents import CHARACTER_CHUNK, as_documents, check_column, check_encodable, plain_texts
 from sklearn_hashnlp.text._hashed_counts import hashed_counts
@@ -78,7 +78,7 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "ngram_range": [tuple, list],
         "analyzer": [StrOptions({"char", "skipgram"})],
-        "max_skip": [Interval(Integral, 0, None, closed="left")],
+        "max_skip": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
         "split": [StrOptions({"whitespace", "punctuation"})],
         "lowercase": ["boolean"],
         "n_features": [Interval(Integral, 1, np.iinfo(np.int32).max, closed="both")],

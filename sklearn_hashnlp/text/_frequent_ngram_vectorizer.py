@@ -104,7 +104,7 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
         "token_pattern": [StrOptions(set(WORD_PATTERNS))],
         "lowercase": ["boolean"],
         "dtype": [Options(type, {np.float32, np.float64})],
-        "max_memory": [Interval(Integral, 1, None, closed="left")],
+        "max_memory": [Interval(Integral, 1, 2**63 - 1, closed="both")],
         "n_jobs": [Integral, None],
     }
 

@@ -12,7 +12,14 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_array, validate_data
 
-from sklearn_hashnlp._sklearn import ArrayTransformerMixin, BaseEstimator, Interval, StrOptions, fit_context
+from sklearn_hashnlp._sklearn import (
+    MAX_INTEGER,
+    ArrayTransformerMixin,
+    BaseEstimator,
+    Interval,
+    StrOptions,
+    fit_context,
+)
 from sklearn_hashnlp._threads import map_blocks
 from sklearn_hashnlp.kernels import PROJECTION_SPECIFICATION, Hyperplanes, ProjectionForm, project_rows
 from sklearn_hashnlp.text._documents import refuse_texts
@@ -118,8 +125,8 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_projections": [Interval(Integral, 1, None, closed="left")],
-        "n_bits": [Interval(Integral, 1, None, closed="left")],
+        "n_projections": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "n_bits": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "output": [StrOptions(set(_FORMS))],
         "density": [Interval(Real, 0, 1, closed="right")],
         "hyperplanes": [StrOptions({"normal", "sign", "google"})],

@@ -104,6 +104,11 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
 class EpochLog(PrintLog):  # type: ignore[misc]  # skorch has no types
     """Print a line with the measures of every epoch; the best ones are colored on a terminal."""
 
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        """Print the line, where there is a standard output: services have none."""
+        if net.verbose and sys.stdout is not None:
+            super().on_epoch_end(net, **kwargs)
+
     def format_row(self, row: dict[str, Any], key: str, color: str) -> Any:
         """Format one measure."""
         return super().format_row(row if _shows_colors(sys.stdout) else row | {f"{key}_best": False}, key, color)

@@ -7,7 +7,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from itertools import islice
 from typing import Any, ClassVar, TypeVar, cast
 
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp._sklearn import BaseEstimator
 from sklearn_hashnlp.training._interrupts import deferred_interrupt
 from sklearn_hashnlp.training._loop import Net
+from sklearn_hashnlp.training._torch_scope import plain_torch
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -62,13 +62,14 @@ class FittedNet(BaseEstimator):
 
     def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Load what :meth:`_get_training_state` returned, after the model state."""
-        self.net_.load_training_state(values, arrays)
+        with plain_torch():
+            self.net_.load_training_state(values, arrays)
 
     def _keep_net(self, net: Net, history: list[dict[str, Any]]) -> None:
         """Set the net, its number of parameters and its history, whose new entries are appended to the old."""
         net.module_.eval()
         self.net_ = net
-        new = (entry for entry in islice(net.history, len(history), None) if "train_loss" in entry)
+        new = (entry for entry in net.history[len(history) :] if "train_loss" in entry)
         history += [
             {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in self._measures if name in entry}
             for entry in new
@@ -90,7 +91,8 @@ class FittedNet(BaseEstimator):
         if net_state is not None:
             self._keep_net(self._net_from_state(net_state[0], net_state[1], self.history_), list(self.history_))
         if optimizer_state is not None:
-            self.net_.load_training_state(*optimizer_state)
+            with plain_torch():
+                self.net_.load_training_state(*optimizer_state)
 
 
 def atomic_fit(fit: Method) -> Method:

@@ -31,6 +31,17 @@ Step = Callable[[], dict[str, Any]]
 _TREE = "tree."  # begins the names of its arrays
 
 
+class EpochHistory(History):  # type: ignore[misc]  # skorch has no types
+    """skorch's history, without a copy of all epochs for each look at one: a stream has an epoch a call."""
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, int | slice):
+            return list.__getitem__(self, index)
+        if isinstance(index, tuple) and isinstance(index[0], int):
+            return History([list.__getitem__(self, index[0])])[(0, *index[1:])]
+        return super().__getitem__(index)
+
+
 class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     """A skorch net for batches that take less time than what skorch does around each.
 
@@ -61,6 +72,11 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
                 if valid_batches is not None:
                     self._run_epoch(self.validation_steps(valid_batches), "valid")
                 self._end_epoch(dataset_train=train, dataset_valid=valid)
+        return self
+
+    def initialize_history(self) -> Net:
+        """Begin a history without epochs."""
+        self.history_ = EpochHistory()
         return self
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
@@ -203,7 +219,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
                 self.set_params(device="cuda")
                 self.module_.to("cuda")
             self.module_.eval()
-        self.history = History({"batches": []} | entry for entry in history)
+        self.history = EpochHistory({"batches": []} | entry for entry in history)
 
     def match_shapes(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Prepare a module some of whose shapes depend on what was learned."""

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp._sklearn import Interval, literal_options
+from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, literal_options
 from sklearn_hashnlp.training._optimizers import OptimizerName
 from sklearn_hashnlp.trees._counts import is_integer
 
@@ -17,14 +17,14 @@ Schedule: TypeAlias = Literal["constant", "linear"]
 
 TRAINING: Final[dict[str, list[Any]]] = {
     "optimizer": [literal_options(OptimizerName)],
-    "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    "learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
     "learning_rate_schedule": [literal_options(Schedule)],
     "lr_plateau": [tuple, list, None],
     "max_time": [Interval(Real, 0, None, closed="neither"), None],
     "shuffle": ["boolean"],
     "early_stopping": ["boolean"],
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-    "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+    "n_iter_no_change": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
     "checkpoint_dir": [str, PathLike, None],
     "warm_start": ["boolean"],
     "device": [literal_options(Device)],
@@ -38,10 +38,10 @@ TRAINING: Final[dict[str, list[Any]]] = {
 def check_hidden_layers(estimator: Any) -> None:
     """Check sizes of hidden layers."""
     sizes = estimator.hidden_layer_sizes
-    if not all(is_integer(size) and size >= 1 for size in sizes):
+    if not all(is_integer(size) and 1 <= size <= MAX_INTEGER for size in sizes):
         raise ValueError(
-            f"The 'hidden_layer_sizes' parameter of {type(estimator).__name__} must hold positive integers. Got "
-            f"{sizes!r} instead."
+            f"The 'hidden_layer_sizes' parameter of {type(estimator).__name__} must hold integers from 1 to "
+            f"{MAX_INTEGER}. Got {sizes!r} instead."
         )
 
 

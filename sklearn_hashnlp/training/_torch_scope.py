@@ -1,4 +1,4 @@
-"""The scope in which every estimator runs torch: one thread, no modes, seeded, on a device."""
+"""The scope in which every estimator runs torch: one thread, no modes, torch's own defaults, seeded, on a device."""
 
 from __future__ import annotations
 
@@ -52,11 +52,39 @@ def one_torch_thread() -> Iterator[None]:
             torch.set_num_threads(found)
 
 
+class _DefaultDtype:
+    """The count of blocks inside :func:`float32_by_default`, and the user's default dtype."""
+
+    lock = Lock()
+    n_inside = 0
+    of_the_user = torch.float32
+
+
+@contextmanager
+def float32_by_default() -> Iterator[None]:
+    """Let new tensors be float32, and put the user's default dtype, one for all Python threads, back at the end."""
+    with _DefaultDtype.lock:
+        if _DefaultDtype.n_inside == 0:
+            _DefaultDtype.of_the_user = torch.get_default_dtype()
+            torch.set_default_dtype(torch.float32)
+        _DefaultDtype.n_inside += 1
+    try:
+        yield
+    finally:
+        with _DefaultDtype.lock:
+            _DefaultDtype.n_inside -= 1
+            if _DefaultDtype.n_inside == 0:
+                torch.set_default_dtype(_DefaultDtype.of_the_user)
+
+
 @contextmanager
 def plain_torch(device: str = "cpu") -> Iterator[None]:
-    """Run torch as if the user had set no mode: on one thread, with gradients, without autocast or inference mode."""
+    """Run torch as if the user had set no mode and no default: on one thread, with gradients, in float32."""
     with ExitStack() as modes:
         modes.enter_context(one_torch_thread())
+        modes.enter_context(float32_by_default())
+        if torch.get_default_device().type != "cpu":
+            modes.enter_context(torch.device("cpu"))  # only then: it costs time at every call of torch
         modes.enter_context(torch.inference_mode(False))  # this ends no_grad, too
         for kind in {"cpu", device}:
             modes.enter_context(torch.autocast(kind, enabled=False))

@@ -14,7 +14,6 @@ from skorch.callbacks import Callback
 
 from tests.contract.estimators import (
     CASES,
-    CLASSIFIERS,
     NETS,
     STREAMS,
     TRAINED,
@@ -119,17 +118,10 @@ def autocast_without_gradients():
 
 
 MODES = {"float64": float64_by_default, "autocast, no gradients": autocast_without_gradients}
-IN_DEFAULT_DTYPE = pytest.mark.xfail(strict=True, reason="its layers have torch's default dtype, whatever that is")
 
 
-@pytest.mark.parametrize(
-    ("name", "mode"),
-    [
-        pytest.param(name, mode, marks=IN_DEFAULT_DTYPE if mode == "float64" and name not in CLASSIFIERS else ())
-        for name in NETS
-        for mode in MODES
-    ],
-)
+@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("mode", MODES)
 def test_the_users_modes_of_torch_change_nothing(name, mode):
     expected = fitted(name)
     with MODES[mode]():

@@ -187,7 +187,7 @@ def test_a_training_that_diverges_is_an_error(rows):
         def on_batch_begin(self, net, **kwargs):
             batches.append(net)
 
-    model = HashEmbeddingClassifier(**SMALL, learning_rate=1e38, max_epochs=9, normalize=None, callbacks=[Count()])
+    model = HashEmbeddingClassifier(**SMALL, learning_rate=1e30, max_epochs=9, normalize=None, callbacks=[Count()])
     y = np.arange(rows) % 2
     with pytest.raises(ValueError, match=r"The training diverged: .* Set a smaller learning_rate"):
         model.fit(X[:rows] * 1000, y)

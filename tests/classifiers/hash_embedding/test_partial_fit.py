@@ -126,7 +126,7 @@ def test_a_shallow_copy_has_a_history_of_its_own():
 def test_a_model_that_diverged_does_not_answer(loss):
     model = HashEmbeddingClassifier(**SMALL, normalize=None, loss=loss).fit(X, Y)
     with pytest.raises(ValueError, match="The training diverged"):
-        model.set_params(learning_rate=1e38).partial_fit(X * 1e6, Y)
+        model.set_params(learning_rate=1e30).partial_fit(X * 1e6, Y)
     for answer in (model.predict, model.predict_proba, model.decision_function, model.predict_topk):
         with pytest.raises(
             ValueError, match=r"HashEmbeddingClassifier cannot predict labels: a score is infinite or not"

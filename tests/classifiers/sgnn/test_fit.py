@@ -294,7 +294,10 @@ def test_packed_rows_are_bytes(rows):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"hidden_layer_sizes": (16, 0)}, r"'hidden_layer_sizes' parameter of SGNNClassifier must hold positive integ"),
+        (
+            {"hidden_layer_sizes": (16, 0)},
+            r"'hidden_layer_sizes' parameter of SGNNClassifier must hold integers from 1",
+        ),
         ({"dropout": 1.0}, "'dropout' parameter of SGNNClassifier must be"),
         ({"input_dropout": -0.1}, "'input_dropout' parameter of SGNNClassifier must be"),
         ({"loss": "hinge"}, "'loss' parameter of SGNNClassifier must be"),
