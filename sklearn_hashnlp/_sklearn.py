@@ -63,6 +63,8 @@ __all__ = [
     "Pipeline",
     "StrOptions",
     "available_if",
+    "configuration",
+    "configure",
     "fit_context",
     "in_configured_sparse_interface",
     "index_rows",
@@ -100,3 +102,27 @@ def literal_options(literal: Any) -> StrOptions:
 def in_configured_sparse_interface(X: Any) -> Any:
     """Convert a sparse result to the interface, matrix or array, that ``sklearn.set_config`` chooses."""
     return _align_api_if_sparse(X)
+
+
+def configuration(estimator: Any) -> dict[str, Any]:
+    """Return what ``set_output`` and ``set_fit_request`` and the like have set, as JSON values."""
+    output = getattr(estimator, "_sklearn_output_config", {}).get("transform")
+    requests = getattr(estimator, "_metadata_request", None)
+    set_by_user = {"set_output": output, "metadata_requests": None if requests is None else requests._serialize()}
+    return {name: value for name, value in set_by_user.items() if value is not None}
+
+
+def configure(estimator: Any, description: dict[str, Any]) -> None:
+    """Set what :func:`configuration` returned; raise ``ValueError`` for anything else."""
+    output = description.get("set_output")
+    if output is not None:
+        if output not in ("default", "pandas", "polars"):
+            raise ValueError(f"set_output takes 'default', 'pandas' or 'polars', got {output!r}.")
+        estimator._sklearn_output_config = {"transform": output}  # set_output would also set that of the parts
+    methods = description.get("metadata_requests")
+    if methods is not None:
+        requests = estimator._get_metadata_request()
+        for method, parameters in methods.items():
+            for parameter, alias in parameters.items():
+                getattr(requests, method).add_request(param=parameter, alias=alias)
+        estimator._metadata_request = requests

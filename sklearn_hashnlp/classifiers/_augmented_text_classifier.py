@@ -334,6 +334,16 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
             router.add(method_mapping=MethodMapping().add(caller=method, callee=method), **{_ROUTES[method]: estimator})
         return router
 
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        check_is_fitted(self)
+        return {"estimator": self.estimator_}, {}
+
+    def _set_model_state(self, values: dict[str, Any], _arrays: dict[str, NDArray[Any]]) -> None:
+        estimator = values["estimator"]
+        if not hasattr(estimator, "predict"):
+            raise ValueError(f"The fitted estimator must be a classifier, got {type(estimator).__name__}.")
+        self.estimator_, self._random = estimator, check_random_state(self.random_state)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True

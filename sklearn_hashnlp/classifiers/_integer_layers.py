@@ -32,6 +32,19 @@ class IntegerLayer(NamedTuple):
     scale: NDArray[np.float64]  # (n_outputs,): factors of the sums of the last layer; zeros in the others
 
 
+def check_layers(layers: Sequence[IntegerLayer], n_inputs: int, n_outputs: int) -> None:
+    """Raise an error for layers of a damaged file that do not fit together."""
+    for index, layer in enumerate(layers):
+        width = len(layer.weight)
+        if layer.weight.shape != (width, n_inputs) or layer.weight.dtype != np.int8:
+            raise ValueError(f"The weights of layer {index} must be int8 of shape ({width}, {n_inputs}).")
+        if not layer.bias.shape == layer.multiplier.shape == layer.scale.shape == (width,):
+            raise ValueError(f"Layer {index} must have {width} biases, multipliers and scales.")
+        n_inputs = width
+    if n_inputs != n_outputs:
+        raise ValueError(f"The last layer must have {n_outputs} outputs, got {n_inputs}.")
+
+
 def integer_scores(layers: Sequence[IntegerLayer], rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Compute the scores of rows."""
     activations = np.rint(rows * ONE)

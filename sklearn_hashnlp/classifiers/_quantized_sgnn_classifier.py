@@ -14,10 +14,13 @@ from torch import nn
 
 from sklearn_hashnlp._sklearn import fit_context
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
-from sklearn_hashnlp.classifiers._integer_layers import IntegerLayer, integer_layers, integer_scores
+from sklearn_hashnlp.classifiers._integer_layers import IntegerLayer, check_layers, integer_layers, integer_scores
+from sklearn_hashnlp.classifiers._labels import pack_labels, unpack_labels
+from sklearn_hashnlp.classifiers._losses import loss_from_values, loss_to_values
 from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
 
 _BATCH_SIZE = 4096
+_LAYER_ARRAYS = ("weight", "bias", "multiplier", "scale")
 _DTYPES = [np.float64, np.float32, np.uint8, np.int8, np.bool_]
 
 
@@ -195,6 +198,37 @@ class QuantizedSGNNClassifier(ScoringClassifier):
                 f"numbers from {lowest:g} to {highest:g}. Set the projector's output to 'binary' or 'sign', or "
                 "to 'packed' with a classifier of packed=True, and train again."
             )
+
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        check_is_fitted(self)
+        values: dict[str, Any] = {
+            "classes": pack_labels(self.classes_),
+            "label_lists": self._label_lists,
+            "n_features_in": int(self.n_features_in_),
+            "packed": self.packed_,
+            "shifts": [layer.shift for layer in self.layers_],
+        } | loss_to_values(self._loss)
+        if hasattr(self, "feature_names_in_"):
+            values["feature_names_in"] = [str(name) for name in self.feature_names_in_]
+        arrays = {
+            f"layers.{index}.{name}": getattr(layer, name)
+            for index, layer in enumerate(self.layers_)
+            for name in _LAYER_ARRAYS
+        }
+        return values, arrays
+
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        self.layers_ = tuple(
+            IntegerLayer(shift=int(shift), **{name: arrays[f"layers.{index}.{name}"] for name in _LAYER_ARRAYS})
+            for index, shift in enumerate(values["shifts"])
+        )
+        self.packed_ = bool(values["packed"])
+        self.classes_, self._label_lists = unpack_labels(values["classes"]), bool(values["label_lists"])
+        self.n_features_in_ = int(values["n_features_in"])
+        if "feature_names_in" in values:
+            self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
+        self._loss = loss_from_values(values)
+        check_layers(self.layers_, self.n_features_in_ * (8 if self.packed_ else 1), len(self.classes_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -21,7 +21,7 @@ def lazy_zeros(
     """Return a tensor of zeros; on the CPU the system commits its memory only where it is written."""
     # torch.zeros writes the zeros, which for 200,000,000 parameters takes time and 800 MB. numpy.zeros does not, but
     # asks for huge pages whatever the size.
-    device = torch.get_default_device() if device is None else torch.device(device)
+    device = torch.empty(0, device=device).device  # which the user's default or a mode may decide
     dtype = torch.get_default_dtype() if dtype is None else dtype
     n_values = math.prod(shape)
     if device.type != "cpu" or not n_values:

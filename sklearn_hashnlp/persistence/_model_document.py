@@ -15,13 +15,16 @@ that there is no training state.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_hashnlp._sklearn import configuration, configure
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES, from_int8, to_float16, to_int8
 from sklearn_hashnlp.persistence._values import ModelFormatError, decode_value, encode_value
 
@@ -30,6 +33,7 @@ Arrays = dict[str, NDArray[Any]]
 # The only classes that a model folder can name, and the modules that they are imported from when a model is loaded:
 # this folder imports no estimators. Each class has no learned state, or _get_model_state and _set_model_state.
 ALLOWED_CLASSES: dict[str, str] = {
+    "AugmentedTextClassifier": "sklearn_hashnlp.classifiers",
     "CharNgramFeaturizer": "sklearn_hashnlp.text",
     "FeatureUnion": "sklearn.pipeline",
     "FrequentNgramVectorizer": "sklearn_hashnlp.text",
@@ -39,6 +43,7 @@ ALLOWED_CLASSES: dict[str, str] = {
     "HsigmoidLanguageModel": "sklearn_hashnlp.language",
     "Normalizer": "sklearn.preprocessing",
     "Pipeline": "sklearn.pipeline",
+    "QuantizedSGNNClassifier": "sklearn_hashnlp.classifiers",
     "SGNNProjector": "sklearn_hashnlp.text",
     "SGNNWordProjector": "sklearn_hashnlp.text",
     "SGNNClassifier": "sklearn_hashnlp.classifiers",
@@ -59,6 +64,8 @@ _RENAMED_PARAMETERS: dict[str, dict[str, str]] = {
 _MAX_DEPTH = 50
 # joblib reads pickles from the folder that this parameter names at the next fit, and pickles are code.
 _CACHE_PARAMETER = "memory"
+# The parameter of scikit-learn's meta-estimators whose clone is fitted: it is saved fitted or not.
+_TEMPLATE_PARAMETER = "estimator"
 
 
 def encode_model(
@@ -69,18 +76,18 @@ def encode_model(
     trained: list[str] = []
     depth = 0
 
-    def encode(estimator: Any, where: str) -> dict[str, Any]:
+    def encode(estimator: Any, where: str, in_template: bool = False) -> dict[str, Any]:
         nonlocal depth
         depth += 1
         if depth > _MAX_DEPTH:
             raise ValueError(
                 f"A model folder cannot hold this model: it is nested deeper than {_MAX_DEPTH} estimators."
             )
-        description = describe(estimator, where)
+        description = describe(estimator, where, in_template)
         depth -= 1
         return description
 
-    def describe(estimator: Any, where: str) -> dict[str, Any]:
+    def describe(estimator: Any, where: str, in_template: bool) -> dict[str, Any]:
         name = type(estimator).__name__
         if name not in ALLOWED_CLASSES or _class_named(name) is not type(estimator):
             raise TypeError(
@@ -92,12 +99,14 @@ def encode_model(
                 f"A model folder cannot hold parameter {_CACHE_PARAMETER!r} of {name}: the next fit would read pickles "
                 f"from that cache, and pickles are code. Unset it first: set_params({_CACHE_PARAMETER}=None)."
             )
-        parameters = {
-            parameter: encode_value(value, f"parameter {parameter!r} of {name}", encode)
-            for parameter, value in sorted(estimator.get_params(deep=False).items())
-        }
-        description: dict[str, Any] = {"class": name, "parameters": parameters}
-        if hasattr(estimator, "_get_model_state"):
+        parameters = {}
+        for parameter, value in sorted(estimator.get_params(deep=False).items()):
+            encode_part = partial(encode, in_template=in_template or parameter == _TEMPLATE_PARAMETER)
+            parameters[parameter] = encode_value(value, f"parameter {parameter!r} of {name}", encode_part)
+        description: dict[str, Any] = {"class": name, "parameters": parameters, **configuration(estimator)}
+        if in_template and not _is_fitted(estimator):
+            description["fitted"] = False
+        elif hasattr(estimator, "_get_model_state"):
             check_is_fitted(estimator)
             description |= _describe_state(estimator._get_model_state(), name, precision, arrays, encode)
             training = estimator._get_training_state() if training_state and _has_training_state(estimator) else None
@@ -128,7 +137,12 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
                 f"Known classes: {', '.join(sorted(ALLOWED_CLASSES))}."
             )
         estimator = _construct(name, part["parameters"], decode)
-        if hasattr(estimator, "_set_model_state") != ("state" in part):
+        try:
+            configure(estimator, part)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ModelFormatError(f"The configuration of {name} is damaged: {error!r}.") from error
+        expected = hasattr(estimator, "_set_model_state") and part.get("fitted") is not False
+        if expected != ("state" in part):
             raise ModelFormatError(f"The model holds {'a' if 'state' in part else 'no'} learned state for {name}.")
         if "state" in part:
             _restore(estimator._set_model_state, part, arrays, f"learned state of {name}", decode)
@@ -139,6 +153,14 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
         return estimator
 
     return decode(description, "the model")
+
+
+def _is_fitted(estimator: Any) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
 
 
 def _describe_state(
@@ -225,11 +247,14 @@ def _restore(
     except (
         IndexError,
         KeyError,
+        OverflowError,
         TypeError,
         ValueError,
         RuntimeError,
     ) as error:  # RuntimeError: torch, over wrong shapes
         raise ModelFormatError(f"The {where} does not fit: {error!r}.") from error
+    except MemoryError as error:
+        raise ModelFormatError(f"The {where} does not fit into memory, or is damaged: {error}") from error
 
 
 def _fetch(stored: Any, arrays: Arrays, where: str) -> NDArray[Any]:

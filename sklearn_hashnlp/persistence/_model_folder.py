@@ -197,6 +197,7 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
 
 def _read_weights(path: Path) -> tuple[dict[str, Any], Arrays]:
     """Read the document and arrays from one open file, so that both are of the same model."""
+    path.open("rb").close()  # safetensors has one message for every file that cannot be opened
     try:
         with safe_open(path, framework="np") as file:
             text = (file.metadata() or {}).get(_METADATA_KEY)

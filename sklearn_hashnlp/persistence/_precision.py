@@ -39,8 +39,8 @@ def from_int8(levels: NDArray[np.int8], scale: NDArray[np.float32]) -> NDArray[n
 
 
 def _max_magnitudes(values: NDArray[np.float32], where: str) -> Any:
-    """Return the maximum magnitude of each column; 0 without rows."""
-    largest = np.abs(values).max(axis=0, initial=0)
+    """Return the maximum magnitude of each column; 0 without rows. A vector is a column."""
+    largest = np.asarray(np.abs(values).max(axis=0, initial=0))
     if not np.isfinite(largest).all():
         raise ValueError(
             f"A model folder cannot hold {where} in lower precision than float32: it has infinite values or NaN."

@@ -154,12 +154,20 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
                 ) from error
             words.append(word)
             rows.append(row)
+        if not binary and file.read(1).strip():
+            raise ModelFormatError(
+                f"{path} is damaged or not in word2vec's text format: there is more after {n_words} words. If its "
+                "format is binary, set binary=True."
+            )
     vectors = np.array(rows, dtype=np.float32).reshape(n_words, n_columns)
     return words, vectors
 
 
 def _read_line(file: BinaryIO, n_columns: int) -> tuple[str, NDArray[np.float32]]:
-    parts = file.readline().split()
+    line = file.readline()
+    if b"\0" in line:
+        raise ValueError("got NUL bytes")
+    parts = line.split()
     if len(parts) != n_columns + 1:
         raise ValueError(f"expected a word and {n_columns} numbers, got {len(parts)} fields")
     return _decode(parts[0]), np.array(parts[1:], dtype=np.float64).astype(np.float32)

@@ -83,9 +83,9 @@ class SentenceNet(Net):
         """Return the tables of words, whose rows start at zero."""
         return {name: 0.0 for name, _ in self.module_.named_parameters() if name == _TABLES}
 
-    def match_shapes(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def match_shapes(self, module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Make room for as many directions as were removed."""
-        self.module_.network.common = torch.zeros(arrays[_COMMON].shape)
+        module.get_submodule("network").common = torch.zeros(arrays[_COMMON].shape)
 
     def get_iterator(self, dataset: Any, training: bool = False) -> Any:
         """Return what iterates over the batches of an epoch each time."""

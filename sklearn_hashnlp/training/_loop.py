@@ -15,13 +15,13 @@ from skorch import NeuralNet
 from skorch.callbacks import Callback
 from skorch.history import History
 from skorch.utils import TeeGenerator
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
 from sklearn_hashnlp.training._optimizers import OPTIMIZERS, OptimizerName, optimizer_from_arrays, optimizer_to_arrays
-from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
-from sklearn_hashnlp.training._weights import load_arrays, module_to_arrays
+from sklearn_hashnlp.training._torch_scope import plain_torch, shapes_only, torch_seed
+from sklearn_hashnlp.training._weights import check_shapes, load_arrays, module_to_arrays
 from sklearn_hashnlp.trees import SoftmaxTree
 
 MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: asking CUDA for a loss means waiting for it
@@ -212,8 +212,12 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         """Load weights and history into a net on the CPU that is not initialized yet."""
         with plain_torch():
             with torch_seed(0):  # what is drawn is overwritten; the user's generator stays where it is
+                with shapes_only():  # a damaged file may promise a module larger than the memory
+                    promised = self.module(**self.get_params_for("module"))
+                    self.match_shapes(promised, arrays)
+                check_shapes(promised, arrays)
                 self.initialize()
-            self.match_shapes(arrays)
+            self.match_shapes(self.module_, arrays)
             load_arrays(self.module_, arrays, self.tables())
             if device == "cuda" and torch.cuda.is_available():
                 self.set_params(device="cuda")
@@ -221,7 +225,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
             self.module_.eval()
         self.history = EpochHistory({"batches": []} | entry for entry in history)
 
-    def match_shapes(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    def match_shapes(self, module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Prepare a module some of whose shapes depend on what was learned."""
 
     def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from threading import Lock, local
+from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 
 class _Everyone:
@@ -102,6 +104,21 @@ def torch_seed(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
         if on_cuda:
             torch.cuda.manual_seed(seed)
         yield
+
+
+@contextmanager
+def shapes_only() -> Iterator[None]:
+    """Let torch make tensors of shapes without memory, also those that are made on the CPU by name."""
+    with torch.device("meta"), _OnMeta():
+        yield
+
+
+class _OnMeta(TorchFunctionMode):
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if getattr(function, "__module__", None) == "torch.nn.init" or function.__name__ in {"normal_", "uniform_"}:
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]  # on meta, torch takes seconds to import them
+        return function(*args, **kwargs | ({"device": "meta"} if kwargs.get("device") is not None else {}))
 
 
 def resolve_device(device: str, *, caller: str) -> str:

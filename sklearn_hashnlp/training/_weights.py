@@ -45,6 +45,20 @@ def load_arrays(module: nn.Module, arrays: Mapping[str, NDArray[Any]], tables: M
                 tensor.copy_(torch.from_numpy(np.array(arrays[name])))
 
 
+def check_shapes(module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Compare the shapes of a module with those of stored arrays; of a table by its rows, only those of the columns."""
+    for name, tensor in module.state_dict().items():
+        shape = tuple(tensor.shape)
+        if name in arrays and not name.endswith(_EXTRA):
+            _check_shape(name, arrays[name], shape)
+        values = arrays.get(f"{name}{TABLE_VALUES}")
+        if values is not None:
+            by_rows = f"{name}.rows" in arrays or f"{name}.bitmap" in arrays
+            _check_shape(name, values, (len(values), *shape[1:]) if by_rows else shape)
+        if f"{name}.bitmap" in arrays:
+            _check_shape(f"{name}.bitmap", arrays[f"{name}.bitmap"], (-(-shape[0] // 8),))
+
+
 def clear_tables(module: nn.Module, tables: Mapping[str, float]) -> None:
     """Put the initial value back into every row of the tables that was trained."""
     for name, initial in tables.items():

@@ -42,13 +42,10 @@ WAYS = {
     "joblib": _joblib,
     "folder": _folder,
 }
-IN_NO_FOLDER = {"AugmentedTextClassifier", "QuantizedSGNNClassifier"}
-IN_FOLDERS = [name for name in CASES if name not in IN_NO_FOLDER]
 
 
-@pytest.mark.parametrize(
-    ("name", "way"), [(name, way) for name in CASES for way in WAYS if way != "folder" or name in IN_FOLDERS]
-)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", CASES)
 def test_a_copy_answers_the_same(name, way, tmp_path):
     model = fitted(name)
     other = WAYS[way](model, tmp_path)
@@ -79,19 +76,10 @@ def test_without_the_state_of_training_the_optimizer_starts_anew(name, tmp_path)
     assert answers(name, other) != answers(name, model)
 
 
-@pytest.mark.parametrize("name", sorted(IN_NO_FOLDER))
-def test_a_folder_says_what_it_cannot_hold(name, tmp_path):
-    with pytest.raises(TypeError, match=f"A model folder cannot hold this model: it is a .*{name}"):
-        save_model(fitted(name), tmp_path / "model")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("name", ONE_OF_A_KIND)
 def test_before_fit(name, tmp_path):
     model = CASES[name].make()
     assert answers(name, refit(name, pickle.loads(pickle.dumps(model)))) == answers(name, fitted(name))
-    if name in IN_NO_FOLDER:
-        return
     if get_tags(model).requires_fit:
         with pytest.raises(NotFittedError):
             save_model(model, tmp_path / "model")
@@ -101,7 +89,7 @@ def test_before_fit(name, tmp_path):
 
 
 @pytest.mark.parametrize("precision", ["float16", "int8"])
-@pytest.mark.parametrize("name", [name for name in TRAINED if name in IN_FOLDERS])
+@pytest.mark.parametrize("name", TRAINED)
 def test_a_smaller_folder_answers_nearly_the_same(name, precision, tmp_path):
     model = fitted(name)
     save_model(model, tmp_path / "model", precision=precision)
@@ -120,9 +108,7 @@ from tests.contract.estimators import answers
 found = {}
 for folder in sorted(Path(sys.argv[1]).iterdir()):
     name = (folder / "name").read_text()
-    models = [joblib.load(folder / "model.joblib")]
-    if (folder / "model").exists():
-        models.append(load_model(folder / "model"))
+    models = [joblib.load(folder / "model.joblib"), load_model(folder / "model")]
     found[name] = [[hashlib.sha256(part).hexdigest() for part in answers(name, model).values()] for model in models]
 print(json.dumps(found))
 """
@@ -135,8 +121,7 @@ def test_another_process_answers_the_same(tmp_path):
         folder.mkdir()
         (folder / "name").write_text(name)
         joblib.dump(fitted(name), folder / "model.joblib")
-        if name in IN_FOLDERS:
-            save_model(fitted(name), folder / "model")
+        save_model(fitted(name), folder / "model")
     environment = os.environ | {"PYTHONHASHSEED": "1"}
     command = [sys.executable, "-c", ELSEWHERE, tmp_path]
     found = json.loads(
@@ -144,4 +129,4 @@ def test_another_process_answers_the_same(tmp_path):
     )
     for name in names:
         own = [hashlib.sha256(part).hexdigest() for part in answers(name, fitted(name)).values()]
-        assert found[name] == [own] * (1 + (name in IN_FOLDERS)), name
+        assert found[name] == [own, own], name
