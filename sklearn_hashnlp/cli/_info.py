@@ -86,6 +86,7 @@ def describe_model(model: Any, folder: Path) -> dict[str, Any]:
         "estimator": type(estimator).__name__,
         "date": report.pop("date", saved.isoformat(timespec="seconds")),
         "n_parameters": getattr(estimator, "n_parameters_", None),
+        "n_words": len(getattr(estimator, "vocabulary_", ())),
         "bytes": sum(files.values()),
         "files": files,
         "labels": labels,
@@ -100,6 +101,8 @@ def _rows(description: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [("Model", kind if kind == estimator else f"{kind} with {estimator}"), ("Saved", description["date"])]
     if description["n_parameters"] is not None:
         rows.append(("Parameters", f"{description['n_parameters']:,}"))
+    if description["n_words"]:
+        rows.append(("Vocabulary", counted(description["n_words"], "word")))
     rows.append(("Size", f"{counted(description['bytes'], 'byte')}"))
     if "data" in description:
         rows.append(("Training data", f"{description['data']}: {counted(description['n_texts'], 'text')}"))

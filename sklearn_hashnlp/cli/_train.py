@@ -202,7 +202,7 @@ def train(
         ngrams=ngrams,
         embedding_dim=dim,
         n_buckets=buckets,
-        loss=None if loss is None else loss.value,
+        loss=loss.value if loss is not None else "ova" if several else None,
         class_weight=weights,
         learning_rate=learning_rate,
         max_epochs=_EPOCHS_WITH_EARLY_STOPPING if epochs is None and stops_by_valid else epochs,

@@ -39,6 +39,8 @@ class ValidationScores(Callback):  # type: ignore[misc]  # skorch has no types
     def vectorize(self, features: Any) -> None:
         """Compute the rows of the texts, before training, by the steps of a pipeline before its classifier."""
         self._rows = features.transform(self.texts)
+        known = [np.isin(self.classes, labels) for labels in self.labels]  # a label that is unknown has no score
+        self._targets = torch.from_numpy(np.array(known, dtype=np.float64))
         self._figures: list[dict[str, float]] = []
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
@@ -47,9 +49,7 @@ class ValidationScores(Callback):  # type: ignore[misc]  # skorch has no types
         precision = scores_at(self.labels, net.criterion_.probabilities(scores), self.classes, 1)["precision"]
         figures = {"valid_precision_at_1" if self.several else "valid_acc": precision}
         if self.several:
-            targets = [np.isin(self.classes, labels) for labels in self.labels]  # unknown labels have no score
-            losses = net.criterion_(torch.from_numpy(scores), torch.from_numpy(np.array(targets, dtype=np.float64)))
-            figures["valid_loss"] = float(losses.mean())
+            figures["valid_loss"] = float(net.criterion_(torch.from_numpy(scores), self._targets).mean())
         for name, value in figures.items():
             net.history.record(name, value)
         self._figures.append(figures)

@@ -10,7 +10,8 @@ import pytest
 from sklearn.metrics import classification_report
 
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli._test import compute_metrics, show_report
+from sklearn_hashnlp.cli._test import compute_metrics, compute_multilabel_metrics, show_report
+from sklearn_hashnlp.cli._validation import scores_at
 
 
 def test_metrics_equal_those_of_scikit_learn() -> None:
@@ -29,6 +30,38 @@ def test_metrics_equal_those_of_scikit_learn() -> None:
     counts = np.array(report["confusion_matrix"]["counts"])
     assert counts.sum() == 50
     assert counts[2, 3] == ((true == "c") & (predicted == "d")).sum()
+
+
+def test_metrics_of_several_labels_equal_those_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    names = np.array(["a", "b", "c", "d"])
+    true, predicted = rng.random((40, 4)) < 0.4, rng.random((40, 4)) < 0.4
+    true[0], predicted[0] = False, True
+    report = compute_multilabel_metrics(
+        [names[row].tolist() for row in true], [names[row].tolist() for row in predicted]
+    )
+    expected = classification_report(true, predicted, target_names=names, output_dict=True, zero_division=0.0)
+    assert report["micro_f1"] == pytest.approx(expected["micro avg"]["f1-score"])
+    assert report["macro_f1"] == pytest.approx(expected["macro avg"]["f1-score"])
+    assert report["accuracy"] == (true == predicted).all(axis=1).mean()
+    assert report["n_labeled"] == true.any(axis=1).sum()
+    for label in names.tolist():
+        scores = report["labels"][label]
+        assert scores == {
+            "precision": expected[label]["precision"],
+            "recall": expected[label]["recall"],
+            "f1": expected[label]["f1-score"],
+            "support": expected[label]["support"],
+        }
+
+
+def test_precision_and_recall_at_k_count_texts_with_labels() -> None:
+    probabilities = np.array([[0.1, 0.9, 0.5], [0.8, 0.7, 0.2], [0.3, 0.2, 0.1]])
+    true = [["b", "unknown"], ["a", "c"], []]
+    names = np.array(["a", "b", "c"])
+    assert scores_at(true, probabilities, names, 1) == {"precision": 1.0, "recall": 0.5}
+    assert scores_at(true, probabilities, names, 2) == {"precision": 0.5, "recall": 0.5}
+    assert scores_at(true, probabilities, names, 3) == {"precision": 0.5, "recall": 0.75}
 
 
 def test_tables_and_json(hashnlp: Any, model: Path, data: Path) -> None:

@@ -121,6 +121,12 @@ def test_a_model_is_trained_and_exported_from_the_shell(hashnlp: Any, mails: Pat
     assert runpy.run_path(str(tmp_path / "spam.py"))["predict"](["win a prize now"]).tolist() == ["spam"]
 
 
+def test_a_small_network_takes_several_labels_per_line(hashnlp: Any, cooking: Path, tmp_path: Path) -> None:
+    result = hashnlp("train", cooking, "-m", tmp_path / "m", "--sgnn", "--epochs", 30, "--valid", cooking, "--quiet")
+    assert (result.code, result.out) == (0, "1.0000\n")
+    assert load_model(tmp_path / "m")[-1].loss == "ova"
+
+
 def test_info_tells_labels_and_their_counts_and_the_validation_figures(
     hashnlp: Any, mails: Path, tmp_path: Path
 ) -> None:
