@@ -104,6 +104,8 @@ class LineStream:
             yield self._decode(b"".join(rest), number + 1)
 
     def _decode(self, line: bytes, number: int) -> str:
+        if number == 1:
+            _check_beginning(line)
         try:
             return line.decode("utf-8-sig" if number == 1 else "utf-8", self._errors or "strict")
         except UnicodeDecodeError as error:
@@ -114,6 +116,18 @@ class LineStream:
             if self._errors is not None:
                 message += " To replace such bytes by U+FFFD, add --errors replace."
             raise ValueError(message) from error
+
+
+def _check_beginning(line: bytes) -> None:
+    """Raise an error if stdin is no text, by its first line."""
+    from sklearn_hashnlp.datasets._lines import suffix_of
+
+    if suffix_of(line) is not None:
+        raise ValueError(
+            "stdin is compressed. Decompress it first, for example with zcat, or pass the name of the file."
+        )
+    if b"\0" in line:
+        raise ValueError("stdin, line 1: NUL bytes in the first line. Is it UTF-16, or binary?")
 
 
 def batches(items: Iterable[_Item], size: int, ready: Callable[[], bool]) -> Iterator[list[_Item]]:

@@ -74,11 +74,15 @@ def decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
             return archive.open(member)
         except (RuntimeError, NotImplementedError) as error:  # encrypted, or compressed by an unknown method
             raise ValueError(f"{path}: its member {member!r} cannot be read ({error}). Extract it first.") from error
-    beginning = cast(BufferedReader, stored).peek(8)
-    for magic_bytes, expected in _MAGIC_BYTES.items():
-        if beginning.startswith(magic_bytes):
-            raise ValueError(f"{path} is compressed, but its name does not say so. Rename it to {path.name}{expected}.")
+    expected = suffix_of(cast(BufferedReader, stored).peek(8))
+    if expected is not None:
+        raise ValueError(f"{path} is compressed, but its name does not say so. Rename it to {path.name}{expected}.")
     return stored
+
+
+def suffix_of(beginning: bytes) -> str | None:
+    """Return the suffix of a compressed file, by its first bytes; None for another file."""
+    return next((suffix for magic, suffix in _MAGIC_BYTES.items() if beginning.startswith(magic)), None)
 
 
 def _open_archive(stored: IO[bytes], path: Path) -> zipfile.ZipFile:

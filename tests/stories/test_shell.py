@@ -176,6 +176,9 @@ def test_a_wrong_kind_of_file_is_recognized(
         result = hashnlp(*command, tmp_path / "data.csv", "-m", model, "-q")
         assert (result.code, result.out) == (1, "")
         assert message in result.err
+    result = hashnlp("predict", "-m", model, stdin=content)
+    assert (result.code, result.out) == (1, "")
+    assert "stdin is compressed" in result.err or "NUL bytes in the first line" in result.err
 
 
 def test_a_file_is_no_model_folder(hashnlp: Any, tmp_path: Path) -> None:
