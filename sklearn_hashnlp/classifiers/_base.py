@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._sklearn import MAX_INTEGER, BaseEstimator, Interval, StrOptions, literal_options
+from sklearn_hashnlp._sklearn import MAX_INTEGER, BaseEstimator, Interval, Options, StrOptions, literal_options
 from sklearn_hashnlp.classifiers._labels import (
     Labels,
     as_label_lists,
@@ -22,7 +22,7 @@ from sklearn_hashnlp.classifiers._labels import (
     pack_labels,
     unpack_labels,
 )
-from sklearn_hashnlp.classifiers._losses import Loss, fit_inverse_temperature
+from sklearn_hashnlp.classifiers._losses import Loss
 from sklearn_hashnlp.classifiers._net import ClassifierNet
 from sklearn_hashnlp.classifiers._parameters import Monitor
 from sklearn_hashnlp.text._documents import refuse_texts
@@ -31,7 +31,6 @@ from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._parameters import TRAINING
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
-_CALIBRATION_ROWS = 10_000
 _PARAMETER_OF = {  # a net's hyper-parameters that have another name in the estimator
     "num_embeddings": "n_embeddings",
     "num_buckets": "n_buckets",
@@ -43,6 +42,7 @@ _PARAMETER_OF = {  # a net's hyper-parameters that have another name in the esti
 CLASSIFIER_TRAINING: Final[dict[str, list[Any]]] = TRAINING | {
     "hidden_layer_sizes": [tuple, list],
     "class_weight": [dict, StrOptions({"balanced"}), None],
+    "calibrate": [StrOptions({"auto"}), Options(bool, {False})],
     "average": ["boolean"],
     "max_epochs": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
     "monitor": [literal_options(Monitor)],
@@ -60,6 +60,11 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     _text_classifier: ClassVar[str]
     """The call that makes a classifier of texts, for the error if ``X`` holds texts."""
+
+    @property
+    def temperature_(self) -> float:
+        """The divisor of the logits, fitted on rows that were not trained on; 1 where none was fitted."""
+        return 1 / self._loss.inverse_temperature
 
     @abstractmethod
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -318,18 +323,6 @@ def initialized(net: ClassifierNet, seed: int) -> ClassifierNet:
     with plain_torch(net.device), torch_seed(seed, net.device):
         net.initialize()
     return net
-
-
-def calibrate(net: ClassifierNet, rows: Dataset, known: float, n_known: int) -> None:
-    """Fit the inverse temperature of a net's loss on some rows; the previous one counts as much as its rows."""
-    some = rows.select(np.arange(len(rows))[:: -(-len(rows) // _CALIBRATION_ROWS)])
-    net.criterion_.inverse_temperature = fit_inverse_temperature(
-        net.score_rows(some),
-        some.targets,
-        some.row_weights,
-        known=known,
-        known_rows=min(n_known, _CALIBRATION_ROWS),
-    )
 
 
 def labels_of_partial_fit(known: Labels | None, named: Labels | None, y: Any, classes: Any, *, caller: str) -> Labels:

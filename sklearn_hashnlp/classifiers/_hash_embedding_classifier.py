@@ -17,16 +17,16 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_cont
 from sklearn_hashnlp.classifiers._base import (
     CLASSIFIER_TRAINING,
     NetClassifier,
-    calibrate,
     check_unchanged,
     initialized,
     labels_of_partial_fit,
     refuse_balanced,
 )
+from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, fit_temperature, update_temperature
 from sklearn_hashnlp.classifiers._idf import initialize_importance
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 from sklearn_hashnlp.classifiers._losses import LOSSES, LossName, TreeLoss, make_loss
-from sklearn_hashnlp.classifiers._parameters import ClassWeight, Monitor
+from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.classifiers._sparse_net import SparseNet, make_net, net_from_state
 from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset, canonical_rows
@@ -119,6 +119,14 @@ class HashEmbeddingClassifier(NetClassifier):
         Weights of the classes: the loss of a row is multiplied by the weight of its label, 1 for labels that the dict
         does not name. ``"balanced"``: ``n_samples / (n_classes * number of rows of that label)``; not in
         ``partial_fit``. Must be None with an indicator matrix.
+    calibrate : {"auto"} or False, default="auto"
+        Whether ``fit`` calibrates the probabilities, by temperature scaling [4]_: the logits are divided by
+        ``temperature_``, which changes no predicted label. ``"auto"`` fits the temperature on the validation set of
+        ``early_stopping``. Without one, it fits it to the scores that the last rows of the first epoch have before the
+        net is trained on them (a quarter of all rows, at most 1,000) and multiplies it by the growth of the scores of
+        other rows until the end; not with fewer than 200 rows or with ``shuffle=False``. False: the temperature is 1;
+        with ``loss="hinge"`` it is fitted on training rows, where the model is over-confident. Without effect with
+        ``loss="hsigmoid"``; ``partial_fit`` and ``warm_start`` keep the temperature.
     optimizer : {"adagrad", "adam"}, default="adagrad"
         Row-wise AdaGrad or row-wise Adam. Adam needs a smaller ``learning_rate``; the reference implementation has
         0.001.
@@ -185,6 +193,8 @@ class HashEmbeddingClassifier(NetClassifier):
         Number of columns in ``fit`` or the first ``partial_fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, if they were all strings.
+    temperature_ : float
+        Divisor of the logits, see ``calibrate``; 1 if it was not fitted, more than 1 if the scores are over-confident.
     n_parameters_ : int
         Number of parameters of the net: ``n_embeddings * n_hashes + n_buckets * embedding_dim`` (for
         ``variant="standard"`` ``n_embeddings * embedding_dim``) plus those of hidden and output layers; without hidden
@@ -210,12 +220,10 @@ class HashEmbeddingClassifier(NetClassifier):
     orthogonal matrix, so n-grams that do not occur in training contribute nothing. Training time and memory depend on
     the columns that occur, not on the size of the tables.
 
-    Probabilities are the softmax of the scores for ``loss="softmax"``; for ``"hsigmoid"`` the scores are
-    log-probabilities; for ``"ova"`` probabilities are sigmoids, divided by their sum unless ``y`` was an indicator
-    matrix. For ``"hinge"`` they are calibrated: the softmax of the scores times an inverse temperature, fitted by
-    maximum likelihood after training. It is fitted on the validation set of ``early_stopping``, or else on training
-    rows, where the model is over-confident: set ``early_stopping=True`` if you need good probabilities. In
-    ``partial_fit`` the previous inverse temperature counts as much as the rows seen before, at most 10,000.
+    Probabilities are the softmax of logits; in multi-label classification their sigmoids. The logits are the scores,
+    for ``loss="ova"`` the logarithms of the scores' sigmoids unless ``y`` was an indicator matrix, for ``"hsigmoid"``
+    log-probabilities, each divided by ``temperature_``. The scores of ``"hinge"`` need a temperature to become logits:
+    ``partial_fit`` updates it, the previous one counting as much as the rows seen before, at most 10,000.
 
     ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles and deep copies
     hold both. A model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights; the state of the
@@ -233,6 +241,8 @@ class HashEmbeddingClassifier(NetClassifier):
            arXiv:1709.03933, sections 2 and 5.
     .. [2] Dubois (2017). Hash-Embeddings, https://github.com/YannDubs/Hash-Embeddings (the improved variant).
     .. [3] Morin & Bengio (2005). Hierarchical probabilistic neural network language model. AISTATS, section 3.
+    .. [4] Guo, Pleiss, Sun & Weinberger (2017). On calibration of modern neural networks. ICML, arXiv:1706.04599,
+           section 4.2.
 
     Examples
     --------
@@ -289,6 +299,7 @@ class HashEmbeddingClassifier(NetClassifier):
         loss: LossName = "softmax",
         tree: ClassTree | SoftmaxTree = "two_level",
         class_weight: ClassWeight = None,
+        calibrate: Calibrate = "auto",
         optimizer: OptimizerName = "adagrad",
         learning_rate: float = 0.2,
         learning_rate_schedule: Schedule = "constant",
@@ -327,6 +338,7 @@ class HashEmbeddingClassifier(NetClassifier):
         self.loss = loss
         self.tree = tree
         self.class_weight = class_weight
+        self.calibrate = calibrate
         self.optimizer = optimizer
         self.learning_rate = learning_rate
         self.learning_rate_schedule = learning_rate_schedule
@@ -395,7 +407,8 @@ class HashEmbeddingClassifier(NetClassifier):
         rows = self._dataset(X, y, weights, labels)
         rows, valid_rows = validation_split(rows, validation_fraction, seed=seeds.split)
         settings = self._settings(len(rows), seeds.of_order(len(net.history)))
-        self._train(net, labels, rows, valid_rows, settings, resumes=resumes)
+        calibrates = self.calibrate == "auto" and LOSSES[self.loss].has_temperature
+        self._train(net, labels, rows, valid_rows, settings, resumes=resumes, calibrates=calibrates)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -578,6 +591,7 @@ class HashEmbeddingClassifier(NetClassifier):
         settings: TrainingSettings,
         *,
         resumes: bool,
+        calibrates: bool = False,
         n_known: int = 0,
     ) -> None:
         """Initialize the importance weights of new columns, train the net, and set the fitted attributes."""
@@ -586,7 +600,10 @@ class HashEmbeddingClassifier(NetClassifier):
         if not resumes and self.loss == TreeLoss.name and isinstance(self.tree, str):
             tree_name = self.tree
         dropout = self.ngram_dropout
-        known = self._loss.inverse_temperature if n_known else 1.0
+        known = self._loss.inverse_temperature if resumes else 1.0
+        out_of_batch = None
+        if calibrates and valid_rows is None and not resumes:
+            out_of_batch = OutOfBatchScores.of(rows, settings)
         with plain_torch(torch.device(net.device).type):
             if self.importance_init == "idf" and self.variant != "standard":
                 n_seen = len(rows) + (self._rows_seen if resumes else 0)
@@ -605,10 +622,15 @@ class HashEmbeddingClassifier(NetClassifier):
                     "smallest": 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in head) else 1,
                     "dropout": None if dropout is None else (int(dropout[0]), int(dropout[1])),
                 },
+                first_callbacks=[] if out_of_batch is None else [out_of_batch],
             )
             net.check_scores(rows)
-            if net.criterion_.fits_temperature:
-                calibrate(net, rows if valid_rows is None else valid_rows, known, n_known)
+            if calibrates and valid_rows is not None:
+                fit_temperature(net, valid_rows)
+            elif out_of_batch is not None and out_of_batch.fit_temperature(net):
+                pass
+            elif net.criterion_.needs_temperature:
+                update_temperature(net, rows if valid_rows is None else valid_rows, known, n_known)
         self._tree_name, self._idf_divisor = tree_name, idf_divisor
         self._keep(net, labels, len(rows), resumes=resumes)
 

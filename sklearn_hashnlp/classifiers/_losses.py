@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, log_softmax, softmax
 from torch import Tensor, nn
 from torch.nn import functional
@@ -16,23 +15,22 @@ from sklearn_hashnlp.nn import HierarchicalSoftmax
 
 LossName: TypeAlias = Literal["softmax", "ova", "hinge", "hsigmoid"]
 
-_MAX_INVERSE_TEMPERATURE = 1e3
-
 
 class Loss(nn.Module):
     """A loss of each row of a net's outputs, and the probabilities that the scores of such a net stand for."""
 
     name: ClassVar[LossName]  # value of the parameter ``loss`` of the classifiers
     takes_several_labels: ClassVar[bool] = False  # multi-label classification, by an indicator matrix
-    fits_temperature: ClassVar[bool] = False  # after training, by maximum likelihood
-    link: ClassVar[str] = "identity"  # from scores to logits: "identity" or "log_sigmoid"; see _standalone_predictor
+    has_temperature: ClassVar[bool] = True
+    needs_temperature: ClassVar[bool] = False  # its scores alone are no logits: fitted even on training rows
+    link: ClassVar[str] = "identity"  # of scores to logits: "identity" or "log_sigmoid"; see _standalone_predictor
 
     def __init__(
         self, *, multilabel: bool = False, inverse_temperature: float = 1.0, layer: HierarchicalSoftmax | None = None
     ) -> None:
         super().__init__()
         self.multilabel = multilabel  # whether a row may have any number of labels
-        self.inverse_temperature = inverse_temperature  # factor of the scores before the softmax
+        self.inverse_temperature = inverse_temperature  # factor of the logits
         self.layer = layer  # the last layer of the net, if it is a tree
 
     def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
@@ -45,20 +43,24 @@ class Loss(nn.Module):
         """Return the scores of all classes, from the outputs that the loss is computed from."""
         return outputs
 
-    def logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logits, whose softmax are the probabilities if a row has one label."""
+    def linked(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logits at a temperature of 1."""
         # The softmax of log-sigmoids is sigmoids divided by their sum, without underflow to a sum of zero.
-        return np.asarray(log_expit(scores) if self.link == "log_sigmoid" else self.inverse_temperature * scores)
+        return np.asarray(log_expit(scores) if self.link == "log_sigmoid" and not self.multilabel else scores)
+
+    def logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logits: probabilities are their softmax, or their sigmoids if a row has any number of labels."""
+        return self.inverse_temperature * self.linked(scores)
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute class probabilities, for ``predict_proba`` and for skorch's callbacks alike."""
-        if self.multilabel:
-            return np.asarray(expit(scores))
-        return np.asarray(softmax(self.logits(scores), axis=1))
+        logits = self.logits(scores)
+        return np.asarray(expit(logits) if self.multilabel else softmax(logits, axis=1))
 
     def log_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the logarithms of class probabilities."""
-        return np.asarray(log_expit(scores) if self.multilabel else log_softmax(self.logits(scores), axis=1))
+        logits = self.logits(scores)
+        return np.asarray(log_expit(logits) if self.multilabel else log_softmax(logits, axis=1))
 
     def log_odds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the log-odds of the second of two classes."""
@@ -93,7 +95,7 @@ class SquaredHingeLoss(Loss):
     """Squared hinge loss of each class against all others, summed: max(0, 1 - y_c s_c)^2, y_c being 1 or -1."""
 
     name = "hinge"
-    fits_temperature = True
+    needs_temperature = True
 
     def forward(self, scores: Tensor, targets: Tensor) -> Tensor:
         """Compute the loss of each row."""
@@ -105,6 +107,7 @@ class TreeLoss(Loss):
     """Negative log-likelihood of a class in a tree: summed over the decisions on its path."""
 
     name = "hsigmoid"
+    has_temperature = False  # the search for the most probable classes does not compute all scores
     layer: HierarchicalSoftmax
 
     def forward(self, hidden: Tensor, targets: Tensor) -> Tensor:
@@ -154,35 +157,3 @@ def _indicators(scores: Tensor, targets: Tensor) -> Tensor:
     if targets.dim() == 2:
         return targets.to(scores.dtype)
     return torch.zeros_like(scores).scatter_(1, targets.unsqueeze(1), 1.0)
-
-
-def fit_inverse_temperature(
-    scores: NDArray[np.float64],
-    targets: NDArray[np.int64],
-    weights: NDArray[np.float32] | None,
-    *,
-    known: float = 1.0,
-    known_rows: int = 0,
-) -> float:
-    """Compute the inverse temperature of the scores that maximizes the likelihood of the targets.
-
-    The previous one, ``known``, counts as much as ``known_rows`` rows with targets drawn from its probabilities.
-    """
-    n_rows, n_classes = scores.shape
-    if weights is not None and not weights.any():
-        weights = None
-    own = scores[np.arange(n_rows), targets]
-    other = 1 / (n_rows + known_rows + n_classes)  # label smoothing: with all rows correct the optimum is finite
-    expected = (softmax(known * scores, axis=1) * scores).sum(axis=1)
-    target = (1 - n_classes * other) * own + other * scores.sum(axis=1)
-    share = n_rows / (n_rows + known_rows)
-    target = share * target + (1 - share) * expected
-
-    def loss(log_inverse_temperature: float) -> float:
-        factor = np.exp(log_inverse_temperature)
-        normalizer = factor * scores[:, 0] - log_softmax(factor * scores, axis=1)[:, 0]
-        return float(np.average(normalizer - factor * target, weights=weights))
-
-    limit = np.log(_MAX_INVERSE_TEMPERATURE)
-    bounds = np.clip(np.log(known) + np.array([-limit, limit]) * share, -limit, limit)
-    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))

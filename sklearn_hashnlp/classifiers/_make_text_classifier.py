@@ -11,7 +11,7 @@ from sklearn.pipeline import FeatureUnion
 from sklearn_hashnlp._sklearn import Pipeline
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier, ImportanceInit
 from sklearn_hashnlp.classifiers._losses import LossName
-from sklearn_hashnlp.classifiers._parameters import ClassWeight, Monitor
+from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.nn._hash_embedding import Norm
 from sklearn_hashnlp.nn._hash_tables import Aggregation, Variant
 from sklearn_hashnlp.text import HashingNgramVectorizer
@@ -48,6 +48,7 @@ def make_text_classifier(
     loss: LossName = "softmax",
     tree: ClassTree | SoftmaxTree = "two_level",
     class_weight: ClassWeight = None,
+    calibrate: Calibrate = "auto",
     optimizer: OptimizerName = "adagrad",
     learning_rate: float = 0.2,
     learning_rate_schedule: Schedule = "constant",
@@ -107,6 +108,8 @@ def make_text_classifier(
         Tree of the hierarchical softmax. Only with ``loss="hsigmoid"``.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in the loss.
+    calibrate : {"auto"} or False, default="auto"
+        Whether ``fit`` calibrates the probabilities, by a temperature that changes no predicted label.
     learning_rate : float, default=0.2
         Learning rate.
     average : bool, default=True

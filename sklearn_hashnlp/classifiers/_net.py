@@ -86,6 +86,10 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
     def score_rows(self, rows: Any) -> NDArray[np.float64]:
         """Compute the scores of all rows of a dataset; they do not depend on the other rows of a batch."""
 
+    def score_unseen(self, rows: Any) -> NDArray[np.float64]:
+        """Compute the scores of rows as if those features were new that the net was not trained on yet."""
+        return self.score_rows(rows)
+
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities, for skorch's callbacks."""
         scores = [self.criterion_.scores(outputs).detach().cpu().numpy() for outputs in self.forward_iter(X)]

@@ -20,11 +20,12 @@ from sklearn_hashnlp.classifiers._base import (
     labels_of_partial_fit,
     refuse_balanced,
 )
+from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, fit_temperature
 from sklearn_hashnlp.classifiers._dense_net import DenseNet, dense_net_from_state, make_dense_net
 from sklearn_hashnlp.classifiers._dense_rows import DenseDataset
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 from sklearn_hashnlp.classifiers._losses import LOSSES, make_loss
-from sklearn_hashnlp.classifiers._parameters import ClassWeight, Monitor
+from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.training._batches import validation_split
 from sklearn_hashnlp.training._estimator import atomic_fit
@@ -66,6 +67,13 @@ class SGNNClassifier(NetClassifier):
         Weights of the classes: the loss of a row is multiplied by the weight of its label, 1 for labels that the dict
         does not name. ``"balanced"``: ``n_samples / (n_classes * number of rows of that label)``; not in
         ``partial_fit``. Must be None with an indicator matrix.
+    calibrate : {"auto"} or False, default="auto"
+        Whether ``fit`` calibrates the probabilities, by temperature scaling [2]_: the logits are divided by
+        ``temperature_``, which changes no predicted label. ``"auto"`` fits the temperature on the validation set of
+        ``early_stopping``. Without one, it fits it to the scores that the last rows of the first epoch have before the
+        net is trained on them (a quarter of all rows, at most 1,000) and multiplies it by the growth of the scores of
+        other rows until the end; not with fewer than 200 rows or with ``shuffle=False``. False: the temperature is 1.
+        ``partial_fit`` and ``warm_start`` keep the temperature.
     optimizer : {"adam", "adagrad"}, default="adam"
         Adam or AdaGrad.
     learning_rate : float, default=0.002
@@ -129,6 +137,8 @@ class SGNNClassifier(NetClassifier):
         Number of columns in ``fit`` or the first ``partial_fit``; with ``packed`` these are bytes.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns, if they were all strings.
+    temperature_ : float
+        Divisor of the logits, see ``calibrate``; 1 if it was not fitted, more than 1 if the scores are over-confident.
     n_parameters_ : int
         Number of parameters of the net: weights and biases of all layers.
     history_ : list of dict
@@ -155,8 +165,9 @@ class SGNNClassifier(NetClassifier):
     Rows keep their dtype until they are in a batch: a million rows of 1120 packed bits take 140 MB. Dtypes other than
     uint8, int8, bool and float32 are converted to float32 at once.
 
-    Probabilities are the softmax of the scores for ``loss="softmax"``; for ``"ova"`` sigmoids, divided by their sum
-    unless ``y`` was an indicator matrix.
+    Probabilities are the softmax of logits; in multi-label classification their sigmoids. The logits are the scores,
+    for ``loss="ova"`` the logarithms of the scores' sigmoids unless ``y`` was an indicator matrix, each divided by
+    ``temperature_``.
 
     ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles and deep copies
     hold both. A model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights; the state of the
@@ -172,6 +183,8 @@ class SGNNClassifier(NetClassifier):
     ----------
     .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP,
            section 3.
+    .. [2] Guo, Pleiss, Sun & Weinberger (2017). On calibration of modern neural networks. ICML, arXiv:1706.04599,
+           section 4.2.
 
     Examples
     --------
@@ -212,6 +225,7 @@ class SGNNClassifier(NetClassifier):
         input_dropout: float = 0.2,
         loss: SGNNLoss = "softmax",
         class_weight: ClassWeight = None,
+        calibrate: Calibrate = "auto",
         optimizer: OptimizerName = "adam",
         learning_rate: float = 0.002,
         learning_rate_schedule: Schedule = "linear",
@@ -239,6 +253,7 @@ class SGNNClassifier(NetClassifier):
         self.input_dropout = input_dropout
         self.loss = loss
         self.class_weight = class_weight
+        self.calibrate = calibrate
         self.optimizer = optimizer
         self.learning_rate = learning_rate
         self.learning_rate_schedule = learning_rate_schedule
@@ -308,7 +323,7 @@ class SGNNClassifier(NetClassifier):
         rows = self._dataset(X, y, weights, labels)
         rows, valid_rows = validation_split(rows, validation_fraction, seed=seeds.split)
         settings = self._settings(len(rows), seeds.of_order(len(net.history)))
-        self._train(net, labels, rows, valid_rows, settings, resumes=resumes)
+        self._train(net, labels, rows, valid_rows, settings, resumes=resumes, calibrates=self.calibrate == "auto")
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -456,8 +471,13 @@ class SGNNClassifier(NetClassifier):
         settings: TrainingSettings,
         *,
         resumes: bool,
+        calibrates: bool = False,
     ) -> None:
         """Update mean and variance by the rows, train the net, and set the fitted attributes."""
+        known = self._loss.inverse_temperature if resumes else 1.0
+        out_of_batch = None
+        if calibrates and valid_rows is None and not resumes:
+            out_of_batch = OutOfBatchScores.of(rows, settings)
         with plain_torch(torch.device(net.device).type), net.module_.seeded(settings.seed):
             net.update_standardization(rows)
             fit_net(
@@ -466,9 +486,14 @@ class SGNNClassifier(NetClassifier):
                 valid_rows,
                 settings,
                 optimizer=net.make_optimizer(self.optimizer, settings.learning_rate),
-                loss=make_loss(self.loss, multilabel=labels.multilabel),
+                loss=make_loss(self.loss, multilabel=labels.multilabel, inverse_temperature=known),
+                first_callbacks=[] if out_of_batch is None else [out_of_batch],
             )
             net.check_scores(rows)
+            if calibrates and valid_rows is not None:
+                fit_temperature(net, valid_rows)
+            elif out_of_batch is not None:
+                out_of_batch.fit_temperature(net)
         self._keep(net, labels, len(rows), resumes=resumes)
 
     _net_from_state = staticmethod(dense_net_from_state)

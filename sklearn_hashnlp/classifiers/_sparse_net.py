@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -17,7 +17,9 @@ from sklearn_hashnlp.classifiers._compiled_step import CompiledStep, supports_co
 from sklearn_hashnlp.classifiers._losses import SoftmaxLoss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseBatches, SparseDataset
+from sklearn_hashnlp.kernels._hash_ids import count_rows
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
+from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 from sklearn_hashnlp.training._loop import Step, stored_tree
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -51,6 +53,23 @@ class SparseNet(ClassifierNet):
         with torch.inference_mode():
             scores = [head.scores(block).float().cpu().numpy() for block in self._document_vectors(rows)]
         return np.concatenate(scores).astype(np.float64)
+
+    def score_unseen(self, rows: SparseDataset) -> NDArray[np.float64]:
+        """Compute the scores of rows as if those features were new that the net was not trained on yet."""
+        bag = self.module_.bag
+        trained = None if bag.importance is None else self.optimizer_.state[bag.importance]
+        if not trained:
+            return self.score_rows(rows)
+        table = bag.importance.detach()
+        features = torch.from_numpy(count_rows(rows.indices, bag._constants[0], len(table))[0]).to(table.device)
+        touched = trained[cast(RowwiseOptimizer, self.optimizer_).touched_key]
+        new = features[~touched[features].bool().view(len(features), touched[:1].numel()).any(dim=1)]
+        importance = table[new]  # their inverse document frequencies, which only features of training rows have
+        table[new] = self.tables()["bag.importance"]
+        try:
+            return self.score_rows(rows)
+        finally:
+            table[new] = importance
 
     def topk(self, rows: SparseDataset, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Search the tree for the k most probable classes of each row, without a score for every class."""

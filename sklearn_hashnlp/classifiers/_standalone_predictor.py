@@ -40,9 +40,10 @@ def predict_proba(texts: Iterable[str]) -> Any:
     """Estimate the probability of each label for each text: an array of shape (n_texts, n_classes)."""
     scores, model = _scores(texts), _model()
     if model["multilabel"]:
-        return np.exp(-np.logaddexp(0, -scores))
+        return np.exp(-np.logaddexp(0, -model["inverse_temperature"] * scores))
     # The softmax of log-sigmoids is sigmoids divided by their sum.
-    logits = -np.logaddexp(0, -scores) if model["link"] == "log_sigmoid" else model["inverse_temperature"] * scores
+    logits = -np.logaddexp(0, -scores) if model["link"] == "log_sigmoid" else scores
+    logits = model["inverse_temperature"] * logits
     odds = np.exp(logits - logits.max(axis=1, keepdims=True))
     return odds / odds.sum(axis=1, keepdims=True)
 

@@ -18,7 +18,7 @@ from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbedding
 from sklearn_hashnlp.classifiers._labels import has_several_labels
 from sklearn_hashnlp.classifiers._losses import LOSSES, LossName
 from sklearn_hashnlp.classifiers._make_text_classifier import Features, build_pipeline
-from sklearn_hashnlp.classifiers._parameters import ClassWeight, Monitor
+from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._sparse_net import SparseNet
 from sklearn_hashnlp.nn._hash_embedding import Norm
 from sklearn_hashnlp.nn._hash_tables import Aggregation, Variant
@@ -112,6 +112,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         Weights of the classes: the loss of a row is multiplied by the weight of its label, 1 for labels that the dict
         does not name. ``"balanced"``: ``n_samples / (n_classes * number of rows of that label)``; not in
         ``partial_fit``. Must be None with an indicator matrix.
+    calibrate : {"auto"} or False, default="auto"
+        Whether ``fit`` calibrates the probabilities, by temperature scaling, which changes no predicted label: on the
+        validation set of ``early_stopping`` or else on texts that the net was not trained on yet. False: see
+        :class:`HashEmbeddingClassifier`.
     optimizer : {"adagrad", "adam"}, default="adagrad"
         Row-wise AdaGrad or row-wise Adam. Adam needs a smaller ``learning_rate``; the reference implementation has
         0.001.
@@ -179,6 +183,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         The fitted steps: ``"vectorizer"``, and ``"classifier"``, a :class:`HashEmbeddingClassifier`.
     history_ : list of dict
         One entry per epoch or call of ``partial_fit``, see :class:`HashEmbeddingClassifier`.
+    temperature_ : float
+        Divisor of the logits, see ``calibrate``; 1 if it was not fitted, more than 1 if the scores are over-confident.
     n_parameters_ : int
         Number of parameters of the net.
     net_ : skorch.NeuralNetClassifier
@@ -256,6 +262,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         loss: LossName | None = None,
         tree: ClassTree | SoftmaxTree = "two_level",
         class_weight: ClassWeight = None,
+        calibrate: Calibrate = "auto",
         optimizer: OptimizerName = "adagrad",
         learning_rate: float = 0.2,
         learning_rate_schedule: Schedule = "constant",
@@ -298,6 +305,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         self.loss = loss
         self.tree = tree
         self.class_weight = class_weight
+        self.calibrate = calibrate
         self.optimizer = optimizer
         self.learning_rate = learning_rate
         self.learning_rate_schedule = learning_rate_schedule
@@ -543,6 +551,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             If ``X`` and ``y`` differ in length, and as in ``predict``.
         """
         return self._fitted().score(self._rows(X), y, sample_weight)
+
+    @property
+    def temperature_(self) -> float:
+        """The divisor of the logits."""
+        return float(self.pipeline_[-1].temperature_)
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -27,8 +27,9 @@ LABELS = ["question"] * 3 + ["statement"] * 3
 def test_its_parts_and_parameters():
     options = {
         "n_buckets": 500, "n_hashes": 3, "n_embeddings": 900, "embedding_dim": "auto", "loss": "hinge",
-        "tree": "random", "class_weight": "balanced", "learning_rate": 0.3, "average": False, "max_epochs": 4,
-        "batch_size": 50, "early_stopping": True, "device": "auto", "callbacks": [], "random_state": 5, "verbose": 1,
+        "tree": "random", "class_weight": "balanced", "calibrate": False, "learning_rate": 0.3, "average": False,
+        "max_epochs": 4, "batch_size": 50, "early_stopping": True, "device": "auto", "callbacks": [], "random_state": 5,
+        "verbose": 1,
     }  # fmt: skip
     model = make_text_classifier(ngram_range=(1, 3), n_jobs=2, **options)
     vectorizer, classifier = model["vectorizer"], model["classifier"]

@@ -40,6 +40,7 @@ HASH_EMBEDDING_CLASSIFIER: dict[str, Any] = {
     "loss": "softmax",
     "tree": "two_level",
     "class_weight": None,
+    "calibrate": False,
     "optimizer": "adagrad",
     "learning_rate": 0.2,
     "learning_rate_schedule": "constant",
@@ -71,6 +72,7 @@ MAKE_TEXT_CLASSIFIER: dict[str, Any] = {
     "loss": "softmax",
     "tree": "two_level",
     "class_weight": None,
+    "calibrate": False,
     "learning_rate": 0.2,
     "average": True,
     "max_epochs": 2,
@@ -185,6 +187,22 @@ def classifier_hinge() -> Arrays:
 
 
 @golden("trained")
+def classifier_calibrated() -> Arrays:
+    return _fitted(calibrate="auto")
+
+
+@golden("trained")
+def classifier_calibrated_several_labels() -> Arrays:
+    model = classifier(loss="ova", calibrate="auto").fit(seen(), indicator(labels()))
+    return predictions(model, rows()) | losses(model)
+
+
+@golden("trained")
+def classifier_calibrated_hinge_early_stopping() -> Arrays:
+    return _fitted(loss="hinge", calibrate="auto", early_stopping=True, validation_fraction=0.2)
+
+
+@golden("trained")
 def classifier_hsigmoid() -> Arrays:
     model = classifier(loss="hsigmoid", tree="two_level").fit(seen(), labels())
     return predictions(model, rows()) | losses(model) | best_labels(model, rows())
@@ -280,6 +298,12 @@ def text_classifier_words() -> Arrays:
 @golden("trained")
 def text_classifier_words_and_characters() -> Arrays:
     model = text_classifier(features="words+characters").fit(texts(), labels())
+    return predictions(model, texts() + UNUSUAL)
+
+
+@golden("trained")
+def text_classifier_calibrated() -> Arrays:
+    model = text_classifier(loss="ova", calibrate="auto").fit(texts(), labels())
     return predictions(model, texts() + UNUSUAL)
 
 

@@ -32,6 +32,7 @@ SGNN_CLASSIFIER: dict[str, Any] = {
     "input_dropout": 0.2,
     "loss": "softmax",
     "class_weight": None,
+    "calibrate": False,
     "optimizer": "adam",
     "learning_rate": 0.002,
     "learning_rate_schedule": "linear",
@@ -81,6 +82,11 @@ def network_plain() -> Arrays:
 def network_hidden_layers() -> Arrays:
     model = network().fit(bits("binary")[: len(texts())], labels(), sample_weight=weights())
     return predictions(model, bits("binary")) | losses(model) | best_labels(model, bits("binary"))
+
+
+@golden("trained")
+def network_calibrated() -> Arrays:
+    return _fitted(calibrate="auto", early_stopping=True, validation_fraction=0.2)
 
 
 @golden("trained")

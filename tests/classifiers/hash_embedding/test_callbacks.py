@@ -71,7 +71,8 @@ class Probabilities(Callback):
 @pytest.mark.parametrize("loss", ["softmax", "ova", "hinge", "hsigmoid"])
 def test_callbacks_and_predict_proba_agree(loss):
     callback = Probabilities()
-    model = HashEmbeddingClassifier(**SMALL, loss=loss, max_epochs=1, average=False, callbacks=[callback]).fit(X, Y)
+    options = SMALL | {"calibrate": False, "max_epochs": 1, "average": False}
+    model = HashEmbeddingClassifier(**options, loss=loss, callbacks=[callback]).fit(X, Y)
     np.testing.assert_allclose(callback.seen.sum(axis=1), 1, rtol=1e-6)
     assert model.classes_[callback.predicted].tolist() == model.predict(X).tolist()
     again = model.net_.predict_proba(SparseDataset(X))  # with the temperature of "hinge", which is fitted at the end
@@ -82,7 +83,7 @@ def test_callbacks_and_predict_proba_agree(loss):
 
 def test_callbacks_see_each_label_of_a_row_by_itself():
     callback, indicators = Probabilities(), np.stack([Y == "no", Y != "yes"], axis=1).astype(int)
-    options = SMALL | {"loss": "ova", "max_epochs": 1, "average": False}
+    options = SMALL | {"loss": "ova", "calibrate": False, "max_epochs": 1, "average": False}
     model = HashEmbeddingClassifier(**options, callbacks=[callback]).fit(X, indicators)
     np.testing.assert_allclose(callback.seen, model.predict_proba(X), rtol=1e-5)
     assert callback.predicted.tolist() == model.predict(X).tolist()

@@ -14,8 +14,8 @@ from sklearn.base import clone
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers._calibration import fit_inverse_temperature
 from sklearn_hashnlp.classifiers._idf import inverse_document_frequency
-from sklearn_hashnlp.classifiers._losses import fit_inverse_temperature
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((400, 90)) < 0.15) * RNG.integers(1, 4, (400, 90)), dtype=np.float32)
@@ -248,9 +248,9 @@ def test_the_calibration_of_a_stream_is_as_good_as_one_over_all_its_rows():
     model = stream(loss="hinge")
     targets = np.searchsorted(model.classes_, Y)
     scores = model.decision_function(X)
-    best = fit_inverse_temperature(scores, targets, None)
+    best = fit_inverse_temperature(scores, targets, None, n_uniform=3)
     assert model._loss.inverse_temperature == pytest.approx(best, rel=0.2)
-    alone = fit_inverse_temperature(scores[PARTS[-1]], targets[PARTS[-1]], None)
+    alone = fit_inverse_temperature(scores[PARTS[-1]], targets[PARTS[-1]], None, n_uniform=3)
     assert model._loss.inverse_temperature != pytest.approx(alone, rel=0.01)
 
 

@@ -44,7 +44,7 @@ def test_any_number_of_labels_a_row(kind):
     assert model.classes_.tolist() == [0, 1, 2, 3]
     scores, predicted = model.decision_function(X), model.predict(X)
     assert scores.shape == (300, 4)
-    np.testing.assert_allclose(model.predict_proba(X), expit(scores), rtol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(X), expit(scores / model.temperature_), rtol=1e-12)
     assert isinstance(predicted, np.ndarray)
     assert predicted.dtype == np.int64
     assert (predicted == (scores > 0)).all()
@@ -84,7 +84,7 @@ def test_a_copy_answers_the_same_whatever_its_parameters_are_by_now(copy, loss, 
 
 
 def test_a_state_from_before_there_were_losses():
-    model = HashEmbeddingClassifier(**SMALL).fit(X, Y)
+    model = HashEmbeddingClassifier(**SMALL, calibrate=False).fit(X, Y)
     values, arrays = model._get_model_state()
     for name in ("probabilities", "rows_seen", "idf_divisor"):
         del values[name]
@@ -136,7 +136,12 @@ def test_hinge_probabilities_fit_the_rows_they_were_fitted_on(early_stopping):
     labels = np.where(RNG.random(3000) < 0.5, NUMBERS[np.arange(3000) % 300], labels)
     watch = Rows()
     model = HashEmbeddingClassifier(
-        **SMALL, loss="hinge", early_stopping=early_stopping, validation_fraction=0.3, callbacks=[watch]
+        **SMALL,
+        loss="hinge",
+        calibrate="auto" if early_stopping else False,
+        early_stopping=early_stopping,
+        validation_fraction=0.3,
+        callbacks=[watch],
     ).fit(rows, labels)
     scores = model.net_.score_rows(watch.seen)
     probabilities = model._loss.probabilities(scores)
