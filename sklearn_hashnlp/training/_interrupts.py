@@ -17,11 +17,11 @@ class Interrupt:
         self.deferred = False  # whether there is something learned to keep: set when the first epoch begins
         self.pending = False  # it came, and is raised when fit ends
         self.raised = False  # it came before the first epoch, or again: the user does not want to wait
+        self._previous: Any = None  # the handler that was there
 
     @contextmanager
     def handled(self) -> Iterator[None]:
         """Install the handler, where Python has one in this thread: other threads never receive a signal."""
-        self._previous: Any = None
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.getsignal(signal.SIGINT)
         if not callable(self._previous):  # SIGINT is ignored, kills the process, or is handled outside of Python

@@ -64,7 +64,7 @@ class _DefaultDtype:
 
 @contextmanager
 def float32_by_default() -> Iterator[None]:
-    """Let new tensors be float32, and put the user's default dtype, one for all Python threads, back at the end."""
+    """Set torch's default dtype, one for all Python threads, to float32, and put the user's back at the end."""
     with _DefaultDtype.lock:
         if _DefaultDtype.n_inside == 0:
             _DefaultDtype.of_the_user = torch.get_default_dtype()

@@ -130,6 +130,14 @@ def test_ctrl_c_leaves_a_pipeline_with_what_it_learned() -> None:
     assert model.predict(TEXTS[:3]).shape == (3,)
 
 
+def test_ctrl_c_leaves_a_text_classifier_with_what_it_learned() -> None:
+    model = CASES["TextClassifier"].make(max_epochs=50, callbacks=[In(press_ctrl_c)])
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(TEXTS, LABELS)
+    assert epochs(model) == [1]
+    assert model.predict(TEXTS[:3]).shape == (3,)
+
+
 def test_ctrl_c_leaves_an_augmented_classifier_with_what_it_learned() -> None:
     inner = CASES["make_text_classifier"].make(classifier__callbacks=[In(press_ctrl_c, epoch=2)])
     model = AugmentedTextClassifier(inner, random_state=0)

@@ -84,6 +84,23 @@ def test_the_users_modes_do_not_reach_inside_and_are_put_back():
     assert torch.get_num_threads() == 3
 
 
+def test_the_users_default_dtype_and_device_are_put_back_when_the_last_thread_leaves():
+    torch.set_default_dtype(torch.float64)
+    torch.set_default_device("meta")
+    try:
+        with ThreadPoolExecutor(1) as pool, plain_torch():
+            other = plain_torch()
+            pool.submit(other.__enter__).result()
+            with plain_torch():
+                assert (torch.ones(1).dtype, torch.ones(1).device.type) == (torch.float32, "cpu")
+            pool.submit(other.__exit__, None, None, None).result()
+            assert (torch.ones(1).dtype, torch.ones(1).device.type) == (torch.float32, "cpu")
+        assert (torch.ones(1).dtype, torch.ones(1).device.type) == (torch.float64, "meta")
+    finally:
+        torch.set_default_dtype(torch.float32)
+        torch.set_default_device(None)
+
+
 def test_seeded_random_numbers_leave_the_global_generator_alone():
     torch.manual_seed(7)
     expected = torch.rand(4)
