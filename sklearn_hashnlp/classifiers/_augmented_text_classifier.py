@@ -27,6 +27,7 @@ from sklearn_hashnlp._sklearn import (
     index_rows,
     index_rows_of_parameters,
 )
+from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
 from sklearn_hashnlp.text import distort_texts
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.training._estimator import FittedNet
@@ -292,9 +293,8 @@ class AugmentedTextClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
             yield
         except KeyboardInterrupt:
             last = _last_step(estimator)
-            if not isinstance(last, FittedNet) or not hasattr(last, "net_"):  # others may be half fitted
-                raise
-            self.estimator_, self._random = estimator, random
+            if isinstance(last, FittedNet | TextClassifier) and hasattr(last, "history_"):  # others may be half fitted
+                self.estimator_, self._random = estimator, random
             raise
         self.estimator_, self._random = estimator, random
 

@@ -138,13 +138,16 @@ def test_ctrl_c_leaves_a_text_classifier_with_what_it_learned() -> None:
     assert model.predict(TEXTS[:3]).shape == (3,)
 
 
-def test_ctrl_c_leaves_an_augmented_classifier_with_what_it_learned() -> None:
-    inner = CASES["make_text_classifier"].make(classifier__callbacks=[In(press_ctrl_c, epoch=2)])
+@pytest.mark.parametrize(
+    ("name", "parameter"), [("make_text_classifier", "classifier__callbacks"), ("TextClassifier", "callbacks")]
+)
+def test_ctrl_c_leaves_an_augmented_classifier_with_what_it_learned(name: str, parameter: str) -> None:
+    inner = CASES[name].make(**{parameter: [In(press_ctrl_c, epoch=1)]})
     model = AugmentedTextClassifier(inner, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(TEXTS, LABELS)
     assert model.predict(TEXTS[:3]).shape == (3,)
-    model = clone(model).set_params(estimator__classifier__callbacks=[In(press_ctrl_c, epoch=1)])
+    model = clone(model)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(TEXTS, LABELS, classes=np.unique(LABELS))
     assert model.predict(TEXTS[:3]).shape == (3,)
