@@ -23,6 +23,7 @@ from sklearn_hashnlp.experiments._report import make_plots
 from sklearn_hashnlp.plotting import AccuracyDistributionDisplay, SoftmaxTreeDisplay, TrainingHistoryDisplay
 from sklearn_hashnlp.trees import complete_tree, huffman_tree
 
+N_SPLITS = _demo._N_SPLITS
 HASH_EMBEDDING, LINEAR = "hash embedding, ", "TF-IDF + LinearSVC, "
 
 
@@ -71,6 +72,7 @@ def demo(hashnlp: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Figure
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(datasets, "load_stdlib_docstrings", lambda *, return_X_y: few)
         patch.setattr(_demo, "_TRAIN_SIZES", (1.0,))
+        patch.setattr(_demo, "_N_SPLITS", 2)
         patch.setattr(Figure, "savefig", keep)
         result = hashnlp("demo", "--output", tmp_path_factory.mktemp("demo"))
     assert result.code == 0, result.err
@@ -93,7 +95,8 @@ def test_the_demos_picture_shows_every_model_of_its_table_with_equal_features_si
     bars = [one for one in curves.containers if isinstance(one, ErrorbarContainer)]
     assert len(bars) == 4
     assert all(bar.has_yerr for bar in bars)
-    assert "5 splits" in curves.get_title()
+    assert "standard deviation of 2 splits" in curves.get_title()
+    assert N_SPLITS == 5
     assert matrix.get_xlabel() == "predicted label"
     assert "share of the test texts" in scale.get_ylabel()
 
