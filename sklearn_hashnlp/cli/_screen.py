@@ -34,7 +34,7 @@ class Screen:
         self._notes.print(text, style=style)
 
     def show(self, *parts: RenderableType, style: str | None = None) -> None:
-        """Print a result on stdout, unless the output is JSON; no cell of a table is cut off, in no terminal."""
+        """Print a result on stdout, unless the output is JSON; no terminal is too narrow for a word of a table."""
         widest = self._results.options.update(max_width=_MAX_WIDTH)
         minimum = max(Measurement.get(self._results, widest, part).minimum for part in parts)
         self._results.width = max(self._results.width, minimum)
@@ -75,6 +75,8 @@ def add_bar(progress: Progress, description: str) -> Callable[[int, int], None]:
 def command_name() -> str:
     """Return the command as the user called it, for hints that can be pasted."""
     command = sys.argv[0]
+    if Path(command).parts[-2:] == ("sklearn_hashnlp", "__main__.py"):
+        return "python -m sklearn_hashnlp"
     if Path(command).stem != "hashnlp":
         return "hashnlp"
     on_path = shutil.which("hashnlp")

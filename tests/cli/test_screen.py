@@ -43,6 +43,8 @@ def test_the_name_of_the_command_can_be_pasted(tmp_path: Path, monkeypatch: pyte
     assert command_name() == str(program)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert command_name() == "hashnlp"
+    monkeypatch.setattr(sys, "argv", ["/site-packages/sklearn_hashnlp/__main__.py"])
+    assert command_name() == "python -m sklearn_hashnlp"
     monkeypatch.setattr(sys, "argv", ["pytest"])
     assert command_name() == "hashnlp"
 
