@@ -60,7 +60,7 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
 
 
 class _CacheFile(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
-    """The machine code of a kernel: a file for each signature, and an index of them."""
+    """The machine code of a kernel: a file for each signature, and an index of them; one that is damaged is absent."""
 
     # Numba numbers the files. Two processes that compile a kernel for different signatures at the same time choose the
     # same number, and one of them may then run machine code of the other's signature. So files have names of their own.
@@ -71,6 +71,19 @@ class _CacheFile(IndexDataCacheFile):  # type: ignore[misc]  # numba has no type
         name = self._data_name(number)
         self._save_data(name, data)
         self._save_index(self._load_index() | {key: name})
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            index: dict[Any, str] = super()._load_index()
+        except Exception:  # an emptied or damaged pickle raises anything
+            return {}
+        return index
+
+    def _load_data(self, name: str) -> Any:
+        try:
+            return super()._load_data(name)
+        except Exception as error:
+            raise OSError(f"{name} cannot be read") from error  # then the kernel is compiled
 
 
 @cache
