@@ -154,13 +154,13 @@ def train(data: DataFolder, settings: dict[str, Any]) -> HsigmoidLanguageModel:
     if settings.get("tree") == "learned":
         settings = settings | learned(data)
     model = HsigmoidLanguageModel(
-        **settings, early_stopping=True, n_iter_no_change=None, random_state=0, verbose=1
+        **settings, warmup_steps=0, early_stopping=True, n_iter_no_change=None, random_state=0, verbose=1
     )  # train for all epochs and restore the best one
     return model.fit(read_text(data, "ptb", "train.txt"), X_valid=read_text(data, "ptb", "valid.txt"))
 
 
 def learned(data: DataFolder) -> dict[str, Any]:
-    first = HsigmoidLanguageModel(**SMALL, tree="cluster", max_epochs=EPOCHS_BEFORE, random_state=0)
+    first = HsigmoidLanguageModel(**SMALL, tree="cluster", max_epochs=EPOCHS_BEFORE, warmup_steps=0, random_state=0)
     sentences = read_text(data, "ptb", "train.txt")
     first.fit(sentences)
     return {"tree": first.learned_tree(sentences), "vocabulary": first.vocabulary_}

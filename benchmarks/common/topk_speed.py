@@ -25,6 +25,7 @@ MODEL: dict[str, Any] = {
     "optimizer": "adam",
     "learning_rate": 0.002,
     "learning_rate_schedule": "linear",
+    "warmup_steps": 0,
     "max_epochs": 1,
     "random_state": 0,
 }

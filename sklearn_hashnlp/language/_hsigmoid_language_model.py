@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self
@@ -21,7 +22,7 @@ from sklearn_hashnlp.language._resume import Resumed, SeedEpochs, check_same_tra
 from sklearn_hashnlp.language._trees import WordTree, language_tree
 from sklearn_hashnlp.language._windows import Padding
 from sklearn_hashnlp.nn._nplm import Activation, Initialization, OutputLayer
-from sklearn_hashnlp.training._callbacks import StepLog
+from sklearn_hashnlp.training._callbacks import StepLog, format_perplexity
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, Keep, SaveCheckpoints, best_epoch
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
@@ -31,6 +32,7 @@ from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_see
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, torch_seed
 from sklearn_hashnlp.trees import SoftmaxTree
 
+_DIVERGED = 20  # times the number of words: the perplexity from which on a training has diverged
 _LOGGED_WINDOWS = 2**13  # enough for a loss to two digits, in a tenth of a second
 
 
@@ -108,6 +110,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Factor of the learning rate of the hashed direct connections.
     learning_rate_schedule : {"constant", "linear"}, default="linear"
         ``"linear"``: the learning rate decays linearly to zero over ``max_epochs``.
+    warmup_steps : int, default=100
+        Steps over which the learning rate rises linearly to its full value, at most those of three epochs; 0 is no
+        warmup. Without it the first steps of AdaGrad are so long that the loss rises far above that of a uniform
+        distribution, from which small corpora do not recover. Weights that were trained before need none.
     lr_plateau : (int, float) or None, default=None
         Patience and factor: the learning rate is multiplied by the factor after so many epochs without a smaller
         validation loss. Only with validation sentences.
@@ -229,6 +235,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         "padding": [literal_options(Padding)],
         "bias_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
         "direct_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
+        "warmup_steps": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
         "max_epochs": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "batch_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "log_every": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
@@ -264,6 +271,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         bias_learning_rate: float = 1.0,
         direct_learning_rate: float = 1.0,
         learning_rate_schedule: Schedule = "linear",
+        warmup_steps: int = 100,
         lr_plateau: tuple[int, float] | list[float] | None = None,
         max_epochs: int = 5,
         max_time: float | None = None,
@@ -307,6 +315,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         self.bias_learning_rate = bias_learning_rate
         self.direct_learning_rate = direct_learning_rate
         self.learning_rate_schedule = learning_rate_schedule
+        self.warmup_steps = warmup_steps
         self.lr_plateau = lr_plateau
         self.max_epochs = max_epochs
         self.max_time = max_time
@@ -365,7 +374,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         device = resolve_device(self.device, caller=type(self).__name__)
         checkpoints = None if self.checkpoint_dir is None else EpochCheckpoints(self.checkpoint_dir)
         if checkpoints is not None and self.resume and checkpoints.epochs():
-            return self._resume(checkpoints, X, X_valid)
+            self._resume(checkpoints, X, X_valid)
+            return self._check_convergence()
         seeds = draw_seeds(self.random_state)
         resumes = bool(self.warm_start) and hasattr(self, "net_")
         if checkpoints is not None:
@@ -374,16 +384,17 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         corpus = read_training_data(self, X, X_valid, seed=seeds.split, hash_seed=seeds.hash, tokenizer=tokenizer)
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
-        return self._train(net, corpus, self._settings(), checkpoints)
+        self._train(net, corpus, self._settings(), checkpoints)
+        return self._check_convergence()
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Train for one epoch on more sentences, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
-        The learning rate is constant and there is no validation set: ``learning_rate_schedule``, ``lr_plateau``,
-        ``max_epochs``, ``max_time``, ``early_stopping``, ``checkpoint_dir`` and the parameters that depend on them have
-        no effect.
+        The learning rate is constant and there is no validation set: ``learning_rate_schedule``, ``warmup_steps``,
+        ``lr_plateau``, ``max_epochs``, ``max_time``, ``early_stopping``, ``checkpoint_dir`` and the parameters that
+        depend on them have no effect.
 
         Parameters
         ----------
@@ -537,6 +548,19 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             )
         self.log_ = log
         self._hold(net, corpus.tokenizer, history)
+        return self
+
+    def _check_convergence(self) -> Self:
+        """Raise an error if the net predicts the text that it was trained on far worse than equal probabilities do."""
+        epochs = self.history_[self._first_epoch :]
+        if self.early_stopping:
+            epochs = sorted(epochs, key=lambda entry: -entry["valid_loss"])
+        n_words = self._tokenizer.vocabulary.n_classes
+        if epochs and epochs[-1]["train_loss"] > math.log(_DIVERGED * n_words):
+            raise ValueError(
+                f"{self.net_.divergence} The perplexity of the training sentences is "
+                f"{format_perplexity(epochs[-1]['train_loss'])}; equal probabilities of all words have {n_words}."
+            )
         return self
 
     def _snapshot(self, net: LanguageNet, tokenizer: Tokenizer, log: list[dict[str, float]]) -> HsigmoidLanguageModel:

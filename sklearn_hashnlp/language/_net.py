@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from sklearn_hashnlp.language._architecture import make_nplm
 from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
-from sklearn_hashnlp.training._callbacks import EpochLog
+from sklearn_hashnlp.training._callbacks import EpochLog, perplexity
 from sklearn_hashnlp.training._loop import Net, stored_tree
 from sklearn_hashnlp.training._optimizers import optimizer_to_arrays
 
@@ -30,6 +30,7 @@ class LanguageNet(Net):
     """A skorch net that predicts words from the words before."""
 
     keeps_batches = False
+    divergence: ClassVar[str] = "The training diverged. Set a smaller learning_rate."
 
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
@@ -117,7 +118,7 @@ class Perplexities(Callback):  # type: ignore[misc]  # skorch has no types
         for prefix in ("train", "valid"):
             if f"{prefix}_loss" in net.history[-1]:
                 loss = net.history[-1, f"{prefix}_loss"]
-                net.history.record(f"{prefix}_perplexity", math.exp(min(loss, 700.0)))
+                net.history.record(f"{prefix}_perplexity", perplexity(loss))
 
 
 def make_language_net(architecture: dict[str, Any], tree: Any, device: str) -> LanguageNet:

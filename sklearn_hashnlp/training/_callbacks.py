@@ -13,6 +13,7 @@ from skorch.callbacks import Callback, PrintLog, ProgressBar
 
 from sklearn_hashnlp.training._early_stopping import lower_is_better
 
+_MAX_PRINTED_LOSS = 20.0  # a perplexity of 10**8; that of more is printed in scientific notation
 _RECENT_BATCHES = 200  # enough for a steady number, and few enough to see it fall
 
 
@@ -35,6 +36,27 @@ class LinearSchedule(Callback):  # type: ignore[misc]  # skorch has no types
             left = self.n_steps - self.steps_
             for group in net.optimizer_.param_groups:
                 group["lr"] *= left / (left + 1)
+        self.steps_ += 1
+
+
+class Warmup(Callback):  # type: ignore[misc]  # skorch has no types
+    """Raise the learning rate linearly from step to step, to its full value in the last of some first steps."""
+
+    def __init__(self, n_steps: int, n_done: int = 0) -> None:
+        self.n_steps = n_steps
+        self.n_done = n_done
+
+    def on_train_begin(self, _net: Any, **_: Any) -> None:
+        """Begin, or go on where a resumed training was."""
+        self.steps_ = self.n_done
+
+    def on_batch_begin(self, net: Any, training: bool | None = None, **_: Any) -> None:
+        """Set the learning rate of the step to come."""
+        if not training or self.steps_ >= self.n_steps:
+            return
+        factor = (self.steps_ + 1) / self.steps_ if self.steps_ else 1 / self.n_steps
+        for group in net.optimizer_.param_groups:
+            group["lr"] *= factor
         self.steps_ += 1
 
 
@@ -111,6 +133,8 @@ class EpochLog(PrintLog):  # type: ignore[misc]  # skorch has no types
 
     def format_row(self, row: dict[str, Any], key: str, color: str) -> Any:
         """Format one measure."""
+        if isinstance(row[key], float) and row[key] > math.exp(_MAX_PRINTED_LOSS):
+            return f"~{row[key]:.0e}"  # not a number, which would be printed with all its digits
         return super().format_row(row if _shows_colors(sys.stdout) else row | {f"{key}_best": False}, key, color)
 
 
@@ -194,9 +218,12 @@ class LanguageProgress(Callback):  # type: ignore[misc]  # skorch has no types
         """Write the line of the epoch."""
         self._move(net)
         epoch = net.history[-1]
-        parts = [f"Epoch {epoch['epoch']}/{self._n_epochs}", f"training perplexity {epoch['train_perplexity']:.2f}"]
+        parts = [
+            f"Epoch {epoch['epoch']}/{self._n_epochs}",
+            f"training perplexity {format_perplexity(epoch['train_loss'])}",
+        ]
         if "valid_perplexity" in epoch:
-            parts.append(f"validation perplexity {epoch['valid_perplexity']:.2f}")
+            parts.append(f"validation perplexity {format_perplexity(epoch['valid_loss'])}")
         self.write("   ".join([*parts, f"{epoch['dur']:.1f} s"]))
 
     def _move(self, net: Any) -> None:
@@ -209,7 +236,7 @@ class LanguageProgress(Callback):  # type: ignore[misc]  # skorch has no types
             self._n_measured += 1
         text = f"Epoch {len(net.history)}/{self._n_epochs}"
         if self._losses:
-            text += f", perplexity {_perplexity(sum(self._losses) / len(self._losses)):.1f}"
+            text += f", perplexity {format_perplexity(sum(self._losses) / len(self._losses), 1)}"
         n_before = (len(net.history) - 1) * self._n_words
         self.update(n_before + self._n_seen, self._n_epochs * self._n_words, text)
 
@@ -252,19 +279,25 @@ def _shows_colors(stream: TextIO | None) -> bool:
 
 def _step_line(entry: dict[str, float]) -> str:
     parts = [f"epoch {entry['epoch']}, step {entry['step']}: train loss {entry['train_loss']:.4f}"]
-    parts.append(f"perplexity {_perplexity(entry['train_loss']):.2f}")
+    parts.append(f"perplexity {format_perplexity(entry['train_loss'])}")
     if "valid_loss" in entry:
         parts.append(f"valid loss {entry['valid_loss']:.4f}")
-        parts.append(f"perplexity {_perplexity(entry['valid_loss']):.2f}")
+        parts.append(f"perplexity {format_perplexity(entry['valid_loss'])}")
     return ", ".join(parts)
 
 
 def _log_line(entry: dict[str, float]) -> str:
-    parts = [f"  step {entry['step']}", f"training perplexity {_perplexity(entry['train_loss']):.2f}"]
+    parts = [f"  step {entry['step']}", f"training perplexity {format_perplexity(entry['train_loss'])}"]
     if "valid_loss" in entry:
-        parts.append(f"validation perplexity {_perplexity(entry['valid_loss']):.2f}")
+        parts.append(f"validation perplexity {format_perplexity(entry['valid_loss'])}")
     return "   ".join(parts)
 
 
-def _perplexity(loss: float) -> float:
+def perplexity(loss: float) -> float:
+    """Compute the perplexity of a loss; the largest is near that of floating-point numbers."""
     return math.exp(min(loss, 700.0))
+
+
+def format_perplexity(loss: float, n_digits: int = 2) -> str:
+    """Return the perplexity of a loss for people to read."""
+    return f"{perplexity(loss):.{n_digits}f}" if loss < _MAX_PRINTED_LOSS else f"{perplexity(loss):.1e}"

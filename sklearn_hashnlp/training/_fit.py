@@ -13,11 +13,13 @@ from skorch.helper import predefined_split
 from torch import Tensor
 from torch.optim import Optimizer
 
-from sklearn_hashnlp.training._callbacks import EpochBar, LinearSchedule, ReduceOnPlateau
+from sklearn_hashnlp.training._callbacks import EpochBar, LinearSchedule, ReduceOnPlateau, Warmup
 from sklearn_hashnlp.training._early_stopping import EarlyStopping
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import transfer_state
 from sklearn_hashnlp.training._settings import TrainingSettings
+
+_WARMUP_EPOCHS = 3  # a warmup takes at most so many: small corpora have few steps
 
 
 def fit_net(
@@ -57,6 +59,8 @@ def fit_net(
             for group in optimizer.param_groups:
                 group["average_after"] = n_steps - max(1, n_steps // 4)
         callbacks = [*first_callbacks, *settings.callbacks]
+        if settings.warmup_steps and not first_epoch:
+            callbacks.append(Warmup(min(settings.warmup_steps, _WARMUP_EPOCHS * n_batches), n_done * n_batches))
         if settings.schedule == "linear":
             callbacks.append(LinearSchedule(n_steps, n_done * n_batches))
         if valid is not None:

@@ -21,6 +21,7 @@ class TrainingSettings:
     max_epochs: int  # those before an interruption among them
     batch_size: int
     seed: int  # of order and dropout
+    warmup_steps: int = 0  # from initial weights the learning rate rises over so many steps, at most three epochs
     schedule: str = "constant"  # "linear": the learning rate falls linearly, to 0 after the last planned step
     average: bool = False  # end with the average of the weights over the last quarter of the steps, if not validated
     max_time: float | None = None  # seconds after which training ends, after the first batch at the earliest
@@ -48,7 +49,8 @@ class TrainingSettings:
 
     def single_epoch(self) -> Self:
         """Return the settings of ``partial_fit``: one epoch, and every call alike."""
-        return replace(self, schedule="constant", average=False, max_epochs=1, max_time=None, keeps_batches=False)
+        alike = replace(self, warmup_steps=0, schedule="constant", average=False)
+        return replace(alike, max_epochs=1, max_time=None, keeps_batches=False)
 
 
 def _plateau(pair: Any) -> tuple[int, float]:
@@ -59,6 +61,7 @@ _PARAMETERS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "learning_rate": ("learning_rate", float),
     "max_epochs": ("max_epochs", int),
     "batch_size": ("batch_size", int),
+    "warmup_steps": ("warmup_steps", int),
     "learning_rate_schedule": ("schedule", str),
     "average": ("average", bool),
     "max_time": ("max_time", float),

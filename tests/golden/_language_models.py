@@ -41,6 +41,7 @@ LANGUAGE_MODEL: dict[str, Any] = {
     "bias_learning_rate": 1.0,
     "direct_learning_rate": 1.0,
     "learning_rate_schedule": "linear",
+    "warmup_steps": 0,
     "lr_plateau": None,
     "max_epochs": 2,
     "max_time": None,
@@ -148,6 +149,11 @@ def language_model_hash_embedding() -> Arrays:
 @golden("trained")
 def language_model_sgnn_embedding() -> Arrays:
     return _fitted(embedding="sgnn", optimizer="adam", learning_rate=0.002)
+
+
+@golden("trained")
+def language_model_warmup() -> Arrays:
+    return _fitted(warmup_steps=30)
 
 
 @golden("trained")

@@ -58,6 +58,7 @@ def score(
     check_text_file(file)  # before torch is loaded
     from sklearn_hashnlp.cli.lm._loading import load_language_model
     from sklearn_hashnlp.cli.lm._lowercase import Lowercase
+    from sklearn_hashnlp.training._callbacks import format_perplexity
 
     language_model = load_language_model(model)
     lowercase = Lowercase(screen, language_model)
@@ -76,7 +77,7 @@ def score(
     if as_json:
         screen.show_json({"perplexity": value, "mean_log_probability": mean})
     else:
-        print(f"{value:.4f}")
+        print(format_perplexity(-mean, 4))
 
 
 def _output_lines(

@@ -172,6 +172,10 @@ def train(
     schedule: Annotated[
         Schedule, typer.Option(help="linear: the learning rate decays to 0.", rich_help_panel=_TRAINING)
     ] = Schedule.linear,
+    warmup_steps: Annotated[
+        int,
+        typer.Option(min=0, help="Steps over which the learning rate rises at first.", rich_help_panel=_TRAINING),
+    ] = 100,
     dropout: Annotated[
         float,
         typer.Option(min=0.0, max=0.99, help="Dropout rate of the hidden layer.", rich_help_panel=_TRAINING),
@@ -294,6 +298,7 @@ def train(
         bias_learning_rate=bias_learning_rate,
         direct_learning_rate=direct_learning_rate,
         learning_rate_schedule=schedule.value,
+        warmup_steps=warmup_steps,
         max_epochs=epochs,
         max_time=max_time,
         batch_size=batch_size,
@@ -341,6 +346,8 @@ def _fit(
 
 def _show_results(screen: Screen, language_model: HsigmoidLanguageModel, model: Path, seconds: float) -> None:
     """Print the size and the perplexity of the model."""
+    from sklearn_hashnlp.training._callbacks import format_perplexity
+
     history = language_model.history_
     epoch = history[-1] if history else {}
     if language_model.early_stopping:
@@ -362,13 +369,14 @@ def _show_results(screen: Screen, language_model: HsigmoidLanguageModel, model: 
         return
     if screen.quiet:
         if "valid_perplexity" in epoch:  # requested by --valid
-            print(f"{epoch['valid_perplexity']:.4f}")
+            print(format_perplexity(epoch["valid_loss"], 4))
         return
     screen.show(
         f"Trained {counted(len(history), 'epoch')} with a vocabulary of {counted(n_words, 'word')} in {seconds:.1f} s"
     )
     if "valid_perplexity" in epoch:
-        screen.show(f"Validation perplexity {epoch['valid_perplexity']:.2f} after epoch {epoch['epoch']}", style="bold")
+        perplexity = format_perplexity(epoch["valid_loss"])
+        screen.show(f"Validation perplexity {perplexity} after epoch {epoch['epoch']}", style="bold")
     screen.show(f"Saved in {model}")
     command, folder = command_name(), shlex.quote(str(model))
     screen.note("\nNext, generate sentences, or score some:")

@@ -154,6 +154,7 @@ def _train(
         learning_rate=settings.learning_rate,
         bias_learning_rate=settings.bias_learning_rate,
         learning_rate_schedule=settings.schedule,
+        warmup_steps=0,
         max_epochs=settings.epochs,
         batch_size=settings.batch_size,
         log_every=settings.log_every,

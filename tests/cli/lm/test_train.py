@@ -57,6 +57,7 @@ def test_every_option_reaches_the_model(hashnlp: Any, sentences: Path, tmp_path:
         "--bias-learning-rate": (2, "bias_learning_rate", 2.0),
         "--direct-learning-rate": (3, "direct_learning_rate", 3.0),
         "--schedule": ("constant", "learning_rate_schedule", "constant"),
+        "--warmup-steps": (7, "warmup_steps", 7),
         "--dropout": (0.5, "dropout", 0.5),
         "--embedding-dropout": (0.1, "embedding_dropout", 0.1),
         "--patience": (3, "n_iter_no_change", 3),

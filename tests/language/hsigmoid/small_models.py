@@ -16,6 +16,7 @@ VALID = [" ".join(RNG.choice(list("abcdefghi"), size=4).tolist()) for _ in range
 
 SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 3, "random_state": 0} | {
     "learning_rate_schedule": "constant",
+    "warmup_steps": 0,
     "dropout": 0.0,
 }
 # Every kind of network and optimizer
@@ -27,7 +28,7 @@ VARIED = [
     {"direct_connections": "hashed", "n_direct": 500, "tree": "cluster"},
     {"embedding": "hash", "n_embeddings": 200, "n_buckets": 50, "tree": "random"},
     {"embedding": "sgnn", "n_projections": 20, "tree": "random"},
-    {"learning_rate_schedule": "linear", "init": "reference", "bias_learning_rate": 2.0},
+    {"learning_rate_schedule": "linear", "warmup_steps": 100, "init": "reference", "bias_learning_rate": 2.0},
 ]
 
 

@@ -39,6 +39,23 @@ def test_learning_rates():
     assert rates[-1] < 1
 
 
+def test_the_learning_rate_rises_in_the_first_steps_of_new_weights():
+    class Rates(Callback):
+        def on_batch_end(self, net, training=None, **kwargs):
+            if training:
+                rates.append(net.optimizer_.param_groups[0]["lr"])
+
+    rates: list[float] = []
+    model = make(learning_rate=1.0, warmup_steps=4, max_epochs=1, callbacks=[Rates()], warm_start=True).fit(SENTENCES)
+    n_steps = len(rates)
+    np.testing.assert_allclose(rates, [0.25, 0.5, 0.75, *[1.0] * (n_steps - 3)])
+    model.fit(SENTENCES).partial_fit(SENTENCES)
+    assert rates[n_steps:] == [1.0] * 2 * n_steps
+    rates.clear()
+    make(learning_rate=1.0, warmup_steps=10**6, max_epochs=4, callbacks=[Rates()]).fit(SENTENCES)
+    np.testing.assert_allclose(rates, np.minimum(np.arange(1, 4 * n_steps + 1) / (3 * n_steps), 1))
+
+
 def test_damping_depends_on_the_batch_size():
     def damping_of(**options):
         net = make(max_epochs=1, **options).fit(SENTENCES).net_
