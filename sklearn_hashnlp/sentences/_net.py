@@ -114,6 +114,32 @@ class SentenceNet(Net):
         return torch_seed(int(seed), self.device)
 
 
+def sentence_architecture(estimator: Any) -> dict[str, Any]:
+    """Return the sizes and options of the network of an estimator, as JSON values."""
+    share, masked = float(estimator.context_weight), estimator.masked_weight
+    return {
+        "transformer": {
+            "n_features": int(estimator.n_projections) * int(estimator.n_bits),
+            "width": int(estimator.width),
+            "n_layers": int(estimator.n_layers),
+            "n_heads": int(estimator.n_heads),
+            "feedforward_size": int(estimator.feedforward_size),
+            "pooling": estimator.pooling,
+            "pooling_width": None if estimator.pooling_width is None else int(estimator.pooling_width),
+            "depths": int(estimator.depths),
+            "positions": bool(estimator.positions),
+            "n_tables": int(estimator.n_tables),
+            "table_bits": int(estimator.table_bits),
+            "dropout": float(estimator.dropout),
+            "start": estimator.start,
+        },
+        # The next two keys stand in saved models.
+        "spelling_width": int(estimator.projection_dim),
+        "context_share": share,
+        "masked_words": bool(share > 0 and (any(masked) if isinstance(masked, tuple | list) else masked)),
+    }
+
+
 def make_sentence_net(architecture: dict[str, Any], device: str) -> SentenceNet:
     """Build a net that is not initialized yet."""
     # A projection has length one, and its elements are so much smaller than what layers read.

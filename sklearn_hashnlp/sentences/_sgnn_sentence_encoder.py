@@ -13,14 +13,13 @@ import numpy as np
 import torch
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
-from sklearn_hashnlp.nn._sentence_network import sentence_architecture
 from sklearn_hashnlp.nn._sgnn_transformer import Start
 from sklearn_hashnlp.nn._word_batch import Pooling
 from sklearn_hashnlp.persistence import save_model
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
 from sklearn_hashnlp.sentences._checkpoint import check_free, read_checkpoint
 from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder
-from sklearn_hashnlp.sentences._net import EpochsOfParagraphs, make_sentence_net
+from sklearn_hashnlp.sentences._net import EpochsOfParagraphs, make_sentence_net, sentence_architecture
 from sklearn_hashnlp.sentences._objective import SentenceLoss, sentence_objective, start_and_end
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, warn_of_single_sentences
 from sklearn_hashnlp.sentences._projections import CachedProjections
