@@ -126,8 +126,8 @@ class SGNNClassifier(NetClassifier):
         Seeds the initial weights, the validation set, the order of the rows and dropout. On a CPU the same int gives
         the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also the size of the data, the
-        net and the settings.
+        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch (on a terminal or in a notebook), 3
+        also the size of the data, the net and the settings.
 
     Attributes
     ----------
