@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
 from sklearn_hashnlp.experiments._run import PlannedRun
@@ -41,9 +41,6 @@ rate were chosen from a few on valid.txt. About three minutes on two cores.
 It needs the Penn Treebank as Tomas Mikolov prepared it, train.txt and valid.txt in one folder: pass it by
 --set data=FOLDER, or name it ptb/ in the folder that the environment variable HASHNLP_DATA names."""
 
-# A copy of the language model's names, whose module loads torch; that one refuses what it does not know.
-_Tree: TypeAlias = Literal["balanced", "binary_cluster", "cluster", "complete", "huffman", "random", "two_level"]
-
 
 @dataclass(frozen=True)
 class HsigmoidPtbSettings:
@@ -60,7 +57,10 @@ class HsigmoidPtbSettings:
     hidden_size: int = setting(256, "hidden size")
     dropout: float = setting(0.5, "dropout probability of the hidden layer")
     bias_learning_rate: float = setting(2.0, "factor on the learning rate of the hidden layer's bias")
-    tree: _Tree = setting("complete", "complete as in the reference; or huffman, cluster, balanced, random, two_level")
+    # A copy of the language model's names, whose module loads torch; the model refuses what it does not know.
+    tree: Literal["balanced", "binary_cluster", "cluster", "complete", "huffman", "random", "two_level"] = setting(
+        "complete", "complete as in the reference; or huffman, cluster, balanced, random, two_level"
+    )
     epochs: int = setting(10, "epochs on train.txt")
     batch_size: int = setting(256, "batch size, in windows")
     optimizer: Literal["adagrad", "adam"] = setting("adagrad", "adagrad or adam")
