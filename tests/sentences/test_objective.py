@@ -1,5 +1,6 @@
 import math
 from types import SimpleNamespace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -17,8 +18,8 @@ from sklearn_hashnlp.nn import (
 from sklearn_hashnlp.nn._sentence_network import SentenceModule
 from sklearn_hashnlp.sentences._batches import ParagraphBatches
 from sklearn_hashnlp.sentences._objective import (
-    LOSSES,
     LinearSchedule,
+    SentenceLoss,
     SentenceObjective,
     sentence_objective,
     start_and_end,
@@ -64,7 +65,7 @@ def test_weights_change_linearly():
     assert {LinearSchedule(0.3, 0.3).at(progress) for progress in (0.0, 0.7, 1.0)} == {0.3}
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", get_args(SentenceLoss))
 def test_each_head_computes_its_loss(loss):
     module = module_of()
     transformer, words = module.network.transformer, BATCH.batch.words
@@ -132,7 +133,7 @@ def test_the_loss_of_a_single_sentence_is_finite():
     projections = CachedProjections(alone.words, np.ones(2), CharNgramFeaturizer(), PROJECTOR)
     weights = np.ones(2, dtype=np.float32)
     (batch,) = ParagraphBatches(alone, weights, projections, batch_size=4, seed=0, epoch=0, mask_probability=0.5)
-    for loss in LOSSES:
+    for loss in get_args(SentenceLoss):
         module = module_of()
         value = compute(module, batch=batch, sentence=1.0, word=1.0, masked=1.0, loss=loss)
         value.backward()
