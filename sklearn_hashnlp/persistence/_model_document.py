@@ -25,13 +25,16 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import configuration, configure
+from sklearn_hashnlp.persistence import _sklearn_state as sklearn_state
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES, from_int8, to_float16, to_int8
+from sklearn_hashnlp.persistence._sklearn_state import SKLEARN_CLASSES
 from sklearn_hashnlp.persistence._values import ModelFormatError, decode_value, encode_value
 
 Arrays = dict[str, NDArray[Any]]
 
 # The only classes that a model folder can name, and the modules that they are imported from when a model is loaded:
-# this folder imports no estimators. Each class has no learned state, or _get_model_state and _set_model_state.
+# this folder imports no estimators. Each class has no learned state, or _get_model_state and _set_model_state, or
+# attributes that _sklearn_state lists.
 ALLOWED_CLASSES: dict[str, str] = {
     "AugmentedTextClassifier": "sklearn_hashnlp.classifiers",
     "CharNgramFeaturizer": "sklearn_hashnlp.text",
@@ -49,7 +52,7 @@ ALLOWED_CLASSES: dict[str, str] = {
     "SGNNClassifier": "sklearn_hashnlp.classifiers",
     "SGNNSentenceEncoder": "sklearn_hashnlp.sentences",
     "TextClassifier": "sklearn_hashnlp.classifiers",
-}
+} | SKLEARN_CLASSES
 
 # Parameters that older folders hold under another name.
 _RENAMED_PARAMETERS: dict[str, dict[str, str]] = {
@@ -64,8 +67,8 @@ _RENAMED_PARAMETERS: dict[str, dict[str, str]] = {
 _MAX_DEPTH = 50
 # joblib reads pickles from the folder that this parameter names at the next fit, and pickles are code.
 _CACHE_PARAMETER = "memory"
-# The parameter of scikit-learn's meta-estimators whose clone is fitted: it is saved fitted or not.
-_TEMPLATE_PARAMETER = "estimator"
+# The parameters of scikit-learn's meta-estimators whose clones are fitted: they are saved fitted or not.
+_TEMPLATE_PARAMETERS = frozenset(["estimator", "remainder", "transformers"])
 
 
 def encode_model(
@@ -101,14 +104,16 @@ def encode_model(
             )
         parameters = {}
         for parameter, value in sorted(estimator.get_params(deep=False).items()):
-            encode_part = partial(encode, in_template=in_template or parameter == _TEMPLATE_PARAMETER)
+            encode_part = partial(encode, in_template=in_template or parameter in _TEMPLATE_PARAMETERS)
             parameters[parameter] = encode_value(value, f"parameter {parameter!r} of {name}", encode_part)
         description: dict[str, Any] = {"class": name, "parameters": parameters, **configuration(estimator)}
         if in_template and not _is_fitted(estimator):
             description["fitted"] = False
-        elif hasattr(estimator, "_get_model_state"):
+        elif hasattr(estimator, "_get_model_state") or sklearn_state.has_state(estimator):
             check_is_fitted(estimator)
-            description |= _describe_state(estimator._get_model_state(), name, precision, arrays, encode)
+            own = hasattr(estimator, "_get_model_state")
+            state = estimator._get_model_state() if own else sklearn_state.get_state(estimator)
+            description |= _describe_state(state, name, precision, arrays, encode)
             training = estimator._get_training_state() if training_state and _has_training_state(estimator) else None
             if training is not None:
                 description["training"] = _describe_state(training, name, "float32", arrays, encode)
@@ -141,11 +146,13 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
             configure(estimator, part)
         except (AttributeError, TypeError, ValueError) as error:
             raise ModelFormatError(f"The configuration of {name} is damaged: {error!r}.") from error
-        expected = hasattr(estimator, "_set_model_state") and part.get("fitted") is not False
+        own = hasattr(estimator, "_set_model_state")
+        expected = (own or sklearn_state.has_state(estimator)) and part.get("fitted") is not False
         if expected != ("state" in part):
             raise ModelFormatError(f"The model holds {'a' if 'state' in part else 'no'} learned state for {name}.")
         if "state" in part:
-            _restore(estimator._set_model_state, part, arrays, f"learned state of {name}", decode)
+            set_state = estimator._set_model_state if own else partial(sklearn_state.set_state, estimator)
+            _restore(set_state, part, arrays, f"learned state of {name}", decode)
         if "training" in part:
             if not _has_training_state(estimator):
                 raise ModelFormatError(f"The model holds a training state for {name}, which has none.")
@@ -245,6 +252,7 @@ def _restore(
     try:
         set_state(values, own_arrays)
     except (
+        AttributeError,
         IndexError,
         KeyError,
         OverflowError,

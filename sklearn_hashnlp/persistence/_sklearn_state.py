@@ -1,0 +1,197 @@
+"""Learned state of scikit-learn's estimators: listed attributes only, as values and numeric arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp._sklearn import calibrated_classifier, isotonic_regression, prediction_calibrator
+
+SKLEARN_CLASSES: dict[str, str] = {
+    "CalibratedClassifierCV": "sklearn.calibration",
+    "ColumnTransformer": "sklearn.compose",
+    "FrozenEstimator": "sklearn.frozen",
+    "FunctionTransformer": "sklearn.preprocessing",
+    "LinearSVC": "sklearn.svm",
+    "LogisticRegression": "sklearn.linear_model",
+    "SGDClassifier": "sklearn.linear_model",
+    "StandardScaler": "sklearn.preprocessing",
+    "TfidfTransformer": "sklearn.feature_extraction.text",
+    "TruncatedSVD": "sklearn.decomposition",
+}
+"""The classes and the modules that they are imported from."""
+
+# Attributes with their axes: f are the input features, k the rows of coefficients, m the components; all arrays of an
+# estimator must agree on them. "": a number. "?": the attribute may be None or missing.
+_LINEAR = {"coef_": "kf", "intercept_": "k", "n_iter_": "?", "t_": "?"}
+_ATTRIBUTES: dict[str, dict[str, str]] = {
+    "FunctionTransformer": {},
+    "LinearSVC": _LINEAR,
+    "LogisticRegression": _LINEAR,
+    "SGDClassifier": _LINEAR,
+    "StandardScaler": {"mean_": "f?", "var_": "f?", "scale_": "f?", "n_samples_seen_": "?"},
+    "TfidfTransformer": {"idf_": "f?"},
+    "TruncatedSVD": {
+        "components_": "mf",
+        "explained_variance_": "m",
+        "explained_variance_ratio_": "m",
+        "singular_values_": "m",
+    },
+}
+_OF_COLUMN_TRANSFORMER = ("transformers_", "sparse_output_", "_columns", "_transformer_to_input_indices", "_remainder")
+_OF_CALIBRATORS = {"sigmoid": ("a_", "b_"), "temperature": ("beta_",)}
+
+State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
+
+
+def has_state(estimator: Any) -> bool:
+    """Return whether an estimator is one of scikit-learn's with learned state."""
+    name = type(estimator).__name__
+    return name in _ATTRIBUTES or name in ("CalibratedClassifierCV", "ColumnTransformer")
+
+
+def get_state(estimator: Any) -> State:
+    """Return the learned attributes of a fitted estimator."""
+    name = type(estimator).__name__
+    values: dict[str, Any] = {}
+    arrays: dict[str, NDArray[Any]] = {}
+    for attribute in ("n_features_in_", *_ATTRIBUTES.get(name, {})):
+        value = getattr(estimator, attribute, None)
+        if isinstance(value, np.ndarray) and value.ndim:
+            arrays[attribute] = value
+        elif value is not None:
+            values[attribute] = value
+    if hasattr(estimator, "feature_names_in_"):
+        values["feature_names_in_"] = estimator.feature_names_in_.tolist()
+    if hasattr(estimator, "classes_"):
+        values["classes_"] = {"dtype": estimator.classes_.dtype.str, "values": estimator.classes_.tolist()}
+    if name == "CalibratedClassifierCV":
+        values["calibrated"] = [_calibrated_values(part) for part in estimator.calibrated_classifiers_]
+    if name == "ColumnTransformer":
+        values |= {attribute: getattr(estimator, attribute) for attribute in _OF_COLUMN_TRANSFORMER}
+        values["output_indices_"] = {key: (part.start, part.stop) for key, part in estimator.output_indices_.items()}
+    return values, arrays
+
+
+def set_state(estimator: Any, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """Set what :func:`get_state` returned, and raise a ValueError, TypeError or KeyError if it does not fit."""
+    name = type(estimator).__name__
+    values = dict(values)
+    if "n_features_in_" in values or _ATTRIBUTES.get(name):  # meta-estimators over strings do not have it
+        estimator.n_features_in_ = _integer(values.pop("n_features_in_"), "n_features_in_")
+    if "feature_names_in_" in values:
+        estimator.feature_names_in_ = np.array(_strings(values.pop("feature_names_in_")), dtype=object)
+        if len(estimator.feature_names_in_) != estimator.n_features_in_:
+            raise ValueError("feature_names_in_ must have a name for each feature")
+    if "classes_" in values:
+        packed = values.pop("classes_")
+        estimator.classes_ = np.array(packed["values"], dtype=_label_dtype(packed["dtype"]))
+    _set_arrays(estimator, _ATTRIBUTES.get(name, {}), values, arrays)
+    if name == "CalibratedClassifierCV":
+        parts = values.pop("calibrated")
+        estimator.calibrated_classifiers_ = [_calibrated(part, estimator) for part in parts]
+    if name == "ColumnTransformer":
+        _set_transformers(estimator, values)
+    if values:
+        raise ValueError(f"unknown attributes: {sorted(values)}")
+
+
+def _set_arrays(
+    estimator: Any, attributes: dict[str, str], values: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> None:
+    """Set numeric attributes, after checking that their axes agree."""
+    sizes = {"f": getattr(estimator, "n_features_in_", None)}
+    for attribute, wanted in attributes.items():
+        value = arrays.get(attribute, values.pop(attribute, None))
+        axes = wanted.removesuffix("?")
+        if value is None and wanted.endswith("?"):
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float | np.ndarray):
+            raise TypeError(f"{attribute} must be an array of numbers, got {type(value).__name__}")
+        if axes and not (axes == "k" and np.ndim(value) == 0):  # the intercept of a model without one is a number
+            if np.ndim(value) != len(axes) or np.asarray(value).dtype.kind != "f":
+                raise ValueError(f"{attribute} must be an array of floats with {len(axes)} axes")
+            for axis, size in zip(axes, np.shape(value), strict=True):
+                if sizes.setdefault(axis, size) not in (size, None):
+                    raise ValueError(f"{attribute} has shape {np.shape(value)}, which does not fit")
+        setattr(estimator, attribute, value)
+    if "k" in sizes and sizes["k"] != (1 if len(estimator.classes_) == 2 else len(estimator.classes_)):
+        raise ValueError("coef_ must have a row for each class, or one row for two classes")
+    if set(arrays) - set(attributes):
+        raise ValueError(f"unknown arrays: {sorted(set(arrays) - set(attributes))}")
+
+
+def _calibrated_values(part: Any) -> dict[str, Any]:
+    """Return a classifier and its calibrators, one per class, as values."""
+    if part.method == "isotonic":
+        calibrators: list[Any] = [
+            {
+                "X_thresholds_": calibrator.X_thresholds_.tolist(),
+                "y_thresholds_": calibrator.y_thresholds_.tolist(),
+                "dtypes": (calibrator.X_thresholds_.dtype, calibrator.y_thresholds_.dtype),
+                "increasing_": bool(calibrator.increasing_),
+            }
+            for calibrator in part.calibrators
+        ]
+    else:
+        names = _OF_CALIBRATORS[part.method]
+        calibrators = [{name: float(getattr(calibrator, name)) for name in names} for calibrator in part.calibrators]
+    return {"estimator": part.estimator, "method": part.method, "calibrators": calibrators}
+
+
+def _calibrated(values: dict[str, Any], owner: Any) -> Any:
+    """Build a classifier with its calibrators."""
+    method, calibrators = values["method"], []
+    n_classes = len(owner.classes_)
+    if len(values["calibrators"]) != (1 if n_classes == 2 or method == "temperature" else n_classes):
+        raise ValueError("there must be a calibrator for each class, or one for two classes")
+    if not hasattr(values["estimator"], "predict"):
+        raise TypeError("the calibrated estimator must be a classifier")
+    for part in values["calibrators"]:
+        if method == "isotonic":
+            x, y = (
+                np.array(part[key], dtype=dtype)
+                for key, dtype in zip(("X_thresholds_", "y_thresholds_"), part["dtypes"], strict=True)
+            )
+            if x.ndim != 1 or x.shape != y.shape or len(x) == 0 or x.dtype.kind != "f" or (np.diff(x) < 0).any():
+                raise ValueError("the thresholds of an isotonic calibrator must be ascending numbers")
+            calibrators.append(isotonic_regression(x, y, increasing=bool(part["increasing_"])))
+        else:
+            numbers = {name: float(part[name]) for name in _OF_CALIBRATORS[method]}
+            calibrators.append(prediction_calibrator(method, numbers))
+    return calibrated_classifier(values["estimator"], calibrators, owner.classes_, method)
+
+
+def _set_transformers(estimator: Any, values: dict[str, Any]) -> None:
+    for name, transformer, _ in values["transformers_"]:
+        if not isinstance(name, str) or not (
+            transformer in ("drop", "passthrough") or hasattr(transformer, "transform")
+        ):
+            raise TypeError("transformers_ must hold triples of a name, a transformer and columns")
+    for attribute in _OF_COLUMN_TRANSFORMER:
+        setattr(estimator, attribute, values.pop(attribute))
+    indices = values.pop("output_indices_")
+    estimator.output_indices_ = {
+        str(key): slice(_integer(start, key), _integer(stop, key)) for key, (start, stop) in indices.items()
+    }
+
+
+def _integer(value: Any, name: str) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError(f"{name} must be an integer of at least 0, got {value!r}")
+    return value
+
+
+def _strings(values: Any) -> list[str]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise TypeError("feature_names_in_ must be a list of strings")
+    return values
+
+
+def _label_dtype(name: Any) -> np.dtype[Any]:
+    dtype = np.dtype(str(name))
+    if dtype.kind not in "biufUO":
+        raise TypeError(f"labels of {dtype} are not known")
+    return dtype
