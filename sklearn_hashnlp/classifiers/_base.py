@@ -134,7 +134,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         ValueError
             As in ``decision_function``.
         """
-        return self._loss.log_probabilities(self._scores(X))
+        scores = self._scores(X)
+        return self._loss.log_probabilities(scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable label of each row, or in multi-label classification all labels above 0.5.

@@ -100,7 +100,7 @@ def _word_projector(**options: Any) -> SGNNWordProjector:
     return SGNNWordProjector(**parts | options)
 
 
-_SCORES = ("predict", "predict_proba", "decision_function", "predict_topk")
+_SCORES = ("predict", "predict_proba", "predict_log_proba", "decision_function", "predict_topk")
 
 CASES: dict[str, Case] = {
     "HashingNgramVectorizer": _texts(HashingNgramVectorizer, ngram_range=(1, 2)),
