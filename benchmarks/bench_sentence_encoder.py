@@ -9,8 +9,11 @@ similarity      Spearman's correlation of cosine similarities and human scores o
                 the whole set, of baselines and encoders.
 classification  Logistic regression on frozen vectors, with C = 1000 as in the reference implementation and C chosen
                 on training rows: trec, sst2, and imdb with the mean of a review's sentence vectors.
+retrieval       Search in 5,000 texts that the encoder was fitted on: ag_news, swda, paragraphs of Wikipedia, and imdb,
+                on which nothing was chosen.
 speed           Sentences per second of the small encoder on two threads, and without deduplication of words.
-ablation        The small encoder with one setting changed at a time, each trained for the same seconds.
+ablation        The small encoder, with earlier defaults and one setting changed at a time, each trained for the same
+                seconds.
 report          The full network of the reference implementation; only on request. It needs a GPU.
 
     python benchmarks/bench_sentence_encoder.py --data DIR --work FOLDER
@@ -32,10 +35,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from common import sentence_speed, sentence_tasks
+from common import sentence_search, sentence_speed, sentence_tasks
 from common.data import DataFolder, data_folder, read_text
 from common.results_file import add_output_option, environment, output_path, read_result, write_result
-from common.sentence_models import ABLATIONS, BASELINES, ENCODERS, REPORT, SMALL, train_encoder
+from common.sentence_models import ABLATIONS, BASELINES, EARLIER, ENCODERS, REPORT, SMALL, train_encoder
 from common.sentence_tables import tables
 
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
@@ -43,8 +46,9 @@ from sklearn_hashnlp.text import split_sentences
 
 RESULT = "sentence_encoder.json"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
-PARTS = ("training", "similarity", "classification", "speed", "ablation")
+PARTS = ("training", "similarity", "classification", "retrieval", "speed", "ablation")
 MODELS = (*BASELINES, *ENCODERS)
+SEARCH_MODELS = (sentence_search.BASELINE, *sentence_search.MODELS)
 TRAINED = "trained encoder"
 SPEED_SENTENCES = 8_000
 ABLATION_C = 10.0
@@ -155,6 +159,16 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=sentence_tasks.SETS, default=list(sentence_tasks.SETS))
+    parser.add_argument(
+        "--search-models", nargs="+", choices=SEARCH_MODELS, default=list(SEARCH_MODELS), help="default: all"
+    )
+    parser.add_argument(
+        "--search-sets",
+        nargs="+",
+        choices=sentence_search.SETS,
+        default=list(sentence_search.SETS),
+        help="default: all",
+    )
     parser.add_argument("--ablations", nargs="+", choices=list(ABLATIONS), default=list(ABLATIONS), help="default: all")
     parser.add_argument("--seeds", type=int, default=3, help="of encoders (default: %(default)s)")
     parser.add_argument(
@@ -205,6 +219,18 @@ def evaluate_classification(bench: Bench, model: Any, part: str, name: str, seed
     bench.record(part, name, seed, {one: measured})
 
 
+def retrieval(bench: Bench) -> None:
+    for seed in range(bench.options.seeds):
+        for one in bench.options.search_sets:
+            models = [
+                model for model in bench.options.search_models if not bench.is_known("retrieval", model, seed, one)
+            ]
+            if models:
+                for model, score in sentence_search.evaluate(one, bench.data, seed, models):
+                    print(f"{model}, {seed}, {one}: {score:.2f}", flush=True)
+                    bench.record("retrieval", model, seed, {one: score})
+
+
 def speed(bench: Bench) -> None:
     if bench.is_known("speed", TRAINED, 0, "times as long"):
         return
@@ -218,7 +244,7 @@ def ablation(bench: Bench) -> None:
     for seed, name in ablations_by_seed(bench):
         if bench.is_known("ablation", name, seed, "sst2"):
             continue
-        settings = SMALL | {"max_time": bench.options.ablation_time} | ABLATIONS[name]
+        settings = SMALL | EARLIER | {"max_time": bench.options.ablation_time} | ABLATIONS[name]
         encoder = bench.encoder(name, settings, seed, "ablation")
         evaluate_similarity(bench, encoder, "ablation", name, seed)
         bench.record(
@@ -246,7 +272,7 @@ def report(bench: Bench) -> None:
 
 
 PER_MODEL = {"training": training, "similarity": similarity, "classification": classification}
-RUN = {"speed": speed, "ablation": ablation, "report": report}
+RUN = {"retrieval": retrieval, "speed": speed, "ablation": ablation, "report": report}
 
 
 if __name__ == "__main__":

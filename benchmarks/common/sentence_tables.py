@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from . import sentence_search
 from .results_file import FOLDER, read_result
 from .sentence_models import ABLATIONS, BASELINES, ENCODERS
 
@@ -68,6 +69,18 @@ def classification(result: dict[str, Any]) -> str:
     )
 
 
+def retrieval(result: dict[str, Any]) -> str:
+    models = result["retrieval"]["models"]
+    return table(
+        ("", *sentence_search.SETS),
+        (
+            (name, *(number(models[name], one, 1) for one in sentence_search.SETS))
+            for name in (sentence_search.BASELINE, *sentence_search.MODELS)
+            if name in models
+        ),
+    )
+
+
 def training(result: dict[str, Any]) -> str:
     return table(
         ("", "minutes", "waiting, %", "parameters", "untrained", "after word pretraining", "at the end"),
@@ -122,6 +135,7 @@ def report(result: dict[str, Any]) -> str:
 TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "similarity": similarity,
     "classification": classification,
+    "retrieval": retrieval,
     "training": training,
     "speed": speed,
     "ablation": ablation,

@@ -11,9 +11,10 @@ from sklearn_hashnlp.cli import _demo, _export, _info, _predict, _test, _train
 from sklearn_hashnlp.cli._errors import CommandGroup
 from sklearn_hashnlp.cli.experiments import _app as _experiments
 from sklearn_hashnlp.cli.lm import _app as _lm
+from sklearn_hashnlp.cli.sentences import _app as _sentences
 
 _HELP = """\
-Train and use text classifiers and language models. No vocabulary and no GPU is needed.
+Train and use text classifiers, language models and sentence encoders. No vocabulary and no GPU is needed.
 
 \b
   hashnlp demo                            train and test on text you have
@@ -23,6 +24,7 @@ Train and use text classifiers and language models. No vocabulary and no GPU is 
   hashnlp info spam                       describe a model
   hashnlp export -m intents intents.py    export a small model as one file
   hashnlp lm train text.txt --model lm    train a language model
+  hashnlp sentences train text.txt -m e   train a sentence encoder, for search
   hashnlp experiments list                list published experiments
 
 Options of a command: hashnlp train --help
@@ -51,6 +53,7 @@ app.command("test", help=_test.HELP)(_test.evaluate)
 app.command("info", help=_info.HELP)(_info.info)
 app.command("export", help=_export.HELP)(_export.export)
 app.add_typer(_lm.app, name="lm", help=_lm.HELP)
+app.add_typer(_sentences.app, name="sentences", help=_sentences.HELP)
 app.add_typer(_experiments.app, name="experiments", help=_experiments.HELP)
 
 

@@ -61,10 +61,10 @@ def open_lines(
 
 @contextmanager
 def line_batches(
-    screen: Screen, file: Path | None, *, action: str, unit: str, size: int = BATCH_SIZE
+    screen: Screen, file: Path | None, *, action: str, unit: str, size: int = BATCH_SIZE, bar: bool | None = None
 ) -> Iterator[Iterator[list[str]]]:
     """Yield batches of lines without their ends: those of stdin as soon as they arrive."""
-    with open_lines(screen, file, action=action, unit=unit) as opened:
+    with open_lines(screen, file, action=action, unit=unit, bar=bar) as opened:
         yield batches(map(strip_line_end, opened.lines), size, opened.ready)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +12,10 @@ from torch.nn import functional
 from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer
 from sklearn_hashnlp.nn._word_batch import WordBatch, WordPooling
 
+ContextWeight = float | Literal["auto"]
+
 _ZERO_LENGTH = 1e-5  # what is left of a unit vector by rounding has at most this length
+_EQUAL_PARTS_WORDS = 50  # a text of so many words has parts of equal weight with context_weight="auto"
 
 
 class SentenceNetwork(nn.Module):
@@ -23,10 +26,11 @@ class SentenceNetwork(nn.Module):
     weighted character n-gram counts. The second part t is the unit vector of an :class:`SGNNTransformer`. The vector of
     a sentence is
 
-        (sqrt(1 - c) s', sqrt(c) t)
+        (sqrt(1 - c) s', sqrt(c) t')
 
     so that the cosine similarity of two sentences is a weighted mean of those of the two parts, c being the weight of
-    the Transformer. s' is s without the common components of all sentences [1]_, normalized to length one again.
+    the Transformer. s' is s without the common components of all sentences [1]_, normalized to length one again; t' is
+    t without n / (n + 50) of its common component, if one is set, where n is the number of words of the sentence.
 
     Parameters
     ----------
@@ -34,8 +38,9 @@ class SentenceNetwork(nn.Module):
         Computes the second part.
     projection_dim : int
         Columns of the first part.
-    context_weight : float
-        c, from 0 to 1. With 1 there is no first part, with 0 no second.
+    context_weight : float or "auto"
+        c, from 0 to 1. With 1 there is no first part, with 0 no second. "auto" is n / (n + 50): the spelling of a few
+        words says more than their mean meaning, that of many words less.
 
     Attributes
     ----------
@@ -45,6 +50,8 @@ class SentenceNetwork(nn.Module):
         S, of shape (projection_dim, n_features); it is not trained. None with ``context_weight=1``.
     common : Tensor of shape (n_components_removed, projection_dim)
         Orthonormal directions that are removed from s; none in a new network.
+    context_common : Tensor of shape (0 or 1, transformer.dim)
+        A unit vector, a part of which is removed from t; none in a new network.
     dim : int
         Columns of the vector of a sentence.
 
@@ -70,31 +77,38 @@ class SentenceNetwork(nn.Module):
     """
 
     common: Tensor
+    context_common: Tensor
 
-    def __init__(self, transformer: SGNNTransformer, projection_dim: int, context_weight: float) -> None:
+    def __init__(self, transformer: SGNNTransformer, projection_dim: int, context_weight: ContextWeight) -> None:
         super().__init__()
-        if not 0 <= context_weight <= 1:
-            raise ValueError(f"SentenceNetwork: context_weight must be between 0 and 1, got {context_weight}.")
-        if context_weight < 1 and projection_dim < 1:
+        if context_weight != "auto" and not 0 <= context_weight <= 1:
+            raise ValueError(
+                f"SentenceNetwork: context_weight must be between 0 and 1, or 'auto', got {context_weight}."
+            )
+        if context_weight != 1 and projection_dim < 1:
             raise ValueError(f"SentenceNetwork: projection_dim must be 1 or more, got {projection_dim}.")
         self.context_weight = context_weight
-        self.transformer = transformer if context_weight > 0 else None
+        self.transformer = transformer if context_weight != 0 else None
         self.spelling: nn.Linear | None = None
-        if context_weight < 1:
+        if context_weight != 1:
             self.spelling = nn.Linear(transformer.n_features, projection_dim, bias=False).requires_grad_(False)
             nn.init.orthogonal_(self.spelling.weight)
-        n_columns = projection_dim if context_weight < 1 else 0
+        n_columns = projection_dim if context_weight != 1 else 0
+        n_context = transformer.dim if context_weight != 0 else 0
         self.register_buffer("common", torch.zeros(0, n_columns))
-        self.dim = n_columns + (transformer.dim if context_weight > 0 else 0)
+        self.register_buffer("context_common", torch.zeros(0, n_context))
+        self.dim = n_columns + n_context
         self.pooling = WordPooling(n_columns, "weighted")
 
-    def forward(self, batch: WordBatch) -> Tensor:
+    def forward(self, batch: WordBatch, context_weight: ContextWeight | None = None) -> Tensor:
         """Embed sentences.
 
         Parameters
         ----------
         batch : WordBatch
             The sentences.
+        context_weight : float, "auto" or None, default=None
+            Replaces the weight of the network, if this has both parts.
 
         Returns
         -------
@@ -107,11 +121,24 @@ class SentenceNetwork(nn.Module):
         ValueError
             If the shapes of the tensors do not match, or, checked on the CPU only, a word has no projection.
         """
+        weight = self.context_weight if context_weight is None else context_weight
+        n_words = (batch.words >= 0).sum(dim=1, keepdim=True)
+        many = n_words / (n_words + _EQUAL_PARTS_WORDS)  # towards one with more words
+        first: Tensor | float
+        second: Tensor | float
+        if weight == "auto":
+            first, second = (1 - many).sqrt(), many.sqrt()
+        else:
+            first, second = math.sqrt(1 - weight), math.sqrt(weight)
         parts = []
         if self.spelling is not None:
-            parts.append(self.remove_common(self.spell(batch)) * math.sqrt(1 - self.context_weight))
+            parts.append(self.remove_common(self.spell(batch)) * first)
         if self.transformer is not None:
-            parts.append(self.transformer(batch) * math.sqrt(self.context_weight))
+            vectors = self.transformer(batch)
+            if len(self.context_common):
+                removed = (many * vectors) @ self.context_common.T @ self.context_common
+                vectors = functional.normalize(vectors - removed, dim=1)
+            parts.append(vectors * second)
         # One part alone may be zero: projections of zeros, or common components only.
         return functional.normalize(torch.cat(parts, dim=1), dim=1)
 
@@ -278,9 +305,9 @@ class SentenceModule(nn.Module):
         if masked_words and network.transformer is not None:
             self.masked_head = MaskedWordHead(network.transformer.width)
 
-    def forward(self, batch: WordBatch) -> Tensor:
+    def forward(self, batch: WordBatch, context_weight: ContextWeight | None = None) -> Tensor:
         """Embed sentences."""
-        vectors: Tensor = self.network(batch)
+        vectors: Tensor = self.network(batch, context_weight)
         return vectors
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_hashnlp._sklearn import ArrayTransformerMixin
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.nn._sentence_network import ContextWeight, SentenceNetwork
 from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
 from sklearn_hashnlp.sentences._net import SentenceNet, net_from_state
 from sklearn_hashnlp.sentences._paragraphs import truncate_words
@@ -34,6 +36,7 @@ _BATCH_WORDS = 2**14  # with the padding: many words of a batch are the same, an
 class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, FittedNet):  # type: ignore[misc]  # scikit-learn has no types
     """The methods of :class:`SGNNSentenceEncoder` that need a trained net."""
 
+    context_weight: ContextWeight
     net_: SentenceNet
     log_: list[dict[str, Any]]
     waiting_share_: float
@@ -62,7 +65,8 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
         Raises
         ------
         ValueError
-            If ``X`` is a single string or a table, or a text is NaN or holds a lone surrogate.
+            If ``X`` is a single string or a table, or a text is NaN or holds a lone surrogate; or if ``context_weight``
+            is not a weight, or weighs a part that the encoder was not fitted with.
         TypeError
             If a text is not a ``str``.
         """
@@ -72,13 +76,14 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
         """Compute sentence vectors as an array, whatever container ``set_output`` has set for :meth:`transform`."""
         check_is_fitted(self)
         name = type(self).__name__
+        weight = _check_weight(self.context_weight, self.net_.module_.network, caller=name)
         longest, parts = 0, []
         for first, chunk in in_chunks(as_documents(X, caller=name), n_characters=_CHUNK_CHARACTERS):
             words, rows = self._reader.word_ids(chunk, first=first, caller=name)
             longest = max(longest, int(np.diff(rows.offsets).max(initial=0)))
             with plain_torch(torch.device(self.net_.device).type):
                 vectors = encode_sentences(
-                    self.net_, self._reader, words, rows, max_words=self.max_words, n_jobs=self.n_jobs
+                    self.net_, self._reader, words, rows, weight, max_words=self.max_words, n_jobs=self.n_jobs
                 )
             parts.append(vectors)
         if longest > self.max_words:
@@ -206,11 +211,28 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
         self._training_state = None if values["course"] is None else TrainingState.from_state(values["course"], arrays)
 
 
+def _check_weight(weight: Any, network: SentenceNetwork, *, caller: str) -> ContextWeight:
+    """Check the weight of the second part, which may have been set after training."""
+    if weight != "auto" and not (isinstance(weight, Real) and 0 <= float(weight) <= 1):
+        raise ValueError(
+            f"The 'context_weight' parameter of {caller} must be a number from 0 to 1, or 'auto'. Got {weight!r} "
+            "instead."
+        )
+    for learned, lacking in ((0, network.transformer), (1, network.spelling)):
+        if lacking is None and weight != learned:
+            raise ValueError(
+                f"{caller} was fitted with context_weight={learned} and has no other part to weigh. Got "
+                f"context_weight={weight!r}. Fit it with a weight between 0 and 1, or set context_weight={learned}."
+            )
+    return "auto" if weight == "auto" else float(weight)
+
+
 def encode_sentences(
     net: SentenceNet,
     reader: SentenceReader,
     words: list[str],
     rows: Ragged,  # (n_sentences,): of word ids
+    context_weight: ContextWeight,
     *,
     max_words: int,
     n_jobs: int | None,
@@ -226,7 +248,7 @@ def encode_sentences(
     lengths, device = np.diff(rows.offsets), torch.device(net.device)
     order = np.argsort(lengths, kind="stable")
     batches = _split_batches(order[np.searchsorted(lengths[order], 1) :], lengths)
-    encode = partial(_encode_batch, net, rows, reader.weights(words), projections, device)
+    encode = partial(_encode_batch, net, rows, reader.weights(words), projections, device, context_weight)
     n_threads = effective_n_jobs(n_jobs) if device.type == "cpu" else 1
     for batch, batch_vectors in zip(batches, map_in_order(encode, batches, n_threads), strict=True):
         vectors[batch] = batch_vectors
@@ -251,9 +273,10 @@ def _encode_batch(
     weights: NDArray[np.float32],
     projections: CachedProjections,
     device: torch.device,
+    context_weight: ContextWeight,
     indices: NDArray[np.int64],
 ) -> NDArray[np.float32]:
     with plain_torch(device.type), torch.inference_mode():
         batch = make_word_batch(take_rows(rows, indices), weights, projections).to(device)
-        vectors: NDArray[np.float32] = net.module_(batch).float().cpu().numpy()
+        vectors: NDArray[np.float32] = net.module_(batch, context_weight).float().cpu().numpy()
     return vectors

@@ -24,7 +24,7 @@ from sklearn_hashnlp.training._optimizers import load_optimizer
 from sklearn_hashnlp.training._torch_scope import torch_seed
 
 _TABLES = "network.transformer.tables.tables.weight"  # of which only rows of words that were seen are not zero
-_COMMON = "network.common"  # as many rows as there were directions
+_COMMON = ("network.common", "network.context_common")  # as many rows as there were directions
 
 
 class EpochsOfParagraphs(Dataset):  # type: ignore[misc]  # skorch has no types
@@ -85,7 +85,8 @@ class SentenceNet(Net):
 
     def match_shapes(self, module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Make room for as many directions as were removed."""
-        module.get_submodule("network").common = torch.zeros(arrays[_COMMON].shape)
+        for name in _COMMON:
+            setattr(module.get_submodule("network"), name.removeprefix("network."), torch.zeros(arrays[name].shape))
 
     def get_iterator(self, dataset: Any, training: bool = False) -> Any:
         """Return what iterates over the batches of an epoch each time."""
@@ -116,7 +117,8 @@ class SentenceNet(Net):
 
 def sentence_architecture(estimator: Any) -> dict[str, Any]:
     """Return the sizes and options of the network of an estimator, as JSON values."""
-    share, masked = float(estimator.context_weight), estimator.masked_weight
+    share, masked = estimator.context_weight, estimator.masked_weight
+    share = share if share == "auto" else float(share)
     return {
         "transformer": {
             "n_features": int(estimator.n_projections) * int(estimator.n_bits),
@@ -136,7 +138,7 @@ def sentence_architecture(estimator: Any) -> dict[str, Any]:
         # The next two keys stand in saved models.
         "spelling_width": int(estimator.projection_dim),
         "context_share": share,
-        "masked_words": bool(share > 0 and (any(masked) if isinstance(masked, tuple | list) else masked)),
+        "masked_words": bool(share != 0 and (any(masked) if isinstance(masked, tuple | list) else masked)),
     }
 
 
@@ -161,5 +163,6 @@ def net_from_state(
 ) -> SentenceNet:
     """Build a trained net from the state that its ``to_state`` returned."""
     net = make_sentence_net(values["architecture"], "cpu")
+    arrays = {_COMMON[1]: np.zeros((0, 0), dtype=np.float32)} | arrays  # older folders have none
     net.restore(arrays, values["device"], history)
     return net

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
+from sklearn_hashnlp.text._word_projections import with_array_output
 
 _CHUNK = 2**14  # words projected at once, so that their n-grams take little memory
 
@@ -28,7 +29,7 @@ class CachedProjections:
         self._words = words
         # rows() may be called in one of several threads already.
         self._featurizer = clone(featurizer).set_params(n_jobs=1)
-        self._projector = clone(projector).set_params(n_jobs=1)
+        self._projector = with_array_output(projector).set_params(n_jobs=1)
         self.n_features = int(projector.n_projections) * int(projector.n_bits)
         self.n_cached = min(len(words), max_bytes // (4 * self.n_features))
         most_frequent = np.argsort(-np.asarray(counts), kind="stable")[: self.n_cached]

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
@@ -31,7 +31,7 @@ from sklearn_hashnlp.sentences._training import (
     load_trained_weights,
     score_of,
 )
-from sklearn_hashnlp.sentences._word_pretraining import pretrain
+from sklearn_hashnlp.sentences._word_pretraining import pretrain, set_context_component
 from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training._checkpoints import SaveFromTimeToTime
 from sklearn_hashnlp.training._estimator import atomic_fit
@@ -63,11 +63,15 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         Minimal and maximal length of the character n-grams of a word.
     projection_dim : int, default=640
         Dimension of the first part.
-    context_weight : float, default=0.1
-        Weight of the second part in the cosine similarity, from 0 to 1; the first part has the rest. The network of
-        [2]_ is the second part alone, 1.
-    n_components_removed : int, default=30
-        Number of principal components, common to all sentences, that are removed from the first part.
+    context_weight : float or "auto", default="auto"
+        Weight of the second part in the cosine similarity, from 0 to 1; the first part has the rest. "auto" is
+        n / (n + 50) for a text of n words: short texts are compared by spelling, long ones by the use of their words.
+        :meth:`transform` reads it, so that ``set_params`` changes it after training; but 0 and 1 make ``fit`` learn
+        only one part. The network of [2]_ is the second part alone, 1.
+    n_components_removed : int or "auto", default="auto"
+        Number of principal components, common to all sentences, that are removed from the first part. "auto" is one
+        for each 1,000 training sentences, 30 at most, and from the second part n / (n + 50) of the first component is
+        removed, too, for a text of n words.
     width : int, default=384
         Dimension of the word embeddings, and so of the second part; with layers a multiple of ``n_heads``.
     n_layers : int, default=0
@@ -106,7 +110,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         Splits a text into a list of sentences; None is :func:`~sklearn_hashnlp.text.split_sentences`.
     max_sentences : int, default=8
         Longer paragraphs are split.
-    max_words : int, default=256
+    max_words : int, default=512
         Longer sentences are truncated, with a warning.
     max_epochs : int, default=1
         Number of epochs of the second stage; 0 skips it.
@@ -185,7 +189,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     --------
     >>> from sklearn_hashnlp.sentences import SGNNSentenceEncoder
     >>> paragraphs = ["The cat sleeps. It purrs.", "Shares fell sharply. Investors sold them."] * 4
-    >>> encoder = SGNNSentenceEncoder(n_components_removed=0, random_state=0)  # 0: there are few sentences
+    >>> encoder = SGNNSentenceEncoder(random_state=0)
     >>> encoder.fit(paragraphs).transform(["A cat sleeps.", "Cats slept.", "They sold."]).shape
     (3, 1024)
     >>> near, far = encoder.similarity(["A cat sleeps."] * 2, ["Cats slept.", "They sold."])
@@ -198,8 +202,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         "n_bits": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "ngram_range": [tuple, list],
         "projection_dim": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "context_weight": [Interval(Real, 0, 1, closed="both")],
-        "n_components_removed": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
+        "context_weight": [Interval(Real, 0, 1, closed="both"), literal_options(Literal["auto"])],
+        "n_components_removed": [Interval(Integral, 0, MAX_INTEGER, closed="both"), literal_options(Literal["auto"])],
         "width": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "n_layers": [Interval(Integral, 0, 100, closed="both")],
         "n_heads": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
@@ -242,8 +246,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         n_bits: int = 14,
         ngram_range: tuple[int, int] = (2, 5),
         projection_dim: int = 640,
-        context_weight: float = 0.1,
-        n_components_removed: int = 30,
+        context_weight: float | Literal["auto"] = "auto",
+        n_components_removed: int | Literal["auto"] = "auto",
         width: int = 384,
         n_layers: int = 0,
         n_heads: int = 8,
@@ -264,7 +268,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         masked_weight: float | tuple[float, float] = 0.0,
         sentence_splitter: Callable[[str], list[str]] | None = None,
         max_sentences: int = 8,
-        max_words: int = 256,
+        max_words: int = 512,
         max_epochs: int = 1,
         max_time: float | None = None,
         batch_size: int = 256,
@@ -373,8 +377,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         """Train for one epoch on more paragraphs, continuing from earlier calls.
 
         The first call fits word embeddings, word frequencies and common components to its paragraphs; later calls do
-        not change them. The learning rate is constant, and losses have their final weights. ``max_epochs``,
-        ``max_time`` and ``checkpoint_dir`` have no effect.
+        not change them, but for the common component of the second part. The learning rate is constant, and losses have
+        their final weights. ``max_epochs``, ``max_time`` and ``checkpoint_dir`` have no effect.
 
         Parameters
         ----------
@@ -443,7 +447,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 f"{n_pointing} columns or more, and n_projections * n_bits is {n_features}. Take fewer or smaller "
                 "tables."
             )
-        if self.context_weight < 1 and self.n_components_removed >= self.projection_dim:
+        n_removed = 0 if self.n_components_removed == "auto" else self.n_components_removed
+        if self.context_weight != 1 and n_removed >= self.projection_dim:
             raise ValueError(
                 f"The 'n_components_removed' parameter of {name} must be less than "
                 f"projection_dim={self.projection_dim}. Got {self.n_components_removed!r} instead."
@@ -491,7 +496,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 reader,
                 projections,
                 word_steps=int(self.word_steps),
-                n_components_removed=int(self.n_components_removed),
+                n_components_removed="auto" if self.n_components_removed == "auto" else int(self.n_components_removed),
                 seed=seeds.split,
                 verbose=int(self.verbose),
             )
@@ -549,6 +554,15 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 n_jobs=self.n_jobs,
             )
 
+        def update_component() -> None:
+            if self.n_components_removed == "auto":
+                with plain_torch(torch.device(net.device).type):
+                    set_context_component(net.module_.network, paragraphs.sentences, weights, projections)
+
+        def score() -> float:
+            update_component()
+            return score_of(self)
+
         epochs = EpochsOfParagraphs(
             make_batches,
             paragraphs.n_sentences,
@@ -564,7 +578,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             state,
             self.log_,
             every=settings.log_every,
-            monitor=None if self.monitor is None else lambda: score_of(self),
+            monitor=None if self.monitor is None else score,
             show=settings.verbose > 1,
         )
         callbacks: list[Any] = [record, WarmUpAndDecay(not streams)]
@@ -583,6 +597,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             )
         if state.best_weights:
             load_trained_weights(net, state.best_weights)
+        update_component()
         self._training_state = None  # there is nothing left to be resumed
         self.waiting_share_ = epochs.waited / epochs.total if epochs.total else 0.0
         self._hold(net, self._reader, self.history_)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp.kernels import Ragged
-from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer
+from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer, WordBatch
 from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
 from sklearn_hashnlp.sentences._cooccurrence import ppmi_vectors
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
@@ -25,6 +26,10 @@ _COUNT_POWER = 0.25  # a word weighs its count to this power: the targets of rar
 _RIDGE = 1.0
 _MAX_SENTENCES = 20_000  # of which principal components are computed
 _SENTENCE_BLOCK = 512
+_MAX_COMPONENTS = 30  # removed by default, if there are enough sentences to tell them from topics
+_SENTENCES_PER_COMPONENT = 1_000
+_MAX_CONTEXT_SENTENCES = 4_000  # of which the component of the second part is computed
+_CONTEXT_BLOCK = 64  # smaller, since Transformer layers take more memory
 
 
 def pretrain(
@@ -34,11 +39,12 @@ def pretrain(
     projections: CachedProjections,
     *,
     word_steps: int,
-    n_components_removed: int,
+    n_components_removed: int | Literal["auto"],
     seed: int,
     verbose: int = 0,
 ) -> None:
     """Fit the word vectors of a network, and set the principal components that it removes."""
+    weights = reader.weights(paragraphs.words)
     if network.transformer is not None and word_steps:
         word_ids, targets, counts = ppmi_vectors(paragraphs, n_components=network.transformer.width, seed=seed)
         most_frequent = np.sort(np.argsort(-counts, kind="stable")[:_MAX_WORDS])
@@ -52,9 +58,14 @@ def pretrain(
                 n_steps=word_steps,
                 verbose=verbose,
             )
-    if network.spelling is not None and n_components_removed:
-        weights = reader.weights(paragraphs.words)
-        network.common = principal_components(network, paragraphs.sentences, weights, projections, n_components_removed)
+    if n_components_removed == "auto":
+        set_context_component(network, paragraphs.sentences, weights, projections)
+        enough = paragraphs.n_sentences // _SENTENCES_PER_COMPONENT
+        n_removed = min(_MAX_COMPONENTS, enough, network.common.shape[1] - 1)
+    else:
+        n_removed = int(n_components_removed)
+    if network.spelling is not None and n_removed:
+        network.common = principal_components(network, paragraphs.sentences, weights, projections, n_removed)
 
 
 # The linear layer is fitted by ridge regression. The tables are fitted to its residuals by a few steps of conjugate
@@ -158,17 +169,48 @@ def principal_components(
     n_components: int,
 ) -> torch.Tensor:
     """Return the principal components of the spelling parts of sentences, without the first; fewer if there are few."""
-    device = network.common.device
-    n_sentences = len(sentences.offsets) - 1
-    sample = np.unique(np.linspace(0, n_sentences - 1, min(n_sentences, _MAX_SENTENCES)).astype(np.int64))
-    moment = np.zeros((network.common.shape[1],) * 2)
+    sample = _sample(len(sentences.offsets) - 1, _MAX_SENTENCES, _SENTENCE_BLOCK)
+    batches = (make_word_batch(take_rows(sentences, rows), weights, projections) for rows in sample)
+    eigenvalues, eigenvectors = _principal_axes(network.spell, batches, network.common)
+    rank = int((eigenvalues > 1e-9 * eigenvalues[-1]).sum())  # the eigenvalues ascend; others are rounding errors
+    return _to_tensor(eigenvectors[:, ::-1].T[1 : min(1 + n_components, rank)], network.common)
+
+
+def set_context_component(
+    network: SentenceNetwork,
+    sentences: Ragged,  # of word ids
+    weights: NDArray[np.float32],  # (n_words,)
+    projections: CachedProjections,
+) -> None:
+    """Set the first principal component of the second parts of sentences, a part of which is removed."""
+    if network.transformer is None:
+        return
+    network.transformer.eval()
+    sample = _sample(len(sentences.offsets) - 1, _MAX_CONTEXT_SENTENCES, _CONTEXT_BLOCK)
+    batches = (make_word_batch(take_rows(sentences, rows), weights, projections) for rows in sample)
+    eigenvectors = _principal_axes(network.transformer, batches, network.context_common)[1]
+    network.context_common = _to_tensor(eigenvectors[:, -1:].T, network.context_common)
+
+
+def _sample(n_sentences: int, max_sentences: int, block: int) -> list[NDArray[np.int64]]:
+    """Return the indices of some sentences, in blocks."""
+    sample = np.unique(np.linspace(0, n_sentences - 1, min(n_sentences, max_sentences)).astype(np.int64))
+    return np.array_split(sample, -(-len(sample) // block))
+
+
+def _principal_axes(
+    embed: Callable[[WordBatch], torch.Tensor], batches: Iterable[WordBatch], like: torch.Tensor
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return eigenvalues, ascending, and eigenvectors of the second moment of vectors."""
+    moment = np.zeros((like.shape[1],) * 2)
     # More threads of BLAS would sum in another order.
     with torch.inference_mode(), threadpool_limits(1, user_api="blas"):
-        for rows in np.array_split(sample, -(-len(sample) // _SENTENCE_BLOCK)):
-            batch = make_word_batch(take_rows(sentences, rows), weights, projections).to(device)
-            spelled = network.spell(batch).cpu().numpy().astype(np.float64)
-            moment += spelled.T @ spelled
+        for batch in batches:
+            vectors = embed(batch.to(like.device)).cpu().numpy().astype(np.float64)
+            moment += vectors.T @ vectors
         eigenvalues, eigenvectors = np.linalg.eigh(moment)
-    rank = int((eigenvalues > 1e-9 * eigenvalues[-1]).sum())  # the eigenvalues ascend; others are rounding errors
-    components = eigenvectors[:, ::-1].T[1 : min(1 + n_components, rank)]
-    return torch.from_numpy(np.ascontiguousarray(components, dtype=np.float32)).to(device)
+    return eigenvalues, eigenvectors
+
+
+def _to_tensor(directions: NDArray[np.float64], like: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(directions, dtype=np.float32)).to(like.device)

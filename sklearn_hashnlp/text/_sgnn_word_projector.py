@@ -13,7 +13,7 @@ from sklearn_hashnlp.kernels import mean_rows
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
 from sklearn_hashnlp.text._documents import as_documents, check_column, in_chunks
 from sklearn_hashnlp.text._sgnn_projector import SGNNProjector
-from sklearn_hashnlp.text._word_projections import encode_words
+from sklearn_hashnlp.text._word_projections import encode_words, with_array_output
 
 # Characters of a chunk of texts: enough that few words are in two of them, few enough that their projections fit into
 # memory (some 60,000 distinct words, 70 MB).
@@ -124,7 +124,7 @@ class SGNNWordProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, 
         words, rows = encode_words(chunk, first=first, featurizer=self.featurizer, caller=type(self).__name__)
         if not words:
             return np.zeros((len(chunk), self._n_features_out), dtype=np.float32)
-        return mean_rows(self.projector.transform(self.featurizer.transform(words)), rows)
+        return mean_rows(with_array_output(self.projector).transform(self.featurizer.transform(words)), rows)
 
     @property
     def _n_features_out(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
@@ -87,6 +88,7 @@ def project_words(
     if level not in ("word", "document"):
         raise ValueError(f"{caller}: level must be 'word' or 'document', got {level!r}.")
     documents = list(as_documents(texts, caller=caller))
+    projector = with_array_output(projector)
     if level == "document":
         rows = np.arange(len(documents) + 1)
         return WordProjections(projector.transform(featurizer.transform(documents)), Ragged(rows[:-1], rows))
@@ -95,6 +97,12 @@ def project_words(
         empty = projector.transform(featurizer.transform([""]))[:0]
         return WordProjections(empty, word_ids)
     return WordProjections(projector.transform(featurizer.transform(words)), word_ids)
+
+
+def with_array_output(projector: SGNNProjector) -> SGNNProjector:
+    """Return a copy that returns arrays, also where ``sklearn.set_config`` has set another container."""
+    copy: SGNNProjector = clone(projector).set_output(transform="default")
+    return copy
 
 
 def encode_words(

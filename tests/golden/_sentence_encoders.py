@@ -97,6 +97,11 @@ def sentence_encoder_words_alone() -> Arrays:
 
 
 @golden("trained")
+def sentence_encoder_weights_by_length() -> Arrays:
+    return _fitted(context_weight="auto", n_components_removed="auto")
+
+
+@golden("trained")
 def sentence_encoder_transformer() -> Arrays:
     return _vectors(encoder(**TRANSFORMER).fit(texts()[:120]))
 

@@ -44,9 +44,14 @@ def batch_of(sentences, seed=0, weights=None, dtype=torch.float32):
 SENTENCES = st.lists(st.lists(st.integers(0, 7), max_size=5), min_size=1, max_size=5)
 
 
-@given(SENTENCES, st.sampled_from([0.0, 0.2, 0.7, 1.0]), st.integers(0, 3), st.sampled_from(["float32", "uint8"]))
+SHARES = st.sampled_from([0.0, 0.2, 0.7, 1.0, "auto"])
+
+
+@given(SENTENCES, SHARES, st.integers(0, 3), st.sampled_from(["float32", "uint8"]))
 def test_vectors_follow_the_formula(sentences, context_weight, n_components_removed, dtype):
-    network = make(context_weight, n_components_removed if context_weight < 1 else 0)
+    network = make(context_weight, n_components_removed if context_weight != 1 else 0)
+    if n_components_removed == 1 and context_weight != 0:
+        network.context_common = torch.nn.functional.normalize(torch.arange(8.0)[None], dim=1)
     batch = batch_of(sentences, dtype=getattr(torch, dtype))
     vectors = network(batch).detach().numpy()
     assert vectors.dtype == np.float32
@@ -116,7 +121,7 @@ def test_a_network_of_one_part():
 def test_wrong_weights_and_sizes_are_refused():
     transformer = SGNNTransformer(N_FEATURES, 8, 0, 2, 16)
     for weight in (-0.1, 1.1, math.nan):
-        with pytest.raises(ValueError, match=f"context_weight must be between 0 and 1, got {weight}"):
+        with pytest.raises(ValueError, match=f"context_weight must be between 0 and 1, or 'auto', got {weight}"):
             SentenceNetwork(transformer, 6, weight)
     with pytest.raises(ValueError, match="projection_dim must be 1 or more, got 0"):
         SentenceNetwork(transformer, 0, 0.5)

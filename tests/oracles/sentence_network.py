@@ -85,14 +85,17 @@ def transformer_vector(network, projections: Array, weights: Array) -> Array:
 
 def sentence_vectors(network, batch) -> Array:
     """Return the vectors of a SentenceNetwork by its docstring; its Transformer computes its own part."""
-    weight, rows = network.context_weight, []
-    common = network.common.double().numpy()
+    rows = []
+    common, context_common = network.common.double().numpy(), network.context_common.double().numpy()
     projections = batch.projections.double().numpy()
     if batch.projections.dtype == torch.uint8:
         projections = 2 * projections - 1
     for row in range(len(batch.words)):
         parts = []
-        if weight < 1:
+        n_words = int((batch.words[row] >= 0).sum())
+        many = n_words / (n_words + 50)
+        weight = many if network.context_weight == "auto" else network.context_weight
+        if network.spelling is not None:
             spelled = np.zeros(network.spelling.out_features)
             for word, word_weight in zip(batch.words[row].tolist(), batch.weights[row].tolist(), strict=True):
                 if word >= 0:
@@ -101,8 +104,11 @@ def sentence_vectors(network, batch) -> Array:
             for direction in common:
                 spelled = spelled - (spelled @ direction) * direction
             parts.append(math.sqrt(1 - weight) * normalize(spelled))
-        if weight > 0:
+        if network.transformer is not None:
             sentence = type(batch)(batch.projections, batch.words[row : row + 1], batch.weights[row : row + 1])
-            parts.append(math.sqrt(weight) * network.transformer(sentence)[0].detach().double().numpy())
+            vector = network.transformer(sentence)[0].detach().double().numpy()
+            for direction in context_common:
+                vector = vector - many * (vector @ direction) * direction
+            parts.append(math.sqrt(weight) * normalize(vector))
         rows.append(normalize(np.concatenate(parts)))
     return np.array(rows)

@@ -16,7 +16,7 @@ WORDS, ROWS = ENCODER._reader.word_ids(TEXTS, first=0, caller="Me")
 
 
 def encode(max_words=100, n_jobs=1, words=WORDS, rows=ROWS):
-    return encode_sentences(ENCODER.net_, ENCODER._reader, words, rows, max_words=max_words, n_jobs=n_jobs)
+    return encode_sentences(ENCODER.net_, ENCODER._reader, words, rows, "auto", max_words=max_words, n_jobs=n_jobs)
 
 
 @cache

@@ -1,0 +1,79 @@
+"""``hashnlp sentences embed``: compute the vectors of texts, one per line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._lines import check_text_file, line_batches
+from sklearn_hashnlp.cli._options import Quiet
+from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli.sentences._options import ContextWeight, EncoderFolder, Threads
+
+HELP = """\
+Compute the vectors of texts, one per line, for search, clustering or classification.
+
+\b
+  hashnlp sentences embed --model encoder texts.txt --output vectors.npy
+  hashnlp sentences search -m encoder texts.txt --vectors vectors.npy "a cat"
+  echo "A cat sleeps." | hashnlp sentences embed --model encoder > vector.txt
+
+With --output the vectors are a NumPy array of float32, one row for each line; numpy.load reads it. Without, they are \
+printed, one line each, numbers separated by spaces. Vectors have length 1, and their dot product is the cosine \
+similarity; a blank line has zeros.
+"""
+
+
+@reporting_errors
+def embed(
+    model: EncoderFolder,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="Texts, one per line. Default: stdin.", show_default=False)
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File to save, such as vectors.npy.", show_default=False),
+    ] = None,
+    context_weight: ContextWeight = None,
+    threads: Threads = 1,
+    quiet: Quiet = False,
+) -> None:
+    """Compute vectors; the parameters are the options of the command."""
+    screen = Screen(as_json=False, quiet=quiet)
+    check_text_file(file)  # before torch is loaded
+    if output is not None and output.suffix != ".npy":
+        raise typer.BadParameter(f"--output: expected a name that ends in .npy, got {str(output)!r}.")
+    if output is not None and not output.parent.is_dir():
+        raise FileNotFoundError(f"{output.parent} does not exist; expected the folder to save {output.name} in.")
+    from sklearn_hashnlp.cli.sentences._loading import load_encoder, warnings_as_notes
+
+    encoder = load_encoder(model, context_weight=context_weight, n_jobs=threads)
+    vectors = []
+    with (
+        warnings_as_notes(screen),
+        line_batches(screen, file, action="Embedding", unit="text", bar=output is not None or None) as batches,
+    ):
+        for lines in batches:
+            rows = encoder.transform(lines)
+            if output is None:
+                sys.stdout.writelines(" ".join(f"{value:.6g}" for value in row) + "\n" for row in rows.tolist())
+                sys.stdout.flush()
+            else:
+                vectors.append(rows)
+    if output is None:
+        return
+    import numpy as np
+
+    matrix = np.concatenate([encoder.transform([]), *vectors])
+    unfinished = output.with_name(f".{output.name}.part")
+    try:
+        with unfinished.open("wb") as stream:
+            np.save(stream, matrix)
+        unfinished.replace(output)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    screen.show(f"Saved {matrix.shape[0]:,} vectors of {matrix.shape[1]:,} columns in {output}")

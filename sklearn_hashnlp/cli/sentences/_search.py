@@ -1,0 +1,156 @@
+"""``hashnlp sentences search``: find the most similar lines of a file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._lines import check_text_file, is_stdin, line_batches
+from sklearn_hashnlp.cli._options import Json, Quiet
+from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli.sentences._options import ContextWeight, EncoderFolder, Threads
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sklearn_hashnlp import SGNNSentenceEncoder
+
+HELP = """\
+Find the texts of a file that are most similar to a query.
+
+\b
+  hashnlp sentences search --model encoder texts.txt "cats asleep"
+  hashnlp sentences search -m encoder texts.txt "cats asleep" "share prices"
+  hashnlp sentences search -m encoder texts.txt "cats asleep" --top 3 --json
+  hashnlp sentences search --model encoder texts.txt < queries.txt
+
+FILE has one text per line; blank lines are skipped. Queries are arguments, or lines of stdin. Each result is one \
+line: the cosine similarity (at most 1), the line number and the text, separated by tabs, the most similar first; with \
+several queries or stdin, the query comes before them. All vectors are compared, without approximation.
+
+For many searches compute the vectors once: hashnlp sentences embed -m encoder texts.txt -o vectors.npy, then search \
+with --vectors vectors.npy.
+"""
+
+
+@reporting_errors
+def search(
+    model: EncoderFolder,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The texts to search, one per line.", show_default=False)
+    ],
+    queries: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[QUERY]...", help="What to search for. Default: lines of stdin.", show_default=False),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", metavar="K", min=1, help="Number of results of each query.")] = 10,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Vectors of the texts, saved by hashnlp sentences embed.", show_default=False
+        ),
+    ] = None,
+    context_weight: ContextWeight = None,
+    threads: Threads = 1,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Search texts; the parameters are the options of the command."""
+    screen = Screen(as_json=as_json, quiet=quiet)
+    if is_stdin(file):
+        raise typer.BadParameter("FILE: expected a file to search; stdin is for queries.")
+    check_text_file(file)  # before torch is loaded
+    if vectors is not None and not vectors.is_file():
+        raise FileNotFoundError(f"{vectors} is no file; expected the vectors of hashnlp sentences embed --output.")
+    from sklearn_hashnlp.cli.sentences._loading import load_encoder, warnings_as_notes
+
+    encoder = load_encoder(model, context_weight=context_weight, n_jobs=threads)
+    with warnings_as_notes(screen):
+        index = _Index.read(screen, encoder, file, vectors)
+        if queries:
+            sys.stdout.writelines(index.results(queries, top, as_json=as_json, with_query=len(queries) > 1))
+            return
+        with line_batches(screen, None, action="Searching", unit="query") as batches:
+            for lines in batches:
+                asked = [line for line in lines if line.strip()]
+                if asked:
+                    sys.stdout.writelines(index.results(asked, top, as_json=as_json, with_query=True))
+                    sys.stdout.flush()
+
+
+class _Index:
+    """The texts of a file and their vectors."""
+
+    def __init__(
+        self, encoder: SGNNSentenceEncoder, texts: list[str], numbers: list[int], vectors: NDArray[np.float32]
+    ) -> None:
+        self.encoder = encoder
+        self.texts = texts
+        self.numbers = numbers  # of their lines
+        self.vectors = vectors
+
+    @classmethod
+    def read(cls, screen: Screen, encoder: SGNNSentenceEncoder, file: Path, saved: Path | None) -> _Index:
+        """Read texts, and compute their vectors or read saved ones."""
+        import numpy as np
+
+        lines: list[str] = []
+        parts = [encoder.transform([])]
+        with line_batches(
+            screen, file, action="Embedding" if saved is None else "Reading", unit="text", bar=True
+        ) as all_:
+            for batch in all_:
+                lines += batch
+                if saved is None:
+                    parts.append(encoder.transform(batch))
+        vectors = np.concatenate(parts) if saved is None else _read_vectors(saved, len(lines), parts[0].shape[1])
+        rows = [row for row, line in enumerate(lines) if line.strip()]
+        if not rows:
+            raise ValueError(f"{file} has no text to search; expected one text per line.")
+        if len(rows) < len(lines):
+            vectors = vectors[rows]
+        return cls(encoder, [lines[row] for row in rows], [row + 1 for row in rows], vectors)
+
+    def results(self, queries: list[str], top: int, *, as_json: bool, with_query: bool) -> Iterator[str]:
+        """Yield the lines of output."""
+        indices, similarities = self.encoder.most_similar(queries, self.vectors, k=top)
+        for query, row, values in zip(queries, indices.tolist(), similarities.tolist(), strict=True):
+            if as_json:
+                results = [
+                    {"similarity": value, "line": self.numbers[index], "text": self.texts[index]}
+                    for index, value in zip(row, values, strict=True)
+                ]
+                yield json.dumps({"query": query, "results": results}) + "\n"
+                continue
+            beginning = f"{_one_field(query)}\t" if with_query else ""
+            for index, value in zip(row, values, strict=True):
+                yield f"{beginning}{value:.4f}\t{self.numbers[index]}\t{_one_field(self.texts[index])}\n"
+
+
+def _read_vectors(path: Path, n_lines: int, n_columns: int) -> NDArray[np.float32]:
+    """Read saved vectors, and check that they are of this file and encoder."""
+    import numpy as np
+
+    try:
+        vectors = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise ValueError(f"{path} is not a NumPy array; expected one of hashnlp sentences embed --output.") from error
+    if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32 or vectors.shape != (n_lines, n_columns):
+        shape = getattr(vectors, "shape", "another shape")
+        raise ValueError(
+            f"{path} has vectors of shape {shape}; expected {(n_lines, n_columns)} of float32 for these texts and this "
+            "encoder. Compute them again with hashnlp sentences embed."
+        )
+    return vectors
+
+
+def _one_field(text: str) -> str:
+    """Replace tabs, which separate the fields of the output."""
+    return text.replace("\t", " ").replace("\r", " ")

@@ -1,0 +1,126 @@
+"""``hashnlp sentences train``: train a sentence encoder on a text file."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._lines import check_text_file
+from sklearn_hashnlp.cli._options import ComputeDevice, Device, Json, Quiet, Seed, check_device
+from sklearn_hashnlp.cli._screen import Screen, add_bar, command_name
+from sklearn_hashnlp.cli.sentences._options import EncoderFolder, ParagraphKind, Threads
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp import SGNNSentenceEncoder
+
+HELP = """\
+Train a sentence encoder on the paragraphs of a text file, and save it.
+
+\b
+  hashnlp sentences train articles.txt --model encoder
+  hashnlp sentences train book.txt --model encoder --paragraphs block
+  hashnlp sentences train articles.txt.gz --model encoder --epochs 2 --seed 1
+
+Train it on the texts that you want to search, or on text like them; some thousand paragraphs are enough to begin \
+with. With --paragraphs line every line is a paragraph; with --paragraphs block a paragraph ends at a blank line. \
+Sentences of the same paragraph are learned to be similar, so a paragraph should have several sentences.
+
+An existing model in DIR is replaced when training has finished; Ctrl-C keeps it.
+"""
+
+
+@reporting_errors
+def train(
+    data: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Paragraphs, UTF-8; also .gz, .bz2, .xz, .zip.", show_default=False),
+    ],
+    model: EncoderFolder,
+    paragraphs: Annotated[
+        ParagraphKind,
+        typer.Option(help="line: every line is a paragraph. block: paragraphs are separated by blank lines."),
+    ] = ParagraphKind.line,
+    epochs: Annotated[int, typer.Option(min=0, help="Number of epochs after word pretraining.")] = 1,
+    layers: Annotated[
+        int, typer.Option(min=0, help="Number of Transformer layers; with 0, training is many times as fast.")
+    ] = 0,
+    threads: Threads = 1,
+    seed: Seed = 0,
+    device: ComputeDevice = Device.cpu,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a sentence encoder; the parameters are the options of the command."""
+    screen = Screen(as_json=as_json, quiet=quiet)
+    check_text_file(data)
+    check_device(device)
+    from sklearn_hashnlp import SGNNSentenceEncoder
+    from sklearn_hashnlp.datasets import stream_paragraphs
+    from sklearn_hashnlp.persistence import save_model
+    from sklearn_hashnlp.persistence._model_folder import check_replaceable
+    from sklearn_hashnlp.text import split_sentences
+
+    check_replaceable(model)
+    with screen.progress() as progress:
+        progress.add_task(f"Reading {data.name}", total=None)
+        texts = [split_sentences(text) for text in stream_paragraphs(data, paragraph=paragraphs.value)]
+    if not texts:
+        raise ValueError(f"{data} has no text to train on.")
+    n_sentences = sum(map(len, texts))
+    kind = "a line each" if paragraphs is ParagraphKind.line else "separated by blank lines"
+    screen.note(f"Read {_count(len(texts), 'paragraph')}, {kind}, with {_count(n_sentences, 'sentence')} from {data}")
+    if paragraphs is ParagraphKind.line and n_sentences == len(texts) > 1:
+        screen.note("Every line is one sentence. If blank lines separate paragraphs, use --paragraphs block.")
+    encoder = SGNNSentenceEncoder(
+        max_epochs=epochs,
+        n_layers=layers,
+        learning_rate=5e-4 if layers else 1e-3,
+        n_jobs=threads,
+        device=device.value,
+        random_state=seed,
+    )
+    started = time.perf_counter()
+    _fit(screen, encoder, texts)
+    seconds = time.perf_counter() - started
+    save_model(encoder, model)
+    if as_json:
+        screen.show_json(
+            {
+                "model": str(model),
+                "n_paragraphs": len(texts),
+                "n_sentences": n_sentences,
+                "n_parameters": encoder.n_parameters_,
+                "seconds": round(seconds, 3),
+                "history": encoder.history_,
+            }
+        )
+        return
+    screen.show(f"Trained in {seconds:.1f} s")
+    screen.show(f"Saved in {model}")
+    screen.note("\nNext, search a file, one text per line:")
+    screen.note(
+        f'  {command_name()} sentences search --model {shlex.quote(str(model))} FILE "what to search for"', style="bold"
+    )
+
+
+def _fit(screen: Screen, encoder: SGNNSentenceEncoder, texts: list[list[str]]) -> None:
+    """Fit with a progress bar, which moves from word pretraining on."""
+    from sklearn_hashnlp.cli.sentences._loading import warnings_as_notes
+    from sklearn_hashnlp.training._callbacks import EpochProgress
+
+    with warnings_as_notes(screen), screen.progress() as progress:
+        update = add_bar(progress, "Training")
+        encoder.set_params(callbacks=[EpochProgress(screen.note, update)])
+        try:
+            encoder.fit(texts)
+        finally:
+            encoder.set_params(callbacks=None)  # not saved with the model
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

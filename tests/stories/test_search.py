@@ -1,0 +1,200 @@
+"""User stories: search by similarity, from Python and from the shell."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+
+import sklearn_hashnlp
+from sklearn_hashnlp import SGNNClassifier, SGNNSentenceEncoder, load_model, save_model
+from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector, SGNNWordProjector, project_words
+
+SMALL = {"n_projections": 20, "n_bits": 8, "projection_dim": 32, "width": 16, "n_tables": 2, "table_bits": 6}
+PARAGRAPHS = [
+    "The cat sleeps all day. It purrs when it sleeps.",
+    "Shares fell sharply. Investors sold their shares.",
+    "The dog barks at the cat. The cat runs away.",
+] * 4
+
+
+@pytest.fixture(scope="module")
+def encoder() -> SGNNSentenceEncoder:
+    return SGNNSentenceEncoder(**SMALL, random_state=0).fit(PARAGRAPHS)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, encoder: SGNNSentenceEncoder) -> Path:
+    path = tmp_path_factory.mktemp("search") / "encoder"
+    save_model(encoder, path)
+    return path
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    path = tmp_path / "texts.txt"
+    path.write_text("The price of shares\n\nCats are asleep\nA dog barked\n", encoding="utf-8")
+    return path
+
+
+# Documents of two topics whose words share no characters with those of other documents of the topic, in part: a search
+# that compares spelling alone finds the wrong ones.
+def _topics() -> tuple[list[str], list[int]]:
+    random = np.random.default_rng(0)
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    words = ["".join(random.choice(letters, 6)) for _ in range(240)]
+    groups = [words[:80], words[80:160]]
+    labels = random.integers(0, 2, 150)
+    documents = [
+        " ".join(np.concatenate([random.choice(groups[label], 8), random.choice(words[160:], 30)])) for label in labels
+    ]
+    return documents, labels.tolist()
+
+
+def _share_of_same_label(similarities: np.ndarray, labels: list[int]) -> float:
+    np.fill_diagonal(similarities, -2)
+    nearest = np.argsort(-similarities, axis=1)[:, :5]
+    targets = np.array(labels)
+    return float((targets[nearest] == targets[:, None]).mean())
+
+
+def test_a_search_by_default_finds_texts_of_the_same_topic_as_often_as_tfidf_words() -> None:
+    documents, labels = _topics()
+    rows = TfidfVectorizer(sublinear_tf=True).fit_transform(documents)
+    baseline = _share_of_same_label((rows @ rows.T).toarray(), labels)
+    sizes = {"n_projections": 40, "n_bits": 8, "projection_dim": 160, "width": 64, "n_tables": 0, "max_epochs": 0}
+    vectors = SGNNSentenceEncoder(**sizes, random_state=0).fit(documents).transform(documents)
+    assert _share_of_same_label(vectors @ vectors.T, labels) >= baseline
+
+
+def test_the_weight_of_the_context_is_changed_after_training(encoder: SGNNSentenceEncoder) -> None:
+    model = encoder.set_params(context_weight="auto")
+    pair = ["A cat sleeps."], ["The dog barks."]
+    by_weight = {}
+    try:
+        for weight in (0.0, 0.5, 1.0):
+            by_weight[weight] = model.set_params(context_weight=weight).similarity(*pair)[0]
+    finally:
+        model.set_params(context_weight="auto")
+    assert by_weight[0.0] != by_weight[1.0]
+    assert by_weight[0.5] == pytest.approx((by_weight[0.0] + by_weight[1.0]) / 2, abs=1e-5)
+
+
+def test_a_changed_weight_is_saved_with_the_model(encoder: SGNNSentenceEncoder, tmp_path: Path) -> None:
+    wanted = encoder.set_params(context_weight=0.75).transform(["A cat sleeps."])
+    save_model(encoder, tmp_path / "model")
+    unchanged = encoder.set_params(context_weight="auto").transform(["A cat sleeps."])
+    assert not np.allclose(wanted, unchanged)
+    assert load_model(tmp_path / "model").transform(["A cat sleeps."]).tobytes() == wanted.tobytes()
+
+
+def test_a_wrong_weight_is_refused_after_training_too(encoder: SGNNSentenceEncoder) -> None:
+    for weight in (1.5, "half", None):
+        with pytest.raises(ValueError, match="'context_weight' parameter of SGNNSentenceEncoder must be a number"):
+            encoder.set_params(context_weight=weight).transform(["A cat"])
+    encoder.set_params(context_weight="auto")
+
+
+def test_an_encoder_of_one_part_says_that_the_other_was_not_trained() -> None:
+    model = SGNNSentenceEncoder(**SMALL, context_weight=1, random_state=0).fit(PARAGRAPHS)
+    with pytest.raises(ValueError, match="was fitted with context_weight=1 and has no other part to weigh"):
+        model.set_params(context_weight=0.5).transform(["A cat"])
+
+
+def test_few_sentences_are_not_emptied_of_what_they_have_in_common(encoder: SGNNSentenceEncoder) -> None:
+    assert len(encoder.net_.module_.network.common) == 0
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_estimators_work_where_transformers_return_frames(container: str, encoder: SGNNSentenceEncoder) -> None:
+    pytest.importorskip(container)
+    words = {"featurizer": CharNgramFeaturizer(), "projector": SGNNProjector(n_projections=4, n_bits=8)}
+    expected = encoder.transform(["A cat"])
+    with config_context(transform_output=container):
+        fitted = clone(encoder).fit(PARAGRAPHS)
+        assert np.asarray(fitted.transform(["A cat"])).tobytes() == expected.tobytes()
+        assert type(project_words(["a cat"], **words).projections) is np.ndarray
+        pipeline = make_pipeline(SGNNWordProjector(**words), SGNNClassifier(max_epochs=1, random_state=0))
+        assert len(pipeline.fit(["a cat", "a dog"], [0, 1]).predict(["a cat"])) == 1
+
+
+@pytest.fixture
+def train(hashnlp: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run ``hashnlp sentences train``; the encoder is small."""
+
+    def run(*arguments: Any) -> Any:
+        with monkeypatch.context() as patch:
+            patch.setattr(sklearn_hashnlp, "SGNNSentenceEncoder", partial(SGNNSentenceEncoder, **SMALL))
+            return hashnlp("sentences", "train", *arguments)
+
+    return run
+
+
+def test_sentences_are_trained_searched_and_embedded_from_the_shell(
+    hashnlp: Any, train: Any, tmp_path: Path, texts: Path
+) -> None:
+    book = tmp_path / "book.txt"
+    book.write_text("\n\n".join(text.replace(". ", ".\n") for text in PARAGRAPHS), encoding="utf-8")
+    result = train(book, "--model", tmp_path / "m", "--paragraphs", "block")
+    assert result.code == 0, result.err
+    assert "Read 12 paragraphs, separated by blank lines, with 24 sentences from" in result.err
+    assert "Saved in" in result.out
+    vectors = tmp_path / "vectors.npy"
+    result = hashnlp("sentences", "embed", "-m", tmp_path / "m", texts, "-o", vectors)
+    assert (result.code, np.load(vectors).shape[0]) == (0, 4)
+    assert not np.load(vectors)[1].any()  # the blank line
+    found = [
+        hashnlp("sentences", "search", "-m", tmp_path / "m", texts, "sleeping cats", "--top", 2, *more)
+        for more in ([], ["--vectors", vectors])
+    ]
+    assert found[0].out == found[1].out
+    assert found[0].out.splitlines()[0].split("\t")[1:] == ["3", "Cats are asleep"]
+    assert len(found[0].out.splitlines()) == 2
+
+
+def test_queries_are_read_from_stdin_and_results_are_json(hashnlp: Any, folder: Path, texts: Path) -> None:
+    result = hashnlp("sentences", "search", "-m", folder, texts, "--top", 1, stdin="share price\n\nbarking dogs\n")
+    assert [line.split("\t")[0] for line in result.out.splitlines()] == ["share price", "barking dogs"]
+    found = hashnlp("sentences", "search", "-m", folder, texts, "share price", "--json", "--top", 1).json
+    assert found["results"][0]["line"] == 1
+    assert found["results"][0]["text"] == "The price of shares"
+
+
+def test_vectors_are_printed_one_line_per_text(hashnlp: Any, folder: Path) -> None:
+    result = hashnlp("sentences", "embed", "-m", folder, stdin="A cat\nA dog\n")
+    assert [len(line.split(" ")) for line in result.out.splitlines()] == [48, 48]
+
+
+def test_wrong_files_are_errors_of_one_line(hashnlp: Any, folder: Path, texts: Path, spam: Path) -> None:
+    other = texts.with_name("other.npy")
+    np.save(other, np.zeros((2, 3), dtype=np.float32))
+    empty = texts.with_name("empty.txt")
+    empty.write_text("\n", encoding="utf-8")
+    for arguments, message in (
+        (["search", "-m", spam, texts, "cat"], "not a sentence encoder"),
+        (["search", "-m", folder, texts, "cat", "--vectors", other], "has vectors of shape (2, 3); expected (4, 48)"),
+        (["search", "-m", folder, texts, "cat", "--vectors", texts], "is not a NumPy array"),
+        (["search", "-m", folder, empty, "cat"], "has no text to search"),
+        (["train", empty, "-m", texts.with_name("m")], "has no text to train on"),
+        (["embed", "-m", folder, texts, "-o", texts.with_name("missing") / "v.npy"], "does not exist"),
+    ):
+        result = hashnlp("sentences", *arguments)
+        assert (result.code, len(result.err.splitlines())) == (1, 1), result.err
+        assert message in result.err
+    for option in (["--context-weight", "2"], ["--top", "0"]):
+        assert hashnlp("sentences", "search", "-m", folder, texts, "cat", *option).code == 2
+
+
+def test_a_file_of_single_sentences_is_said(train: Any, tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("The cat sleeps.\nThe dog barks.\n\nShares fell.\n", encoding="utf-8")
+    result = train(path, "-m", tmp_path / "m")
+    assert "Read 3 paragraphs, a line each, with 3 sentences" in result.err
+    assert "--paragraphs block" in result.err
