@@ -52,15 +52,19 @@ def sentence_bench(tmp_path, monkeypatch):
     encoders = {name: TINY | settings for name, settings in module.ENCODERS.items()}
     for name, settings in (("SMALL", TINY), ("ENCODERS", encoders), ("ABLATIONS", {"1 layer": {"n_layers": 0}})):
         monkeypatch.setattr(module, name, settings)
+    searching = {name: TINY | settings for name, settings in module.sentence_search.MODELS.items()}
+    monkeypatch.setattr(module.sentence_search, "MODELS", searching)
+    monkeypatch.setattr(module.sentence_search, "MIN_SENTENCES", 2)
     return module
 
 
 def test_models_are_evaluated_once_and_monitored_on_the_first_half(sentence_bench, tmp_path, monkeypatch):
     arguments = ["--data", str(tmp_path), "--work", str(tmp_path / "work"), "--output", str(tmp_path / "results.json")]
     arguments += ["--seeds", "2", "--ablation-seeds", "1", "--ablations", "1 layer", "--rounds", "1"]
+    arguments += ["--search-sets", "imdb", "wikipedia"]
     sentence_bench.main(arguments)
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    assert list(results) == ["similarity", "classification", "training", "speed", "ablation"]
+    assert list(results) == ["similarity", "classification", "training", "retrieval", "speed", "ablation"]
     models = results["similarity"]["models"]
     assert list(models) == list(results["classification"]["models"]) == list(sentence_bench.MODELS)
     assert [len(runs) for runs in models.values()] == [1] * len(sentence_bench.BASELINES) + [2] * 3
@@ -76,6 +80,12 @@ def test_models_are_evaluated_once_and_monitored_on_the_first_half(sentence_benc
     assert speed["words"] == 80 * 7
     assert speed["different words"] < 20
     assert speed["largest difference"] < 1e-5
+    found = results["retrieval"]["models"]
+    assert list(found) == list(sentence_bench.SEARCH_MODELS)
+    assert found["TF-IDF, words, sublinear"]["0"]["imdb"] == 100  # texts of a label share their words
+    assert all(
+        0 < run[name] <= 100 for runs in found.values() for run in runs.values() for name in ("imdb", "wikipedia")
+    )
     ablated = results["ablation"]["models"]["1 layer"]["0"]
     assert (ablated["settings"]["n_layers"], ablated["sst2"] > 50) == (0, True)
 

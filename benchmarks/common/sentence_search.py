@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,7 +45,9 @@ def evaluate(name: str, data: DataFolder, seed: int, models: list[str]) -> Itera
         if model not in models:
             continue
         if encoder is None or "n_components_removed" in settings:
-            encoder = SGNNSentenceEncoder(**settings, random_state=seed).fit(texts)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # of texts of one sentence, as utterances are
+                encoder = SGNNSentenceEncoder(**settings, random_state=seed).fit(texts)
         encoder.set_params(**{"context_weight": "auto"} | settings)
         yield model, score(encoder.transform(queries) @ encoder.transform(texts).T, targets)
 

@@ -60,5 +60,11 @@ def encode(method: str, encoder: SGNNSentenceEncoder, sentences: Sequence[str]) 
     # The projector deduplicates equal rows too.
     with patch.object(_project_rows, "first_equal_rows", lambda indptr, *_values: np.arange(len(indptr) - 1)):
         return encode_sentences(
-            encoder.net_, stand_in, every, numbered, max_words=encoder.max_words, n_jobs=encoder.n_jobs
+            encoder.net_,
+            stand_in,
+            every,
+            numbered,
+            encoder.context_weight,
+            max_words=encoder.max_words,
+            n_jobs=encoder.n_jobs,
         )

@@ -595,6 +595,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 first_callbacks=callbacks,
                 first_epoch=n_before - state.epoch,
             )
+        record.monitor = None  # which holds the paragraphs
         if state.best_weights:
             load_trained_weights(net, state.best_weights)
         update_component()

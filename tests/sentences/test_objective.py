@@ -28,6 +28,7 @@ from sklearn_hashnlp.sentences._projections import CachedProjections
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 from tests.sentence_texts import LISTS, make, read
 
+LOSSES = get_args(SentenceLoss)
 READ = read(LISTS)
 PROJECTOR = SGNNProjector(n_projections=6, n_bits=8, output="float")
 PROJECTIONS = CachedProjections(READ.words, np.ones(len(READ.words)), CharNgramFeaturizer(), PROJECTOR)
