@@ -71,10 +71,12 @@ def classification(result: dict[str, Any]) -> str:
 
 def retrieval(result: dict[str, Any]) -> str:
     models = result["retrieval"]["models"]
+    measured = {one for runs in models.values() for run in runs.values() for one in run}
+    sets = [one for one in sentence_search.SETS if one in measured]
     return table(
-        ("", *sentence_search.SETS),
+        ("", *sets),
         (
-            (name, *(number(models[name], one, 1) for one in sentence_search.SETS))
+            (name, *(number(models[name], one, 1) for one in sets))
             for name in (sentence_search.BASELINE, *sentence_search.MODELS)
             if name in models
         ),
