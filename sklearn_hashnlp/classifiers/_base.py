@@ -18,8 +18,8 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, BaseEstimator, Interval, Optio
 from sklearn_hashnlp.classifiers._labels import (
     Labels,
     as_label_lists,
-    has_label_lists,
     pack_labels,
+    read_indicator,
     unpack_labels,
 )
 from sklearn_hashnlp.classifiers._losses import Loss
@@ -184,11 +184,13 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         ValueError
             If ``X`` and ``y`` differ in length, and as in ``decision_function``.
         """
-        predicted = self.predict(X)
-        if not (self._label_lists and has_label_lists(y)):
-            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
-        check_consistent_length(y, predicted, sample_weight)
-        correct = np.array([set(labels) == set(wanted) for labels, wanted in zip(predicted, y, strict=True)])
+        check_is_fitted(self)
+        if not self._loss.multilabel:
+            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        truth, complete = read_indicator(y, self.classes_, caller=type(self).__name__)
+        predicted = self._scores(X) > 0
+        check_consistent_length(predicted, truth, sample_weight)
+        correct = (predicted == truth).all(axis=1) & complete
         return float(accuracy_score(np.ones(len(correct), dtype=bool), correct, sample_weight=sample_weight))
 
     def predict_topk(self, X: Any, k: int = 5, threshold: float = 0.0) -> list[list[tuple[Any, float]]]:

@@ -25,7 +25,7 @@ from sklearn_hashnlp.classifiers._base import (
 from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, fit_temperature, update_temperature
 from sklearn_hashnlp.classifiers._idf import initialize_importance
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
-from sklearn_hashnlp.classifiers._losses import LOSSES, LossName, TreeLoss, make_loss
+from sklearn_hashnlp.classifiers._losses import LOSSES, LossName, TreeLoss, make_loss, takes_several_labels
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.classifiers._sparse_net import SparseNet, make_net, net_from_state
@@ -665,5 +665,5 @@ class HashEmbeddingClassifier(NetClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_label = LOSSES[self.loss].takes_several_labels
+        tags.classifier_tags.multi_label = takes_several_labels(self.loss)
         return tags

@@ -71,8 +71,8 @@ class Labels:
                 for one in (self, others)
             )
             raise ValueError(
-                f"The model has the labels {known}, and training cannot continue with {new}. Give the same labels, or "
-                "call fit with warm_start=False to train a new net."
+                f"The model has the labels {known}, and training cannot continue with {new}. Give the same labels, "
+                "columns of a matrix in the same order, or call fit with warm_start=False to train a new net."
             )
 
 
@@ -84,7 +84,8 @@ def has_label_lists(y: Any) -> bool:
     if not rows or not isinstance(rows[0], _LISTS):
         return False
     lengths = {len(row) if isinstance(row, _LISTS) else 0 for row in rows}
-    is_matrix = len(lengths) == 1 and min(lengths) > 1 and all(type(value) in (int, bool) for value in chain(*rows))
+    is_matrix = len(lengths) == 1 and min(lengths) > 1
+    is_matrix = is_matrix and all(type(value) in (int, bool, float) for value in chain(*rows))
     return not (is_matrix and set(chain(*rows)) <= {0, 1})
 
 
@@ -111,15 +112,59 @@ def read_targets(
             raise ValueError(f"{caller} needs columns of y with different names, got {names.tolist()}.")
         if classes is not None and not np.array_equal(np.asarray(classes), names):
             raise ValueError(f"classes must be None or the columns of y, {names.tolist()}, in order. Got {classes!r}.")
-        return y.to_numpy(), Labels(names, multilabel=True)
+        values = y.to_numpy()
+        values = np.array(values.tolist()) if values.dtype == object else values  # nullable types of pandas
+        return values, Labels(names, multilabel=True)
+    _refuse_missing(y, caller)
     return y, None
+
+
+def read_indicator(y: Any, classes: NDArray[Any], *, caller: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return several labels per row as an indicator matrix of the classes, and which rows have no other label.
+
+    The columns of a frame are in the order of their names, those of other matrices in that of the classes.
+    """
+    if has_label_lists(y):
+        rows, known = [set(row) for row in _as_list(y)], set(classes.tolist())
+        matrix = MultiLabelBinarizer(classes=classes.tolist()).fit_transform([row & known for row in rows])
+        return matrix > 0, np.array([row <= known for row in rows])
+    y, named = read_targets(y, caller=caller)
+    matrix = y.toarray() if issparse(y) else np.asarray(y)
+    if matrix.ndim != 2 or matrix.shape[1] != len(classes):
+        raise ValueError(
+            f"{caller} was fitted with several labels per row, {len(classes)} in all, and takes lists of labels or an "
+            f"indicator matrix of as many columns in y. Got y of shape {matrix.shape}."
+        )
+    if named is not None and set(named.classes.tolist()) == set(classes.tolist()):
+        column_of = {name: index for index, name in enumerate(named.classes.tolist())}
+        matrix = matrix[:, [column_of[name] for name in classes.tolist()]]
+    elif named is not None and not np.array_equal(classes, np.arange(len(classes))):
+        raise ValueError(f"{caller} has the labels {classes.tolist()}, but y has the columns {named.classes.tolist()}.")
+    return matrix > 0, np.ones(len(matrix), dtype=np.bool_)
 
 
 def _as_list(y: Any) -> list[Any]:
     for to_list in ("tolist", "to_list", "to_pylist"):
         if hasattr(y, to_list):
-            return list(getattr(y, to_list)())
-    return list(y) if isinstance(y, Iterable) else []
+            rows = list(getattr(y, to_list)())
+            break
+    else:
+        rows = list(y) if isinstance(y, Iterable) else []
+    if rows and isinstance(rows[0], np.ndarray):  # as pandas reads lists from Parquet files
+        rows = [row.tolist() if isinstance(row, np.ndarray) else row for row in rows]
+    return rows
+
+
+def _refuse_missing(y: Any, caller: str) -> None:
+    """Raise an error that names the first row without a label; scikit-learn looks for NaN in numbers."""
+    if isinstance(y, list | tuple):
+        labels = y  # numpy would make the string 'nan' of a missing label among strings
+    else:
+        array = np.asarray(y) if hasattr(y, "__array__") else np.empty(0)
+        labels = array.tolist() if array.dtype == object and array.ndim == 1 else []
+    for row, label in enumerate(labels):
+        if label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and label != label):
+            raise ValueError(f"{caller}: the label in row {row} of y is missing ({label!r}). Drop such rows first.")
 
 
 def _binarize(rows: list[Any], classes: ArrayLike | None, caller: str) -> tuple[Any, Labels]:

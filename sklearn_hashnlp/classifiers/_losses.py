@@ -130,6 +130,11 @@ LOSSES: Final[dict[LossName, type[Loss]]] = {
 """All losses by name."""
 
 
+def takes_several_labels(name: str | None) -> bool:
+    """Return whether a loss is for multi-label classification, too; None is chosen by the labels."""
+    return name is None or (name in LOSSES and LOSSES[name].takes_several_labels)  # a wrong name is refused by fit
+
+
 def make_loss(
     name: LossName, head: nn.Sequential | None = None, *, multilabel: bool = False, inverse_temperature: float = 1.0
 ) -> Loss:

@@ -24,7 +24,7 @@ from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, fit_tempe
 from sklearn_hashnlp.classifiers._dense_net import DenseNet, dense_net_from_state, make_dense_net
 from sklearn_hashnlp.classifiers._dense_rows import DenseDataset
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
-from sklearn_hashnlp.classifiers._losses import LOSSES, make_loss
+from sklearn_hashnlp.classifiers._losses import make_loss, takes_several_labels
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.training._batches import validation_split
@@ -500,5 +500,5 @@ class SGNNClassifier(NetClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = LOSSES[self.loss].takes_several_labels
+        tags.classifier_tags.multi_label = takes_several_labels(self.loss)
         return tags

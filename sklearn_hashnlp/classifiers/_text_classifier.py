@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_hashnlp._sklearn import BaseEstimator, Pipeline, fit_context, literal_options
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier, ImportanceInit
 from sklearn_hashnlp.classifiers._labels import has_several_labels
-from sklearn_hashnlp.classifiers._losses import LOSSES, LossName
+from sklearn_hashnlp.classifiers._losses import LossName, takes_several_labels
 from sklearn_hashnlp.classifiers._make_text_classifier import Features, build_pipeline
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._sparse_net import SparseNet
@@ -632,5 +632,5 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         tags.target_tags.required = True
-        tags.classifier_tags.multi_label = self.loss is None or LOSSES[self.loss].takes_several_labels
+        tags.classifier_tags.multi_label = takes_several_labels(self.loss)
         return tags

@@ -179,14 +179,30 @@ def surrogate_error(caller: str, position: int, error: UnicodeEncodeError) -> Va
 
 
 def refuse_texts(X: Any, *, caller: str, makes_rows: str) -> None:
-    """Raise an error for a column of texts; scikit-learn checks everything else."""
+    """Raise an error for a column of texts, alone or in a data frame; scikit-learn checks everything else."""
     shape = getattr(X, "shape", None)
-    if not isinstance(X, Collection) or issparse(X) or (isinstance(shape, tuple) and len(shape) != 1):
+    if not isinstance(X, Collection) or issparse(X):
         return
-    first = X if isinstance(X, str) else next(iter(X), None)
+    if hasattr(X, "columns") and isinstance(shape, tuple) and len(shape) == 2:
+        values = cast(Any, X)[:1].to_numpy().ravel().tolist()
+        first = next((value for value in values if isinstance(value, str) and not _is_number(value)), None)
+        advice = ", within a ColumnTransformer if there are other columns"
+    elif isinstance(shape, tuple) and len(shape) != 1:
+        return
+    else:
+        first, advice = X if isinstance(X, str) else next(iter(X), None), ""
     if isinstance(first, str):
         shown = repr(first) if len(first) <= _MAX_SHOWN else f"{first[:_MAX_SHOWN]!r}..."
         received = f"the text {shown}" if isinstance(X, str) else f"texts, the first of them {shown}"
         raise ValueError(
-            f"{caller} takes rows of numbers, got {received}. Put a transformer of texts before it, as in {makes_rows}."
+            f"{caller} takes rows of numbers, got {received}. Put a transformer of texts before it, as in "
+            f"{makes_rows}{advice}."
         )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

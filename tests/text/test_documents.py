@@ -51,8 +51,8 @@ def test_a_short_text_is_shown_whole():
         [1.0, 2.0],
         [["1", "x"]],
         np.array([TEXTS]),
-        pd.DataFrame({"text": TEXTS}),
-        pl.DataFrame({"text": TEXTS}),
+        pd.DataFrame({"number": ["1.5", "2"]}),
+        pl.DataFrame({"number": [1.5, 2.0]}),
         csr_array(np.ones((2, 4))),
         coo_array(np.ones(4)),
         iter(TEXTS),
@@ -61,6 +61,12 @@ def test_a_short_text_is_shown_whole():
 )
 def test_everything_else_is_accepted(rows):
     refuse_texts(rows, caller="X", makes_rows="Y()")
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_frame_with_a_column_of_texts_is_refused(frame):
+    with pytest.raises(ValueError, match=r"X takes rows of numbers, got texts, .* as in Y\(\), within a ColumnTransf"):
+        refuse_texts(frame({"length": [1, 2], "text": TEXTS[:2]}), caller="X", makes_rows="Y()")
 
 
 @pytest.mark.parametrize("method", ["fit", "transform", "fit_transform"])
