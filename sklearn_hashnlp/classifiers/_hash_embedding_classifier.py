@@ -149,8 +149,8 @@ class HashEmbeddingClassifier(NetClassifier):
         Whether to shuffle the training rows before each epoch.
     early_stopping : bool, default=False
         Whether to set a validation set apart, stop when ``monitor`` no longer improves on it, and keep the weights of
-        the best epoch. Where a class has a single row or the validation set would have fewer than 20 rows, there is
-        none, and training runs for ``max_epochs``.
+        the best epoch. The only row of a label is not held out. If the validation set would have fewer than 20 rows,
+        or fewer than there are labels, there is none, with a warning, and training runs for ``max_epochs``.
     validation_fraction : float, default=0.05
         Share of the rows that become the validation set, stratified by class. Only with ``early_stopping``.
     monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
@@ -405,7 +405,7 @@ class HashEmbeddingClassifier(NetClassifier):
         net = self.net_ if resumes else self._new_net(len(labels.classes), y, seeds, device)
         validation_fraction = self.validation_fraction if self.early_stopping else 0.0
         rows = self._dataset(X, y, weights, labels)
-        rows, valid_rows = validation_split(rows, validation_fraction, seed=seeds.split)
+        rows, valid_rows = validation_split(rows, validation_fraction, seed=seeds.split, caller=type(self).__name__)
         settings = self._settings(len(rows), seeds.of_order(len(net.history)))
         calibrates = self.calibrate == "auto" and LOSSES[self.loss].has_temperature
         self._train(net, labels, rows, valid_rows, settings, resumes=resumes, calibrates=calibrates)

@@ -138,8 +138,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         Whether to shuffle the training rows before each epoch.
     early_stopping : bool, default=False
         Whether to set a validation set apart, stop when ``monitor`` no longer improves on it, and keep the weights of
-        the best epoch. Where a class has a single row or the validation set would have fewer than 20 rows, there is
-        none, and training runs for ``max_epochs``.
+        the best epoch. The only text of a label is not held out. If the validation set would have fewer than 20 texts,
+        or fewer than there are labels, there is none, with a warning, and training runs for ``max_epochs``.
     validation_fraction : float, default=0.05
         Share of the rows that become the validation set, stratified by class. Only with ``early_stopping``.
     monitor : {"valid_acc", "valid_loss"}, default="valid_acc"

@@ -64,7 +64,7 @@ def train_model(
     is_pipeline = hasattr(model, "steps")
     holder = model[-1] if is_pipeline else model  # of the parameter callbacks
     mine = holder.callbacks
-    with screen.progress() as progress:
+    with screen.warnings_as_notes(), screen.progress() as progress:
         shown = EpochProgress(screen.note, add_bar(progress, "Training"))  # without a length until texts are vectorized
         callbacks = [*(mine or []), shown]
         if validation is not None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,14 @@ class Screen:
     def note(self, text: str, *, style: str | None = None) -> None:
         """Print a note on stderr."""
         self._notes.print(text, style=style)
+
+    @contextmanager
+    def warnings_as_notes(self) -> Iterator[None]:
+        """Print warnings, such as that of truncated texts, as notes of one line, each once."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("once", UserWarning)
+            warnings.showwarning = lambda message, *_others, **_options: self.note(f"Warning: {message}")
+            yield
 
     def show(self, *parts: RenderableType, style: str | None = None) -> None:
         """Print a result on stdout, unless the output is JSON; no terminal is too narrow for a word of a table."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from itertools import pairwise
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from skorch.dataset import Dataset as SkorchDataset
 from torch import Tensor
+
+from sklearn_hashnlp.training._estimator import level_of_user
 
 
 class Dataset(SkorchDataset):  # type: ignore[misc]  # skorch has no types
@@ -100,15 +103,27 @@ Rows = TypeVar("Rows", bound=Dataset)
 _MIN_VALIDATION_ROWS = 20  # accuracy on fewer rows says next to nothing
 
 
-def validation_split(rows: Rows, fraction: float, *, seed: int) -> tuple[Rows, Rows | None]:
-    """Split off a validation set, stratified by class if a row has one; or none where it would be of no use."""
-    n_valid = int(np.ceil(fraction * len(rows)))
-    one_label = rows.targets.ndim == 1
-    counts = np.bincount(rows.targets) if one_label else np.array([len(rows)])
-    fewest = max(_MIN_VALIDATION_ROWS, len(counts))  # stratification wants a row of each class on both sides
-    if counts.min() < 2 or n_valid < fewest or len(rows) - n_valid < len(counts):
+def validation_split(rows: Rows, fraction: float, *, seed: int, caller: str) -> tuple[Rows, Rows | None]:
+    """Split off a validation set, stratified by class if a row has one; or none, with a warning, where rows are few.
+
+    The row of a class that has no other is not held out.
+    """
+    indices, stratify, n_classes = np.arange(len(rows)), None, 1
+    if rows.targets.ndim == 1:
+        counts = np.bincount(rows.targets)
+        indices = np.flatnonzero(counts[rows.targets] > 1)
+        stratify, n_classes = rows.targets[indices], int(np.count_nonzero(counts > 1))
+    n_valid = int(np.ceil(fraction * len(indices)))
+    fewest = max(_MIN_VALIDATION_ROWS, n_classes)  # stratification wants a row of each class on both sides
+    if n_valid < fewest or len(indices) - n_valid < n_classes:
+        if fraction:
+            warnings.warn(
+                f"{caller}: early_stopping has no effect, because {len(rows):,} rows are too few for a validation set "
+                f"of validation_fraction={fraction:g}: it needs at least {fewest:,} rows, and rows of all labels on "
+                "both sides. Change validation_fraction, pass more rows, or set early_stopping=False.",
+                stacklevel=level_of_user(),
+            )
         return rows, None
-    indices = np.arange(len(rows))
-    stratify = rows.targets if one_label else None
-    train, valid = train_test_split(indices, test_size=n_valid, stratify=stratify, random_state=seed)
-    return rows.select(np.sort(train)), rows.select(np.sort(valid))
+    _, valid = train_test_split(indices, test_size=n_valid, stratify=stratify, random_state=seed)
+    train = np.setdiff1d(np.arange(len(rows)), valid)
+    return rows.select(train), rows.select(np.sort(valid))

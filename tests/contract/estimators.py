@@ -112,7 +112,7 @@ CASES: dict[str, Case] = {
     "HashEmbeddingClassifier, ova, hidden layers": _hash_embedding(loss="ova", hidden_layer_sizes=(8,)),
     "HashEmbeddingClassifier, hinge, adam": _hash_embedding(loss="hinge", optimizer="adam", ngram_dropout=(2, 5)),
     "HashEmbeddingClassifier, hsigmoid": _hash_embedding(
-        loss="hsigmoid", tree="huffman", optimizer="adam", early_stopping=True, validation_fraction=0.3
+        loss="hsigmoid", tree="huffman", optimizer="adam", early_stopping=True, validation_fraction=0.6
     ),
     "HashEmbeddingClassifier, several labels": _hash_embedding(y=TOPICS, loss="ova"),
     "SGNNClassifier": _sgnn(),

@@ -37,7 +37,7 @@ def dataset(targets):
 
 def test_every_row_is_on_one_side_with_its_target():
     targets = np.arange(200) % 4
-    train, valid = validation_split(dataset(targets), 0.15, seed=3)
+    train, valid = validation_split(dataset(targets), 0.15, seed=3, caller="Model")
     assert (len(train), len(valid)) == (170, 30)
     found = [part.take(np.arange(len(part))) for part in (train, valid)]
     ids = np.concatenate([batch.ids.numpy() for batch, _ in found])
@@ -50,32 +50,49 @@ def test_every_row_is_on_one_side_with_its_target():
 
 def test_the_seed_decides():
     rows = dataset(np.arange(200) % 4)
-    drawn = [validation_split(rows, 0.2, seed=seed)[1].indices.tolist() for seed in (0, 0, 1)]
+    drawn = [validation_split(rows, 0.2, seed=seed, caller="Model")[1].indices.tolist() for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_nothing_is_split_off_where_nothing_is_asked_for():
+    rows = dataset(np.arange(200) % 4)
+    train, valid = validation_split(rows, 0.0, seed=0, caller="Model")
+    assert train is rows
+    assert valid is None
 
 
 @pytest.mark.parametrize(
     ("targets", "fraction"),
     [
-        (np.arange(200) % 4, 0.0),
         (np.arange(200) % 4, 0.09),  # 18 rows
-        (np.r_[np.arange(200) % 4, 4], 0.2),  # a class with one member
         (np.arange(200) % 50, 0.2),  # more classes than held-out rows
         (np.arange(200) % 50, 0.8),  # more classes than training rows
+        (np.arange(200), 0.2),  # each class has one member
     ],
-    ids=["none asked for", "too few", "one member", "many classes", "too many"],
+    ids=["too few", "many classes", "too many", "single members"],
 )
 def test_no_split_where_it_would_be_of_no_use(targets, fraction):
     rows = dataset(targets)
-    train, valid = validation_split(rows, fraction, seed=0)
+    with pytest.warns(UserWarning, match="Model: early_stopping has no effect, because 200 rows are too few"):
+        train, valid = validation_split(rows, fraction, seed=0, caller="Model")
     assert train is rows
     assert valid is None
 
 
+def test_the_only_row_of_a_class_is_not_held_out():
+    targets = np.r_[5, np.arange(200) % 4, 4]
+    train, valid = validation_split(dataset(targets), 0.15, seed=3, caller="Model")
+    assert (len(train), len(valid)) == (172, 30)
+    assert {0, 201} <= set(train.indices.tolist())
+    assert set(valid.targets.tolist()) == {0, 1, 2, 3}
+    assert sorted([*train.indices.tolist(), *valid.indices.tolist()]) == list(range(202))
+
+
 def test_rows_with_any_number_of_labels_are_drawn_as_they_come():
     targets = np.eye(200, dtype=np.float32)[:, :3]  # most rows have none
-    train, valid = validation_split(dataset(targets), 0.15, seed=3)
+    train, valid = validation_split(dataset(targets), 0.15, seed=3, caller="Model")
     assert (train.targets.shape, valid.targets.shape) == ((170, 3), (30, 3))
     for part in (train, valid):
         assert part.targets.tolist() == targets[part.indices].tolist()
-    assert validation_split(dataset(targets[:100]), 0.15, seed=3)[1] is None
+    with pytest.warns(UserWarning, match="early_stopping has no effect"):
+        assert validation_split(dataset(targets[:100]), 0.15, seed=3, caller="Model")[1] is None

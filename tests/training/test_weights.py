@@ -53,7 +53,7 @@ def test_a_state_from_before_trees_had_digests_loads():
     [
         {},
         {"importance_init": "ones"},
-        {"importance_init": "zeros", "early_stopping": True, "max_epochs": 2},
+        {"importance_init": "zeros", "early_stopping": True, "validation_fraction": 0.4, "max_epochs": 2},
         {"variant": "standard"},
         {"variant": "paper", "hidden_layer_sizes": (6,)},
         {"n_buckets": 10**6, "n_embeddings": 10**7},
@@ -92,6 +92,7 @@ CHANGES = {
     "loss": "ova",
     "tree": "random",
     "class_weight": "balanced",
+    "calibrate": False,
     "optimizer": "adam",
     "learning_rate": 9.0,
     "learning_rate_schedule": "linear",

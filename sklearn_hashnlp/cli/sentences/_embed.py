@@ -49,12 +49,12 @@ def embed(
         raise typer.BadParameter(f"--output: expected a name that ends in .npy, got {str(output)!r}.")
     if output is not None and not output.parent.is_dir():
         raise FileNotFoundError(f"{output.parent} does not exist; expected the folder to save {output.name} in.")
-    from sklearn_hashnlp.cli.sentences._loading import load_encoder, warnings_as_notes
+    from sklearn_hashnlp.cli.sentences._loading import load_encoder
 
     encoder = load_encoder(model, context_weight=context_weight, n_jobs=threads)
     vectors = []
     with (
-        warnings_as_notes(screen),
+        screen.warnings_as_notes(),
         line_batches(screen, file, action="Embedding", unit="text", bar=output is not None or None) as batches,
     ):
         for lines in batches:

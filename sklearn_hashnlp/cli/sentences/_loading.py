@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from sklearn_hashnlp.cli._screen import Screen
 
 if TYPE_CHECKING:
     from sklearn_hashnlp import SGNNSentenceEncoder
@@ -27,12 +22,3 @@ def load_encoder(folder: Path, *, context_weight: Any, n_jobs: int) -> SGNNSente
         )
     model.set_params(n_jobs=n_jobs)
     return model if context_weight is None else model.set_params(context_weight=context_weight)
-
-
-@contextmanager
-def warnings_as_notes(screen: Screen) -> Iterator[None]:
-    """Print warnings, such as that of truncated texts, as notes of one line, each once."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("once", UserWarning)
-        warnings.showwarning = lambda message, *_others, **_options: screen.note(f"Warning: {message}")
-        yield

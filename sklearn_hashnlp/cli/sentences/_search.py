@@ -69,10 +69,10 @@ def search(
     check_text_file(file)  # before torch is loaded
     if vectors is not None and not vectors.is_file():
         raise FileNotFoundError(f"{vectors} is no file; expected the vectors of hashnlp sentences embed --output.")
-    from sklearn_hashnlp.cli.sentences._loading import load_encoder, warnings_as_notes
+    from sklearn_hashnlp.cli.sentences._loading import load_encoder
 
     encoder = load_encoder(model, context_weight=context_weight, n_jobs=threads)
-    with warnings_as_notes(screen):
+    with screen.warnings_as_notes():
         index = _Index.read(screen, encoder, file, vectors)
         if queries:
             sys.stdout.writelines(index.results(queries, top, as_json=as_json, with_query=len(queries) > 1))

@@ -110,10 +110,9 @@ def train(
 
 def _fit(screen: Screen, encoder: SGNNSentenceEncoder, texts: list[list[str]]) -> None:
     """Fit with a progress bar, which moves from word pretraining on."""
-    from sklearn_hashnlp.cli.sentences._loading import warnings_as_notes
     from sklearn_hashnlp.training._callbacks import EpochProgress
 
-    with warnings_as_notes(screen), screen.progress() as progress:
+    with screen.warnings_as_notes(), screen.progress() as progress:
         update = add_bar(progress, "Training")
         encoder.set_params(callbacks=[EpochProgress(screen.note, update)])
         try:

@@ -251,9 +251,9 @@ def test_held_out_rows_are_a_share_of_each_class_and_not_kept():
 def test_validation_splits_as_scikit_learn_does(monkeypatch):
     seen = []
 
-    def split(rows, fraction, *, seed):
+    def split(rows, fraction, *, seed, caller):
         seen.append((fraction, seed))
-        return real(rows, fraction, seed=seed)
+        return real(rows, fraction, seed=seed, caller=caller)
 
     real = _hash_embedding_classifier.validation_split
     monkeypatch.setattr(_hash_embedding_classifier, "validation_split", split)
