@@ -52,13 +52,18 @@ def export(
     """Export a model; the parameters are the options of the command."""
     screen = Screen(as_json=as_json, quiet=quiet)
     check_text_file(compare)  # before torch is loaded
-    from sklearn_hashnlp.classifiers import export_predictor, quantize
+    from sklearn_hashnlp.classifiers import TextClassifier, export_predictor, quantize
     from sklearn_hashnlp.cli._pipelines import load_classifier
 
     pipeline = load_classifier(model)
     try:
         size = export_predictor(pipeline, file)
     except TypeError as error:
+        if isinstance(pipeline, TextClassifier):
+            raise ValueError(
+                f"{model} cannot be exported: it has hash embeddings, and only a small network can be written as one "
+                "file. Train it with --sgnn: hashnlp train DATA --model DIR --sgnn."
+            ) from error
         raise ValueError(f"{model} cannot be exported: {error}") from error
     quantized = quantize(pipeline)
     same, total = _compare(screen, pipeline, quantized, compare) if compare is not None else (None, None)

@@ -49,7 +49,7 @@ def read_labelled(
             path,
             row_format,
             multilabel=multilabel,
-            errors="strict" if errors == "strict" else "replace",
+            errors="replace" if errors == "replace" else "strict",
             progress=add_bar(progress, f"Reading {path.name}"),
             on_error=skipped if errors == "skip" else None,
         )

@@ -132,8 +132,8 @@ LabelSeparator = Annotated[
 ReadErrors = Annotated[
     Errors,
     typer.Option(
-        help="Bytes that are not UTF-8: stop with an error, or replace them by U+FFFD; skip leaves out rows of a table "
-        "that cannot be read as well."
+        help="Bytes that are not UTF-8: stop with an error, or replace them by U+FFFD; skip leaves out rows with such "
+        "bytes, and all others that cannot be read."
     ),
 ]
 Quoted = Annotated[bool, typer.Option("--quotes/--no-quotes", help="Whether quotes enclose fields of CSV and TSV.")]

@@ -122,7 +122,7 @@ def predict(
     if threshold is None and top is None and is_multilabel(classifier):
         threshold = _MULTILABEL_THRESHOLD
     lists = top is not None or threshold is not None
-    decoding = "strict" if errors is Errors.strict else "replace"
+    decoding = "surrogateescape" if errors is Errors.skip else errors.value
     bar = True if output is not None else None
     with (
         open_lines(screen, file, action="Predicting", unit="text", errors=decoding, bar=bar) as opened,

@@ -28,6 +28,7 @@ from sklearn_hashnlp.cli._options import (
     TextColumn,
 )
 from sklearn_hashnlp.cli._screen import Screen, counted
+from sklearn_hashnlp.cli._training_report import read_report
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,8 +95,14 @@ def evaluate(
     from sklearn_hashnlp.cli._labelled_texts import label_lists, read_labelled
     from sklearn_hashnlp.cli._pipelines import is_multilabel, load_classifier, predict_proba
     from sklearn_hashnlp.cli._validation import scores_at
+    from sklearn_hashnlp.datasets._labelled import find_format
 
     classifier = load_classifier(model)
+    table = find_format(data, None if file_format is None else file_format.value) != "fasttext"
+    if label_separator is None and table:
+        label_separator = read_report(model).get("label_separator")
+        if label_separator is not None:
+            screen.note(f"Labels are separated by {label_separator!r}, as in training.")
     data_read = read_labelled(
         screen,
         data,
@@ -110,10 +117,7 @@ def evaluate(
     )
     classes = classifier.classes_.astype(str)
     true = label_lists(data_read.labels)
-    unknown = sorted({label for row in true for label in row} - set(classes.tolist()))
-    if unknown:
-        names = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
-        screen.note(f"Labels of {data} that the model was not trained on and never predicts: {names}")
+    note_unknown_labels(screen, str(data), true, set(classes.tolist()), separable=table and label_separator is None)
     probabilities = predict_proba(screen, classifier, data_read.texts)
     several = is_multilabel(classifier) or isinstance(data_read.labels, list)
     if several:
@@ -141,6 +145,21 @@ def evaluate(
                 print(f"P@{k}\t{report[f'precision_at_{k}']:.4f}\nR@{k}\t{report[f'recall_at_{k}']:.4f}")
             print()
         (show_multilabel_report if several else show_report)(screen, report)
+
+
+def note_unknown_labels(
+    screen: Screen, source: str, true: Sequence[Sequence[str]], known: set[str], *, separable: bool
+) -> None:
+    """Name the labels that a model does not have; ``separable``: each was read as one, but may be several."""
+    labels = {label for row in true for label in row}
+    unknown = sorted(labels - known)
+    if not unknown:
+        return
+    names = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+    screen.note(f"Labels of {source} that the model was not trained on and never predicts: {names}")
+    if not labels & known:
+        hint = " If a field has several labels, add --label-separator, such as --label-separator ','." * separable
+        screen.note(f"The model knows none of the labels of {source}: all figures are 0.{hint}")
 
 
 def write_wrong(

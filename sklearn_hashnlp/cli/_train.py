@@ -188,6 +188,11 @@ def train(
         screen.note(f"Split into {len(texts):,} training and {counted(len(validation[0]), 'validation text')}")
     n_labels = count_labels(labels)
     several = isinstance(labels, list)
+    if several and loss not in (None, Loss.ova):
+        raise ValueError(
+            f"--loss {loss.value} is for one label per text, and {data} has several: leave --loss out, or use "
+            "--loss ova."
+        )
     if weights is not None and several:
         raise ValueError(f"--class-weight is for one label per text, and texts of {data} have several.")
     if isinstance(weights, dict) and (unknown := sorted(set(weights) - set(n_labels))):
@@ -226,6 +231,7 @@ def train(
         "data": str(data),
         "n_texts": len(texts),
         "labels": n_labels,
+        "label_separator": label_separator,
         "seconds": round(seconds, 3),
         "history": history if scores is None else scores.history_of(history),
     }

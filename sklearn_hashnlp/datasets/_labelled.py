@@ -296,10 +296,13 @@ def open_rows(
     progress: Callable[[int, int], None] | None = None,
     on_error: Callable[[ValueError], None] | None = None,
 ) -> RowReader:
-    """Return a reader of the rows of a file; ``on_error`` is called with the error of a row that is skipped."""
+    """Return a reader of the rows of a file.
+
+    ``on_error`` is called with the error of a row that is skipped, also for its bytes that are not UTF-8.
+    """
     if errors not in ("strict", "replace"):
         raise ValueError(f"errors must be 'strict' or 'replace'. Got {errors!r} instead.")
-    lines = read_lines(Path(path), progress, errors)
+    lines = read_lines(Path(path), progress, errors if on_error is None else "surrogateescape")
     return RowReader(lines, str(path), row_format, labelled=labelled, multilabel=multilabel, on_error=on_error)
 
 

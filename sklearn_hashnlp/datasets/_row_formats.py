@@ -22,6 +22,8 @@ _MAX_FIELD_SIZE = 2**31 - 1  # fits a C long on every platform
 _FASTTEXT_SPACES = " \t\n\v\f\r"
 _FASTTEXT_SEPARATOR = re.compile(f"[{_FASTTEXT_SPACES}]+")
 
+_HALF_DECODED = re.compile("[\udc80-\udcff]")  # of the error handler surrogateescape
+
 
 class Row(NamedTuple):
     """One text with its labels, and the number of its first line, from 1."""
@@ -109,10 +111,12 @@ class RowReader:
                     raise ValueError(
                         f"{self._source}, line {start}: NUL bytes in the first line. Is the file UTF-16, or binary?"
                     )
+                self._check_decoded(fields, start)
                 self.header = fields
                 text_index, label_index = self._find_columns(fields, f"{self._source}, line {start}")
                 continue
             try:
+                self._check_decoded(fields, start)
                 if len(fields) != len(self.header):
                     raise ValueError(
                         f"{self._source}, line {start}: expected {len(self.header)} fields ({', '.join(self.header)}), "
@@ -132,6 +136,7 @@ class RowReader:
                 continue
             location = f"{self._source}, line {number}"
             try:
+                self._check_decoded([line], number)
                 record = _json_object(line, location)
             except ValueError as error:
                 self._skip(error)
@@ -183,6 +188,7 @@ class RowReader:
                 continue
             labels, text = split(line)
             try:
+                self._check_decoded([line], number)
                 if self._labelled:
                     self._check_fasttext_labels(labels, text, number)
                 checked = tuple(self._check_label(label.removeprefix(prefix), number) for label in labels)
@@ -236,6 +242,11 @@ class RowReader:
                 f"{self._source}, line {line}: expected a label, got {label[:40]!r}, which has a NUL character."
             )
         return label
+
+    def _check_decoded(self, fields: list[str], line: int) -> None:
+        """Raise an error for bytes that are not UTF-8, which a reader that skips rows gets as surrogates."""
+        if self._on_error is not None and any(map(_HALF_DECODED.search, fields)):
+            raise ValueError(f"{self._source}, line {line}: the row has bytes that are not UTF-8.")
 
     def _skip(self, error: ValueError) -> None:
         if self._on_error is None:

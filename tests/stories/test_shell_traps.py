@@ -1,0 +1,70 @@
+"""What a user of fastText meets in a first hour with the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SMALL = ["--buckets", 500, "--dim", 4, "--epochs", 3]
+TAGS = [("sauce,cheese", "a cheese sauce"), ("cheese", "old cheese"), ("bread", "fresh bread"), ("sauce", "red sauce")]
+
+
+@pytest.fixture(scope="module")
+def tags(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table whose labels are joined by commas."""
+    path = tmp_path_factory.mktemp("traps") / "tags.csv"
+    path.write_text("label,text\n" + "".join(f'"{labels}",{text}\n' for labels, text in TAGS * 3), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def tagger(hashnlp: Any, tags: Path) -> Path:
+    """Folder of a model of several labels per text. Read only."""
+    folder = tags.parent / "tagger"
+    result = hashnlp("train", tags, "-m", folder, "--label-separator", ",", *SMALL)
+    assert result.code == 0, result.err
+    return folder
+
+
+def test_labels_are_separated_in_test_as_in_training(hashnlp: Any, tags: Path, tagger: Path) -> None:
+    result = hashnlp("test", tags, "-m", tagger)
+    assert "Labels are separated by ',', as in training" in result.err
+    assert "never predicts" not in result.err
+    assert hashnlp("test", tags, "-m", tagger, "--label-separator", ",").out == result.out
+
+
+def test_labels_that_are_all_unknown_get_a_hint(hashnlp: Any, spam: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('label,text\n"spam,ham",win\n"ham,spam",thanks\n', encoding="utf-8")
+    result = hashnlp("test", tmp_path / "a.csv", "-m", spam)
+    assert "The model knows none of the labels" in result.err
+    assert "--label-separator" in result.err
+
+
+def test_rows_with_bytes_that_are_no_utf8_are_skipped_and_counted(hashnlp: Any, spam: Path, tmp_path: Path) -> None:
+    table = b"label,text\nspam,win a prize\nspam,caf\xe9\nham,thanks\n"
+    (tmp_path / "a.csv").write_bytes(table)
+    result = hashnlp("test", tmp_path / "a.csv", "-m", spam, "--errors", "skip")
+    assert "Read 2 texts" in result.err
+    assert "line 3: the row has bytes that are not UTF-8" in result.err
+    assert "Skipped 1 row" in result.err
+    result = hashnlp("predict", "-m", spam, "--format", "csv", "--errors", "skip", stdin=table)
+    assert [line.split(",")[0] for line in result.out.splitlines()] == ["label", "spam", "ham"]
+    assert "Skipped 1 row" in result.err
+    (tmp_path / "a.txt").write_bytes(b"__label__spam win\n__label__spam caf\xe9\n__label__ham thanks\n")
+    assert "Read 2 texts" in hashnlp("test", tmp_path / "a.txt", "-m", spam, "--errors", "skip").err
+
+
+@pytest.mark.parametrize("loss", ["softmax", "hinge", "hsigmoid"])
+def test_a_loss_of_one_label_is_refused_in_words_of_the_shell(
+    hashnlp: Any, tags: Path, tmp_path: Path, loss: str
+) -> None:
+    result = hashnlp("train", tags, "-m", tmp_path / "m", "--label-separator", ",", "--loss", loss)
+    assert result.code == 1
+    assert f"--loss {loss} is for one label per text, and {tags} has several: leave --loss out" in result.err
+
+
+def test_a_model_that_cannot_be_exported_says_how_to_train_one(hashnlp: Any, tagger: Path, tmp_path: Path) -> None:
+    result = hashnlp("export", "-m", tagger, tmp_path / "m.py")
+    assert (result.code, "Train it with --sgnn" in result.err) == (1, True)
