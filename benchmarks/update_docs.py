@@ -1,15 +1,16 @@
-"""Write the tables and figures of docs/sentence_encoder.md and docs/experiments.md from the measured results.
+"""Write the tables and figures of the docs from the measured results: experiments, probabilities, sentence_encoder.
 
 python benchmarks/update_docs.py
 """
 
 from __future__ import annotations
 
-from common import experiment_tables, sentence_tables
+from common import calibration_table, experiment_tables, sentence_tables
 
 
 def main() -> None:
     sentence_tables.update_page()
+    calibration_table.update_page()
     experiment_tables.update_page()
 
 

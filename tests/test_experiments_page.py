@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sklearn_hashnlp.experiments._report import make_plots
 from sklearn_hashnlp.experiments._results_file import read_results
 
 
@@ -20,8 +21,9 @@ def test_the_page_shows_the_results(tables):
     assert tables.fill(page, results) == page
     shown = {name for block in tables.BLOCK.finditer(page) for name in block[2].split()}
     assert shown == {result["recipe"] for result in results}
-    for picture in tables.PAGE.with_name("images").glob("*.png"):
-        assert f"images/{picture.name}" in page
+    for name, _ in make_plots(results):
+        assert f"images/{name}.png" in page
+        assert (tables.PAGE.with_name("images") / f"{name}.png").exists()
 
 
 def test_other_results_make_another_page(tables):
