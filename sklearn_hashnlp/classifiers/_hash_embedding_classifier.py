@@ -30,8 +30,7 @@ from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Moni
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.classifiers._sparse_net import SparseNet, make_net, net_from_state
 from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset, canonical_rows
-from sklearn_hashnlp.nn._hash_embedding import Norm
-from sklearn_hashnlp.nn._hash_tables import Aggregation, Variant
+from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.training._batches import validation_split
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net

@@ -12,8 +12,7 @@ from sklearn_hashnlp._sklearn import Pipeline
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier, ImportanceInit
 from sklearn_hashnlp.classifiers._losses import LossName
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
-from sklearn_hashnlp.nn._hash_embedding import Norm
-from sklearn_hashnlp.nn._hash_tables import Aggregation, Variant
+from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import HashingNgramVectorizer
 from sklearn_hashnlp.training._optimizers import OptimizerName
 from sklearn_hashnlp.training._parameters import Device, Schedule

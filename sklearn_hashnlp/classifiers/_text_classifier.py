@@ -20,8 +20,7 @@ from sklearn_hashnlp.classifiers._losses import LossName, takes_several_labels
 from sklearn_hashnlp.classifiers._make_text_classifier import Features, build_pipeline
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._sparse_net import SparseNet
-from sklearn_hashnlp.nn._hash_embedding import Norm
-from sklearn_hashnlp.nn._hash_tables import Aggregation, Variant
+from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._token_patterns import check_ngram_range
 from sklearn_hashnlp.training._optimizers import OptimizerName

@@ -16,6 +16,7 @@ from sklearn_hashnlp._sklearn import BaseEstimator
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._sentences import tokenize
 from sklearn_hashnlp.language._windows import WordWindows
+from sklearn_hashnlp.trees._counts import is_integer
 
 BATCH_SIZE = 1024  # contexts: their probabilities of all words lie in memory at once
 
@@ -203,7 +204,8 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         start : str or list of str, default=""
             The words that each sentence begins with.
         max_length : int, default=100
-            Maximum number of words, those of ``start`` included; longer sentences are cut off.
+            Maximum number of words, those of ``start`` included; longer sentences are cut off. All words of
+            ``start`` are returned, also if they are more.
 
         Returns
         -------
@@ -215,10 +217,12 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         ValueError
             If ``n`` or ``max_length`` is negative.
         TypeError
-            If ``start`` is no sentence.
+            If ``n`` is no integer, or ``start`` no sentence.
         """
         check_is_fitted(self)
         name = type(self).__name__
+        if not is_integer(n):
+            raise TypeError(f"{name}.sample: n must be an integer; pass the words as start=. Got {n!r}.")
         if n < 0 or max_length < 0:
             raise ValueError(f"{name}.sample needs n and max_length of at least 0, got {n!r} and {max_length!r}.")
         vocabulary = self._tokenizer.vocabulary

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -11,7 +9,16 @@ from torch.nn import functional
 
 from sklearn_hashnlp.kernels._bags import BagLayout
 from sklearn_hashnlp.nn._compiled_bag import CompiledBag, check_bags, runs_compiled
-from sklearn_hashnlp.nn._hash_tables import AGGREGATIONS, VARIANTS, Aggregation, HashTables, Variant, segment_sum
+from sklearn_hashnlp.nn._hash_tables import (
+    AGGREGATIONS,
+    NORMS,
+    VARIANTS,
+    Aggregation,
+    HashTables,
+    Norm,
+    Variant,
+    segment_sum,
+)
 
 
 class HashEmbedding(HashTables):
@@ -118,11 +125,6 @@ class HashEmbedding(HashTables):
         return torch.cat([vectors, weights], dim=-1) if self.append_weight else vectors
 
 
-Norm: TypeAlias = Literal["l1", "l2"]
-
-_NORMS = (None, *get_args(Norm))
-
-
 class HashEmbeddingBag(HashTables):
     """Sum the hash embeddings of each document's features, weighted by their counts.
 
@@ -221,8 +223,8 @@ class HashEmbeddingBag(HashTables):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        if normalize not in _NORMS:
-            raise ValueError(f"normalize must be one of {_NORMS}, got {normalize!r}.")
+        if normalize not in NORMS:
+            raise ValueError(f"normalize must be one of {NORMS}, got {normalize!r}.")
         super().__init__(
             num_embeddings,
             num_buckets,
@@ -304,7 +306,7 @@ class HashEmbeddingBag(HashTables):
             variant=VARIANTS.index(self.variant),
             concat=self.aggregation == "concat",
             append_weight=self.append_weight,
-            norm=_NORMS.index(self.normalize),
+            norm=NORMS.index(self.normalize),
         )
 
     def _embed_compiled(self, ids: Tensor, offsets: Tensor, counts: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import torch
@@ -39,6 +39,7 @@ def median_parts(
 
 Aggregation: TypeAlias = Literal["sum", "concat", "median"]
 Variant: TypeAlias = Literal["improved", "paper", "standard"]
+Norm: TypeAlias = Literal["l1", "l2"]
 
 AGGREGATIONS: Final[dict[Aggregation, Callable[[Tensor], Tensor]]] = {
     "sum": sum_parts,
@@ -55,15 +56,32 @@ def segment_sum(
     return torch.segment_reduce(values, "sum", offsets=offsets, axis=0, unsafe=True, initial=0)
 
 
-VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)  # a saved state holds the index: append only
+# Saved states hold indices of these and of AGGREGATIONS: append only.
+VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
+NORMS: Final[tuple[Norm | None, ...]] = (None, *get_args(Norm))
 _MAX_SIZE = 2**31 - 1
 _IDENTITY = (0, 0)  # the constants by which kernels recognize ids that are not hashed
 _UNHASHED = 2**8  # added to the variant's index in saved states
 
 
+def _name_of(names: Sequence[str | None], index: int) -> str:
+    return repr(names[index]) if 0 <= index < len(names) else f"number {index} of a later version"
+
+
+# Of the numbers in a saved state, in their order.
+_DESCRIPTIONS: Final[tuple[Callable[[int], str], ...]] = (
+    lambda number: f"hash specification {number}",
+    lambda seed: f"seed={seed} (modulo 2**64)",
+    lambda code: f"variant={_name_of(VARIANTS, code % _UNHASHED)}, hash_rows={code < _UNHASHED}",
+    lambda index: f"aggregation={_name_of(tuple(AGGREGATIONS), index)}",
+    lambda index: f"normalize={_name_of(NORMS, index)}",
+)
+
+
 class HashTables(nn.Module):
     """The base of :class:`HashEmbedding` and :class:`HashEmbeddingBag`: tables and hash functions."""
 
+    normalize: Norm | None = None  # of bags only
     importance: nn.Parameter | None  # (num_embeddings, num_hashes): p in the paper; None for ``"standard"``
 
     def __init__(
@@ -214,35 +232,41 @@ class HashTables(nn.Module):
         return functional.embedding(rows, self.importance, sparse=self.sparse)
 
     def get_extra_state(self) -> Tensor:
-        """Return what identifies the hash functions, for ``state_dict``.
+        """Return what identifies the hash functions and the aggregation, for ``state_dict``.
 
         Returns
         -------
-        Tensor of int64, shape (3,)
-            The hash specification, the seed modulo ``2**64`` in two's complement, and the index of the variant, plus
-            256 if ``hash_rows=False``. It is a tensor, so that formats which store only tensors can store it.
+        Tensor of int64, shape (5,)
+            The hash specification; the seed modulo ``2**64`` in two's complement; the index of the variant, plus 256 if
+            ``hash_rows=False``; and the indices of the aggregation and of the norm. It is a tensor, so that formats
+            which store only tensors can store it.
         """
         seed = (self.seed + 2**63) % 2**64 - 2**63
         variant = VARIANTS.index(self.variant) + (0 if self.hash_rows else _UNHASHED)
-        return torch.tensor([HASH_SPECIFICATION, seed, variant], dtype=torch.int64, device="cpu")
+        aggregation = 0 if self.importance is None else tuple(AGGREGATIONS).index(self.aggregation)
+        numbers = [HASH_SPECIFICATION, seed, variant, aggregation, NORMS.index(self.normalize)]
+        return torch.tensor(numbers, dtype=torch.int64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Check that a state was saved with the hash functions of this module.
+        """Check that a state was saved with the hash functions and the aggregation of this module.
 
         Parameters
         ----------
-        state : Tensor of int64, shape (3,)
-            What :meth:`get_extra_state` returned.
+        state : Tensor of int64, shape (5,) or (3,)
+            What :meth:`get_extra_state` returned; the first states did not have the last two numbers.
 
         Raises
         ------
         ValueError
-            If the hash functions differ: each id would read the rows of another.
+            If the hash functions differ, so that each id would read the rows of another, or the aggregation or the norm
+            of a bag.
         """
-        kinds = ("hash specification", "seed modulo 2**64", "variant number")
-        for kind, own, other in zip(kinds, self.get_extra_state().tolist(), state.tolist(), strict=True):
+        for describe, own, other in zip(_DESCRIPTIONS, self.get_extra_state().tolist(), state.tolist(), strict=False):
             if own != other:
-                raise ValueError(f"These tables were trained with {kind} {other}, this module has {own}.")
+                raise ValueError(
+                    f"These tables were trained with {describe(other)}, this module has {describe(own)}. Build it with "
+                    "the parameters of the tables."
+                )
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
         # torch sets the extra state last, when the tables are already overwritten.

@@ -66,6 +66,8 @@ class AttentionSeq2Seq(nn.Module):
     ValueError
         If a size is less than 1, ``end`` is not a symbol, or the output layer has other numbers of input columns or
         classes.
+    TypeError
+        If the output layer has no method ``predict``.
 
     See Also
     --------
@@ -118,6 +120,11 @@ class AttentionSeq2Seq(nn.Module):
         end = num_symbols - 1 if end is None else end
         if not 0 <= end < num_symbols:
             raise ValueError(f"AttentionSeq2Seq: end must be one of the symbols 0 to {num_symbols - 1}, got {end}.")
+        if output is not None and not callable(getattr(output, "predict", None)):
+            raise TypeError(
+                "AttentionSeq2Seq: output must be an output layer such as FullSoftmax or HierarchicalSoftmax, which is "
+                f"called with inputs and targets and has a method predict, got {type(output).__name__}."
+            )
         in_features = getattr(output, "in_features", decoder_size)
         if in_features != decoder_size:
             raise ValueError(
@@ -162,7 +169,7 @@ class AttentionSeq2Seq(nn.Module):
         ------
         ValueError
             If the two are not matrices with equally many rows, padding precedes a symbol, or, checked on the CPU only,
-            a symbol is out of range.
+            a symbol is out of range or is ``end``.
         """
         if target.shape[:1] != source.shape[:1]:
             raise ValueError(
@@ -281,6 +288,10 @@ class AttentionSeq2Seq(nn.Module):
             raise ValueError(
                 f"AttentionSeq2Seq: {name} must contain symbols 0 to {self.num_symbols - 1} and negative padding, "
                 f"got {int(strings.max())}."
+            )
+        if strings.device.type == "cpu" and bool((strings == self.end).any()):
+            raise ValueError(
+                f"AttentionSeq2Seq: {name} must be without the end symbol {self.end}, which is appended to each string."
             )
         lengths = mask.sum(dim=1, keepdim=True)
         padded = functional.pad(strings.masked_fill(~mask, -1), (0, 1), value=-1)

@@ -270,6 +270,52 @@ class SGNNProjection(nn.Module):
         packed: Tensor = (octets * powers).sum(dim=2, dtype=torch.uint8)
         return packed
 
+    def get_extra_state(self) -> Tensor:
+        """Return what identifies the projection, for ``state_dict``.
+
+        Returns
+        -------
+        Tensor of int64, shape (6,)
+            ``num_projections``; ``num_bits``; the index of ``hyperplanes``; the bits of ``density`` as float64; the
+            seed modulo ``2**64`` in two's complement; and the index of ``output``. It is a tensor, so that formats
+            which store only tensors can store it.
+        """
+        density = int(np.float64(self.density).view(np.int64))
+        seed = (self.seed + 2**63) % 2**64 - 2**63
+        kind, output = tuple(KINDS).index(self.hyperplanes), get_args(Output).index(self.output)
+        numbers = [self.num_projections, self.num_bits, kind, density, seed, output]
+        return torch.tensor(numbers, dtype=torch.int64, device="cpu")
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Check that a state is of the same projection.
+
+        Parameters
+        ----------
+        state : Tensor of int64, shape (6,)
+            What :meth:`get_extra_state` returned.
+
+        Raises
+        ------
+        ValueError
+            If the projection differs: the layers above would read other bits than they were trained on.
+        """
+        if (own := self.get_extra_state().tolist()) == (other := state.tolist()):
+            return
+        names = ("num_projections", "num_bits", "hyperplanes", "density", "seed", "output")
+        different = [name for name, mine, its in zip(names, own, other, strict=True) if mine != its]
+        raise ValueError(
+            f"SGNNProjection: the state is of a projection that differs in {', '.join(different)} from this one, "
+            f"{self}. Build it with the parameters of the state."
+        )
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, *rest: Any
+    ) -> None:
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, *rest)
+        key = f"{prefix}_extra_state"
+        if key in missing_keys:  # the first states had none
+            missing_keys.remove(key)
+
     def extra_repr(self) -> str:
         """Describe the module in ``repr``."""
         return (

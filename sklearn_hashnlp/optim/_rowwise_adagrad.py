@@ -66,6 +66,7 @@ class RowwiseAdagrad(RowwiseOptimizer):
     True
     """
 
+    state_names = frozenset({"sum", "average_offset"})
     touched_key = "sum"
 
     def __init__(

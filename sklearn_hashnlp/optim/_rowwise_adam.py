@@ -63,6 +63,7 @@ class RowwiseAdam(RowwiseOptimizer):
     True
     """
 
+    state_names = frozenset({"mean", "square", "step", "steps", "average_offset"})
     touched_key = "steps"
 
     def __init__(

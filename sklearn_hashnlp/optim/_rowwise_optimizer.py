@@ -18,13 +18,14 @@ from sklearn_hashnlp.kernels._bags import RowGradients
 from sklearn_hashnlp.kernels._row_updates import add_average_offset, are_ascending
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
 
-# torch wraps this method so that its compiler skips it; the first call would import the compiler, taking two seconds.
-_add_param_group = unwrap(Optimizer.add_param_group)
+# torch wraps these methods so that its compiler skips them; the first call would import the compiler, in two seconds.
+_add_param_group, _load_state_dict = unwrap(Optimizer.add_param_group), unwrap(Optimizer.load_state_dict)
 
 
 class RowwiseOptimizer(Optimizer):
     """An optimizer that updates only the rows of a table that have a gradient."""
 
+    state_names: ClassVar[frozenset[str]]  # of all that the state of a parameter may hold
     touched_key: ClassVar[str]  # the state of a subclass that is nonzero for each row of a table that was ever updated
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any], average_after: int | None) -> None:
@@ -44,6 +45,30 @@ class RowwiseOptimizer(Optimizer):
             ``params`` and the options that differ from the optimizer's defaults.
         """
         _add_param_group(self, param_group)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Load the state of an optimizer of the same class.
+
+        Parameters
+        ----------
+        state_dict : dict
+            What ``state_dict`` returned.
+
+        Raises
+        ------
+        ValueError
+            If the state is of another optimizer, or of other numbers of parameter groups or parameters.
+        """
+        missing = {name for group in state_dict["param_groups"] for name in self.defaults.keys() - group.keys()}
+        unknown = {name for state in state_dict["state"].values() for name in state} - self.state_names
+        if missing or unknown:
+            found = [f"{', '.join(sorted(missing))} is missing"] if missing else []
+            found += [f"{', '.join(sorted(unknown))} is unknown"] if unknown else []
+            raise ValueError(
+                f"{type(self).__name__}: the state is of another optimizer: {'; '.join(found)}. Load it into an "
+                "optimizer of its own class, or begin without a state."
+            )
+        _load_state_dict(self, state_dict)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Reset all gradients.

@@ -1,0 +1,109 @@
+"""Stories of people who combine modules, optimizers and callbacks in ways that once failed silently or late."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+
+from sklearn_hashnlp.language import HsigmoidLanguageModel
+from sklearn_hashnlp.nn import AttentionSeq2Seq, HashEmbeddingBag, SGNNProjection
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
+
+SENTENCES = ["the company said it rose", "the cat sat on the mat"] * 4
+
+
+@pytest.fixture(scope="module")
+def language_model():
+    return HsigmoidLanguageModel(order=2, embedding_dim=2, hidden_size=2, max_epochs=1, random_state=0).fit(SENTENCES)
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"seed": 1}, "seed"),
+        ({"hyperplanes": "sign"}, "hyperplanes"),
+        ({"density": 0.5}, "density"),
+        ({"output": "sign"}, "output"),
+    ],
+)
+def test_a_checkpoint_is_not_loaded_above_other_random_projections(options, name):
+    state = torch.nn.Sequential(SGNNProjection(2, 4), torch.nn.Linear(8, 2)).state_dict()
+    other = torch.nn.Sequential(SGNNProjection(2, 4, **options), torch.nn.Linear(8, 2))
+    with pytest.raises(ValueError, match=f"differs in {name} from this one"):
+        other.load_state_dict(state)
+
+
+def test_a_checkpoint_of_random_projections_loads_also_without_their_parameters():
+    state = SGNNProjection(2, 4, seed=-1).state_dict()
+    assert not SGNNProjection(2, 4, seed=2**64 - 1).load_state_dict(state).missing_keys
+    assert not SGNNProjection(2, 4).load_state_dict({}).missing_keys
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"aggregation": "median"}, "aggregation='sum', this module has aggregation='median'"),
+        ({"normalize": "l1"}, "normalize=None, this module has normalize='l1'"),
+        ({"hash_rows": False}, "variant='improved', hash_rows=True, this module has variant='improved', hash_rows=F"),
+    ],
+)
+def test_tables_are_not_loaded_into_a_bag_that_reads_them_otherwise(options, message):
+    state = HashEmbeddingBag(20, 10, 4).state_dict()
+    with pytest.raises(ValueError, match=re.escape(message)):
+        HashEmbeddingBag(20, 10, 4, **options).load_state_dict(state)
+
+
+def test_tables_that_do_not_know_their_aggregation_still_load():
+    state = HashEmbeddingBag(20, 10, 4).state_dict()
+    state["_extra_state"] = state["_extra_state"][:3]
+    HashEmbeddingBag(20, 10, 4, aggregation="concat", normalize="l2").load_state_dict(state)
+    with pytest.raises(ValueError, match=r"seed=0 .*, this module has seed=1 "):
+        HashEmbeddingBag(20, 10, 4, seed=1).load_state_dict(state)
+
+
+@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam])
+@pytest.mark.parametrize("other", [RowwiseAdagrad, RowwiseAdam])
+def test_the_state_of_another_optimizer_is_refused_when_it_is_loaded(optimizer, other):
+    table = torch.nn.Embedding(3, 2)
+    optimizers = optimizer(table.parameters()), other(table.parameters())
+    table(torch.arange(3)).sum().backward()
+    optimizers[1].step()
+    if optimizer is other:
+        optimizers[0].load_state_dict(optimizers[1].state_dict())
+    else:
+        with pytest.raises(ValueError, match=rf"^{optimizer.__name__}: the state is of another optimizer: .* is "):
+            optimizers[0].load_state_dict(optimizers[1].state_dict())
+    optimizers[0].step()
+
+
+@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam])
+def test_the_state_of_an_optimizer_of_torch_is_refused(optimizer):
+    options = {"lr": 0.1, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0, "params": [0]}
+    with pytest.raises(ValueError, match=r"of another optimizer: average_after, steps is missing"):
+        optimizer(torch.nn.Embedding(3, 2).parameters()).load_state_dict({"state": {}, "param_groups": [options]})
+
+
+def test_strings_that_contain_the_end_symbol_are_refused():
+    network, good = AttentionSeq2Seq(5, 2, 2, 2), torch.tensor([[1, 2]])
+    ended = torch.tensor([[1, 4]])
+    with pytest.raises(ValueError, match="source must be without the end symbol 4"):
+        network.generate(ended)
+    with pytest.raises(ValueError, match="target must be without the end symbol 4"):
+        network(good, ended)
+
+
+def test_a_linear_layer_is_no_output_layer():
+    with pytest.raises(TypeError, match=r"must be an output layer such as FullSoftmax .*, got Linear"):
+        AttentionSeq2Seq(5, 2, 2, 2, output=torch.nn.Linear(2, 5))
+
+
+@pytest.mark.parametrize("start", ["the", ["the company"]])
+def test_words_in_place_of_the_number_of_samples_get_a_clear_error(language_model, start):
+    with pytest.raises(TypeError, match=r"n must be an integer; pass the words as start="):
+        language_model.sample(start)
+
+
+def test_the_start_of_a_sample_is_returned_whole(language_model):
+    assert language_model.sample(1, start="a b c d", max_length=2) == [["a", "b", "c", "d"]]
