@@ -56,7 +56,9 @@ def read_labelled(
         lines: list[int] = []
         texts, labels = collect_rows(_noting_lines(rows, lines), path, multilabel)
     source = str(path) if rows.columns.text is None else f"columns {rows.columns.text}, {rows.columns.label} of {path}"
-    screen.note(f"Read {counted(len(texts), 'text')} with {_describe_labels(labels)} from {source}")
+    n_empty = sum(not text.strip() for text in texts)
+    empty = f" ({n_empty:,} empty)" if n_empty else ""
+    screen.note(f"Read {counted(len(texts), 'text')}{empty} with {_describe_labels(labels)} from {source}")
     skipped.report()
     return LabelledTexts(texts, labels, lines)
 

@@ -337,10 +337,20 @@ def _json_object(line: str, location: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:  # ValueError: also a number of thousands of digits
-        raise ValueError(f"{location}: expected one JSON object on each line, got invalid JSON ({error}).") from error
+        raise _not_json_lines(line, location, f"invalid JSON ({error})") from error
     if not isinstance(record, dict):
-        raise ValueError(f"{location}: expected one JSON object on each line, got {_json_type(record)}.")
+        raise _not_json_lines(line, location, _json_type(record))
     return record
+
+
+def _not_json_lines(line: str, location: str, found: str) -> ValueError:
+    message = f"{location}: expected one JSON object on each line, got {found}."
+    if line.lstrip().startswith("["):
+        message += (
+            " Is the file a JSON array? Convert it to JSON lines; pandas writes them with df.to_json(path, "
+            'orient="records", lines=True).'
+        )
+    return ValueError(message)
 
 
 def _json_label(label: str | float | bool) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score
 
 from sklearn_hashnlp.text import distort_texts
+from sklearn_hashnlp.text._documents import as_documents
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +89,8 @@ class RobustnessDisplay:
         estimator : estimator
             Fitted classifier of strings.
         X : iterable of str
-            Test texts.
+            Test texts: a list, tuple or generator, a numpy array, a column or a one-column frame of pandas, polars or
+            Arrow.
         y : array-like of shape (n_texts,)
             Their labels.
         rates : sequence of float, default=(0.0, 0.02, 0.05, 0.1, 0.2)
@@ -110,9 +112,9 @@ class RobustnessDisplay:
         Raises
         ------
         ValueError
-            If a rate is not from 0 to 1, or if the estimator raises one.
+            If a rate is not from 0 to 1, ``X`` is a single string or a table, or if the estimator raises one.
         """
-        texts = list(X)
+        texts = list(as_documents(X, caller=cls.__name__))
         accuracies = [
             [
                 accuracy_score(y, estimator.predict(distort_texts(texts, rate, random_state=random_state + repeat)))

@@ -12,7 +12,7 @@ import torch
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from sklearn_hashnlp._sklearn import ArrayTransformerMixin
 from sklearn_hashnlp._threads import map_in_order
@@ -119,17 +119,18 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
                 f"{len(left)} and {len(right)}. For all pairs: encoder.transform(A) @ encoder.transform(B).T."
             )
         similarities: NDArray[np.float32] = np.einsum("ij,ij->i", left, right)
-        return similarities
+        return similarities.clip(-1, 1)  # rounding errors exceed 1
 
     def most_similar(self, queries: Any, texts: Any, k: int = 10) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Find the most similar texts of each query.
 
         Parameters
         ----------
-        queries : iterable of str
-            The texts to search for.
-        texts : iterable of str, or ndarray of float32 of shape (n_texts, dim)
-            The texts to search, or their vectors, computed once by :meth:`transform` for many searches.
+        queries : iterable of str, or ndarray or data frame of shape (n_queries, dim)
+            The texts to search for, or their vectors.
+        texts : iterable of str, or ndarray or data frame of shape (n_texts, dim)
+            The texts to search, or their vectors, computed once by :meth:`transform` for many searches. Vectors of
+            another length than 1, such as means of vectors, are normalized.
         k : int, default=10
             Number of texts to return for each query; all if there are fewer.
 
@@ -138,31 +139,44 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
         indices : ndarray of shape (n_queries, k), dtype int64
             Indices of the texts, the most similar first; of equally similar texts the earlier comes first.
         similarities : ndarray of shape (n_queries, k), dtype float32
-            Their cosine similarities.
+            Their cosine similarities, from -1 to 1.
 
         Raises
         ------
         ValueError, TypeError
-            As :meth:`transform`; or if ``k`` is not a positive integer or the vectors have another number of columns.
+            As :meth:`transform`; or if ``k`` is not a positive integer, or vectors have another number of columns, NaN
+            or infinite values.
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"{type(self).__name__}.most_similar: k must be an integer of 1 or more, got {k!r}.")
-        query_vectors = self._encode(queries)
-        vectors = texts if isinstance(texts, np.ndarray) and texts.ndim == 2 else self._encode(texts)
-        if vectors.shape[1] != query_vectors.shape[1]:
-            raise ValueError(
-                f"{type(self).__name__}.most_similar: the vectors have {vectors.shape[1]} columns and this encoder's "
-                f"have {query_vectors.shape[1]}. Compute them with its transform."
-            )
+        check_is_fitted(self)
+        query_vectors, vectors = self._vectors(queries, "queries"), self._vectors(texts, "texts")
         indices, similarities = [np.empty((0, min(k, len(vectors))), dtype=np.int64)], []
         # In parts, so that few scores are in memory at once.
         n_parts = max(1, -(-len(query_vectors) * max(len(vectors), 1) // 2**26))
         for part in np.array_split(query_vectors, n_parts):
             scores = part @ vectors.T
+            np.clip(scores, -1, 1, out=scores)  # rounding errors exceed 1
             best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
             indices.append(best)
             similarities.append(np.take_along_axis(scores, best, axis=1))
-        return np.concatenate(indices), np.concatenate(similarities).astype(np.float32)
+        return np.concatenate(indices), np.concatenate(similarities)
+
+    def _vectors(self, X: Any, name: str) -> NDArray[np.float32]:
+        """Return the vectors of texts, or rows of numbers as such vectors."""
+        if len(getattr(X, "shape", ())) != 2 or (rows := np.asarray(X)).dtype.kind not in "fiu":
+            return self._encode(X)
+        vectors: NDArray[np.float32] = check_array(rows, dtype=np.float32, ensure_min_samples=0, input_name=name)
+        if vectors.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"{type(self).__name__}.most_similar: the vectors of {name} have {vectors.shape[1]} columns and this "
+                f"encoder's have {self._n_features_out}. Compute them with its transform."
+            )
+        norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+        norms[norms == 0] = 1
+        if (np.abs(norms - 1) > 1e-5).any():
+            vectors = vectors / norms[:, None]
+        return vectors
 
     @property
     def _n_features_out(self) -> int:
