@@ -6,37 +6,15 @@ import re
 import sys
 from collections import Counter
 from itertools import islice
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-FOLDER = Path(__file__).parent.parent / "benchmarks"
+from tests.benchmarks.labeled_rows import FOLDER, read_texts, rows
+
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("bench_*.py"))
-FILMS = {"good": ["a fine, funny film", "funny and fine acting"], "bad": ["dull and far too long", "too dull to see"]}
-
-
-@pytest.fixture(autouse=True)
-def _benchmarks_on_the_path(monkeypatch):
-    monkeypatch.syspath_prepend(FOLDER)
-
-
-@pytest.fixture
-def data(tmp_path):
-    """Write a folder with the data set trec: sixty training rows and twelve test rows."""
-    (tmp_path / "trec").mkdir()
-    for file, times in (("train.csv", 15), ("test.csv", 3)):
-        rows = [f'{label},"{text} {i}"' for i in range(times) for label, texts in FILMS.items() for text in texts]
-        (tmp_path / "trec" / file).write_text("label,text\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    return tmp_path
-
-
-def rows(**labels):
-    module = importlib.import_module("common.data")
-    pairs = [(f"{label} {i}", label) for label, times in labels.items() for i in range(times)]
-    return module.Rows([text for text, _ in pairs], [label for _, label in pairs])
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -370,10 +348,6 @@ def test_a_curve_is_the_accuracy_on_texts_with_so_many_errors():
     assert results[2] == 0
 
 
-def read_texts(path):
-    return [line.partition(",")[2].strip('"') for line in path.read_text(encoding="utf-8").splitlines()[1:]]
-
-
 def test_projections_are_measured_beside_a_linear_model_and_with_one_thing_changed(data, monkeypatch, capsys):
     module, recipes = importlib.import_module("bench_sgnn_accuracy"), importlib.import_module("common.sgnn_recipes")
     path = data / "results.json"
@@ -530,52 +504,3 @@ def test_the_page_on_text_features_quotes_what_dictionaries_cost():
         digests = {methods[f"{method}, some rows"]["digest of the counts"] for method in ("ours", "CountVectorizer")}
         assert len(digests) == 1
     assert results["sets"]["imdb"]["ours"]["growth MiB"] < 8_000_000_000 / 2**20
-
-
-def test_calibration_is_measured_once_beside_a_linear_model_and_drawn(data, monkeypatch, capsys):
-    module, path, plot = importlib.import_module("bench_calibration"), data / "results.json", data / "plot.png"
-    monkeypatch.setattr(module, "DRAWN", "trec")
-    seen = []
-    scores = module.scores
-    monkeypatch.setattr(module, "scores", lambda model, rows: seen.append(rows.texts) or scores(model, rows))
-    arguments = ["--data", str(data), "--output", str(path), "--sets", "trec", "--seeds", "1"]
-    module.main([*arguments, "--plot", str(plot)])
-    models = json.loads(path.read_text(encoding="utf-8"))["sets"]["trec"]
-    assert [(model, list(one["runs"])) for model, one in models.items()] == [
-        ("calibrated", ["0"]),
-        ("not calibrated", ["0"]),
-        ("linear", ["0"]),
-    ]
-    assert all(run["accuracy"] == 100 for one in models.values() for run in one["runs"].values())
-    assert models["linear"]["C"] == max(module.CS)  # with so clear labels the least regularized is the best
-    assert plot.stat().st_size > 10_000
-    # C is chosen on validation rows, which are training rows.
-    train, test = (set(read_texts(data / "trec" / file)) for file in ("train.csv", "test.csv"))
-    assert [set(texts) == test for texts in seen] == [True] * 2 + [False] * len(module.CS) + [True]
-    assert all(set(texts) < train for texts in seen[2:-1])
-    monkeypatch.setattr(module, "measure", None)  # nothing is measured twice
-    module.main(arguments)
-    assert "| TREC | calibrate=False | 100.00 |" in capsys.readouterr().out
-
-
-def test_calibration_is_scored_by_the_probability_of_the_predicted_label():
-    module = importlib.import_module("bench_calibration")
-    probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.3, 0.7], [0.3, 0.7]])
-    model = SimpleNamespace(classes_=np.array(["a", "b"]), predict_proba=lambda texts: probabilities)
-    scores = module.scores(model, rows(a=2, b=2)._replace(labels=["a", "b", "b", "b"]))
-    log_loss = -np.log([0.9, 0.1, 0.7, 0.7]).mean()
-    assert scores == pytest.approx({"accuracy": 75, "ECE": (0.4 + 0.3) / 2, "log loss": log_loss})
-
-
-def test_the_page_on_probabilities_quotes_what_was_measured():
-    module = importlib.import_module("common.calibration_table")
-    results = json.loads(module.RESULT.read_text(encoding="utf-8"))
-    page = module.PAGE.read_text(encoding="utf-8")
-    assert set(results["sets"]) == set(module.SETS)
-    assert module.fill(page, results) == page  # else: python benchmarks/update_docs.py
-    means = {
-        name: {model: np.mean([run["ECE"] for run in one["runs"].values()]) for model, one in models.items()}
-        for name, models in results["sets"].items()
-    }
-    assert f"from {means['sst2']['not calibrated']:.3f} to {means['sst2']['calibrated']:.3f}" in page
-    assert all(eces["linear"] < eces["calibrated"] for eces in means.values())

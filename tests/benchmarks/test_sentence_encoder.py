@@ -2,13 +2,13 @@
 
 import importlib
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).parent.parent / "benchmarks"
+from tests.benchmarks.labeled_rows import FOLDER
+
 FILMS = {"good": ["a fine funny film", "funny and fine acting"], "bad": ["dull and far too long", "too dull to see"]}
 
 TINY = {
@@ -20,11 +20,6 @@ TINY = {
     "feedforward_size": 16,
 }
 TINY |= {"n_tables": 0, "word_steps": 1, "batch_size": 16}
-
-
-@pytest.fixture(autouse=True)
-def _benchmarks_on_the_path(monkeypatch):
-    monkeypatch.syspath_prepend(FOLDER)
 
 
 @pytest.fixture
