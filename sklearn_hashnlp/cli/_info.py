@@ -35,10 +35,10 @@ def info(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the model.", show_default=False)],
     top: Annotated[int, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most frequent labels.")] = 20,
     as_json: Json = False,
-    quiet: Quiet = False,
+    quiet: Quiet = False,  # noqa: ARG001 - an option of every command; there are no hints here
 ) -> None:
     """Describe a model; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet)
+    screen = Screen(as_json=as_json, quiet=False)
     from sklearn_hashnlp.persistence import load_model
 
     description = describe_model(load_model(folder), folder)
@@ -75,6 +75,8 @@ def describe_model(model: Any, folder: Path) -> dict[str, Any]:
     if not hasattr(model, "steps"):
         parameters |= {name: value for name, value in model.get_params(deep=False).items() if value is not None}
     parameters = {name: value for name, value in parameters.items() if isinstance(value, str | int | float)}
+    # With --valid, a callback of hashnlp train stops, not the estimator.
+    parameters |= {name: report.pop(name) for name in ("early_stopping",) if name in report}
     labels: dict[str, int | None] = dict.fromkeys(map(str, getattr(estimator, "classes_", [])))
     counts = report.pop("labels", {})
     if set(counts) == set(labels):
@@ -115,6 +117,8 @@ def _rows(description: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(
             ("Validation", f"{', '.join(figures)} on {counted(validation['n_texts'], 'text')} ({validation['data']})")
         )
+    if "best_epoch" in description:
+        rows.append(("Early stopping", f"best epoch {description['best_epoch']}"))
     parameters = description["parameters"]
     rows += [(name, str(parameters[name])) for name in _PARAMETERS if name in parameters]
     if "versions" in description:

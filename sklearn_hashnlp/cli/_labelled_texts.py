@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -93,3 +93,18 @@ def check_labels(labels: Any, source: str) -> None:
     classes = list(count_labels(labels))
     if len(classes) < 2:
         raise ValueError(f"{source}: expected at least two different labels, got only {classes[0]!r}.")
+
+
+def note_unknown_labels(
+    screen: Screen, source: str, true: Sequence[Sequence[str]], known: set[str], *, separable: bool
+) -> None:
+    """Name the labels that a model does not have; ``separable``: each was read as one, but may be several."""
+    labels = {label for row in true for label in row}
+    unknown = sorted(labels - known)
+    if not unknown:
+        return
+    names = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
+    screen.note(f"Labels of {source} that the model was not trained on and never predicts: {names}")
+    if not labels & known:
+        hint = " If a field has several labels, add --label-separator, such as --label-separator ','." * separable
+        screen.note(f"The model knows none of the labels of {source}: all figures are 0.{hint}")

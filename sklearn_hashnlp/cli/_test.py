@@ -52,7 +52,7 @@ number of texts; and the confusion matrix, or for many labels the most frequent 
 
 Where texts have several labels, and with --top K, it prints N, P@K and R@K as fastText does: the fraction of the K \
 most probable labels that are true, and the fraction of the true labels among them. The table is then of the labels of \
-probability 0.5 or more, and --quiet prints P@1.
+probability 0.5 or more. --quiet prints the accuracy or P@1, and with --top K these figures.
 """
 
 _MAX_MATRIX_LABELS = 12
@@ -92,7 +92,7 @@ def evaluate(
     screen = Screen(as_json=as_json, quiet=quiet)
     if wrong is not None and wrong.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
         raise typer.BadParameter(f"--wrong: expected a name in .csv, .tsv or .jsonl, got {str(wrong)!r}.")
-    from sklearn_hashnlp.cli._labelled_texts import label_lists, read_labelled
+    from sklearn_hashnlp.cli._labelled_texts import label_lists, note_unknown_labels, read_labelled
     from sklearn_hashnlp.cli._pipelines import is_multilabel, load_classifier, predict_proba
     from sklearn_hashnlp.cli._validation import scores_at
     from sklearn_hashnlp.datasets._labelled import find_format
@@ -136,30 +136,18 @@ def evaluate(
         screen.note(f"Wrote {n_wrong:,} of {counted(len(true), 'text')} to {wrong}")
     if as_json:
         screen.show_json(report)
-    elif quiet:
+    elif quiet and not top:
         print(f"{report['precision_at_1'] if several else report['accuracy']:.4f}")
     else:
         if at:  # tabs, as fastText's: a console of rich would write spaces
             print(f"N\t{report['n_labeled'] if several else report['n_texts']}")
             for k in at:
                 print(f"P@{k}\t{report[f'precision_at_{k}']:.4f}\nR@{k}\t{report[f'recall_at_{k}']:.4f}")
+        if quiet:
+            return
+        if at:
             print()
         (show_multilabel_report if several else show_report)(screen, report)
-
-
-def note_unknown_labels(
-    screen: Screen, source: str, true: Sequence[Sequence[str]], known: set[str], *, separable: bool
-) -> None:
-    """Name the labels that a model does not have; ``separable``: each was read as one, but may be several."""
-    labels = {label for row in true for label in row}
-    unknown = sorted(labels - known)
-    if not unknown:
-        return
-    names = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
-    screen.note(f"Labels of {source} that the model was not trained on and never predicts: {names}")
-    if not labels & known:
-        hint = " If a field has several labels, add --label-separator, such as --label-separator ','." * separable
-        screen.note(f"The model knows none of the labels of {source}: all figures are 0.{hint}")
 
 
 def write_wrong(

@@ -53,6 +53,7 @@ def find_text_format(file: Path | None, file_format: str | None, *, table_option
 
 def plain_texts(screen: Screen, opened: Lines, label_prefix: str, *, text_format: str, check: bool) -> Iterator[Text]:
     """Yield the text of each line; ``check`` refuses a first line that is a header or a JSON object."""
+    from sklearn_hashnlp.datasets._columns import TEXT_NAMES
     from sklearn_hashnlp.datasets._row_formats import fasttext_splitter
 
     split = fasttext_splitter(label_prefix)
@@ -63,6 +64,9 @@ def plain_texts(screen: Screen, opened: Lines, label_prefix: str, *, text_format
         if first is None:
             return
         _refuse_table(first, opened.source)
+        name = strip_line_end(first).strip().strip('"')
+        if name.casefold() in TEXT_NAMES and len(name) > 1:
+            screen.note(f"The first line, {name!r}, is read as a text; --format csv reads it as a header.")
         if first.startswith(label_prefix):
             screen.note(f"{opened.source} has labels ({label_prefix}...), which are left out of the texts.")
             text_format = "fasttext"

@@ -6,7 +6,7 @@ import math
 import shlex
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -37,6 +37,9 @@ from sklearn_hashnlp.cli._options import (
     check_device,
 )
 from sklearn_hashnlp.cli._screen import Screen, command_name, counted
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.cli._validation import ValidationScores
 
 HELP = """\
 Train a text classifier on labeled texts, and save the model.
@@ -160,7 +163,13 @@ def train(
     chosen = {"features": features, "ngrams": ngrams, "dim": dim, "buckets": buckets}
     _check_options(chosen, loss, sgnn=sgnn)
     weights = _parse_class_weight(class_weight)
-    from sklearn_hashnlp.cli._labelled_texts import check_labels, count_labels, label_lists, read_labelled
+    from sklearn_hashnlp.cli._labelled_texts import (
+        check_labels,
+        count_labels,
+        label_lists,
+        note_unknown_labels,
+        read_labelled,
+    )
     from sklearn_hashnlp.cli._pipelines import final_estimator, make_model, predict_proba, train_model
     from sklearn_hashnlp.cli._training_report import write_report
     from sklearn_hashnlp.cli._validation import ValidationScores, held_out_figures
@@ -221,6 +230,7 @@ def train(
     scores = None
     if validation is not None:
         true = label_lists(validation[1])
+        note_unknown_labels(screen, str(valid or data), true, set(n_labels), separable=False)
         scores = ValidationScores(validation[0], true, sorted(n_labels), several=several, stops_early=early_stopping)
     started = time.perf_counter()
     train_model(screen, classifier, *_with_typos(texts, labels, distortion, seed), validation=scores)
@@ -235,10 +245,12 @@ def train(
         "seconds": round(seconds, 3),
         "history": history if scores is None else scores.history_of(history),
     }
-    if validation is not None:
+    if early_stopping and (best_epoch := _best_epoch(history, scores)) is not None:
+        report |= {"early_stopping": True, "best_epoch": best_epoch}
+    if validation is not None and scores is not None:
         probabilities = predict_proba(screen, classifier, validation[0])
         source = str(valid) if valid is not None else f"{holdout:g} of {data}"
-        figures = held_out_figures(true, probabilities, classifier.classes_, several=several)
+        figures = held_out_figures(true, probabilities, classifier.classes_, several=scores.several)
         report["validation"] = {"data": source, "n_texts": len(validation[0])} | figures
     save_model(classifier, model, precision=precision.value)
     write_report(model, report)
@@ -258,6 +270,7 @@ def _show_report(screen: Screen, model: Path, report: dict[str, Any]) -> None:
             "n_validation_texts": None if validation is None else validation["n_texts"],
             "validation_accuracy": None if validation is None else validation.get("accuracy"),
             "validation": validation,
+            "best_epoch": report.get("best_epoch"),
             "history": report["history"],
         }
         screen.show_json(result)
@@ -269,9 +282,20 @@ def _show_report(screen: Screen, model: Path, report: dict[str, Any]) -> None:
         if validation is not None:
             figure = f"{name.replace('_', ' ')} {validation[name]:.4f}"
             screen.show(f"Validation {figure} on {counted(validation['n_texts'], 'text')}", style="bold")
+        if "best_epoch" in report:
+            n_epochs = counted(len(report["history"]), "epoch")
+            screen.show(f"Stopped after {n_epochs}: best epoch {report['best_epoch']}")
         screen.show(f"Saved in {model}")
         screen.note("\nNext, predict the labels of new texts, one per line:")
         screen.note(f"  {command_name()} predict --model {shlex.quote(str(model))} --proba", style="bold")
+
+
+def _best_epoch(history: list[dict[str, Any]], scores: ValidationScores | None) -> int | None:
+    """Return the epoch whose weights early stopping has kept, from 1; None if there were too few validation texts."""
+    if scores is not None and scores.early_stopping is not None:
+        return scores.early_stopping.best_epoch_
+    accuracies = [epoch["valid_acc"] for epoch in history if "valid_acc" in epoch]
+    return accuracies.index(max(accuracies)) + 1 if accuracies else None
 
 
 def _check_options(chosen: dict[str, Any], loss: Loss | None, *, sgnn: bool) -> None:

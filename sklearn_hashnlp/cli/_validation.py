@@ -27,14 +27,17 @@ class ValidationScores(Callback):  # type: ignore[misc]  # skorch has no types
         labels: list[list[str]],
         classes: list[str],  # sorted, as the scores are
         *,
-        several: bool,  # whether texts have several labels
+        several: bool,  # whether the texts of training have several labels
         stops_early: bool,
     ) -> None:
         self.texts = texts
         self.labels = labels
         self.classes = np.array(classes)
-        self.several = several
-        self.early_stopping = EarlyStopping(PATIENCE, "valid_loss" if several else "valid_acc") if stops_early else None
+        self.has_loss = several
+        self.several = several or any(len(row) != 1 for row in labels)  # also of the validation texts alone
+        self._precision = "valid_precision_at_1" if self.several else "valid_acc"
+        monitor = "valid_loss" if self.has_loss else self._precision
+        self.early_stopping = EarlyStopping(PATIENCE, monitor) if stops_early else None
 
     def vectorize(self, features: Any) -> None:
         """Compute the rows of the texts, before training, by the steps of a pipeline before its classifier."""
@@ -47,8 +50,8 @@ class ValidationScores(Callback):  # type: ignore[misc]  # skorch has no types
         """Record the figures in the history."""
         scores = net.score_rows(_dataset(net, self._rows))
         precision = scores_at(self.labels, net.criterion_.probabilities(scores), self.classes, 1)["precision"]
-        figures = {"valid_precision_at_1" if self.several else "valid_acc": precision}
-        if self.several:
+        figures = {self._precision: precision}
+        if self.has_loss:
             figures["valid_loss"] = float(net.criterion_(torch.from_numpy(scores), self._targets).mean())
         for name, value in figures.items():
             net.history.record(name, value)

@@ -68,3 +68,44 @@ def test_a_loss_of_one_label_is_refused_in_words_of_the_shell(
 def test_a_model_that_cannot_be_exported_says_how_to_train_one(hashnlp: Any, tagger: Path, tmp_path: Path) -> None:
     result = hashnlp("export", "-m", tagger, tmp_path / "m.py")
     assert (result.code, "Train it with --sgnn" in result.err) == (1, True)
+
+
+@pytest.mark.parametrize("valid", [True, False])
+def test_early_stopping_says_which_epoch_was_kept(hashnlp: Any, tmp_path: Path, valid: bool) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("label,text\n" + "a,good film\nb,bad film\n" * 250, encoding="utf-8")
+    options = ["--valid", path] if valid else []
+    result = hashnlp("train", path, "-m", tmp_path / "m", "--early-stopping", *options, *SMALL)
+    assert result.code == 0, result.err
+    assert "Stopped after 3 epochs: best epoch " in result.out
+    report = hashnlp("info", tmp_path / "m", "--json").json
+    accuracies = [epoch["valid_acc"] for epoch in report["history"]]
+    assert report["best_epoch"] == accuracies.index(max(accuracies)) + 1
+    assert report["parameters"]["early_stopping"] is True
+    assert f"best epoch {report['best_epoch']}" in hashnlp("info", tmp_path / "m").out
+
+
+def test_quiet_removes_notes_not_results(hashnlp: Any, tags: Path, tagger: Path) -> None:
+    result = hashnlp("info", tagger, "-q")
+    assert (result.out, result.err) == (hashnlp("info", tagger).out, "")
+    assert "cheese" in result.out
+    result = hashnlp("test", tags, "-m", tagger, "--top", 2, "-q")
+    assert [line.split("\t")[0] for line in result.out.splitlines()] == ["N", "P@1", "R@1", "P@2", "R@2"]
+    assert result.err == ""
+
+
+def test_a_header_of_one_column_is_named(hashnlp: Any, spam: Path) -> None:
+    result = hashnlp("predict", "-m", spam, stdin="text\nwin a prize\n")
+    assert "The first line, 'text', is read as a text; --format csv reads it as a header" in result.err
+    assert len(result.out.splitlines()) == 2
+    assert hashnlp("predict", "-m", spam, "--format", "lines", stdin="text\nwin\n").err == ""
+
+
+def test_several_labels_in_the_validation_file_alone_give_a_precision(hashnlp: Any, tmp_path: Path) -> None:
+    train, valid = tmp_path / "a.txt", tmp_path / "b.txt"
+    train.write_text("__label__a good\n__label__b bad\n" * 4, encoding="utf-8")
+    valid.write_text("__label__a __label__c good\n__label__b bad\n", encoding="utf-8")
+    result = hashnlp("train", train, "-m", tmp_path / "m", "--valid", valid, *SMALL)
+    assert result.code == 0, result.err
+    assert "Validation precision at 1 " in result.out
+    assert f"Labels of {valid} that the model was not trained on and never predicts: c" in result.err

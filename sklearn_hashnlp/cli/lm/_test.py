@@ -71,7 +71,7 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Test a model; the parameters are the options of the command."""
-    screen = Screen(as_json=as_json, quiet=quiet and not summary)
+    screen = Screen(as_json=as_json, quiet=quiet)
     check_search(search, top)
     check_text_file(file)  # before torch is loaded
     from sklearn_hashnlp.cli.lm._loading import load_language_model
@@ -101,7 +101,8 @@ def evaluate(
     if as_json:
         screen.show_json({"hit_rate": rate, "n_hits": n_hits, "n_words": n_words})
     elif rate is not None:
-        screen.show(f"Hit rate {rate:.4f} ({n_hits:,} of {counted(n_words, 'word')})", style="bold")
+        results = Screen(as_json=False, quiet=False)  # the hit rate is no hint
+        results.show(f"Hit rate {rate:.4f} ({n_hits:,} of {counted(n_words, 'word')})", style="bold")
     else:
         screen.note("No words to predict.")
 
