@@ -176,7 +176,7 @@ class HashEmbeddingClassifier(NetClassifier):
     callbacks : list of skorch callbacks or None, default=None
         Passed to skorch: callbacks, their classes, or pairs of a name and either. They see encoded labels, the indices
         of the labels in ``classes_``. Gradient clipping does not work, since gradients are sparse. Callbacks that read
-        gradients make training slower.
+        gradients make training slower. Those that read ``valid_loss`` or ``valid_acc`` need ``early_stopping=True``.
     random_state : int, RandomState instance or None, default=None
         Seeds the hash functions, the initial weights, the validation set, the order of the rows and dropout. On a CPU
         the same int gives the same model bit for bit, for any number of threads.
@@ -201,7 +201,7 @@ class HashEmbeddingClassifier(NetClassifier):
         ``(width + 1) * tree.n_scores``.
     history_ : list of dict
         One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds) and, with a
-        validation set, ``valid_loss`` and ``valid_acc``.
+        validation set, ``valid_loss`` and ``valid_acc``; also the numbers that callbacks recorded.
     net_ : skorch.NeuralNetClassifier
         The trained net; ``net_.module_.bag`` is a :class:`sklearn_hashnlp.nn.HashEmbeddingBag`, and with
         ``loss="hsigmoid"`` ``net_.module_.head[-1]`` a :class:`sklearn_hashnlp.nn.HierarchicalSoftmax`, which has the

@@ -55,6 +55,8 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
             **options,
         )
 
+    validation: ClassVar[str] = "Set early_stopping=True."
+
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
         return [

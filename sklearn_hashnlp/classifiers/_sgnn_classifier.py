@@ -121,7 +121,8 @@ class SGNNClassifier(NetClassifier):
         are scored on all processors.
     callbacks : list of skorch callbacks or None, default=None
         Passed to skorch: callbacks, their classes, or pairs of a name and either. They see encoded labels, the indices
-        of the labels in ``classes_``.
+        of the labels in ``classes_``. Those that read ``valid_loss`` or ``valid_acc`` need ``early_stopping=True``.
+        Use an ``LRScheduler`` with ``learning_rate_schedule="constant"``: the rates are multiplied.
     random_state : int, RandomState instance or None, default=None
         Seeds the initial weights, the validation set, the order of the rows and dropout. On a CPU the same int gives
         the same model bit for bit, for any number of threads.
@@ -143,7 +144,7 @@ class SGNNClassifier(NetClassifier):
         Number of parameters of the net: weights and biases of all layers.
     history_ : list of dict
         One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds) and, with a
-        validation set, ``valid_loss`` and ``valid_acc``.
+        validation set, ``valid_loss`` and ``valid_acc``; also the numbers that callbacks recorded.
     net_ : skorch.NeuralNetClassifier
         The trained net; ``net_.module_.head`` has the layers, and ``net_.module_.standardize`` standardizes the rows
         before. After loading or copying a model, ``net_.history`` has the same entries as ``history_``, without

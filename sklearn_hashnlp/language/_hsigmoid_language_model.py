@@ -151,7 +151,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on; "auto" is a CUDA device if there is one.
     callbacks : list of skorch callbacks or None, default=None
-        Passed to skorch: callbacks, their classes, or pairs of a name and either.
+        Passed to skorch: callbacks, their classes, or pairs of a name and either. Those that read ``valid_loss`` need
+        a validation set. Gradient clipping does not work where gradients are sparse. Use an ``LRScheduler`` with
+        ``learning_rate_schedule="constant"``: the rates are multiplied.
     random_state : int, RandomState instance or None, default=None
         Seeds the initial weights, the tree, the validation set, the order of the n-grams and dropout. On a CPU the same
         int gives the same model bit for bit, for any number of threads.
@@ -167,7 +169,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         The word embeddings, in the order of ``vocabulary_``.
     history_ : list of dict
         One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss``, ``train_perplexity``, ``dur``
-        (seconds) and, with a validation set, ``valid_loss`` and ``valid_perplexity``.
+        (seconds) and, with a validation set, ``valid_loss`` and ``valid_perplexity``; also the numbers that callbacks
+        recorded.
     log_ : list of dict
         The training log, an entry every ``log_every`` steps: ``epoch``, ``step``, ``train_loss`` and ``valid_loss``.
     n_parameters_ : int

@@ -30,6 +30,7 @@ class LanguageNet(Net):
     """A skorch net that predicts words from the words before."""
 
     keeps_batches = False
+    validation: ClassVar[str] = "Pass X_valid to fit, or set early_stopping=True."
     divergence: ClassVar[str] = "The training diverged. Set a smaller learning_rate."
 
     @property

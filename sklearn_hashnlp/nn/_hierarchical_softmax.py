@@ -473,6 +473,9 @@ class HierarchicalSoftmax(nn.Module):
         if key in state_dict:
             self.set_extra_state(state_dict[key])
         super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, *rest)
+        if self.class_up.device != self.weight.device:  # with assign=True, as into a layer on the meta device
+            for name, array in self._upward_arrays().items():
+                setattr(self, name, torch.from_numpy(array).to(self.weight.device))
         if key in missing_keys:  # the first states had none
             missing_keys.remove(key)
 

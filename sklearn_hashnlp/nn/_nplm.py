@@ -149,6 +149,14 @@ class NPLM(nn.Module):
         ):
             if value < minimum:
                 raise ValueError(f"NPLM: {name} must be {minimum} or more, got {value}.")
+        for name in ("output_dim", "embedding_dim"):
+            if isinstance(size := getattr(embedding, name, None), int):
+                if size != embedding_dim:
+                    raise ValueError(
+                        f"NPLM: embedding_dim must be {size}, the {name} of the {type(embedding).__name__} given as "
+                        f"embedding, got {embedding_dim}."
+                    )
+                break
         _check_name("output", output, get_args(OutputLayer))
         _check_name("activation", activation, get_args(Activation))
         _check_name("init", init, get_args(Initialization))
@@ -186,7 +194,7 @@ class NPLM(nn.Module):
         context : Tensor of shape (rows, order - 1), dtype int64
             Word ids in text order: the last column is the word just before the target.
         target : Tensor of shape (rows,), dtype int64
-            The next word of each row.
+            The next word of each row. All count: there is no ``ignore_index``.
 
         Returns
         -------

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ClassVar, TypeVar, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._sklearn import BaseEstimator
@@ -17,6 +18,8 @@ from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._torch_scope import plain_torch
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+_NO_MEASURES = frozenset({"epoch", "train_batch_count", "valid_batch_count"})  # numbers of an epoch in skorch's history
 
 
 class FittedNet(BaseEstimator):
@@ -71,11 +74,18 @@ class FittedNet(BaseEstimator):
         self.net_ = net
         new = (entry for entry in net.history[len(history) :] if "train_loss" in entry)
         history += [
-            {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in self._measures if name in entry}
+            {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in self._names_in(entry)}
             for entry in new
         ]
         self.history_ = history  # extended and not copied: a stream has many calls
         self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.parameters())
+
+    def _names_in(self, epoch: dict[str, Any]) -> list[str]:
+        """Return the names of the measures of an epoch, and of the numbers that callbacks recorded."""
+        known = [name for name in self._measures if name in epoch]
+        others = epoch.keys() - {*known, *_NO_MEASURES}
+        numbers = [name for name in epoch if name in others and isinstance(epoch[name], int | float | np.number)]
+        return known + [name for name in numbers if not isinstance(epoch[name], bool)]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from skorch.callbacks import LRScheduler
 from skorch.helper import predefined_split
 from torch import Tensor
 from torch.optim import Optimizer
 
 from sklearn_hashnlp.training._callbacks import EpochBar, LinearSchedule, ReduceOnPlateau, Warmup
 from sklearn_hashnlp.training._early_stopping import EarlyStopping
+from sklearn_hashnlp.training._estimator import level_of_user
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import transfer_state
 from sklearn_hashnlp.training._settings import TrainingSettings
@@ -70,6 +73,12 @@ def fit_net(
             callbacks.append(EpochBar(n_batches + n_valid_batches, detect_notebook=False))
         net.max_epochs, net.callbacks = settings.max_epochs - n_done, [*callbacks, *last_callbacks]
         net.initialize_callbacks()
+        if settings.schedule == "linear" and any(isinstance(callback, LRScheduler) for _, callback in net.callbacks_):
+            warnings.warn(
+                "The learning rates of learning_rate_schedule='linear' are multiplied by those of the callback "
+                "LRScheduler. Set learning_rate_schedule='constant' to use the callback's alone.",
+                stacklevel=level_of_user(),
+            )
         if settings.verbose > 2:
             print(_describe(net, train, valid, settings, n_steps))
         net.notify("on_train_begin", X=train, y=None)

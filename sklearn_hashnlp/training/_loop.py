@@ -55,6 +55,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     interrupted_ = False  # whether SIGINT, and not a callback, ended the last training
     measures: ClassVar[tuple[str, ...]] = ("loss",)  # of a step, for the history
     keeps_batches: ClassVar[bool] = True  # in the history; of a large corpus they would fill the memory
+    validation: ClassVar[str] = ""  # how to get a validation set, for errors
     _interrupt: Interrupt
     divergence: ClassVar[str] = (
         "The training diverged: the loss is infinite or not a number. Set a smaller learning_rate."
@@ -170,6 +171,12 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
                 if self._interrupt.raised:
                     raise
                 stop = interrupt  # the last line is yet to be printed
+            except KeyError as error:
+                if datasets["dataset_valid"] is not None or "valid_" not in str(error):
+                    raise
+                raise ValueError(
+                    f"The callback {type(callback).__name__} needs a validation set: {error.args[0]} {self.validation}"
+                ) from error
         if stop is not None or self.time_is_over() or self._interrupt.pending:
             raise stop or KeyboardInterrupt
 

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 import torch
+from skorch.callbacks import EarlyStopping, EpochScoring, LRScheduler
 
+from sklearn_hashnlp.classifiers import SGNNClassifier
 from sklearn_hashnlp.language import HsigmoidLanguageModel
-from sklearn_hashnlp.nn import AttentionSeq2Seq, HashEmbeddingBag, SGNNProjection
+from sklearn_hashnlp.nn import (
+    NPLM,
+    AttentionSeq2Seq,
+    HashEmbedding,
+    HashEmbeddingBag,
+    HierarchicalSoftmax,
+    SGNNProjection,
+)
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.trees import complete_tree
 
 SENTENCES = ["the company said it rose", "the cat sat on the mat"] * 4
 
@@ -107,3 +118,56 @@ def test_words_in_place_of_the_number_of_samples_get_a_clear_error(language_mode
 
 def test_the_start_of_a_sample_is_returned_whole(language_model):
     assert language_model.sample(1, start="a b c d", max_length=2) == [["a", "b", "c", "d"]]
+
+
+def with_callback(callback, estimator=HsigmoidLanguageModel, **options):
+    if estimator is SGNNClassifier:
+        return SGNNClassifier(hidden_layer_sizes=(2,), max_epochs=2, callbacks=[callback], random_state=0, **options)
+    sizes = {"order": 2, "embedding_dim": 2, "hidden_size": 2, "max_epochs": 2}
+    return HsigmoidLanguageModel(**sizes, callbacks=[callback], random_state=0, **options)
+
+
+def data_of(estimator):
+    return (np.eye(4, dtype=np.float32), [0, 1, 0, 1]) if estimator is SGNNClassifier else (SENTENCES,)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "advice"),
+    [
+        (HsigmoidLanguageModel, "Pass X_valid to fit, or set early_stopping=True"),
+        (SGNNClassifier, "Set early_stopping"),
+    ],
+)
+def test_a_callback_without_its_validation_set_says_how_to_get_one(estimator, advice):
+    with pytest.raises(ValueError, match=rf"The callback EarlyStopping needs a validation set: .*{advice}"):
+        with_callback(EarlyStopping(), estimator).fit(*data_of(estimator))
+
+
+@pytest.mark.parametrize("estimator", [HsigmoidLanguageModel, SGNNClassifier])
+def test_two_schedules_of_the_learning_rate_are_not_multiplied_silently(estimator):
+    schedule = LRScheduler("StepLR", step_size=1)
+    with pytest.warns(UserWarning, match="Set learning_rate_schedule='constant'"):
+        with_callback(schedule, estimator).fit(*data_of(estimator))
+    with_callback(schedule, estimator, learning_rate_schedule="constant").fit(*data_of(estimator))
+
+
+def test_the_history_holds_what_callbacks_measured():
+    scoring = EpochScoring(lambda net, X, y: np.float32(0.5), name="foo", on_train=True)
+    plain = HsigmoidLanguageModel(order=2, embedding_dim=2, hidden_size=2, max_epochs=1, random_state=0).fit(SENTENCES)
+    assert list(plain.history_[0]) == ["epoch", "train_loss", "train_perplexity", "dur"]
+    model = with_callback(scoring).fit(SENTENCES)
+    assert [entry["foo"] for entry in model.history_] == [0.5, 0.5]
+    assert {type(value) for entry in model.history_ for value in entry.values()} == {int, float}
+
+
+def test_a_word_embedding_of_another_width_is_refused_by_the_network():
+    with pytest.raises(ValueError, match=r"embedding_dim must be 6, the output_dim of the HashEmbedding .*, got 4"):
+        NPLM(9, 2, 4, 2, output="softmax", embedding=HashEmbedding(9, 5, 4))
+    NPLM(9, 2, 6, 2, output="softmax", embedding=HashEmbedding(9, 5, 4))
+
+
+def test_a_checkpoint_is_assigned_to_an_output_layer_on_the_meta_device():
+    layer, inputs = HierarchicalSoftmax(complete_tree(9), 4), torch.randn(3, 4)
+    empty = HierarchicalSoftmax(complete_tree(9), 4, device="meta")
+    empty.load_state_dict(layer.state_dict(), assign=True)
+    assert torch.equal(empty(inputs, torch.arange(3)).loss, layer(inputs, torch.arange(3)).loss)
