@@ -29,6 +29,24 @@ _Debug = Annotated[
 # Raised with a message for the user: wrong files and values, a missing extra or device.
 _EXPECTED = (OSError, ValueError, ImportError, MemoryError, RuntimeError)
 
+_FASTTEXT_COMMANDS = {
+    "supervised": "hashnlp train",
+    "quantize": "hashnlp train --precision int8",
+    "predict-prob": "hashnlp predict --proba",
+}
+_FASTTEXT_OPTIONS = {
+    "-input": "DATA, the first argument,",
+    "-output": "--model",
+    "-lr": "--learning-rate",
+    "-epoch": "--epochs",
+    "-wordNgrams": "--ngrams",
+    "-dim": "--dim",
+    "-bucket": "--buckets",
+    "-loss": "--loss",
+    "-label": "--label-prefix",
+    "-thread": "--n-jobs",
+}
+
 _UsageError: Any = typer.BadParameter.__base__  # of click, or of the copy of click in newer versions of typer
 
 
@@ -42,8 +60,9 @@ class CommandGroup(TyperGroup):
             sys.exit(super().main(*args, **options))
         except _UsageError as error:
             if type(error).__name__ != "NoArgsIsHelpError":  # its help was printed
-                command = error.ctx.command_path if error.ctx else "hashnlp"
-                _fail(f"{_usage_message(error)} See: {command} --help", USAGE)
+                given = [str(argument) for argument in options.get("args") or (args[0] if args else sys.argv[1:])]
+                command = error.ctx.command_path if error.ctx else self._path(given)
+                _fail(f"{_usage_message(error)}{_fasttext_hint(given)} See: {command} --help", USAGE)
             sys.exit(USAGE)
         except ClosedStreamError as error:
             _fail(one_line(error), FAILURE)
@@ -53,6 +72,17 @@ class CommandGroup(TyperGroup):
             if isinstance(error.__context__, BrokenPipeError):  # rich and typer exit with 1
                 sys.exit(PIPE_CLOSED)
             raise
+
+    def _path(self, arguments: list[str]) -> str:
+        """Return the command that some arguments name: ``hashnlp lm train``."""
+        command: Any = self
+        names = ["hashnlp"]
+        for name in arguments:
+            if name not in getattr(command, "commands", {}):
+                break
+            command = command.commands[name]
+            names.append(name)
+        return " ".join(names)
 
 
 def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
@@ -111,6 +141,13 @@ def _raising_interrupts() -> Iterator[None]:
 def _fail(message: str, code: int) -> NoReturn:
     typer.echo(f"hashnlp: {message}", err=True)
     sys.exit(code)
+
+
+def _fasttext_hint(arguments: list[str]) -> str:
+    """Return what stands here for the first command or option of fastText among some arguments."""
+    names = _FASTTEXT_COMMANDS if arguments[:1] and arguments[0] in _FASTTEXT_COMMANDS else _FASTTEXT_OPTIONS
+    name = next((argument for argument in arguments if argument in names), None)
+    return "" if name is None else f" fastText's {name} is {names[name]} here."
 
 
 def _usage_message(error: Any) -> str:

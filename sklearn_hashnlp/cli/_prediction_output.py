@@ -37,6 +37,8 @@ def open_output(screen: Screen, path: Path | None, source: Path | None) -> Itera
         raise ValueError(f"{path}: a zip archive cannot be written; choose .gz, .bz2 or .xz.")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected a file to write.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {path.parent}. Make it first.")
     if source is not None and path.exists() and source.exists() and path.samefile(source):
         raise ValueError(f"{path} is the file of the texts; choose another --output.")
     part = path.with_name(f"{path.name}.part")

@@ -272,6 +272,8 @@ def find_format(path: str | os.PathLike[str], file_format: str | None) -> str:
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected a file of labeled texts ({', '.join(FORMATS)}).")
+    if str(path) == "-" and not path.exists():
+        raise FileNotFoundError("There is no file '-'. To read stdin, pass /dev/stdin and a file_format (--format).")
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
     if file_format is not None:

@@ -115,7 +115,7 @@ def _decode(line: bytes, path: Path, number: int, errors: str | None) -> str:
             f"{path}, line {number}: expected UTF-8, but {reason}. "
             f"Convert the file first, for example with: iconv -f {encoding} -t utf-8 OLD > NEW"
         )
-        if errors is not None:
+        if errors is not None and encoding != "utf-16":  # its NUL bytes would be refused
             message += ". Or replace such bytes by U+FFFD, with errors='replace' (--errors replace)."
         raise ValueError(message) from error
     if number == 1 and "\0" in text:

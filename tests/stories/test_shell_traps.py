@@ -109,3 +109,28 @@ def test_several_labels_in_the_validation_file_alone_give_a_precision(hashnlp: A
     assert result.code == 0, result.err
     assert "Validation precision at 1 " in result.out
     assert f"Labels of {valid} that the model was not trained on and never predicts: c" in result.err
+
+
+def test_advice_that_does_not_work_is_not_given(hashnlp: Any, spam: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("label,text\nspam,win\n".encode("utf-16"))
+    err = hashnlp("test", tmp_path / "a.csv", "-m", spam).err
+    assert ("iconv -f utf-16" in err, "--errors" in err) == (True, False)
+    assert "/dev/stdin" in hashnlp("test", "-", "-m", spam).err
+    err = hashnlp("predict", "-m", spam, "-o", tmp_path / "no" / "a.txt", stdin="win\n").err
+    assert f"there is no folder {tmp_path / 'no'}." in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["train", "a.csv", "-m", "m", "-lr", 1], "fastText's -lr is --learning-rate here"),
+        (["supervised", "-input", "a"], "fastText's supervised is hashnlp train here"),
+        (["train", "a.csv", "-m", "m", "--valid", "b.csv", "--holdout", 0.1], "See: hashnlp train --help"),
+    ],
+)
+def test_wrong_usage_names_what_is_right(
+    hashnlp: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[Any], hint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = hashnlp(*arguments)
+    assert (result.code, hint in result.err) == (2, True), result.err
