@@ -17,6 +17,9 @@ from sklearn_hashnlp.experiments.recipes._hash_embedding_trial import count_text
 
 from ...labelled_words import write_text_set
 
+# The recipes hold validation rows out, for which some of the data here are too small.
+pytestmark = pytest.mark.filterwarnings("ignore:HashEmbeddingClassifier. early_stopping has no effect:UserWarning")
+
 EMBEDDINGS = [
     "improved",
     "paper",

@@ -25,6 +25,9 @@ from sklearn_hashnlp.experiments.recipes._hash_embeddings import HASH_EMBEDDING_
 
 from ...labelled_words import write_text_set
 
+# The recipes hold validation rows out, for which some of the data here are too small.
+pytestmark = pytest.mark.filterwarnings("ignore:HashEmbeddingClassifier. early_stopping has no effect:UserWarning")
+
 NAMES = [
     "custom",
     "std-embed-dict",

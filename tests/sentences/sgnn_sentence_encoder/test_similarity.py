@@ -38,7 +38,7 @@ def test_most_similar():
         ENCODER.most_similar(queries, PARAGRAPHS, k=0)
     with pytest.raises(ValueError, match="k must be an integer of 1 or more, got '5'"):
         ENCODER.most_similar(queries, PARAGRAPHS, k="5")
-    with pytest.raises(ValueError, match="the vectors have 7 columns and this encoder's have 24"):
+    with pytest.raises(ValueError, match="the vectors of texts have 7 columns and this encoder's have 24"):
         ENCODER.most_similar(queries, np.zeros((3, 7), dtype=np.float32))
 
 
