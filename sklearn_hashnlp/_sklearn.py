@@ -24,13 +24,13 @@ except ImportError:  # before scikit-learn 1.9 results were always sparse matric
 
 if TYPE_CHECKING:  # scikit-learn has no types: these are what its users see of it through this package
 
-    class BaseEstimator(base.BaseEstimator):  # type: ignore[misc]
+    class BaseEstimator(base.BaseEstimator):  # type: ignore[misc]  # a base class without types
         """An estimator."""
 
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...
         def set_params(self, **params: Any) -> Self: ...
 
-    class Pipeline(pipeline.Pipeline):  # type: ignore[misc]
+    class Pipeline(pipeline.Pipeline):  # type: ignore[misc]  # a base class without types
         """A pipeline with a classifier as its last step."""
 
         steps: list[tuple[str, Any]]
@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # scikit-learn has no types: these are what its users see of 
         def score(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> float: ...
         def set_params(self, **kwargs: Any) -> Self: ...
 
-    class ArrayTransformerMixin(base.TransformerMixin):  # type: ignore[misc]
+    class ArrayTransformerMixin(base.TransformerMixin):  # type: ignore[misc]  # a base class without types
         """A transformer whose output is an array."""
 
         def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]: ...

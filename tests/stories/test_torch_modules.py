@@ -129,6 +129,7 @@ def test_an_optimizer_takes_a_table_without_columns(optimizer):
     table = torch.nn.Embedding(5, 0, sparse=True)
     table(torch.tensor([1, 3])).sum().backward()
     optimizer(table.parameters()).step()
+    assert table.weight.shape == (5, 0)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

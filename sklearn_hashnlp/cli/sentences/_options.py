@@ -10,7 +10,7 @@ import typer
 
 
 class ParagraphKind(StrEnum):
-    """What a paragraph of a text file is."""
+    """Kind of paragraph of a text file: a line, or lines up to a blank one."""
 
     line = "line"
     block = "block"
