@@ -14,29 +14,38 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import BaseEstimator
 from sklearn_hashnlp.language._reader import Tokenizer
-from sklearn_hashnlp.language._sentences import tokenize
-from sklearn_hashnlp.language._windows import WordWindows
+from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences, tokenize
 from sklearn_hashnlp.trees._counts import is_integer
 
 BATCH_SIZE = 1024  # contexts: their probabilities of all words lie in memory at once
 
 
 class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
-    """Language model over n-grams; a subclass has ``fit``, which calls :meth:`_set_tokenizer`, and two answers.
+    """Language model; a subclass has ``fit``, which calls :meth:`_set_tokenizer`, and two answers.
 
-    :meth:`_topk` and :meth:`_sampler` follow from them. A subclass overrides these where it has a faster way.
+    :meth:`_topk` and :meth:`_sampler` follow from them. A subclass overrides these where it has a faster way. One that
+    reads more than the last words overrides :meth:`_encode_text` and :meth:`_encode_contexts`, whose results are what
+    the two answers are for.
     """
 
     vocabulary_: dict[str, int]
     _tokenizer: Tokenizer
 
     @abstractmethod
-    def _log_probs(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _log_probs(self, contexts: Any) -> NDArray[np.float64]:
         """Return the log-probability of every word after each context, of shape (n_contexts, n_classes)."""
 
     @abstractmethod
-    def _log_prob(self, windows: WordWindows) -> NDArray[np.float64]:
+    def _log_prob(self, windows: Any) -> NDArray[np.float64]:
         """Return the log-probability of each window's last word, of shape (n_windows,)."""
+
+    def _encode_text(self, corpus: Sentences | EncodedWindows) -> Any:
+        """Return the windows of a corpus: they have a length, and ``offsets``, where those of each sentence begin."""
+        return self._tokenizer.windows(corpus)
+
+    def _encode_contexts(self, beginnings: list[list[str]]) -> Any:
+        """Return the contexts after beginnings of sentences: they have a length, and an index takes some of them."""
+        return self._tokenizer.encode_contexts(beginnings)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Compute the log-probability of each sentence: which of two sounds more natural.
@@ -230,24 +239,24 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         sentences = [tokenize(start, index=0, caller=name) for _ in range(n)]
         unfinished = sentences
         while unfinished := [sentence for sentence in unfinished if len(sentence) < max_length]:
-            drawn = draw(self._tokenizer.encode_contexts(unfinished)).tolist()
+            drawn = draw(self._encode_contexts(unfinished)).tolist()
             going_on = [pair for pair in zip(unfinished, drawn, strict=True) if pair[1] != vocabulary.end_id]
             for sentence, word_id in going_on:
                 sentence.append(vocabulary.words[word_id])
             unfinished = [sentence for sentence, _ in going_on]
         return sentences
 
-    def _topk(self, contexts: NDArray[np.int64], k: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _topk(self, contexts: Any, k: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return the log-probabilities and the ids of the k most probable words, both of shape (n_contexts, k)."""
         log_probs = self._log_probs(contexts)
         ids = np.argsort(-log_probs, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(log_probs, ids, axis=1), ids
 
-    def _sampler(self, seed: int) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+    def _sampler(self, seed: int) -> Callable[[Any], NDArray[np.int64]]:
         """Return a function that draws the next word of each context."""
         generator = np.random.default_rng(seed)
 
-        def draw(contexts: NDArray[np.int64]) -> NDArray[np.int64]:
+        def draw(contexts: Any) -> NDArray[np.int64]:
             drawn = [np.empty(0, dtype=np.int64)]
             for part in _batches(contexts):
                 sums = np.cumsum(np.exp(self._log_probs(part)), axis=1)
@@ -256,13 +265,13 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
 
         return draw
 
-    def _windows(self, X: Any) -> WordWindows:
+    def _windows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self._tokenizer.read(X)
+        return self._encode_text(self._tokenizer.read_corpus(X))
 
-    def _batches_of(self, contexts: Any) -> Iterator[NDArray[np.int64]]:
+    def _batches_of(self, contexts: Any) -> Iterator[Any]:
         check_is_fitted(self)
-        return _batches(self._tokenizer.contexts(contexts))
+        return map(self._encode_contexts, _batches(self._tokenizer.read_contexts(contexts)))
 
     def _words_of(self, batches: Iterator[NDArray[np.int64]]) -> NDArray[np.str_]:
         words = self._tokenizer.vocabulary.words
@@ -290,5 +299,5 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         return tags
 
 
-def _batches(contexts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+def _batches(contexts: Any) -> Iterator[Any]:
     return (contexts[start : start + BATCH_SIZE] for start in range(0, len(contexts), BATCH_SIZE))

@@ -29,7 +29,11 @@ class Tokenizer:
 
     def read(self, X: Any) -> WordWindows:
         """Read sentences or windows."""
-        return self.windows(read_corpus(X, order=self.order, caller=self.caller))
+        return self.windows(self.read_corpus(X))
+
+    def read_corpus(self, X: Any) -> Sentences | EncodedWindows:
+        """Read sentences or windows, and leave their words to be encoded."""
+        return read_corpus(X, order=self.order, caller=self.caller)
 
     def windows(self, corpus: Sentences | EncodedWindows) -> WordWindows:
         """Make the windows of a corpus."""
@@ -45,12 +49,16 @@ class Tokenizer:
 
     def contexts(self, X: Any) -> NDArray[np.int64]:
         """Read beginnings of sentences as contexts of the next word."""
+        return self.encode_contexts(self.read_contexts(X))
+
+    def read_contexts(self, X: Any) -> list[list[str]]:
+        """Read the words of beginnings of sentences."""
         if isinstance(X, str):
             raise TypeError(
                 f"{self.caller} needs a list of contexts, got a single str. Wrap it in a list: [{X!r:.40}]."
             )
         documents = enumerate(as_documents(X, caller=self.caller))
-        return self.encode_contexts([tokenize(each, index=index, caller=self.caller) for index, each in documents])
+        return [tokenize(each, index=index, caller=self.caller) for index, each in documents]
 
     def encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
         """Encode the last words of each beginning, padded with ``<s>`` on the left."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sklearn_hashnlp.cli.lm._options import Search
+
 if TYPE_CHECKING:
-    from sklearn_hashnlp import HsigmoidLanguageModel
+    from sklearn_hashnlp.language._base import BaseLanguageModel
+    from sklearn_hashnlp.language._neural import NeuralLanguageModel
 
 
 def check_sentences(path: Path) -> None:
@@ -29,9 +32,9 @@ def sentence_reader(path: Path, *, lowercase: bool = False) -> Callable[[], Iter
     return lambda: (line.lower() if lowercase else line for line in read_lines(path) if not line.isspace())
 
 
-def load_language_model(folder: Path) -> HsigmoidLanguageModel:
-    """Load a language model; raise an error for another model."""
-    from sklearn_hashnlp import HsigmoidLanguageModel
+def load_language_model(folder: Path) -> BaseLanguageModel:
+    """Load a language model of any kind; raise an error for another model."""
+    from sklearn_hashnlp.language._base import BaseLanguageModel
     from sklearn_hashnlp.persistence import load_model
 
     try:
@@ -42,11 +45,34 @@ def load_language_model(folder: Path) -> HsigmoidLanguageModel:
             raise
         message = f"{folder} is a checkpoint folder; use one of its epochs, such as {epochs[-1]}."
         raise FileNotFoundError(message) from None
-    if not isinstance(model, HsigmoidLanguageModel):
+    if not isinstance(model, BaseLanguageModel):
         raise ValueError(
             f"{folder} is a {type(model).__name__}, not a language model; expected a folder of hashnlp lm train."
         )
     return model
+
+
+def load_network(folder: Path, purpose: str) -> NeuralLanguageModel:
+    """Load a neural language model; raise an error for another model, with what needs one."""
+    from sklearn_hashnlp.language._neural import NeuralLanguageModel
+
+    model = load_language_model(folder)
+    if not isinstance(model, NeuralLanguageModel):
+        raise ValueError(f"{folder} is a {type(model).__name__}, and {purpose} needs an HsigmoidLanguageModel.")
+    return model
+
+
+def predict_words(model: BaseLanguageModel, contexts: Sequence[str | list[str]], search: Search) -> list[str]:
+    """Return the predicted word after each context; raise an error for a search that the model does not have."""
+    from sklearn_hashnlp.language._neural import NeuralLanguageModel
+
+    if isinstance(model, NeuralLanguageModel):
+        words = model.predict(contexts, search.value)
+    elif search is Search.exact:
+        words = model.predict(contexts)
+    else:
+        raise ValueError(f"--search greedy follows the tree of an HsigmoidLanguageModel, not {type(model).__name__}.")
+    return list(map(str, words))
 
 
 def check_no_checkpoints(folder: Path) -> None:
@@ -68,11 +94,11 @@ def _epochs_in(folder: Path) -> list[Path]:
     return [checkpoints.path(epoch) for epoch in checkpoints.epochs()]
 
 
-def check_vocabulary(model: HsigmoidLanguageModel, words: list[str]) -> None:
+def check_vocabulary(model: NeuralLanguageModel, words: list[str]) -> None:
     """Raise an error for words without a word vector."""
     from difflib import get_close_matches
 
-    if model.embedding != "table":  # every word has a vector
+    if model._tokenizer.word_encoder is not None:  # every word has a vector
         return
     for word in words:
         if word not in model.vocabulary_:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sklearn_hashnlp.cli._screen import Screen
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp import HsigmoidLanguageModel
+    from sklearn_hashnlp.language._base import BaseLanguageModel
 
 _MAX_CAPITALIZED = 0.01  # of the words of a lowercase text: the Penn Treebank has N for a number
 
@@ -15,7 +15,7 @@ _MAX_CAPITALIZED = 0.01  # of the words of a lowercase text: the Penn Treebank h
 class Lowercase:
     """Lowercase unknown words of lines if the training text of the model was lowercase."""
 
-    def __init__(self, screen: Screen, model: HsigmoidLanguageModel) -> None:
+    def __init__(self, screen: Screen, model: BaseLanguageModel) -> None:
         self._screen = screen
         self._vocabulary = model.vocabulary_
         n_capitalized = sum(word != word.lower() for word in self._vocabulary)

@@ -42,9 +42,9 @@ def nearest(
     screen = Screen(as_json=as_json, quiet=quiet)
     if (word is None) == (analogy is None):
         raise typer.BadParameter("expected either WORD or --analogy A B C.")
-    from sklearn_hashnlp.cli.lm._loading import check_vocabulary, load_language_model
+    from sklearn_hashnlp.cli.lm._loading import check_vocabulary, load_network
 
-    language_model = load_language_model(model)
+    language_model = load_network(model, "hashnlp lm nearest")
     if analogy is not None:
         check_vocabulary(language_model, list(analogy))
         similar = language_model.analogy(*analogy, n=top)

@@ -17,7 +17,7 @@ from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Search, WordSearch, check_search
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp import HsigmoidLanguageModel
+    from sklearn_hashnlp.language._base import BaseLanguageModel
 
 HELP = """\
 Predict the next word after each line.
@@ -60,7 +60,7 @@ def predict(
     if search is Search.greedy and (proba or as_json):
         raise typer.BadParameter("probabilities need exact search; leave out --search greedy.")
     check_text_file(file)  # before torch is loaded
-    from sklearn_hashnlp.cli.lm._loading import load_language_model
+    from sklearn_hashnlp.cli.lm._loading import load_language_model, predict_words
     from sklearn_hashnlp.cli.lm._lowercase import Lowercase
 
     language_model = load_language_model(model)
@@ -69,14 +69,14 @@ def predict(
         for lines in batches:
             contexts = [lowercase(line) for line in lines]
             if search is Search.greedy:
-                sys.stdout.writelines(f"{word}\n" for word in language_model.predict(contexts, "greedy").tolist())
+                sys.stdout.writelines(f"{word}\n" for word in predict_words(language_model, contexts, search))
             else:
                 sys.stdout.writelines(_output_lines(language_model, contexts, top, proba=proba, as_json=as_json))
             sys.stdout.flush()
 
 
 def _output_lines(
-    model: HsigmoidLanguageModel, contexts: list[str], top: int | None, *, proba: bool, as_json: bool
+    model: BaseLanguageModel, contexts: list[str], top: int | None, *, proba: bool, as_json: bool
 ) -> Iterator[str]:
     """Yield the line of output for each context."""
     for row in model.predict_topk(contexts, top or 1):

@@ -18,7 +18,7 @@ from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp import HsigmoidLanguageModel
+    from sklearn_hashnlp.language._base import BaseLanguageModel
 
 
 HELP = """\
@@ -81,7 +81,7 @@ def score(
 
 
 def _output_lines(
-    model: HsigmoidLanguageModel, lowercase: Callable[[str], str], lines: list[str], *, as_json: bool
+    model: BaseLanguageModel, lowercase: Callable[[str], str], lines: list[str], *, as_json: bool
 ) -> Iterator[str]:
     """Yield the line of output for each sentence."""
     sentences = [lowercase(line) for line in lines if line.strip()]

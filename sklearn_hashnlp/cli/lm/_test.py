@@ -17,7 +17,7 @@ from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Search, WordSearch, check_search
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp import HsigmoidLanguageModel
+    from sklearn_hashnlp.language._base import BaseLanguageModel
 
 
 HELP = """\
@@ -107,26 +107,30 @@ def evaluate(
         screen.note("No words to predict.")
 
 
-def _windows(model: HsigmoidLanguageModel, line: str, *, every_word: bool) -> list[tuple[list[str], str]]:
-    """Return the contexts of a line, each with the word after it."""
-    from sklearn_hashnlp.language._windows import sentence_windows
+def _windows(model: BaseLanguageModel, line: str, *, every_word: bool) -> list[tuple[list[str], str]]:
+    """Return the beginnings of a line, each with the word after it."""
+    from sklearn_hashnlp.language._vocabulary import END_TOKEN
 
     words = line.split()
     if not words:
         return []
-    if every_word:
-        return sentence_windows(words, order=model.order, padding=model.padding)
-    return [(words[:-1], words[-1])]
+    if not every_word:
+        return [(words[:-1], words[-1])]
+    # With padding="reference" contexts have one <s> and no padding before it.
+    n_first = 0 if model._tokenizer.padding == "full" else model._tokenizer.order - 2
+    return [(words[:end], word) for end, word in enumerate([*words, END_TOKEN]) if end >= n_first]
 
 
 def _predictions(
-    model: HsigmoidLanguageModel, contexts: list[list[str]], search: Search, top: int | None
+    model: BaseLanguageModel, contexts: list[list[str]], search: Search, top: int | None
 ) -> Iterator[Sequence[str]]:
     """Yield the predicted words of each context, the most probable first."""
     if not contexts:
         return
     if top is None:
-        yield from ([word] for word in model.predict(contexts, search.value).tolist())
+        from sklearn_hashnlp.cli.lm._loading import predict_words
+
+        yield from ([word] for word in predict_words(model, contexts, search))
     else:
         yield from ([word for word, _ in row] for row in model.predict_topk(contexts, top))
 
