@@ -7,6 +7,7 @@ import hashlib
 import importlib.metadata
 import os
 import platform
+import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -30,13 +31,32 @@ from sklearn_hashnlp.experiments._settings import change_settings, settings_as_j
 
 
 def environment(*packages: str) -> dict[str, Any]:
-    """Return the date, the machine and the versions of Python and of installed packages."""
+    """Return the date, the commit, the machine and the versions of Python and of installed packages."""
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "commit": commit_of(Path(__file__).parents[2]),
         "machine": {"processor": _processor(), "cores": os.cpu_count(), "system": platform.system()},
         "versions": {"python": platform.python_version()}
         | {name: importlib.metadata.version(name) for name in packages},
     }
+
+
+def commit_of(checkout: Path) -> str | None:
+    """Return the commit of a git checkout and its time in UTC, marked if the package differs; None of no checkout."""
+    if not (checkout / ".git").exists():  # an installed package, whose version is known
+        return None
+    try:
+        commit = _git(checkout, "log", "-1", "--format=%h of %cd", "--date=format-local:%Y-%m-%d %H:%M")
+        changed = _git(checkout, "status", "--porcelain", "--", "sklearn_hashnlp")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return f"{commit}, changed" if changed else commit
+
+
+def _git(checkout: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(checkout), *arguments]
+    done = subprocess.run(command, env=os.environ | {"TZ": "UTC"}, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def _processor() -> str:
@@ -136,7 +156,8 @@ def run_recipe(
     ------
     dict
         Each result as soon as it is there, with its provenance: ``recipe``, ``seed``, ``settings`` (without folders
-        and devices), ``step`` (index within the run), ``date``, ``machine`` and ``versions``. JSON can hold it.
+        and devices), ``step`` (index within the run), ``date``, ``commit`` (of a git checkout, else None),
+        ``machine`` and ``versions``. JSON can hold it.
 
     Raises
     ------

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import platform
+import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +15,9 @@ from typing import Any
 import pytest
 
 from sklearn_hashnlp.experiments import Recipe, Run, run_recipe
-from sklearn_hashnlp.experiments._run import plan_runs
+from sklearn_hashnlp.experiments._run import commit_of, plan_runs
+
+COMMIT = r"[0-9a-f]{7,} of \d{4}-\d\d-\d\d \d\d:\d\d(, changed)?"
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,30 @@ def test_each_result_has_its_provenance() -> None:
         assert result["machine"]["cores"] > 0
         assert result["machine"]["processor"]
         assert len(result["date"]) == len("2026-01-01")
+        assert result["commit"] is None or re.fullmatch(COMMIT, result["commit"])
         assert json.loads(json.dumps(result)) == result
+
+
+def test_the_commit_of_a_checkout_is_marked_if_the_package_was_changed(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        names = ("-c", "user.name=somebody", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", "-C", str(tmp_path), *names, *arguments], check=True, capture_output=True)
+
+    module = tmp_path / "sklearn_hashnlp" / "module.py"
+    module.parent.mkdir()
+    module.write_text("x = 1\n", encoding="utf-8")
+    assert commit_of(tmp_path) is None
+    git("init")
+    assert commit_of(tmp_path) is None  # no commit yet
+    git("add", ".")
+    git("commit", "-m", "x")
+    (tmp_path / "results.json").write_text("{}", encoding="utf-8")
+    commit = commit_of(tmp_path)
+    assert commit is not None
+    assert re.fullmatch(COMMIT, commit)
+    assert "changed" not in commit
+    module.write_text("x = 2\n", encoding="utf-8")
+    assert commit_of(tmp_path) == f"{commit}, changed"
 
 
 def test_results_are_yielded_one_by_one_and_logged() -> None:

@@ -25,10 +25,10 @@ The first is a quick trial run of some seconds. The second also writes each resu
 seeds, two at a time. The fourth has another seed and setting. The fifth runs each of two experiments on each of two \
 data sets.
 
-Results are JSON lines with the experiment, settings, seed, date, machine and versions, written as soon as they are \
-computed. After an interruption (Ctrl-C, kill, power failure) the same command resumes: finished results in the file \
-are not computed again, and all results are the same as without the interruption, except for times. Checkpoints of \
-unfinished runs are in the folder FILE.parts.
+Results are JSON lines with the experiment, settings, seed, date, commit, machine and versions, written as soon as \
+they are computed. After an interruption (Ctrl-C, kill, power failure) the same command resumes: finished results in \
+the file are not computed again, and all results are the same as without the interruption, except for times. \
+Checkpoints of unfinished runs are in the folder FILE.parts.
 
 One file can have results of many experiments; a run is identified by its settings and seed. If one of several runs \
 fails, the others continue.
