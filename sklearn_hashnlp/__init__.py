@@ -16,6 +16,7 @@ __all__ = [
     "HashEmbeddingClassifier",
     "HashingNgramVectorizer",
     "HsigmoidLanguageModel",
+    "KneserNeyLanguageModel",
     "QuantizedSGNNClassifier",
     "SGNNClassifier",
     "SGNNProjector",
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
         make_text_classifier,
         quantize,
     )
-    from sklearn_hashnlp.language import HsigmoidLanguageModel
+    from sklearn_hashnlp.language import HsigmoidLanguageModel, KneserNeyLanguageModel
     from sklearn_hashnlp.persistence import load_model, save_model
     from sklearn_hashnlp.sentences import SGNNSentenceEncoder
     from sklearn_hashnlp.text import (
@@ -79,7 +80,7 @@ else:
                 "make_text_classifier",
                 "quantize",
             ],
-            "language": ["HsigmoidLanguageModel"],
+            "language": ["HsigmoidLanguageModel", "KneserNeyLanguageModel"],
             "persistence": ["load_model", "save_model"],
             "sentences": ["SGNNSentenceEncoder"],
             "text": [

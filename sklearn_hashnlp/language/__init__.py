@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__all__ = ["HsigmoidLanguageModel"]
+__all__ = ["HsigmoidLanguageModel", "KneserNeyLanguageModel"]
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._hsigmoid_language_model import HsigmoidLanguageModel
+    from sklearn_hashnlp.language._kneser_ney_language_model import KneserNeyLanguageModel
 else:
     from sklearn_hashnlp._lazy import lazy_names
 
@@ -15,5 +16,6 @@ else:
         __name__,
         {
             "_hsigmoid_language_model": ["HsigmoidLanguageModel"],
+            "_kneser_ney_language_model": ["KneserNeyLanguageModel"],
         },
     )

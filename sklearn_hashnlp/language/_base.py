@@ -258,12 +258,16 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
 
         def draw(contexts: Any) -> NDArray[np.int64]:
             drawn = [np.empty(0, dtype=np.int64)]
-            for part in _batches(contexts):
+            for part in _batches(contexts, self._batch_size()):
                 sums = np.cumsum(np.exp(self._log_probs(part)), axis=1)
                 drawn.append((sums <= sums[:, -1:] * generator.random((len(part), 1))).sum(axis=1))
             return np.concatenate(drawn)
 
         return draw
+
+    def _batch_size(self) -> int:
+        """Return the number of contexts whose probabilities of all words may lie in memory at once."""
+        return BATCH_SIZE
 
     def _windows(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -271,7 +275,8 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
 
     def _batches_of(self, contexts: Any) -> Iterator[Any]:
         check_is_fitted(self)
-        return map(self._encode_contexts, _batches(self._tokenizer.read_contexts(contexts)))
+        parts = _batches(self._tokenizer.read_contexts(contexts), self._batch_size())
+        return map(self._encode_contexts, parts)
 
     def _words_of(self, batches: Iterator[NDArray[np.int64]]) -> NDArray[np.str_]:
         words = self._tokenizer.vocabulary.words
@@ -299,5 +304,5 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         return tags
 
 
-def _batches(contexts: Any) -> Iterator[Any]:
-    return (contexts[start : start + BATCH_SIZE] for start in range(0, len(contexts), BATCH_SIZE))
+def _batches(contexts: Any, size: int) -> Iterator[Any]:
+    return (contexts[start : start + size] for start in range(0, len(contexts), size))

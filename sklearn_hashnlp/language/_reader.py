@@ -63,7 +63,7 @@ class Tokenizer:
     def encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
         """Encode the last words of each beginning, padded with ``<s>`` on the left."""
         width = self.order - 1
-        last = [words[-width:] for words in beginnings]
+        last = [words[max(len(words) - width, 0) :] for words in beginnings]
         index_of = {word: index for index, word in enumerate(dict.fromkeys(chain.from_iterable(last)), start=2)}
         indices = np.zeros((len(beginnings), width), dtype=np.int64)  # of <s>
         for row, words in zip(indices, last, strict=True):

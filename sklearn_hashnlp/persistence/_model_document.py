@@ -44,6 +44,7 @@ ALLOWED_CLASSES: dict[str, str] = {
     "HashingNgramVectorizer": "sklearn_hashnlp.text",
     "HashingVectorizer": "sklearn.feature_extraction.text",
     "HsigmoidLanguageModel": "sklearn_hashnlp.language",
+    "KneserNeyLanguageModel": "sklearn_hashnlp.language",
     "Normalizer": "sklearn.preprocessing",
     "Pipeline": "sklearn.pipeline",
     "QuantizedSGNNClassifier": "sklearn_hashnlp.classifiers",

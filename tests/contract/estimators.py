@@ -18,6 +18,7 @@ from sklearn_hashnlp import (
     HashEmbeddingClassifier,
     HashingNgramVectorizer,
     HsigmoidLanguageModel,
+    KneserNeyLanguageModel,
     QuantizedSGNNClassifier,
     SGNNClassifier,
     SGNNProjector,
@@ -65,6 +66,11 @@ def _language_model(**options: Any) -> Case:
     return Case(make, small_models.SENTENCES, None, asked, ("score_samples", "predict_proba", "perplexity"))
 
 
+def _counting(**options: Any) -> Case:
+    case = _language_model()
+    return case._replace(make=_maker(KneserNeyLanguageModel, {"order": 3} | options))
+
+
 def _encoder(**options: Any) -> Case:
     return Case(_maker(make_encoder, options), PARAGRAPHS, None, QUERIES, ("transform",))
 
@@ -108,6 +114,7 @@ CASES: dict[str, Case] = {
     "CharNgramFeaturizer": _texts(CharNgramFeaturizer),
     "SGNNProjector": Case(_maker(SGNNProjector, {"n_bits": 5}), COUNTS, None, COUNTS[:20], ("transform",)),
     "SGNNWordProjector": _texts(_word_projector),
+    "KneserNeyLanguageModel": _counting(),
     "HashEmbeddingClassifier": _hash_embedding(),
     "HashEmbeddingClassifier, ova, hidden layers": _hash_embedding(loss="ova", hidden_layer_sizes=(8,)),
     "HashEmbeddingClassifier, hinge, adam": _hash_embedding(loss="hinge", optimizer="adam", ngram_dropout=(2, 5)),
@@ -141,7 +148,7 @@ def kind(name: str) -> str:
 
 ONE_OF_A_KIND = [name for name in CASES if name in sklearn_hashnlp.__all__ and name != "make_text_classifier"]
 """One case for each public class, for laws that options have no part in."""
-TRAINED = [name for name in CASES if kind(name) not in ONE_OF_A_KIND[:5]]
+TRAINED = [name for name in CASES if kind(name) not in ONE_OF_A_KIND[:6]]
 """Those that learn by epochs."""
 NETS = [name for name in TRAINED if hasattr(CASES[name].make(), "callbacks")]
 """Those that train a net of their own, with ``callbacks``."""

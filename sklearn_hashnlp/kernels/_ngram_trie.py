@@ -1,0 +1,219 @@
+"""Probabilities and backoff weights of n-grams in a trie, and their lookup."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.kernels._compile import Number, compiled
+
+MAX_NODES = 2**31 - 1  # they are numbered by int32
+
+
+class NgramTrie(NamedTuple):
+    """A backoff model: every node but the root is an n-gram, and its parent is the n-gram without the last word.
+
+    Nodes are numbered order by order, those of one order by their parents and then by their words: node 0 is the root,
+    and node ``1 + w`` the word ``w``. Nodes with fewer words than the longest n-grams can be contexts; they come first.
+    """
+
+    words: NDArray[np.int32]  # (n_nodes,): last word of each n-gram
+    first_child: NDArray[np.int32]  # (n_contexts + 1,): where the children of each context begin, and end
+    suffixes: NDArray[np.int32]  # (n_contexts,): node of the longest proper suffix of each context that is a node
+    log_probs: NDArray[np.float64]  # (n_nodes,): log10 of the probability of the last word after the others
+    backoffs: NDArray[np.float64]  # (n_contexts,): log10 of the factor for words that are no child
+
+
+class TrieLevel(NamedTuple):
+    """The n-grams of one order, sorted by parent and then by word."""
+
+    words: NDArray[np.int32]  # (n_ngrams,): last words
+    parents: NDArray[np.int32]  # (n_ngrams,): index in the order below
+    suffixes: NDArray[np.int32]  # (n_ngrams,): node of the longest proper suffix that is a node
+    log_probs: NDArray[np.float64]  # (n_ngrams,)
+    backoffs: NDArray[np.float64]  # (n_ngrams,); empty in the highest order
+
+
+def build_trie(levels: list[TrieLevel]) -> NgramTrie:
+    """Build the trie of the n-grams of orders 1, 2, and so on; those of the first are all words."""
+    n_children = [np.array([len(levels[0].words)])]
+    for shorter, longer in pairwise(levels):
+        n_children.append(np.bincount(longer.parents, minlength=len(shorter.words)))
+    first_child = np.concatenate(([1], 1 + np.cumsum(np.concatenate(n_children))))
+    if first_child[-1] > MAX_NODES:
+        raise ValueError(f"A trie holds at most {MAX_NODES} n-grams, got {first_child[-1] - 1}.")
+    contexts = levels[:-1]
+    return NgramTrie(
+        words=np.concatenate([np.array([-1], dtype=np.int32), *(level.words for level in levels)]),
+        first_child=first_child.astype(np.int32),
+        suffixes=np.concatenate([np.zeros(1, dtype=np.int32), *(level.suffixes for level in contexts)]),
+        log_probs=np.concatenate([np.zeros(1), *(level.log_probs for level in levels)]),
+        backoffs=np.concatenate([np.zeros(1), *(level.backoffs for level in contexts)]),
+    )
+
+
+def level_sizes(trie: NgramTrie, order: int) -> list[int]:
+    """Return the number of n-grams of each order."""
+    return np.diff(_level_starts(trie, order)).tolist()
+
+
+def check_trie(trie: NgramTrie, *, n_words: int, order: int) -> None:
+    """Raise an error for arrays that are no trie over words 0 to n_words - 1, the last of which is never predicted."""
+    n_nodes, n_contexts = len(trie.words), len(trie.suffixes)
+    dtypes = [array.dtype for array in trie]
+    if dtypes != [np.int32, np.int32, np.int32, np.float64, np.float64] or any(array.ndim != 1 for array in trie):
+        raise ValueError(f"The arrays of the trie have the dtypes {[str(dtype) for dtype in dtypes]}.")
+    first_child = trie.first_child
+    if not (len(first_child) == n_contexts + 1 == len(trie.backoffs) + 1 and len(trie.log_probs) == n_nodes > n_words):
+        raise ValueError("The arrays of the trie do not have the same length.")
+    if not (first_child[0] == 1 and (np.diff(first_child) >= 0).all() and first_child[-1] == n_nodes):
+        raise ValueError("The children in the trie are not in order.")
+    starts = _level_starts(trie, order)
+    if starts[1:2] != [1 + n_words] or starts[-2:] != [n_contexts, n_nodes]:
+        raise ValueError(f"The trie has not the order {order} or not the {n_words} words of the vocabulary.")
+    words = trie.words[1:]
+    is_first = np.zeros(n_nodes + 1, dtype=np.bool_)
+    is_first[first_child] = True
+    in_order = (words[1:] > words[:-1]) | is_first[2:n_nodes]
+    longer = words[n_words:]
+    if not (
+        (words[:n_words] == np.arange(n_words)).all()
+        and in_order.all()
+        and ((longer >= 0) & (longer < n_words - 1)).all()
+    ):
+        raise ValueError("The words in the trie are not in order.")
+    ends = np.repeat(starts[: order - 1], np.diff(starts[:order]))  # a suffix has a lower order than its n-gram
+    if trie.suffixes[0] != 0 or not ((trie.suffixes[1:] >= 0) & (trie.suffixes[1:] < ends)).all():
+        raise ValueError("The suffixes in the trie are not in order.")
+    if not (np.isfinite(trie.log_probs).all() and (trie.log_probs <= 0).all() and np.isfinite(trie.backoffs).all()):
+        raise ValueError("The trie holds a logarithm that is none of a probability.")
+
+
+def _level_starts(trie: NgramTrie, order: int) -> list[int]:
+    """Return the first node of each order, and the number of nodes."""
+    starts = [1]
+    for _ in range(order - 1):
+        starts.append(int(trie.first_child[min(starts[-1], len(trie.suffixes))]))
+    return [*starts, len(trie.words)]
+
+
+def find_nodes(trie: NgramTrie, ngrams: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the node of each n-gram, -1 if there is none; n-grams are rows of word ids."""
+    nodes = np.empty(len(ngrams), dtype=np.int64)
+    _find_nodes(trie, ngrams, nodes)
+    return nodes
+
+
+def score_positions(
+    trie: NgramTrie, text: NDArray[np.int32], positions: NDArray[np.int32], n_context: int
+) -> NDArray[np.float64]:
+    """Return the log10 of the probability of the word at each position of a text after the n_context words before."""
+    scores = np.empty(len(positions))
+    _score_positions(trie, text, positions, n_context, scores)
+    return scores
+
+
+def score_all_words(trie: NgramTrie, contexts: NDArray[np.int64], n_classes: int) -> NDArray[np.float64]:
+    """Return the log10 of the probabilities of the words 0 to n_classes - 1 after each context, a row of word ids."""
+    scores = np.empty((len(contexts), n_classes))
+    _score_all_words(trie, contexts, scores)
+    return scores
+
+
+@compiled
+def _find_child(trie: NgramTrie, node: Number, word: Number) -> Number:
+    """Return the child of a context with a word, or -1, by binary search."""
+    if node == 0:
+        return np.int64(word) + 1
+    low, end = np.int64(trie.first_child[node]), np.int64(trie.first_child[node + 1])
+    high = end
+    while low < high:
+        middle = (low + high) >> 1
+        if trie.words[middle] < word:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and trie.words[low] == word else np.int64(-1)
+
+
+@compiled
+def _next_context(trie: NgramTrie, context: Number, word: Number) -> Number:
+    """Return the longest suffix of a context and a word that is a context again."""
+    n_contexts = len(trie.suffixes)
+    while True:
+        if trie.first_child[context] < n_contexts:  # otherwise all children are of the highest order
+            child = _find_child(trie, context, word)
+            if 0 <= child < n_contexts:
+                return child
+        if context == 0:
+            return np.int64(0)
+        context = np.int64(trie.suffixes[context])
+
+
+@compiled
+def _score(trie: NgramTrie, context: Number, word: Number) -> Number:
+    weight: Number = 0.0
+    while True:
+        child = _find_child(trie, context, word)
+        if child >= 0:
+            return weight + trie.log_probs[child]
+        weight += trie.backoffs[context]
+        context = np.int64(trie.suffixes[context])
+
+
+@compiled
+def _find_nodes(trie: NgramTrie, ngrams: NDArray[np.int32], nodes: NDArray[np.int64]) -> None:
+    for row in range(len(ngrams)):
+        node = np.int64(0)
+        for word in ngrams[row]:
+            node = _find_child(trie, node, word)
+            if node < 0:
+                break
+        nodes[row] = node
+
+
+@compiled
+def _score_positions(
+    trie: NgramTrie,
+    text: NDArray[np.int32],
+    positions: NDArray[np.int32],
+    n_context: Number,
+    scores: NDArray[np.float64],
+) -> None:
+    context, before = np.int64(0), np.int64(-2)
+    for row in range(len(positions)):
+        position = np.int64(positions[row])
+        first = before  # the context goes on with the word before
+        if position != before + 1:
+            context, first = np.int64(0), position - n_context
+        for i in range(first, position):
+            context = _next_context(trie, context, text[i])
+        scores[row] = _score(trie, context, text[position])
+        before = position
+
+
+@compiled
+def _score_all_words(trie: NgramTrie, contexts: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
+    n_classes = scores.shape[1]
+    chain = np.empty(contexts.shape[1] + 1, dtype=np.int64)  # the context and its suffixes, down to the root
+    weights = np.empty(contexts.shape[1] + 1)  # the sum of the backoff weights of all longer ones
+    for row in range(len(contexts)):
+        context = np.int64(0)
+        for word in contexts[row]:
+            context = _next_context(trie, context, word)
+        depth: Number = 0
+        weight: Number = 0.0
+        while True:
+            chain[depth], weights[depth] = context, weight
+            if context == 0:
+                break
+            weight += trie.backoffs[context]
+            context = np.int64(trie.suffixes[context])
+            depth += 1
+        scores[row] = weights[depth] + trie.log_probs[1 : 1 + n_classes]
+        for i in range(depth - 1, -1, -1):
+            for child in range(trie.first_child[chain[i]], trie.first_child[chain[i] + 1]):
+                scores[row, trie.words[child]] = weights[i] + trie.log_probs[child]

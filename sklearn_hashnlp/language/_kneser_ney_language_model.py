@@ -1,0 +1,248 @@
+"""KneserNeyLanguageModel: an n-gram language model that counts."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context
+from sklearn_hashnlp.kernels._ngram_trie import NgramTrie, check_trie, level_sizes, score_all_words, score_positions
+from sklearn_hashnlp.language._base import BATCH_SIZE, BaseLanguageModel
+from sklearn_hashnlp.language._kneser_ney import NgramText, estimate_kneser_ney
+from sklearn_hashnlp.language._reader import build_tokenizer, read_training_corpus
+from sklearn_hashnlp.language._sentences import EncodedWindows
+from sklearn_hashnlp.language._windows import WordWindows
+
+_LN_10 = math.log(10)
+_MAX_PROBABILITIES = 2**22  # in memory at once
+
+
+class KneserNeyLanguageModel(BaseLanguageModel):
+    """Predict the next word from n-gram counts, by interpolated modified Kneser-Ney smoothing.
+
+    The probability of a word is its discounted count after the last ``order - 1`` words, plus the probability after
+    one word less, weighted by what the discounts have left; and so on, down to the same probability for every
+    word [1]_ [2]_. Shorter n-grams are not counted by their occurrences but by the number of distinct words before
+    them.
+
+    Parameters
+    ----------
+    order : int, default=5
+        Length of the longest n-grams: the context and the predicted word.
+    discounts : "auto", float or array-like of shape (3,) or (order, 3), default="auto"
+        What is subtracted from counts of 1, 2, and 3 or more. ``"auto"`` computes it for each order from the numbers of
+        n-grams with counts of 1 to 4, by the formula of Chen and Goodman. Where these numbers are zero or give a
+        discount below zero, as in small texts, all three are that of Kneser and Ney, ``n1 / (n1 + 2 * n2)``, or 0.5, 1
+        and 1.5 if there is no n-gram with a count of 1 or of 2. A float is the discount of all counts.
+    min_ngram_counts : array-like of int or None, default=None
+        For each order from 1 on, the occurrences that an n-gram needs to be stored; the last is that of all higher
+        orders. ``(1, 1, 2)`` drops n-grams of three and more words that occur once, as SRILM does by default. The first
+        must be 1, since ``min_count`` chooses the words, and none may be smaller than the one before. None stores all.
+    vocabulary : dict of str to int or None, default=None
+        Words and their ids 0, 1, 2, and so on; ``</s>``, ``<unk>`` and ``<s>`` are added if they are missing. None
+        learns the vocabulary in ``fit``, in the order of descending frequency.
+    max_vocabulary : int or None, default=None
+        Maximal number of words in the vocabulary, the most frequent ones, without the three special tokens.
+    min_count : int, default=1
+        Words that occur less often are replaced by ``<unk>``.
+
+    Attributes
+    ----------
+    vocabulary_ : dict of str to int
+        The words and their ids: columns of ``predict_proba``. ``<s>``, which is never predicted, is the last.
+    discounts_ : ndarray of float64 of shape (order, 3)
+        The discounts of each order.
+    n_ngrams_ : list of int
+        Number of n-grams of each order from 1 on that are stored.
+
+    See Also
+    --------
+    HsigmoidLanguageModel : A neural language model.
+
+    Notes
+    -----
+    Scores and perplexities include ``</s>`` and, as ``<unk>``, out-of-vocabulary words; compare only models with the
+    same vocabulary. ``<unk>`` is a word: it has counts where ``min_count`` or ``max_vocabulary`` replace words or the
+    text contains it, and the smallest probability of all otherwise. No count is dropped by default, and n-grams that
+    begin with ``<s>`` keep their occurrences: this is the model of KenLM's ``lmplz``.
+
+    The model is stored as a backoff model. While it is fitted, it needs some 30 bytes per token and 50 per distinct
+    n-gram, and afterwards 12 bytes per n-gram of the highest order and 28 per shorter one. There is no ``partial_fit``,
+    since the probabilities do not tell the counts.
+
+    References
+    ----------
+    .. [1] Kneser & Ney (1995). Improved backing-off for m-gram language modeling. ICASSP.
+    .. [2] Chen & Goodman (1998). An empirical study of smoothing techniques for language modeling. Harvard TR-10-98.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.language import KneserNeyLanguageModel
+    >>> sentences = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog"]
+    >>> model = KneserNeyLanguageModel(order=3).fit(sentences)
+    >>> model.predict(["the cat sat", "a cat saw"]).tolist()
+    ['on', 'the']
+    >>> model.n_ngrams_
+    [12, 16, 16]
+    >>> natural, shuffled = model.score_samples(["the dog sat on the mat", "mat the on sat dog the"])
+    >>> bool(natural > shuffled)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "order": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "discounts": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="neither"), "array-like"],
+        "min_ngram_counts": ["array-like", None],
+        "vocabulary": [dict, None],
+        "max_vocabulary": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
+        "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+    }
+
+    _trie: NgramTrie
+
+    def __init__(
+        self,
+        *,
+        order: int = 5,
+        discounts: Literal["auto"] | float | ArrayLike = "auto",
+        min_ngram_counts: ArrayLike | None = None,
+        vocabulary: dict[str, int] | None = None,
+        max_vocabulary: int | None = None,
+        min_count: int = 1,
+    ) -> None:
+        self.order = order
+        self.discounts = discounts
+        self.min_ngram_counts = min_ngram_counts
+        self.vocabulary = vocabulary
+        self.max_vocabulary = max_vocabulary
+        self.min_count = min_count
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Count the n-grams of a corpus and estimate their probabilities.
+
+        Parameters
+        ----------
+        X : iterable of (str or list of str), path-like or callable
+            Sentences: strings, which are split at whitespace, or lists of words; a path-like of a UTF-8 text file, one
+            sentence per line; or a *reader*, a function without arguments that returns an iterator of sentences or of
+            tuples of ``order`` word ids, for which ``vocabulary`` must be set.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        KneserNeyLanguageModel
+            The fitted model.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is wrong, or ``X`` is something else or empty.
+        """
+        name, order = type(self).__name__, int(self.order)
+        discounts, min_counts = self._check_discounts(order), self._check_min_ngram_counts(order)
+        corpus = read_training_corpus(X, order=order, caller=name)
+        tokenizer = build_tokenizer(
+            corpus,
+            order=order,
+            vocabulary=self.vocabulary,
+            max_vocabulary=None if self.max_vocabulary is None else int(self.max_vocabulary),
+            min_count=int(self.min_count),
+            caller=name,
+        )
+        separate = isinstance(corpus, EncodedWindows)
+        windows = tokenizer.windows(corpus)
+        del corpus  # its memory is needed below
+        text = _text_of(windows, len(tokenizer.vocabulary), separate=separate)
+        estimate = estimate_kneser_ney(text, discounts, min_counts)
+        self._set_tokenizer(tokenizer)
+        self._trie, self.discounts_ = estimate.trie, estimate.discounts
+        self.n_ngrams_ = level_sizes(estimate.trie, order)
+        return self
+
+    def _log_probs(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
+        scores = score_all_words(self._trie, contexts, self._tokenizer.vocabulary.n_classes)
+        scores *= _LN_10
+        return scores
+
+    def _log_prob(self, windows: WordWindows) -> NDArray[np.float64]:
+        scores = score_positions(self._trie, windows.targets, windows.positions, windows.order - 1)
+        scores *= _LN_10
+        return scores
+
+    def _topk(self, contexts: NDArray[np.int64], k: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        log_probs = self._log_probs(contexts)
+        ids = np.empty((len(contexts), k), dtype=np.int64)
+        for row, chosen in zip(log_probs, ids, strict=True):
+            candidates = np.flatnonzero(row >= np.partition(row, -k)[-k])  # more than k where there is a tie
+            chosen[:] = candidates[np.argsort(-row[candidates], kind="stable")[:k]]
+        return np.take_along_axis(log_probs, ids, axis=1), ids
+
+    def _batch_size(self) -> int:
+        return max(1, min(BATCH_SIZE, _MAX_PROBABILITIES // self._tokenizer.vocabulary.n_classes))
+
+    def _check_discounts(self, order: int) -> NDArray[np.float64] | None:
+        """Return the discounts as an array of shape (order, 3), or None if the counts determine them."""
+        if isinstance(self.discounts, str):
+            return None
+        discounts = np.asarray(self.discounts)
+        if discounts.dtype.kind not in "iuf" or discounts.shape not in ((), (3,), (order, 3)):
+            raise ValueError(
+                f"{type(self).__name__}(order={order}) takes discounts='auto', a number, three numbers or an array of "
+                f"shape ({order}, 3), got {self.discounts!r}."
+            )
+        if not ((discounts > 0) & (discounts <= (1, 2, 3))).all():
+            raise ValueError(
+                f"{type(self).__name__}: discounts of counts of 1, 2 and 3 must be above 0 and at most 1, 2 and 3, got "
+                f"{self.discounts!r}."
+            )
+        return np.broadcast_to(discounts[..., np.newaxis] if discounts.ndim == 0 else discounts, (order, 3)).astype(
+            float
+        )
+
+    def _check_min_ngram_counts(self, order: int) -> list[int]:
+        """Return the least count of n-grams of each order."""
+        counts = np.asarray([1] if self.min_ngram_counts is None else self.min_ngram_counts)
+        if counts.dtype.kind not in "iu" or counts.ndim != 1 or not 1 <= len(counts) <= order:
+            raise ValueError(
+                f"{type(self).__name__}(order={order}) takes as min_ngram_counts up to {order} integers, one for each "
+                f"order, got {self.min_ngram_counts!r}."
+            )
+        if counts[0] != 1 or (np.diff(counts) < 0).any():
+            raise ValueError(
+                f"{type(self).__name__}: min_ngram_counts must begin with 1, and none may be smaller than the one "
+                f"before, got {self.min_ngram_counts!r}. min_count chooses the words."
+            )
+        return [int(count) for count in np.pad(counts, (0, order - len(counts)), mode="edge")]
+
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        values, arrays = super()._get_model_state()
+        return values, arrays | self._trie._asdict() | {"discounts": self.discounts_}
+
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super()._set_model_state(values, arrays)
+        order = self._tokenizer.order
+        discounts, trie = arrays["discounts"], NgramTrie(**{name: arrays[name] for name in NgramTrie._fields})
+        if discounts.shape != (order, 3):
+            raise ValueError(f"The discounts have the shape {discounts.shape}, and the order is {order}.")
+        check_trie(trie, n_words=len(self._tokenizer.vocabulary), order=order)
+        self._trie, self.discounts_, self.n_ngrams_ = trie, discounts, level_sizes(trie, order)
+
+
+def _text_of(windows: WordWindows, n_words: int, *, separate: bool) -> NgramText:
+    """Return the text of windows; those that a reader gave are pieces of text of their own."""
+    is_counted = np.zeros(len(windows.targets), dtype=np.bool_)
+    is_counted[windows.positions] = True
+    if not separate:
+        return NgramText(windows.targets, is_counted, n_words)
+    shape = (-1, windows.order)
+    return NgramText(
+        np.insert(windows.targets.reshape(shape), 0, -1, axis=1).ravel(),
+        np.insert(is_counted.reshape(shape), 0, False, axis=1).ravel(),
+        n_words,
+    )

@@ -1,0 +1,123 @@
+"""Probabilities of KneserNeyLanguageModel: those of the definition, and they sum to 1."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sklearn_hashnlp.language import KneserNeyLanguageModel
+from tests.oracles import kneser_ney as oracle
+
+SENTENCE = st.lists(st.sampled_from("abcd"), max_size=6)
+SENTENCES = st.lists(SENTENCE, min_size=1, max_size=25)
+SHORT = ["a b c d e", "a b c", "b c d", "", "a a a a", "c d e a b c"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sentences=SENTENCES,
+    asked=st.lists(SENTENCE, min_size=1, max_size=4),
+    order=st.integers(1, 5),
+    min_counts=st.sampled_from([(1,), (1, 1, 2), (1, 2), (1, 2, 3)]),
+)
+def test_probabilities_equal_those_of_the_definition(sentences, asked, order, min_counts):
+    min_counts = min_counts[:order]
+    model = KneserNeyLanguageModel(order=order, min_ngram_counts=min_counts).fit(sentences)
+    padded = [*min_counts, *[min_counts[-1]] * (order - len(min_counts))]
+    occurrences = oracle.KneserNey(sentences, order=order, words=set(), discounts=[], min_counts=padded).counts
+    discounts = [oracle.discounts(occurrences, n) for n in range(1, order + 1)]
+    np.testing.assert_allclose(model.discounts_, discounts, rtol=1e-12)
+    expected = oracle.KneserNey(
+        sentences, order=order, words=set(model.vocabulary_), discounts=discounts, min_counts=padded
+    )
+    words = [word for word in model.vocabulary_ if word != "<s>"]
+    for context, probs in zip(asked, model.predict_proba(asked), strict=True):
+        known = ["<s>", *(word if word in model.vocabulary_ else "<unk>" for word in context)]
+        tail = tuple(known[max(len(known) - order + 1, 0) :])
+        np.testing.assert_allclose(probs, [expected.prob(tail, word) for word in words], rtol=1e-12)
+        assert probs.sum() == pytest.approx(1, abs=1e-12)
+    kept = [ngram for ngram in expected.kept if len(ngram) > 1]
+    assert model.n_ngrams_[1:] == [sum(len(ngram) == n for ngram in kept) for n in range(2, order + 1)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(sentences=SENTENCES, asked=SENTENCES, order=st.integers(1, 4))
+def test_scores_are_sums_of_the_log_probabilities(sentences, asked, order):
+    model = KneserNeyLanguageModel(order=order).fit(sentences)
+    for sentence, score in zip(asked, model.score_samples(asked), strict=True):
+        words = [*sentence, "</s>"]
+        ids = [model.vocabulary_.get(word, model.vocabulary_["<unk>"]) for word in words]
+        probs = model.predict_proba([sentence[:end] for end in range(len(words))])
+        assert score == pytest.approx(sum(math.log(row[i]) for row, i in zip(probs, ids, strict=True)), abs=1e-11)
+
+
+def test_the_score_of_a_sentence_depends_on_no_other():
+    model = KneserNeyLanguageModel(order=3).fit(SHORT)
+    together = model.score_samples(SHORT)
+    assert together.tobytes() == np.concatenate([model.score_samples([each]) for each in SHORT]).tobytes()
+
+
+def test_a_reader_of_word_ids_gives_the_model_of_its_sentences():
+    vocabulary = {word: word_id for word_id, word in enumerate(["<s>", "</s>", "<unk>", *"abcde"])}
+
+    def windows():
+        for sentence in SHORT:
+            words = [*["<s>"] * 2, *sentence.split(), "</s>"]
+            for end in range(3, len(words) + 1):
+                yield tuple(vocabulary[word] for word in words[end - 3 : end])
+
+    by_ids = KneserNeyLanguageModel(order=3, vocabulary=vocabulary).fit(windows)
+    by_words = KneserNeyLanguageModel(order=3, vocabulary=vocabulary).fit(SHORT)
+    assert by_ids.predict_proba(SHORT).tobytes() == by_words.predict_proba(SHORT).tobytes()
+    assert by_ids.perplexity(windows) == pytest.approx(by_words.perplexity(SHORT))
+
+
+def test_windows_of_a_reader_without_padding_are_counted():
+    vocabulary = {word: word_id for word_id, word in enumerate(["<s>", "a", "b", "c"])}
+    model = KneserNeyLanguageModel(order=3, vocabulary=vocabulary).fit(lambda: iter([(0, 1, 2), (1, 2, 3), (1, 2, 3)]))
+    assert model.predict_proba([["a"], ["a", "b"], ["c", "c"]]).sum(axis=1) == pytest.approx(1)
+    assert model.predict([["a", "b"]]).tolist() == ["c"]
+
+
+def test_rare_words_are_unknown_words():
+    model = KneserNeyLanguageModel(order=2, min_count=2).fit(["a x", "a y", "a b", "b a"])
+    assert "x" not in model.vocabulary_
+    unknown = model.predict_proba(["a"])[0, model.vocabulary_["<unk>"]]
+    assert unknown > model.predict_proba(["b"])[0, model.vocabulary_["<unk>"]]
+    assert KneserNeyLanguageModel(order=2, max_vocabulary=1).fit(["a x", "a"]).vocabulary_.keys() == {
+        "a",
+        "</s>",
+        "<unk>",
+        "<s>",
+    }
+
+
+def test_the_most_probable_words_come_first_and_ties_by_their_ids():
+    model = KneserNeyLanguageModel(order=3).fit(SHORT)
+    words = list(model.vocabulary_)
+    for context, probs in zip(SHORT, model.predict_proba(SHORT), strict=True):
+        expected = [words[i] for i in np.argsort(-np.log(probs).round(12), kind="stable")]
+        for k in (1, 3, len(words) - 1):
+            found = model.predict_topk([context], k)[0]
+            assert [word for word, _ in found] == expected[:k]
+            assert [prob for _, prob in found] == pytest.approx(np.sort(probs)[::-1][:k])
+
+
+def test_samples_follow_the_probabilities():
+    model = KneserNeyLanguageModel(order=2).fit(["a b", "a c", "a b", "b"])
+    samples = model.sample(4000, random_state=0, start="a", max_length=2)
+    share = sum(words[1:2] == ["b"] for words in samples) / 4000
+    assert share == pytest.approx(model.predict_proba(["a"])[0, model.vocabulary_["b"]], abs=0.03)
+    assert samples == model.sample(4000, random_state=0, start="a", max_length=2)
+
+
+def test_many_words_are_predicted_in_small_batches(monkeypatch):
+    model = KneserNeyLanguageModel(order=2).fit(SHORT)
+    expected = model.predict_topk(SHORT, 2), model.sample(9, 0)
+    monkeypatch.setattr("sklearn_hashnlp.language._kneser_ney_language_model._MAX_PROBABILITIES", 16)
+    assert model._batch_size() == 2
+    assert (model.predict_topk(SHORT, 2), model.sample(9, 0)) == expected
