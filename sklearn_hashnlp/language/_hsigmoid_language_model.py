@@ -74,7 +74,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     embedding_dropout : float, default=0.0
         Dropout probability of the elements of word embeddings.
     init : {"default", "uniform", "reference"}, default="default"
-        Initialization of word embeddings and hidden layer; see :class:`~sklearn_hashnlp.nn.NPLM`.
+        Initialization of word embeddings and hidden layer; see :class:`~sklearn_hashnlp.nn.NPLM`. With ``"default"``
+        the biases of the output layer are the logarithms of word counts, so that training begins at the frequencies of
+        the words.
     embedding : {"table", "hash", "sgnn"}, default="table"
         ``"table"``: an embedding for each word of the vocabulary. ``"hash"``: hash embeddings of all words, also of
         out-of-vocabulary words. ``"sgnn"``: also for all words, and without a table: a linear layer on the projections
@@ -460,6 +462,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             net = make_language_net(language_architecture(self, vocabulary, seeds.hash), tree, device)
             with torch_seed(seeds.module, device):
                 net.initialize()
+            if self.init == "default":
+                net.module_.init_bias(np.bincount(corpus.windows.y, minlength=vocabulary.n_classes))
         return net
 
     def _check_free(self, checkpoints: EpochCheckpoints, n_epochs: int) -> None:

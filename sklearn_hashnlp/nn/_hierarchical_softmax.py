@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from sklearn_hashnlp._threads import map_blocks
@@ -24,6 +24,7 @@ from sklearn_hashnlp.nn._softmax_layers import (
     check_target,
     flatten_rows,
     make_output,
+    smoothed_counts,
     unflatten_rows,
 )
 from sklearn_hashnlp.nn._tree_torch import (
@@ -96,7 +97,7 @@ class HierarchicalSoftmax(nn.Module):
         +-0.1 / sqrt(in_features), so that all branches of a node are about equally probable and a Huffman tree begins
         near the class frequencies.
     bias : Parameter of shape (tree.n_scores,)
-        Initialized with zeros.
+        Initialized with zeros; :meth:`init_bias` sets it from class counts.
     direct : Parameter of shape (n_direct,) or None
         Initialized with zeros; None if ``n_direct`` is 0.
 
@@ -189,6 +190,36 @@ class HierarchicalSoftmax(nn.Module):
         nn.init.zeros_(self.bias)
         if self.direct is not None:
             nn.init.zeros_(self.direct)
+
+    @torch.no_grad()
+    def init_bias(self, counts: ArrayLike) -> None:
+        """Set the biases to the log-odds of class counts, so that training begins near the class frequencies.
+
+        Every class counts one more than it does in ``counts`` (add-one smoothing). For an input of zeros the
+        probability of each class is then its share of these counts, in any tree.
+
+        Parameters
+        ----------
+        counts : array-like of shape (V,)
+            Class counts.
+
+        Raises
+        ------
+        TypeError
+            If the counts are not an array of numbers.
+        ValueError
+            If there is not one finite count >= 0 for each class.
+        """
+        smoothed, tree = smoothed_counts(counts, self.n_classes, "HierarchicalSoftmax.init_bias"), self.tree
+        _, nodes, branches = tree.paths()
+        of_paths = np.repeat(smoothed, tree.depths)
+        branch_counts = np.bincount(tree.offsets[nodes] + branches, of_paths, minlength=len(tree.children))
+        log_counts, is_binary = np.log(branch_counts), np.repeat(tree.arities == 2, tree.arities)
+        first = np.repeat(tree.offsets[:-1], tree.arities)  # of the branches of the same node
+        totals = np.bincount(nodes, of_paths, minlength=tree.n_nodes)
+        bias = log_counts - np.where(is_binary, log_counts[first], np.repeat(np.log(totals), tree.arities))
+        right = np.arange(len(first)) > first
+        self.bias.copy_(torch.from_numpy(bias[right | ~is_binary]))
 
     def forward(
         self,

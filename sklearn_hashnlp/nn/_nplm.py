@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from sklearn_hashnlp.nn._hashing import history_hashes
@@ -185,6 +186,23 @@ class NPLM(nn.Module):
             cutoffs=cutoffs,
         )
         self._initialize(init, embedding_dim)
+
+    def init_bias(self, counts: ArrayLike) -> None:
+        """Set the biases of the output layer from word counts, so that training begins at the word frequencies.
+
+        Parameters
+        ----------
+        counts : array-like of shape (num_classes,)
+            Counts of the words that can be predicted. Each is increased by one (add-one smoothing).
+
+        Raises
+        ------
+        TypeError
+            If the counts are not an array of numbers.
+        ValueError
+            If there is not one finite count >= 0 for each word.
+        """
+        self.output_layer.init_bias(counts)
 
     def forward(self, context: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """Compute the log-probabilities of the target words, and the loss.

@@ -7,11 +7,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
 from sklearn_hashnlp.nn._hashing import INTEGERS
+from sklearn_hashnlp.trees._counts import class_counts
 
 _REDUCTIONS = ("mean", "sum", "none")
 
@@ -99,6 +102,14 @@ def make_output(
     return SoftmaxOutput(output, -log_probs.sum() if reduction == "sum" else -log_probs.mean())
 
 
+def smoothed_counts(counts: ArrayLike, n_classes: int, caller: str) -> NDArray[np.float64]:
+    """Return class counts plus one, so that no probability is zero, or raise an error."""
+    array = class_counts(counts, caller)
+    if len(array) != n_classes:
+        raise ValueError(f"{caller}: counts must have one count for each of {n_classes} classes, got {len(array)}.")
+    return array + 1.0
+
+
 class SoftmaxLayer(nn.Module):
     """An output layer that computes the log-probabilities of all classes, and predicts from them."""
 
@@ -117,6 +128,25 @@ class SoftmaxLayer(nn.Module):
         -------
         Tensor of shape (..., n_classes)
             float32, or float64 for float64 input.
+        """
+
+    @abstractmethod
+    def init_bias(self, counts: ArrayLike) -> None:
+        """Set the biases to the logarithms of class counts, each plus one (add-one smoothing).
+
+        For an input of zeros the probability of each class is then its share of these counts.
+
+        Parameters
+        ----------
+        counts : array-like of shape (n_classes,)
+            Class counts.
+
+        Raises
+        ------
+        TypeError
+            If the counts are not an array of numbers.
+        ValueError
+            If there is not one finite count >= 0 for each class.
         """
 
     def predict(self, input: Tensor) -> Tensor:  # noqa: A002
@@ -210,7 +240,7 @@ class FullSoftmax(SoftmaxLayer):
     weight : Parameter of shape (n_classes, in_features)
         One row for each class, initialized uniformly in +-1/sqrt(in_features), as in :class:`torch.nn.Linear`.
     bias : Parameter of shape (n_classes,)
-        One value for each class, initialized as the weight.
+        One value for each class, initialized as the weight; :meth:`init_bias` sets it from class counts.
 
     Raises
     ------
@@ -263,6 +293,27 @@ class FullSoftmax(SoftmaxLayer):
         bound = 1 / math.sqrt(self.in_features)
         nn.init.uniform_(self.weight, -bound, bound)
         nn.init.uniform_(self.bias, -bound, bound)
+
+    @torch.no_grad()
+    def init_bias(self, counts: ArrayLike) -> None:
+        """Set the biases to the logarithms of class counts, each plus one (add-one smoothing).
+
+        For an input of zeros the probability of each class is then its share of these counts.
+
+        Parameters
+        ----------
+        counts : array-like of shape (n_classes,)
+            Class counts.
+
+        Raises
+        ------
+        TypeError
+            If the counts are not an array of numbers.
+        ValueError
+            If there is not one finite count >= 0 for each class.
+        """
+        smoothed = smoothed_counts(counts, self.n_classes, "FullSoftmax.init_bias")
+        self.bias.copy_(torch.from_numpy(np.log(smoothed / smoothed.sum())))
 
     def forward(self, input: Tensor, target: Tensor) -> SoftmaxOutput:  # noqa: A002 - torch's name
         """Compute the log-probabilities of the target classes, and the loss.
@@ -325,7 +376,8 @@ class AdaptiveSoftmax(SoftmaxLayer):
     """Predict a class by a softmax over the frequent classes and over clusters of the rare ones.
 
     :class:`torch.nn.AdaptiveLogSoftmaxWithLoss`, with the methods of :class:`FullSoftmax`. The classes must be sorted
-    by descending frequency. By default clusters begin at a fifth and at half of the classes.
+    by descending frequency. By default clusters begin at a fifth and at half of the classes. Within a cluster there are
+    no biases: at first its classes are about equally probable.
     """
 
     def __init__(
@@ -355,6 +407,14 @@ class AdaptiveSoftmax(SoftmaxLayer):
             device=device,
             dtype=dtype,
         )
+
+    @torch.no_grad()
+    def init_bias(self, counts: ArrayLike) -> None:
+        """Set the biases of the frequent classes and of the clusters to the logarithms of their counts."""
+        smoothed = smoothed_counts(counts, self.n_classes, "AdaptiveSoftmax.init_bias")
+        first = self.layer.shortlist_size
+        clusters = np.add.reduceat(smoothed, self.layer.cutoffs[:-1])
+        self.layer.head.bias.copy_(torch.from_numpy(np.log(np.append(smoothed[:first], clusters) / smoothed.sum())))
 
     def forward(self, input: Tensor, target: Tensor) -> SoftmaxOutput:  # noqa: A002 - torch's name
         """Compute the log-probabilities of the target classes, and the loss."""

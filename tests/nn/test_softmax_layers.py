@@ -30,6 +30,20 @@ def test_predict_and_topk_are_the_most_probable_classes():
     torch.testing.assert_close(log_probs.exp(), torch.tensor([[0.7, 0.2], [0.5, 0.3]]))
 
 
+def test_biases_of_counts_begin_at_the_class_frequencies():
+    counts = torch.tensor([40, 20, 10, 9, 5, 5, 1, 1, 0, 0]).numpy()
+    frequencies = torch.from_numpy((counts + 1) / (counts + 1).sum()).float()
+    full, adaptive = FullSoftmax(4, 10), AdaptiveSoftmax(4, 10, cutoffs=[4, 6])
+    for layer in (full, adaptive):
+        layer.init_bias(counts)
+        torch.testing.assert_close(layer.log_prob(torch.zeros(1, 4))[0].exp()[:6], frequencies[:6])
+        with pytest.raises(ValueError, match=r"init_bias: counts must have one count for each of 10 classes, got 9"):
+            layer.init_bias(counts[:9])
+    torch.testing.assert_close(full.log_prob(torch.zeros(1, 4))[0].exp(), frequencies)
+    within = adaptive.log_prob(torch.zeros(1, 4))[0].exp()[6:]  # a cluster without biases
+    torch.testing.assert_close(within, frequencies[6:].mean().expand(4))
+
+
 @pytest.mark.parametrize("k", [0, 4])
 def test_topk_refuses_a_wrong_k(k):
     with pytest.raises(ValueError, match=f"Table: k must be between 1 and n_classes=3, got {k}"):

@@ -35,6 +35,22 @@ def test_log_probabilities_follow_the_paths(tree, n_direct, seed):
     torch.testing.assert_close(loss, -log_probs.mean())
 
 
+@given(tree=TREES, data=st.data())
+def test_biases_of_counts_begin_at_the_class_frequencies(tree, data):
+    counts = np.array(data.draw(st.lists(st.integers(0, 50), min_size=tree.n_classes, max_size=tree.n_classes)))
+    layer = make(tree).double()
+    layer.init_bias(counts)
+    frequencies = torch.from_numpy((counts + 1) / (counts + 1).sum())
+    zeros = torch.zeros(1, layer.in_features, dtype=torch.float64)
+    torch.testing.assert_close(layer.log_prob(zeros)[0].exp(), frequencies)
+
+
+@pytest.mark.parametrize("counts", [[1, 2], [1, 2, -1], [1, 2, np.nan]])
+def test_biases_refuse_wrong_counts(counts):
+    with pytest.raises(ValueError, match="init_bias: counts must"):
+        HierarchicalSoftmax(complete_tree(3), 2).init_bias(counts)
+
+
 @pytest.mark.parametrize("n_direct", [0, 1000])
 @pytest.mark.parametrize(
     "tree",

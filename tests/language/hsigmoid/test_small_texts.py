@@ -1,0 +1,49 @@
+"""Default trainings on small texts, beside the frequencies of words."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp import HsigmoidLanguageModel
+from sklearn_hashnlp.datasets import load_stdlib_docstrings
+from sklearn_hashnlp.text import split_sentences
+
+OUTPUTS = {
+    "tree": {},
+    "tree, direct": {"direct_connections": True},
+    "tree, hashed": {"direct_connections": "hashed", "n_direct": 2**16},
+    "softmax": {"output": "softmax"},
+    "softmax, direct": {"output": "softmax", "direct_connections": True},
+    "adaptive": {"output": "adaptive"},
+}
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """Return sentences to train on and to test with."""
+    docstrings = load_stdlib_docstrings().data[::20]
+    sentences = [sentence.lower() for docstring in docstrings for sentence in split_sentences(docstring)]
+    return sentences[:600:2], sentences[1:600:2]
+
+
+def add_one_perplexity(model, train, test):
+    """Compute the perplexity of the words' frequencies, each increased by one."""
+    words = list(model.vocabulary_)[:-1]  # without <s>
+
+    def tokens(sentences):
+        for sentence in sentences:
+            yield from (word if word in model.vocabulary_ else "<unk>" for word in [*sentence.split(), "</s>"])
+
+    counts = Counter(tokens(train))
+    total = sum(counts[word] + 1 for word in words)
+    return np.exp(-np.mean([np.log((counts[word] + 1) / total) for word in tokens(test)]))
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_one_epoch_is_better_than_the_frequencies_of_words(texts, output):
+    train, test = texts
+    model = HsigmoidLanguageModel(**OUTPUTS[output], min_count=2, max_epochs=1, random_state=0).fit(train)
+    assert model.perplexity(test) < add_one_perplexity(model, train, test)
