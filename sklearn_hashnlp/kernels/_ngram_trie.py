@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
 
+LOG10_ZERO = -99.0  # stands for the logarithm of 0, as in ARPA files
 MAX_NODES = 2**31 - 1  # they are numbered by int32
 
 

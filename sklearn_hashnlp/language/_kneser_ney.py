@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._count_word_ngrams import NgramCounts, extend_ngrams, sort_positions
 from sklearn_hashnlp.kernels._kneser_ney import interpolate
-from sklearn_hashnlp.kernels._ngram_trie import NgramTrie, TrieLevel, build_trie
+from sklearn_hashnlp.kernels._ngram_trie import LOG10_ZERO, NgramTrie, TrieLevel, build_trie
 
-LOG10_ZERO = -99.0  # of <s>, which is never predicted: the convention of ARPA files
 _DEFAULT_DISCOUNTS = (0.5, 1.0, 1.5)  # those of lmplz --discount_fallback
 
 
@@ -59,7 +58,7 @@ def estimate_kneser_ney(text: NgramText, discounts: NDArray[np.float64] | None, 
         )
         first_node += int((node_of >= 0).sum())
         node_of = np.where(keep, np.cumsum(keep) - 1 + first_node, -1)
-    levels[0].log_probs[-1] = LOG10_ZERO
+    levels[0].log_probs[-1] = LOG10_ZERO  # <s> is never predicted
     return Estimate(build_trie(levels), discounts)
 
 

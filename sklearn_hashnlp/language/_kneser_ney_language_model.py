@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
+from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context
 from sklearn_hashnlp.kernels._ngram_trie import NgramTrie, check_trie, level_sizes, score_all_words, score_positions
+from sklearn_hashnlp.language._arpa import read_arpa, write_arpa
 from sklearn_hashnlp.language._base import BATCH_SIZE, BaseLanguageModel
 from sklearn_hashnlp.language._kneser_ney import NgramText, estimate_kneser_ney
-from sklearn_hashnlp.language._reader import build_tokenizer, read_training_corpus
+from sklearn_hashnlp.language._reader import Tokenizer, build_tokenizer, read_training_corpus
 from sklearn_hashnlp.language._sentences import EncodedWindows
+from sklearn_hashnlp.language._vocabulary import Vocabulary
 from sklearn_hashnlp.language._windows import WordWindows
 
 _LN_10 = math.log(10)
@@ -55,7 +60,7 @@ class KneserNeyLanguageModel(BaseLanguageModel):
     vocabulary_ : dict of str to int
         The words and their ids: columns of ``predict_proba``. ``<s>``, which is never predicted, is the last.
     discounts_ : ndarray of float64 of shape (order, 3)
-        The discounts of each order.
+        The discounts of each order; NaN in a model of :meth:`load_arpa`.
     n_ngrams_ : list of int
         Number of n-grams of each order from 1 on that are stored.
 
@@ -164,6 +169,93 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         self._trie, self.discounts_ = estimate.trie, estimate.discounts
         self.n_ngrams_ = level_sizes(estimate.trie, order)
         return self
+
+    def save_arpa(self, path: str | PathLike[str]) -> None:
+        r"""Save the model in the ARPA format, which KenLM, SRILM and other toolkits read.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File to write, compressed if its name ends with ``.gz``; an existing file is replaced atomically.
+
+        Raises
+        ------
+        ValueError
+            If a word is empty or contains whitespace.
+        OSError
+            If the file cannot be written.
+
+        See Also
+        --------
+        load_arpa : Load such a file.
+
+        Notes
+        -----
+        The numbers are written with all digits, so that the loaded model has the same probabilities to the last bit.
+        ``<s>``, which is never predicted, has the probability zero, written as -99.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from sklearn_hashnlp.language import KneserNeyLanguageModel
+        >>> model = KneserNeyLanguageModel(order=2, discounts=0.5).fit(["a b", "b"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save_arpa(Path(folder, "model.arpa"))
+        ...     lines = Path(folder, "model.arpa").read_text().splitlines()
+        >>> print(*lines[:3], sep="\n")
+        \data\
+        ngram 1=5
+        ngram 2=4
+        """
+        check_is_fitted(self)
+        write_arpa(Path(path), self._trie, self._tokenizer.vocabulary.words, self.n_ngrams_)
+
+    @classmethod
+    def load_arpa(cls, path: str | PathLike[str]) -> Self:
+        r"""Load a model in the ARPA format, of this or another toolkit.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File to read; also compressed, as .gz, .bz2, .xz or .zip.
+
+        Returns
+        -------
+        KneserNeyLanguageModel
+            A fitted model of the file's order and with its words, whatever smoothing its probabilities come from. Its
+            ``discounts_`` are NaN. Words that the file lacks of ``</s>`` and ``<unk>`` have the probability zero,
+            which is 10**-99.
+
+        Raises
+        ------
+        ModelFormatError
+            If the file has another format or is damaged; the message names the line.
+        FileNotFoundError
+            If the file does not exist.
+
+        See Also
+        --------
+        save_arpa : Save a model in this format.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from sklearn_hashnlp.language import KneserNeyLanguageModel
+        >>> model = KneserNeyLanguageModel(order=2).fit(["a b", "b"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save_arpa(Path(folder, "model.arpa.gz"))
+        ...     loaded = KneserNeyLanguageModel.load_arpa(Path(folder, "model.arpa.gz"))
+        >>> bool(loaded.perplexity(["b a"]) == model.perplexity(["b a"]))
+        True
+        """
+        trie, words, order = read_arpa(Path(path))
+        model = cls(order=order)
+        model._set_tokenizer(Tokenizer(Vocabulary(words), None, order, "full", None, cls.__name__))
+        model._trie, model.n_ngrams_ = trie, level_sizes(trie, order)
+        model.discounts_ = np.full((order, 3), np.nan)
+        return model
 
     def _log_probs(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
         scores = score_all_words(self._trie, contexts, self._tokenizer.vocabulary.n_classes)

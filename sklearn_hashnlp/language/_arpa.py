@@ -1,0 +1,243 @@
+"""Backoff models in the ARPA format."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import tempfile
+from array import array
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple, NoReturn, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, decompress
+from sklearn_hashnlp.kernels._ngram_trie import LOG10_ZERO, NgramTrie, TrieLevel, build_trie, find_nodes
+from sklearn_hashnlp.language._vocabulary import END_TOKEN, START_TOKEN, UNKNOWN_TOKEN
+from sklearn_hashnlp.persistence._values import ModelFormatError
+
+_NGRAMS_AT_ONCE = 2**16
+_MAX_DIGITS = 20  # of a number of n-grams
+_WHITESPACE = b" \t\n\r\x0b\x0c"  # what bytes.split takes for it
+_ENCODING = ("utf-8", "surrogateescape")  # other bytes come back as they were
+
+
+def write_arpa(path: Path, trie: NgramTrie, words: Sequence[str], sizes: Sequence[int]) -> None:
+    """Write a model of so many n-grams of each order, compressed if the name ends with .gz."""
+    encoded = [word.encode(*_ENCODING) for word in words]
+    for word, code in zip(words, encoded, strict=True):
+        if code.split() != [code]:
+            raise ValueError(f"An ARPA file cannot hold the word {word!r}: it is empty or contains whitespace.")
+    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=path.parent) as folder:
+        unfinished = Path(folder, path.name)
+        with _create(unfinished) as file:
+            file.write(b"\\data\\\n")
+            file.writelines(b"ngram %d=%d\n" % pair for pair in enumerate(sizes, start=1))
+            first = 1
+            for n, size in enumerate(sizes, start=1):
+                file.write(b"\n\\%d-grams:\n" % n)
+                for start in range(first, first + size, _NGRAMS_AT_ONCE):
+                    nodes = np.arange(start, min(start + _NGRAMS_AT_ONCE, first + size))
+                    file.writelines(_lines_of(trie, nodes, n, encoded))
+                first += size
+            file.write(b"\n\\end\\\n")
+        unfinished.replace(path)
+
+
+def _create(path: Path) -> IO[bytes]:
+    if path.suffix.lower() == ".gz":
+        return cast(IO[bytes], gzip.GzipFile(path, "wb", mtime=0))  # without a time the same model has the same bytes
+    return path.open("wb")
+
+
+def _lines_of(trie: NgramTrie, nodes: NDArray[np.int64], n: int, words: list[bytes]) -> Iterator[bytes]:
+    ids = np.empty((len(nodes), n), dtype=np.int32)
+    ancestors = nodes
+    for column in range(n - 1, -1, -1):
+        ids[:, column] = trie.words[ancestors]
+        ancestors = np.searchsorted(trie.first_child, ancestors, side="right") - 1
+    log_probs = trie.log_probs[nodes].tolist()
+    if nodes[0] >= len(trie.backoffs):
+        for log_prob, row in zip(log_probs, ids.tolist(), strict=True):
+            yield b"%a\t%b\n" % (log_prob, b" ".join([words[i] for i in row]))
+        return
+    for log_prob, row, backoff in zip(log_probs, ids.tolist(), trie.backoffs[nodes].tolist(), strict=True):
+        yield b"%a\t%b\t%a\n" % (log_prob, b" ".join([words[i] for i in row]), backoff)
+
+
+class _Section(NamedTuple):
+    """The n-grams of one order, as the file has them."""
+
+    ids: NDArray[np.int32]  # (n_ngrams, n)
+    log_probs: NDArray[np.float64]
+    backoffs: NDArray[np.float64]  # empty in the highest order
+    lines: NDArray[np.int64]  # (n_ngrams,): line numbers
+
+
+def read_arpa(path: Path) -> tuple[NgramTrie, list[str], int]:
+    """Read a model: its trie, the words without ``<s>``, which is the last one there, and its order."""
+    with path.open("rb") as stored, decompress(stored, path) as stream:
+        reader = _Reader(path, stream)
+        sizes = reader.read_header()
+        reader.expect_section(1)
+        words, unigrams = reader.read_unigrams(sizes[0], is_last=len(sizes) == 1)
+        word_ids = {word.encode(*_ENCODING): index for index, word in enumerate([*words, START_TOKEN])}
+        root = np.zeros(len(word_ids), dtype=np.int32)
+        levels = [
+            TrieLevel(np.arange(len(word_ids), dtype=np.int32), root, root, unigrams.log_probs, unigrams.backoffs)
+        ]
+        for n, size in enumerate(sizes[1:], start=2):
+            reader.expect_section(n)
+            section = reader.read_ngrams(n, size, word_ids, is_last=n == len(sizes))
+            levels.append(_sort(section, levels, reader, [*words, START_TOKEN]))
+        reader.expect_end()
+    return build_trie(levels), words, len(sizes)
+
+
+class _Reader:
+    """Lines of an ARPA file; errors name the line."""
+
+    def __init__(self, path: Path, stream: IO[bytes]) -> None:
+        self._path = path
+        self._stream = stream
+        self._number = 0  # of the line that was read last
+        self._line = b""
+
+    def fail(self, message: str, line: int | None = None) -> NoReturn:
+        raise ModelFormatError(f"{self._path}, line {self._number if line is None else line}: {message}")
+
+    def read_header(self) -> list[int]:
+        """Read the number of n-grams of each order."""
+        while self._next(r"expected the line \data\ of an ARPA file") != rb"\data" + b"\\":
+            pass
+        sizes: list[int] = []
+        while (line := self._next_filled("expected a line such as ngram 1=1000")).startswith(b"ngram"):
+            order, equals, size = line[5:].partition(b"=")
+            is_size = size.strip().isdigit() and len(size) < _MAX_DIGITS
+            if not equals or not is_size or order.strip() != b"%d" % (len(sizes) + 1):
+                self.fail(f"expected ngram {len(sizes) + 1}= and a number, got {_show(line)}.")
+            sizes.append(int(size))
+        if not sizes:
+            self.fail(f"expected ngram 1= and a number, got {_show(line)}.")
+        return sizes
+
+    def expect_section(self, n: int) -> None:
+        """Check that the current line begins the n-grams of one order."""
+        if self._line != b"\\%d-grams:" % n:
+            self.fail(f"expected \\{n}-grams:, got {_show(self._line)}.")
+
+    def expect_end(self) -> None:
+        """Check that the current line ends the file."""
+        if self._line != b"\\end\\":
+            self.fail(f"expected \\end\\, got {_show(self._line)}.")
+
+    def read_unigrams(self, size: int, *, is_last: bool) -> tuple[list[str], _Section]:
+        """Read the words, and put ``<s>`` behind them, after ``</s>`` and ``<unk>`` where the file lacks these."""
+        entries: dict[bytes, tuple[float, float]] = {}
+        for fields in self._entries(1, size):
+            if fields[1] in entries:
+                self.fail(f"the word {_show(fields[1])} was there before.")
+            entries[fields[1]] = self._numbers(fields, 1, is_last)
+        for token in (END_TOKEN, UNKNOWN_TOKEN, START_TOKEN):
+            entries.setdefault(token.encode(), (LOG10_ZERO, 0.0))
+        start = entries.pop(START_TOKEN.encode())
+        numbers = np.array([*entries.values(), (LOG10_ZERO, start[1])])
+        words = [word.decode(*_ENCODING) for word in entries]
+        backoffs = np.empty(0) if is_last else numbers[:, 1].copy()
+        return words, _Section(np.empty((0, 1), dtype=np.int32), numbers[:, 0].copy(), backoffs, np.empty(0, np.int64))
+
+    def read_ngrams(self, n: int, size: int, word_ids: dict[bytes, int], *, is_last: bool) -> _Section:
+        """Read the n-grams of one order."""
+        ids, log_probs, backoffs, lines = array("i"), array("d"), array("d"), array("q")
+        start_id = len(word_ids) - 1
+        for fields in self._entries(n, size):
+            log_prob, backoff = self._numbers(fields, n, is_last)
+            try:
+                ids.extend([word_ids[word] for word in fields[1 : n + 1]])
+            except KeyError as error:
+                self.fail(f"the word {_show(error.args[0])} is no 1-gram of the file.")
+            if ids[-1] == start_id:
+                self.fail("an n-gram ends with <s>, which is never predicted.")
+            log_probs.append(log_prob)
+            if not is_last:
+                backoffs.append(backoff)
+            lines.append(self._number)
+        matrix = np.array(ids, dtype=np.int32).reshape(-1, n)
+        return _Section(matrix, np.array(log_probs), np.array(backoffs), np.array(lines, dtype=np.int64))
+
+    def _entries(self, n: int, size: int) -> Iterator[list[bytes]]:
+        """Yield the fields of each n-gram up to the line that begins the next section."""
+        found = 0
+        while not (line := self._next_filled(f"expected \\end\\ after the {n}-grams")).startswith(b"\\"):
+            found += 1
+            fields = line.split()
+            if not n + 1 <= len(fields) <= n + 2:
+                self.fail(f"expected a number, {n} words and perhaps another number, got {_show(line)}.")
+            yield fields
+        if found != size:
+            self.fail(f"the header announced {size} {n}-grams, and there are {found}.")
+
+    def _numbers(self, fields: list[bytes], n: int, is_last: bool) -> tuple[float, float]:
+        try:
+            log_prob = float(fields[0])
+            backoff = float(fields[n + 1]) if len(fields) == n + 2 else 0.0
+        except ValueError:
+            self.fail(f"expected a number, {n} words and perhaps another number, got {_show(b' '.join(fields))}.")
+        if not -math.inf < log_prob <= 0:
+            self.fail(f"{_show(fields[0])} is no logarithm of a probability; that of zero is {LOG10_ZERO:g}.")
+        if not math.isfinite(backoff) or (is_last and backoff != 0):
+            self.fail(f"{_show(fields[-1])} is no backoff weight of a {n}-gram.")
+        return log_prob, backoff
+
+    def _next_filled(self, wanted: str) -> bytes:
+        while not (line := self._next(wanted)):
+            pass
+        return line
+
+    def _next(self, wanted: str) -> bytes:
+        self._number += 1
+        try:
+            line = self._stream.readline()
+        except DECOMPRESSION_ERRORS as error:
+            self.fail(f"the file is damaged or truncated ({error}).")
+        if not line:
+            self.fail(f"{wanted}, and the file ends.")
+        self._line = line.strip(_WHITESPACE)
+        return self._line
+
+
+def _sort(section: _Section, levels: list[TrieLevel], reader: _Reader, words: list[str]) -> TrieLevel:
+    """Sort the n-grams of one order, and find their contexts and suffixes among the shorter ones."""
+    trie, ids = build_trie(levels), section.ids
+    first_node = len(trie.words) - len(levels[-1].words)
+    contexts = find_nodes(trie, ids[:, :-1])
+    if (contexts < 0).any():
+        row = int(np.argmax(contexts < 0))
+        ngram = " ".join(words[i] for i in ids[row, :-1])
+        reader.fail(
+            f"the {ids.shape[1] - 1}-gram {ngram!r}, which this n-gram begins with, is missing.", section.lines[row]
+        )
+    order = np.lexsort((ids[:, -1], contexts))
+    same = (contexts[order[1:]] == contexts[order[:-1]]) & (ids[order[1:], -1] == ids[order[:-1], -1])
+    if same.any():
+        index = int(np.argmax(same))
+        first, second = sorted(section.lines[order[index : index + 2]].tolist())
+        reader.fail(f"the n-gram was in line {first} before.", second)
+    suffixes = np.full(len(ids), -1, dtype=np.int64)
+    for n_dropped in range(1, ids.shape[1]):
+        missing = np.flatnonzero(suffixes < 0)
+        suffixes[missing] = find_nodes(trie, ids[missing, n_dropped:])
+    return TrieLevel(
+        words=ids[order, -1],
+        parents=(contexts[order] - first_node).astype(np.int32),
+        suffixes=suffixes[order].astype(np.int32),
+        log_probs=section.log_probs[order],
+        backoffs=section.backoffs[order] if len(section.backoffs) else section.backoffs,
+    )
+
+
+def _show(text: bytes) -> str:
+    shown = repr(text.decode(*_ENCODING))
+    return shown if len(shown) <= 60 else shown[:56] + "...'"
