@@ -11,11 +11,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AugmentedTextClassifier",
+    "CacheLanguageModel",
     "CharNgramFeaturizer",
     "FrequentNgramVectorizer",
     "HashEmbeddingClassifier",
     "HashingNgramVectorizer",
     "HsigmoidLanguageModel",
+    "InterpolatedLanguageModel",
     "KneserNeyLanguageModel",
     "QuantizedSGNNClassifier",
     "SGNNClassifier",
@@ -54,7 +56,12 @@ if TYPE_CHECKING:
         make_text_classifier,
         quantize,
     )
-    from sklearn_hashnlp.language import HsigmoidLanguageModel, KneserNeyLanguageModel
+    from sklearn_hashnlp.language import (
+        CacheLanguageModel,
+        HsigmoidLanguageModel,
+        InterpolatedLanguageModel,
+        KneserNeyLanguageModel,
+    )
     from sklearn_hashnlp.persistence import load_model, save_model
     from sklearn_hashnlp.sentences import SGNNSentenceEncoder
     from sklearn_hashnlp.text import (
@@ -80,7 +87,12 @@ else:
                 "make_text_classifier",
                 "quantize",
             ],
-            "language": ["HsigmoidLanguageModel", "KneserNeyLanguageModel"],
+            "language": [
+                "CacheLanguageModel",
+                "HsigmoidLanguageModel",
+                "InterpolatedLanguageModel",
+                "KneserNeyLanguageModel",
+            ],
             "persistence": ["load_model", "save_model"],
             "sentences": ["SGNNSentenceEncoder"],
             "text": [

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import base, pipeline
 from sklearn.base import _fit_context
+from sklearn.pipeline import _name_estimators
 from sklearn.utils import _safe_indexing as index_rows
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions, validate_parameter_constraints
 from sklearn.utils.metaestimators import available_if as _available_if
@@ -70,6 +71,7 @@ __all__ = [
     "index_rows",
     "index_rows_of_parameters",
     "literal_options",
+    "name_estimators",
     "validate_parameter_constraints",
 ]
 
@@ -97,6 +99,12 @@ def available_if(check: Callable[[Any], bool]) -> Callable[[_Method], _Method]:
 def literal_options(literal: Any) -> StrOptions:
     """Return the constraint that a parameter is one of the strings of a ``Literal``."""
     return StrOptions(set(get_args(literal)))
+
+
+def name_estimators(estimators: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Return estimators with the names of their classes in lowercase, as ``make_pipeline`` gives them."""
+    named: list[tuple[str, Any]] = _name_estimators(estimators)
+    return named
 
 
 def in_configured_sparse_interface(X: Any) -> Any:

@@ -1,13 +1,15 @@
-"""Language models; the names load torch on first use."""
+"""Language models; the names load torch, where they need it, on first use."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__all__ = ["HsigmoidLanguageModel", "KneserNeyLanguageModel"]
+__all__ = ["CacheLanguageModel", "HsigmoidLanguageModel", "InterpolatedLanguageModel", "KneserNeyLanguageModel"]
 
 if TYPE_CHECKING:
+    from sklearn_hashnlp.language._cache_language_model import CacheLanguageModel
     from sklearn_hashnlp.language._hsigmoid_language_model import HsigmoidLanguageModel
+    from sklearn_hashnlp.language._interpolated_language_model import InterpolatedLanguageModel
     from sklearn_hashnlp.language._kneser_ney_language_model import KneserNeyLanguageModel
 else:
     from sklearn_hashnlp._lazy import lazy_names
@@ -15,7 +17,9 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "_cache_language_model": ["CacheLanguageModel"],
             "_hsigmoid_language_model": ["HsigmoidLanguageModel"],
+            "_interpolated_language_model": ["InterpolatedLanguageModel"],
             "_kneser_ney_language_model": ["KneserNeyLanguageModel"],
         },
     )

@@ -17,7 +17,8 @@ from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences, tokenize
 from sklearn_hashnlp.trees._counts import is_integer
 
-BATCH_SIZE = 1024  # contexts: their probabilities of all words lie in memory at once
+BATCH_SIZE = 1024  # contexts whose probabilities of all words lie in memory at once; fewer with many words
+_MAX_PROBABILITIES = 2**22
 
 
 class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
@@ -267,7 +268,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
 
     def _batch_size(self) -> int:
         """Return the number of contexts whose probabilities of all words may lie in memory at once."""
-        return BATCH_SIZE
+        return max(1, min(BATCH_SIZE, _MAX_PROBABILITIES // self._tokenizer.vocabulary.n_classes))
 
     def _windows(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context
 from sklearn_hashnlp.kernels._ngram_trie import NgramTrie, check_trie, level_sizes, score_all_words, score_positions
 from sklearn_hashnlp.language._arpa import read_arpa, write_arpa
-from sklearn_hashnlp.language._base import BATCH_SIZE, BaseLanguageModel
+from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._kneser_ney import NgramText, estimate_kneser_ney
 from sklearn_hashnlp.language._reader import Tokenizer, build_tokenizer, read_training_corpus
 from sklearn_hashnlp.language._sentences import EncodedWindows
@@ -23,7 +23,6 @@ from sklearn_hashnlp.language._vocabulary import Vocabulary
 from sklearn_hashnlp.language._windows import WordWindows
 
 _LN_10 = math.log(10)
-_MAX_PROBABILITIES = 2**22  # in memory at once
 
 
 class KneserNeyLanguageModel(BaseLanguageModel):
@@ -274,9 +273,6 @@ class KneserNeyLanguageModel(BaseLanguageModel):
             candidates = np.flatnonzero(row >= np.partition(row, -k)[-k])  # more than k where there is a tie
             chosen[:] = candidates[np.argsort(-row[candidates], kind="stable")[:k]]
         return np.take_along_axis(log_probs, ids, axis=1), ids
-
-    def _batch_size(self) -> int:
-        return max(1, min(BATCH_SIZE, _MAX_PROBABILITIES // self._tokenizer.vocabulary.n_classes))
 
     def _check_discounts(self, order: int) -> NDArray[np.float64] | None:
         """Return the discounts as an array of shape (order, 3), or None if the counts determine them."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.language._architecture import word_encoder_of
-from sklearn_hashnlp.language._base import BaseLanguageModel
+from sklearn_hashnlp.language._base import BATCH_SIZE, BaseLanguageModel
 from sklearn_hashnlp.language._net import LanguageNet, net_from_state
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._trees import mean_hidden_states, two_level_clusters
@@ -112,6 +112,9 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
     def _log_prob(self, windows: WordWindows) -> NDArray[np.float64]:
         with self._inference():
             return self.net_.score_windows(windows)
+
+    def _batch_size(self) -> int:
+        return BATCH_SIZE  # it searches in blocks of its own
 
     def _predict_ids(self, contexts: NDArray[np.int64], search: Search) -> NDArray[np.int64]:
         with self._inference() as device:

@@ -29,6 +29,23 @@ class Sentences:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    def part(self, start: int, stop: int) -> Sentences:
+        """Return some of the sentences, those from ``start`` to ``stop``."""
+        first, last = (int(self.lengths[:end].sum()) for end in (start, stop))
+        indices, ids = np.unique(self.ids[first:last], return_inverse=True)  # other words are no longer distinct words
+        words = [self.words[index] for index in indices.tolist()]
+        return Sentences(words, ids.astype(np.int32), self.lengths[start:stop])
+
+    def reader(self) -> Callable[[], Iterator[list[str]]]:
+        """Return a function that reads the sentences again."""
+        return lambda: self._sentences()
+
+    def _sentences(self) -> Iterator[list[str]]:
+        start = 0
+        for length in self.lengths.tolist():
+            yield [self.words[word_id] for word_id in self.ids[start : start + length].tolist()]
+            start += length
+
 
 @dataclass(frozen=True)
 class EncodedWindows:

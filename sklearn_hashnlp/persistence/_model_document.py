@@ -37,6 +37,7 @@ Arrays = dict[str, NDArray[Any]]
 # attributes that _sklearn_state lists.
 ALLOWED_CLASSES: dict[str, str] = {
     "AugmentedTextClassifier": "sklearn_hashnlp.classifiers",
+    "CacheLanguageModel": "sklearn_hashnlp.language",
     "CharNgramFeaturizer": "sklearn_hashnlp.text",
     "FeatureUnion": "sklearn.pipeline",
     "FrequentNgramVectorizer": "sklearn_hashnlp.text",
@@ -44,6 +45,7 @@ ALLOWED_CLASSES: dict[str, str] = {
     "HashingNgramVectorizer": "sklearn_hashnlp.text",
     "HashingVectorizer": "sklearn.feature_extraction.text",
     "HsigmoidLanguageModel": "sklearn_hashnlp.language",
+    "InterpolatedLanguageModel": "sklearn_hashnlp.language",
     "KneserNeyLanguageModel": "sklearn_hashnlp.language",
     "Normalizer": "sklearn.preprocessing",
     "Pipeline": "sklearn.pipeline",
@@ -68,8 +70,8 @@ _RENAMED_PARAMETERS: dict[str, dict[str, str]] = {
 _MAX_DEPTH = 50
 # joblib reads pickles from the folder that this parameter names at the next fit, and pickles are code.
 _CACHE_PARAMETER = "memory"
-# The parameters of scikit-learn's meta-estimators whose clones are fitted: they are saved fitted or not.
-_TEMPLATE_PARAMETERS = frozenset(["estimator", "remainder", "transformers"])
+# The parameters of meta-estimators whose clones are fitted: they are saved fitted or not.
+_TEMPLATE_PARAMETERS = frozenset(["estimator", "models", "remainder", "transformers"])
 
 
 def encode_model(

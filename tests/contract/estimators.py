@@ -13,11 +13,13 @@ from scipy.sparse import csr_array, issparse
 import sklearn_hashnlp
 from sklearn_hashnlp import (
     AugmentedTextClassifier,
+    CacheLanguageModel,
     CharNgramFeaturizer,
     FrequentNgramVectorizer,
     HashEmbeddingClassifier,
     HashingNgramVectorizer,
     HsigmoidLanguageModel,
+    InterpolatedLanguageModel,
     KneserNeyLanguageModel,
     QuantizedSGNNClassifier,
     SGNNClassifier,
@@ -71,6 +73,15 @@ def _counting(**options: Any) -> Case:
     return case._replace(make=_maker(KneserNeyLanguageModel, {"order": 3} | options))
 
 
+def _cache(**options: Any) -> Case:
+    return _language_model()._replace(make=_maker(CacheLanguageModel, options))
+
+
+def _mixture(**options: Any) -> Case:
+    models = [KneserNeyLanguageModel(order=3), CacheLanguageModel()]
+    return _language_model()._replace(make=_maker(InterpolatedLanguageModel, {"models": models} | options))
+
+
 def _encoder(**options: Any) -> Case:
     return Case(_maker(make_encoder, options), PARAGRAPHS, None, QUERIES, ("transform",))
 
@@ -115,6 +126,8 @@ CASES: dict[str, Case] = {
     "SGNNProjector": Case(_maker(SGNNProjector, {"n_bits": 5}), COUNTS, None, COUNTS[:20], ("transform",)),
     "SGNNWordProjector": _texts(_word_projector),
     "KneserNeyLanguageModel": _counting(),
+    "CacheLanguageModel": _cache(),
+    "InterpolatedLanguageModel": _mixture(),
     "HashEmbeddingClassifier": _hash_embedding(),
     "HashEmbeddingClassifier, ova, hidden layers": _hash_embedding(loss="ova", hidden_layer_sizes=(8,)),
     "HashEmbeddingClassifier, hinge, adam": _hash_embedding(loss="hinge", optimizer="adam", ngram_dropout=(2, 5)),
@@ -148,7 +161,7 @@ def kind(name: str) -> str:
 
 ONE_OF_A_KIND = [name for name in CASES if name in sklearn_hashnlp.__all__ and name != "make_text_classifier"]
 """One case for each public class, for laws that options have no part in."""
-TRAINED = [name for name in CASES if kind(name) not in ONE_OF_A_KIND[:6]]
+TRAINED = [name for name in CASES if kind(name) not in ONE_OF_A_KIND[:8]]
 """Those that learn by epochs."""
 NETS = [name for name in TRAINED if hasattr(CASES[name].make(), "callbacks")]
 """Those that train a net of their own, with ``callbacks``."""

@@ -24,8 +24,12 @@ CHECKS = [
     estimator_checks.check_set_params,
     estimator_checks.check_valid_tag_types,
 ]
-NO_DEFAULTS = {"AugmentedTextClassifier", "SGNNWordProjector"}  # they are made of estimators that must be given
-POSITIONAL = {"AugmentedTextClassifier", "QuantizedSGNNClassifier", "SGNNWordProjector"}
+NO_DEFAULTS = {
+    "AugmentedTextClassifier",
+    "InterpolatedLanguageModel",
+    "SGNNWordProjector",
+}  # they are made of estimators that must be given
+POSITIONAL = {"AugmentedTextClassifier", "InterpolatedLanguageModel", "QuantizedSGNNClassifier", "SGNNWordProjector"}
 FREE_STRINGS = {("FrequentNgramVectorizer", "token_pattern")}  # of many choices, which are regular expressions
 UNCHECKED = {("HashingNgramVectorizer", "dtype")}  # as in scikit-learn's HashingVectorizer
 
@@ -49,7 +53,7 @@ def test_scikit_learns_checks_that_need_no_data_pass(name, check):
 def test_defaults_are_those_of_the_signature(name):
     cls = getattr(sklearn_hashnlp, name)
     parameters = inspect.signature(cls).parameters
-    given = {"estimator", "featurizer", "projector"} if name in NO_DEFAULTS else set()
+    given = {"estimator", "featurizer", "models", "projector"} if name in NO_DEFAULTS else set()
     model = cls(**{part: None for part in given if part in parameters})
     for parameter in parameters.values():
         if parameter.name not in given:

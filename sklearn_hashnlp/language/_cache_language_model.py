@@ -1,0 +1,201 @@
+"""CacheLanguageModel: the words of a text predicted from the recent ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
+from sklearn_hashnlp.kernels._cache_counts import CacheCounts, count_before, count_contexts
+from sklearn_hashnlp.language._base import BaseLanguageModel
+from sklearn_hashnlp.language._reader import build_tokenizer, read_training_corpus
+from sklearn_hashnlp.language._windows import WordWindows
+
+Reset: TypeAlias = Literal["never", "sentence"]
+
+
+class CacheLanguageModel(BaseLanguageModel):
+    r"""Predict the next word by the words that the text has used recently.
+
+    A word that a text has used is likely to come again soon [1]_. The model counts, among the last ``cache_size`` words
+    before the predicted one, how often each word occurs and how often each follows the last word, and discounts words
+    that are further back [2]_. ``fit`` learns only the vocabulary and the frequency of words. Alone it is a weak model;
+    in an :class:`InterpolatedLanguageModel` it adds what n-grams and networks with short contexts miss.
+
+    Parameters
+    ----------
+    cache_size : int, default=1000
+        Number of recent words that are counted.
+    decay : float, default=0.995
+        Factor of a count for each word further back; 1 counts all alike.
+    unigram_prior : float, default=10
+        How many counted words the frequencies of words in the training text are worth.
+    bigram_prior : float, default=2
+        How many counted words the recent words are worth when those that followed the last word are counted. With a
+        large number the model ignores bigrams.
+    reset : {"never", "sentence"}, default="never"
+        ``"never"``: the cache holds the words of the sentences before, too: the methods that score read ``X`` as one
+        text in its order. ``"sentence"``: only the words of the same sentence, so that the score of a sentence does
+        not depend on the others.
+    vocabulary : dict of str to int or None, default=None
+        Words and their ids, as in :class:`HsigmoidLanguageModel`.
+    max_vocabulary : int or None, default=None
+        Maximal number of words in the vocabulary, the most frequent ones, without the three special tokens.
+    min_count : int, default=1
+        Words that occur less often are replaced by ``<unk>``.
+
+    Attributes
+    ----------
+    vocabulary_ : dict of str to int
+        The words and their ids: columns of ``predict_proba``. ``<s>``, which is never predicted, is the last.
+    word_probs_ : ndarray of float64 of shape (n_words - 1,)
+        Frequency of each word in the training text, with 1 added to each count.
+
+    See Also
+    --------
+    InterpolatedLanguageModel : Mixes models, and learns their weights.
+
+    Notes
+    -----
+    With the decayed counts :math:`c` of the cache, the last word :math:`v`, the frequency :math:`q` of the training
+    text, and the priors :math:`\mu` and :math:`\nu`:
+
+    .. math::
+        p(w) = \frac{c(w) + \mu q(w)}{\sum_x c(x) + \mu}, \qquad
+        p(w \mid v) = \frac{c(vw) + \nu p(w)}{\sum_x c(vx) + \nu}
+
+    ``</s>`` and ``<unk>`` are words. The predictions of the next word, ``predict`` and the others, know only the
+    beginning of the sentence that they are asked for; only the scores know the sentences before.
+
+    References
+    ----------
+    .. [1] Kuhn & De Mori (1990). A cache-based natural language model for speech recognition. IEEE Transactions on
+           Pattern Analysis and Machine Intelligence 12(6).
+    .. [2] Clarkson & Robinson (1997). Language model adaptation using mixtures and an exponentially decaying cache.
+           ICASSP.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.language import CacheLanguageModel
+    >>> model = CacheLanguageModel().fit(["the cat sat", "the dog sat", "a cat saw the dog"])
+    >>> first, again = model.score_samples(["the dog sat", "the dog sat"])
+    >>> bool(again > first)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "cache_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "decay": [Interval(Real, 0, 1, closed="right")],
+        "unigram_prior": [Interval(Real, 0, MAX_REAL, closed="right")],
+        "bigram_prior": [Interval(Real, 0, MAX_REAL, closed="right")],
+        "reset": [literal_options(Reset)],
+        "vocabulary": [dict, None],
+        "max_vocabulary": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
+        "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+    }
+
+    word_probs_: NDArray[np.float64]
+
+    def __init__(
+        self,
+        *,
+        cache_size: int = 1000,
+        decay: float = 0.995,
+        unigram_prior: float = 10.0,
+        bigram_prior: float = 2.0,
+        reset: Reset = "never",
+        vocabulary: dict[str, int] | None = None,
+        max_vocabulary: int | None = None,
+        min_count: int = 1,
+    ) -> None:
+        self.cache_size = cache_size
+        self.decay = decay
+        self.unigram_prior = unigram_prior
+        self.bigram_prior = bigram_prior
+        self.reset = reset
+        self.vocabulary = vocabulary
+        self.max_vocabulary = max_vocabulary
+        self.min_count = min_count
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the vocabulary, and how frequent its words are.
+
+        Parameters
+        ----------
+        X : iterable of (str or iterable of str), path-like or callable
+            Sentences, as in :meth:`HsigmoidLanguageModel.fit`.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : CacheLanguageModel
+            The fitted model.
+
+        Raises
+        ------
+        TypeError
+            If ``X`` is a single string, or holds something that is not a sentence.
+        ValueError
+            If a parameter is not as described, or if there is no sentence.
+        OSError
+            If a file cannot be read.
+        """
+        name = type(self).__name__
+        corpus = read_training_corpus(X, order=1, caller=name)
+        tokenizer = build_tokenizer(
+            corpus,
+            order=1,
+            vocabulary=self.vocabulary,
+            max_vocabulary=None if self.max_vocabulary is None else int(self.max_vocabulary),
+            min_count=int(self.min_count),
+            caller=name,
+        )
+        counts = 1 + np.bincount(tokenizer.windows(corpus).y, minlength=tokenizer.vocabulary.n_classes)
+        self.word_probs_ = counts / counts.sum()
+        self._set_tokenizer(tokenizer)
+        return self
+
+    def _encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
+        width = min(max(map(len, beginnings), default=0), int(self.cache_size))
+        return replace(self._tokenizer, order=max(width, 1) + 1).encode_contexts(beginnings)
+
+    def _log_prob(self, windows: WordWindows) -> NDArray[np.float64]:
+        text = windows.y
+        starts = windows.offsets[:-1] if self.reset == "sentence" else np.zeros(1, dtype=np.int64)
+        counts = count_before(text, starts, len(self.word_probs_), self._count_weights())
+        return self._interpolate(self.word_probs_[text], counts)
+
+    def _log_probs(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
+        words, n_words, bigrams, n_bigrams = count_contexts(contexts, len(self.word_probs_), self._count_weights())
+        counts = CacheCounts(words, n_words[:, np.newaxis], bigrams, n_bigrams[:, np.newaxis])
+        return self._interpolate(self.word_probs_, counts)
+
+    def _count_weights(self) -> NDArray[np.float64]:
+        """Return the weight of a word in the cache by its distance."""
+        return np.power(float(self.decay), np.arange(int(self.cache_size)), dtype=np.float64)
+
+    def _interpolate(self, word_probs: NDArray[np.float64], counts: CacheCounts) -> NDArray[np.float64]:
+        """Return log-probabilities by the counts and the frequencies in the training text."""
+        unigrams = (counts.words + self.unigram_prior * word_probs) / (counts.n_words + self.unigram_prior)
+        bigrams = (counts.bigrams + self.bigram_prior * unigrams) / (counts.n_bigrams + self.bigram_prior)
+        log_probs: NDArray[np.float64] = np.log(bigrams)
+        return log_probs
+
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        values, arrays = super()._get_model_state()
+        return values, arrays | {"word_probs": self.word_probs_}
+
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super()._set_model_state(values, arrays)
+        word_probs, n_classes = arrays["word_probs"], self._tokenizer.vocabulary.n_classes
+        if word_probs.shape != (n_classes,) or word_probs.dtype != np.float64:
+            raise ValueError(f"{word_probs.dtype} {word_probs.shape} are no frequencies of {n_classes} words.")
+        if not (word_probs > 0).all() or not np.isclose(word_probs.sum(), 1):
+            raise ValueError("The frequencies of words are not positive, or do not sum to 1.")
+        self.word_probs_ = word_probs

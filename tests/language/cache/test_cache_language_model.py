@@ -1,0 +1,120 @@
+"""CacheLanguageModel: probabilities by definition, across sentences or not, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sklearn_hashnlp import CacheLanguageModel
+from sklearn_hashnlp.persistence._model_document import decode_model, encode_model
+from sklearn_hashnlp.persistence._values import ModelFormatError
+from tests.oracles.mixtures import cache_prob
+
+RNG = np.random.default_rng(0)
+TRAIN = [RNG.choice(list("aaabbcdef"), size=RNG.integers(7)).tolist() for _ in range(40)]
+TEXT = [RNG.choice(list("abcdxyz"), size=RNG.integers(9)).tolist() for _ in range(30)]
+SETTINGS = [
+    {},
+    {"cache_size": 1},
+    {"cache_size": 2, "decay": 0.5},
+    {"cache_size": 17, "decay": 1.0, "unigram_prior": 0.25, "bigram_prior": 7.0},
+]
+
+
+def make(**options):
+    return CacheLanguageModel(**options).fit(TRAIN)
+
+
+def settings_of(model):
+    return {name: getattr(model, name) for name in ("cache_size", "decay", "unigram_prior", "bigram_prior")}
+
+
+def spelled(model, sentence):
+    return [word if word in model.vocabulary_ else "<unk>" for word in sentence]
+
+
+def scores_by_hand(model, sentences, *, reset=False):
+    word_probs = dict(zip(model.vocabulary_, model.word_probs_, strict=False))
+    scores, history = [], []
+    for sentence in sentences:
+        score, history = 0.0, [] if reset else history
+        for word in [*spelled(model, sentence), "</s>"]:
+            score += math.log(cache_prob(history, word, word_probs, **settings_of(model)))
+            history.append(word)
+        scores.append(score)
+    return scores
+
+
+@pytest.mark.parametrize("options", SETTINGS)
+@pytest.mark.parametrize("reset", ["never", "sentence"])
+def test_scores_are_those_of_the_definition(options, reset):
+    model = make(**options, reset=reset)
+    expected = scores_by_hand(model, TEXT, reset=reset == "sentence")
+    np.testing.assert_allclose(model.score_samples(TEXT), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("options", SETTINGS)
+def test_predictions_after_a_beginning_are_those_of_the_definition(options):
+    model = make(**options)
+    word_probs = dict(zip(model.vocabulary_, model.word_probs_, strict=False))
+    beginnings = [*TEXT, []]
+    expected = [
+        [cache_prob(spelled(model, words), word, word_probs, **settings_of(model)) for word in word_probs]
+        for words in beginnings
+    ]
+    np.testing.assert_allclose(model.predict_proba(beginnings), expected, rtol=1e-12)
+
+
+@given(
+    st.lists(st.sampled_from("abcxz"), max_size=12),
+    st.integers(1, 15),
+    st.floats(0.01, 1),
+    st.floats(1e-6, 1e6),
+    st.floats(1e-6, 1e6),
+)
+def test_probabilities_sum_to_one(beginning, cache_size, decay, unigram_prior, bigram_prior):
+    model = make(cache_size=cache_size, decay=decay, unigram_prior=unigram_prior, bigram_prior=bigram_prior)
+    [probs] = model.predict_proba([beginning])
+    assert probs.sum() == pytest.approx(1, abs=1e-12)
+    assert (probs > 0).all()
+
+
+def test_the_first_word_has_the_frequency_of_the_training_text():
+    model = make()
+    counts = {word: 1 for word in model.vocabulary_ if word != "<s>"}
+    for sentence in TRAIN:
+        for word in [*sentence, "</s>"]:
+            counts[word] += 1
+    expected = [counts[word] / sum(counts.values()) for word in list(model.vocabulary_)[:-1]]
+    np.testing.assert_allclose(model.word_probs_, expected)
+    np.testing.assert_allclose(model.predict_proba([""]), [expected])
+
+
+def test_a_repeated_sentence_is_more_probable_unless_sentences_are_apart():
+    first, again = make().score_samples(["f e d c", "f e d c"])
+    assert again > first + 1
+    first, again = make(reset="sentence").score_samples(["f e d c", "f e d c"])
+    assert again == first
+
+
+def test_samples_repeat_themselves():
+    model = make(unigram_prior=1e-3, bigram_prior=1e-3)
+    assert {tuple(words) for words in model.sample(9, 0, start="a b a b", max_length=6)} == {tuple("ababab")}
+
+
+@pytest.mark.parametrize("options", [{"cache_size": 0}, {"decay": 0.0}, {"decay": 1.1}, {"bigram_prior": 0.0}])
+def test_wrong_parameters_are_refused(options):
+    with pytest.raises(ValueError, match=f"{next(iter(options))}.* CacheLanguageModel"):
+        make(**options)
+
+
+def test_a_damaged_model_is_refused():
+    for word_probs in (np.full(3, 1 / 3), np.zeros(9, dtype=np.float32), np.full(8, np.nan), np.full(8, 0.5)):
+        description, arrays = encode_model(make())
+        assert arrays["word_probs"].shape == (8,)
+        with pytest.raises(ModelFormatError, match="frequencies"):
+            decode_model(description, arrays | {"word_probs": word_probs})

@@ -1,0 +1,192 @@
+"""fit of mixtures: clones or fitted models, the split of validation text, errors, scikit-learn's searches, copies."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+
+from sklearn_hashnlp import (
+    CacheLanguageModel,
+    HsigmoidLanguageModel,
+    InterpolatedLanguageModel,
+    KneserNeyLanguageModel,
+    load_model,
+    save_model,
+)
+from sklearn_hashnlp.persistence._model_document import decode_model, encode_model
+from sklearn_hashnlp.persistence._values import ModelFormatError
+from tests.language.interpolated.models import TRAIN, UNSEEN, VALID, fitted_members, mixture, network
+
+
+def counting():
+    return [KneserNeyLanguageModel(order=2), CacheLanguageModel()]
+
+
+def test_clones_are_fitted_with_the_vocabulary_of_the_first():
+    members = [KneserNeyLanguageModel(order=3, max_vocabulary=4), network(), CacheLanguageModel(min_count=9)]
+    model = InterpolatedLanguageModel(members).fit(TRAIN, X_valid=VALID)
+    assert [list(one.vocabulary_) for one in model.models_] == [list(model.vocabulary_)] * 3
+    assert len(model.vocabulary_) == 4 + 3
+    assert not any(hasattr(one, "vocabulary_") for one in members)
+    assert "valid_loss" in model.models_[1].history_[0]
+    alone = network(vocabulary=model.vocabulary_).fit(TRAIN, X_valid=VALID)
+    assert model.models_[1].score_samples(UNSEEN).tobytes() == alone.score_samples(UNSEEN).tobytes()
+
+
+def test_the_last_sentences_are_validation_text_where_there_is_no_other():
+    model = InterpolatedLanguageModel(counting(), validation_fraction=0.25).fit(TRAIN)
+    split = InterpolatedLanguageModel(counting()).fit(TRAIN[:60], X_valid=TRAIN[60:])
+    assert model.weights_.tobytes() == split.weights_.tobytes()
+    assert model.score_samples(UNSEEN).tobytes() == split.score_samples(UNSEEN).tobytes()
+    everything = InterpolatedLanguageModel(counting(), weights="equal").fit(TRAIN)
+    assert len(everything.models_[0].vocabulary_) == len(KneserNeyLanguageModel().fit(TRAIN).vocabulary_)
+    with pytest.raises(ValueError, match="cannot split validation sentences off 1"):
+        InterpolatedLanguageModel(counting()).fit(["a b"])
+
+
+def test_words_that_only_one_model_has_are_named():
+    first, second = KneserNeyLanguageModel().fit(["a b"]), CacheLanguageModel().fit(["a c"])
+    for models, word, message in (
+        ([first, second], "b", r"models\[0\], KneserNeyLanguageModel, but not of models\[1\], CacheLanguageModel"),
+        ([second, first], "c", r"models\[0\], CacheLanguageModel, but not of models\[1\], KneserNeyLanguageModel"),
+        ([first, CacheLanguageModel().fit(["a b d"])], "d", r"models\[1\], CacheLanguageModel, but not of models\[0\]"),
+    ):
+        with pytest.raises(ValueError, match=f"'{word}' is a word of {message}"):
+            InterpolatedLanguageModel(models, prefit=True).fit(X_valid=["a"])
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: InterpolatedLanguageModel([]).fit(TRAIN), ValueError, "at least one language model"),
+        (lambda: InterpolatedLanguageModel([1]).fit(TRAIN), TypeError, r"mixes language models, got 1 as models\[0\]"),
+        (lambda: InterpolatedLanguageModel(counting()).fit(), ValueError, "needs X, sentences to fit"),
+        (lambda: InterpolatedLanguageModel(counting(), weights=[1.0]).fit(TRAIN), ValueError, "1 numbers for 2 models"),
+        (lambda: InterpolatedLanguageModel(counting(), weights=[0.5, 0.6]).fit(TRAIN), ValueError, "sum to 1"),
+        (lambda: InterpolatedLanguageModel(counting(), weights=[1.5, -0.5]).fit(TRAIN), ValueError, "at least 0"),
+        (lambda: InterpolatedLanguageModel(counting(), weights=["a", "b"]).fit(TRAIN), ValueError, "must be numbers"),
+        (
+            lambda: InterpolatedLanguageModel(counting(), weights="equal", frequency_bins=True).fit(TRAIN),
+            ValueError,
+            "set weights='em', got 'equal'",
+        ),
+        (lambda: InterpolatedLanguageModel(counting(), prefit=True).fit(X_valid=VALID), NotFittedError, "KneserNey"),
+        (lambda: InterpolatedLanguageModel(counting()).fit(TRAIN, X_valid=[]), ValueError, "X is empty"),
+        (lambda: InterpolatedLanguageModel(counting()).fit("a b"), TypeError, "a single str is ambiguous"),
+        (lambda: mixture().fit(), ValueError, "needs X_valid: sentences that the models were not trained on"),
+        (lambda: mixture(frequency_bins=True).fit(X_valid=VALID), ValueError, "needs X: the training text"),
+        (lambda: mixture().score(lambda: iter([(0, 1, 2, 3)])), TypeError, "not word ids"),
+        (
+            lambda: InterpolatedLanguageModel([network(padding="reference")]).fit(TRAIN, X_valid=VALID),
+            ValueError,
+            "padding='reference'. Fit it with padding='full'",
+        ),
+    ],
+)
+def test_errors_say_what_to_do(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_a_failed_fit_leaves_the_model():
+    model = mixture()
+    before = model.score_samples(UNSEEN).tobytes()
+    with pytest.raises(ValueError, match="is a word of"):
+        model.set_params(models=[*model.models, CacheLanguageModel().fit(["strange"])]).fit(X_valid=VALID)
+    assert model.score_samples(UNSEEN).tobytes() == before
+
+
+def test_parameters_of_models_are_searched():
+    model = InterpolatedLanguageModel(counting())
+    assert model.get_params()["kneserneylanguagemodel__order"] == 2
+    search = GridSearchCV(
+        model,
+        {"cachelanguagemodel__cache_size": [1, 50], "kneserneylanguagemodel__order": [1, 3]},
+        cv=3,
+        error_score="raise",
+    ).fit(TRAIN)
+    order = search.best_params_["kneserneylanguagemodel__order"]
+    assert search.best_estimator_.models_[0]._tokenizer.order == order
+    assert model.models[0].order == 2
+    other = KneserNeyLanguageModel(order=4)
+    assert model.set_params(kneserneylanguagemodel=other).models[0] is other
+    assert model.set_params(models=[other, other]).get_params()["kneserneylanguagemodel-2"] is other
+    with pytest.raises(ValueError, match="Invalid parameter 'cachelanguagemodel'"):
+        model.set_params(cachelanguagemodel__decay=0.5)
+
+
+def test_clones_of_mixtures_of_fitted_models_keep_these():
+    model = mixture()
+    copy = clone(model)
+    assert copy.models[0] is model.models[0]
+    assert copy.fit(TRAIN, X_valid=VALID).weights_.tobytes() == model.weights_.tobytes()
+    templates = InterpolatedLanguageModel(counting())
+    assert clone(templates).models[0] is not templates.models[0]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        mixture,
+        lambda: mixture(frequency_bins=True),
+        lambda: InterpolatedLanguageModel([*counting(), network()]).fit(TRAIN),
+        lambda: InterpolatedLanguageModel([mixture(), fitted_members()[0]], prefit=True, weights="equal").fit(),
+    ],
+    ids=["prefit", "bins", "clones", "mixture in a mixture"],
+)
+def test_copies_answer_alike(make, tmp_path):
+    model = make()
+    save_model(model, tmp_path / "model")
+    for copy in (load_model(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        assert copy.weights_.tobytes() == model.weights_.tobytes()
+        assert copy.vocabulary_ == model.vocabulary_
+        assert copy.score_samples(UNSEEN).tobytes() == model.score_samples(UNSEEN).tobytes()
+        assert copy.sample(3, 0) == model.sample(3, 0)
+        assert copy.get_params().keys() == model.get_params().keys()
+
+
+def test_fitted_models_are_saved_once(tmp_path):
+    model = mixture()
+    save_model(model.models_[0], tmp_path / "one")
+    save_model(model, tmp_path / "all")
+    sizes = [(tmp_path / name / "weights.safetensors").stat().st_size for name in ("one", "all")]
+    assert sizes[1] < 1.6 * sizes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("weights", lambda weights: weights[:-1]),
+        ("weights", lambda weights: weights + 0.5),
+        ("weights", lambda weights: weights.astype(np.float32)),
+        ("weights", lambda weights: np.full_like(weights, np.nan)),
+        ("context_keys", lambda keys: keys[::-1]),
+        ("context_keys", lambda keys: keys[:-1]),
+        ("context_keys", lambda keys: keys[:0]),
+        ("context_counts", lambda counts: counts * 0),
+        ("context_counts", lambda counts: counts.astype(np.float64)),
+    ],
+)
+def test_damaged_models_are_refused(name, change):
+    description, arrays = encode_model(mixture(frequency_bins=True))
+    with pytest.raises(ModelFormatError):
+        decode_model(description, arrays | {name: change(arrays[name])})
+
+
+def test_models_with_other_words_are_refused_when_they_are_loaded():
+    description, arrays = encode_model(InterpolatedLanguageModel(counting()).fit(TRAIN))
+    [first, _] = description["state"]["models"]
+    first["estimator"]["state"]["words"][0] = "strange"
+    with pytest.raises(ModelFormatError, match="strange"):
+        decode_model(description, arrays)
+
+
+def test_a_network_alone_can_be_a_mixture():
+    one = HsigmoidLanguageModel(order=2, embedding_dim=2, hidden_size=2, max_epochs=1, random_state=0)
+    model = InterpolatedLanguageModel([one]).fit(TRAIN)
+    assert model.weights_.tolist() == [1.0]

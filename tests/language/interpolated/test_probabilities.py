@@ -1,0 +1,89 @@
+"""Mixtures: sums of the members' probabilities, whatever orders, codes and ids these have."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp import InterpolatedLanguageModel
+from tests.language.interpolated.models import CONTEXTS, TRAIN, UNSEEN, VALID, columns_of, fitted_members, mixture
+
+
+@pytest.fixture(scope="module")
+def model():
+    return mixture()
+
+
+def test_probabilities_are_the_weighted_sums(model):
+    words = list(model.vocabulary_)[:-1]
+    members = [columns_of(member, words) for member in model.models_]
+    expected = sum(weight * probs for weight, probs in zip(model.weights_, members, strict=True))
+    np.testing.assert_allclose(model.predict_proba(CONTEXTS), expected, rtol=1e-10)
+    np.testing.assert_allclose(expected.sum(axis=1), 1, atol=1e-6)
+    assert model.predict(CONTEXTS).tolist() == [words[index] for index in expected.argmax(axis=1)]
+    for row, probs in zip(model.predict_topk(CONTEXTS, 3), expected, strict=True):
+        assert [word for word, _ in row] == [words[index] for index in np.argsort(-probs, kind="stable")[:3]]
+
+
+def test_scores_are_those_of_the_words_one_by_one(model):
+    model = mixture(weights=[0.2, 0.5, 0.3])
+    for sentence in UNSEEN:
+        words = sentence.split()
+        steps = model.predict_proba([words[:end] for end in range(len(words) + 1)])
+        ids = [model.vocabulary_.get(word, model.vocabulary_["<unk>"]) for word in [*words, "</s>"]]
+        expected = np.log(steps[np.arange(len(ids)), ids]).sum()
+        assert model.score_samples([sentence])[0] == pytest.approx(expected, rel=1e-6)
+    assert model.score(UNSEEN) == pytest.approx(model.score_samples(UNSEEN).sum() / (11 + 4), rel=1e-6)
+
+
+def test_the_cache_reads_across_sentences(model):
+    alone = model.score_samples(["f e d"])[0]
+    assert model.score_samples(["f e d", "f e d"])[1] > alone
+
+
+def test_a_generator_is_read_once(model):
+    expected = model.score_samples(UNSEEN).tobytes()
+    assert model.score_samples(iter(UNSEEN)).tobytes() == expected
+    once = InterpolatedLanguageModel(fitted_members(), prefit=True, frequency_bins=True)
+    again = mixture(frequency_bins=True)
+    assert once.fit(iter(TRAIN), X_valid=iter(VALID)).weights_.tobytes() == again.weights_.tobytes()
+
+
+def test_one_model_with_all_the_weight_answers_alone():
+    for index, member in enumerate(fitted_members()):
+        weights = [0.0, 0.0, 0.0]
+        weights[index] = 1.0
+        one = mixture(weights=weights)
+        np.testing.assert_allclose(one.score_samples(UNSEEN), member.score_samples(UNSEEN), rtol=1e-9)
+        np.testing.assert_allclose(one.predict_proba(CONTEXTS), columns_of(member, list(one.vocabulary_)[:-1]))
+
+
+def test_samples_follow_the_probabilities():
+    model = mixture(weights=[0.3, 0.4, 0.3])
+    sentences = model.sample(4000, random_state=0, start="b a", max_length=3)
+    assert sentences == model.sample(4000, random_state=0, start="b a", max_length=3)
+    drawn = Counter(words[2] if len(words) > 2 else "</s>" for words in sentences)
+    [row] = model.predict_proba(["b a"])
+    for word, prob in zip(list(model.vocabulary_), row, strict=False):
+        assert drawn[word] / 4000 == pytest.approx(prob, abs=0.03)
+
+
+def test_mixtures_can_be_mixed(model):
+    first, *others = fitted_members()
+    inner = InterpolatedLanguageModel([first, *others[:1]], prefit=True, weights="equal").fit()
+    outer = InterpolatedLanguageModel([inner, others[1]], prefit=True, weights=[0.6, 0.4]).fit()
+    flat = mixture(weights=[0.3, 0.3, 0.4])
+    np.testing.assert_allclose(outer.predict_proba(CONTEXTS), flat.predict_proba(CONTEXTS))
+    np.testing.assert_allclose(outer.score_samples(UNSEEN), flat.score_samples(UNSEEN))
+    assert len(outer.sample(5, random_state=0)) == 5
+
+
+def test_nothing_to_score_or_predict(model):
+    with pytest.raises(ValueError, match="InterpolatedLanguageModel found no word to score"):
+        model.score([])
+    assert model.score_samples([]).shape == (0,)
+    assert model.predict([]).shape == (0,)
+    assert model.predict_topk([]) == []
+    assert model.predict_proba([]).shape == (0, 9 - 1)
