@@ -34,7 +34,7 @@ from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.training._batches import validation_split
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
-from sklearn_hashnlp.training._optimizers import OptimizerName
+from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
 from sklearn_hashnlp.training._parameters import Device, Schedule, check_hidden_layers, check_schedule_and_callbacks
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device
@@ -299,7 +299,7 @@ class HashEmbeddingClassifier(NetClassifier):
         tree: ClassTree | SoftmaxTree = "two_level",
         class_weight: ClassWeight = None,
         calibrate: Calibrate = "auto",
-        optimizer: OptimizerName = "adagrad",
+        optimizer: AdaptiveOptimizer = "adagrad",
         learning_rate: float = 0.2,
         learning_rate_schedule: Schedule = "constant",
         average: bool = True,

@@ -14,7 +14,7 @@ from sklearn_hashnlp.classifiers._losses import LossName
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import HashingNgramVectorizer
-from sklearn_hashnlp.training._optimizers import OptimizerName
+from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
 from sklearn_hashnlp.training._parameters import Device, Schedule
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._tree_names import ClassTree
@@ -48,7 +48,7 @@ def make_text_classifier(
     tree: ClassTree | SoftmaxTree = "two_level",
     class_weight: ClassWeight = None,
     calibrate: Calibrate = "auto",
-    optimizer: OptimizerName = "adagrad",
+    optimizer: AdaptiveOptimizer = "adagrad",
     learning_rate: float = 0.2,
     learning_rate_schedule: Schedule = "constant",
     average: bool = True,

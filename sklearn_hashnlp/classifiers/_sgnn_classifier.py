@@ -30,7 +30,7 @@ from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop
 from sklearn_hashnlp.training._batches import validation_split
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
-from sklearn_hashnlp.training._optimizers import OptimizerName
+from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
 from sklearn_hashnlp.training._parameters import Device, Schedule, check_hidden_layers, check_schedule_and_callbacks
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device
@@ -227,7 +227,7 @@ class SGNNClassifier(NetClassifier):
         loss: SGNNLoss = "softmax",
         class_weight: ClassWeight = None,
         calibrate: Calibrate = "auto",
-        optimizer: OptimizerName = "adam",
+        optimizer: AdaptiveOptimizer = "adam",
         learning_rate: float = 0.002,
         learning_rate_schedule: Schedule = "linear",
         average: bool = False,

@@ -31,6 +31,7 @@ _TIE_TOLERANCE = 1e-6  # relative: log-probabilities may be equal in float32
 class SparseNet(ClassifierNet):
     """A skorch classifier of encoded labels whose batches are :class:`SparseBatch`."""
 
+    has_sparse_gradients = True
     divergence: ClassVar[str] = (
         "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate; and with "
         "normalize=None scale X down, or set normalize='l2'."

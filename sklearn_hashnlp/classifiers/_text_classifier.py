@@ -23,7 +23,7 @@ from sklearn_hashnlp.classifiers._sparse_net import SparseNet
 from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._token_patterns import check_ngram_range
-from sklearn_hashnlp.training._optimizers import OptimizerName
+from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
 from sklearn_hashnlp.training._parameters import Device, Schedule
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._tree_names import ClassTree
@@ -262,7 +262,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         tree: ClassTree | SoftmaxTree = "two_level",
         class_weight: ClassWeight = None,
         calibrate: Calibrate = "auto",
-        optimizer: OptimizerName = "adagrad",
+        optimizer: AdaptiveOptimizer = "adagrad",
         learning_rate: float = 0.2,
         learning_rate_schedule: Schedule = "constant",
         average: bool = True,

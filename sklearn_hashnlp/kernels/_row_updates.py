@@ -112,6 +112,52 @@ def adam_rows(
 
 
 @compiled
+def sgd_rows(
+    table: NDArray[Any],  # (n_rows, n_columns)
+    steps: NDArray[Any],  # (n_rows, 1)
+    average_offset: NDArray[Any],  # (n_rows, n_columns), or (0, n_columns) for no averaging
+    rows: NDArray[np.int64],  # (n,): each row once
+    gradients: NDArray[Any],  # (n, n_columns)
+    lr: Number,
+    steps_averaged: Number,
+) -> None:
+    """Take a step of stochastic gradient descent in place, w -= lr * g, and count the steps of each row."""
+    width, averaged = table.shape[1], len(average_offset) > 0
+    one = table.dtype.type(1)
+    for i in range(len(rows)):
+        ahead = _INDEX(rows[min(i + _AHEAD, len(rows) - 1)])
+        prefetch_row(table, ahead)
+        prefetch_row(steps, ahead)
+        index, row = _INDEX(i), _INDEX(rows[i])
+        steps[row, 0] += one
+        for column in range(width):
+            table[row, _INDEX(column)] -= lr * gradients[index, _INDEX(column)]
+        if averaged:
+            for column in range(width):
+                average_offset[row, _INDEX(column)] += steps_averaged * (lr * gradients[index, _INDEX(column)])
+
+
+@compiled
+def decay_rows(
+    table: NDArray[Any],  # (n_rows, n_columns)
+    average_offset: NDArray[Any],  # (n_rows, n_columns), or (0, n_columns) for no averaging
+    rows: NDArray[np.int64],  # (n,): each row once
+    decay: Number,
+    steps_averaged: Number,
+) -> None:
+    """Subtract ``decay`` times themselves from rows in place."""
+    width, averaged = table.shape[1], len(average_offset) > 0
+    for i in range(len(rows)):
+        prefetch_row(table, _INDEX(rows[min(i + _AHEAD, len(rows) - 1)]))
+        row = _INDEX(rows[i])
+        if averaged:
+            for column in range(width):
+                average_offset[row, _INDEX(column)] += steps_averaged * (decay * table[row, _INDEX(column)])
+        for column in range(width):
+            table[row, _INDEX(column)] -= decay * table[row, _INDEX(column)]
+
+
+@compiled
 def are_ascending(
     rows: NDArray[np.int64],  # (n,)
 ) -> bool:

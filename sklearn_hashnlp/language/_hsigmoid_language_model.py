@@ -74,7 +74,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     embedding_dropout : float, default=0.0
         Dropout probability of the elements of word embeddings.
     init : {"default", "uniform", "reference"}, default="default"
-        Initialization of word embeddings and hidden layer; see :class:`~sklearn_hashnlp.nn.NPLM`. With ``"default"``
+        Initialization of word embeddings and layers; see :class:`~sklearn_hashnlp.nn.NPLM`. With ``"default"``
         the biases of the output layer are the logarithms of word counts, so that training begins at the frequencies of
         the words.
     embedding : {"table", "hash", "sgnn"}, default="table"
@@ -101,9 +101,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         the usual definition of perplexity. ``"reference"``: one ``<s>`` and no padding, so that the first words of a
         sentence are not predicted, and sentences that have less than ``order`` tokens, with ``<s>`` and ``</s>``, are
         skipped.
-    optimizer : {"adagrad", "adam"}, default="adagrad"
-        Row-wise AdaGrad, with damped first steps of rare words, or row-wise Adam. Adam needs a smaller
-        ``learning_rate``, such as 0.002.
+    optimizer : {"adagrad", "adam", "sgd"}, default="adagrad"
+        Row-wise AdaGrad, with damped first steps of rare words, row-wise Adam, or plain stochastic gradient descent
+        without momentum, which a table with sparse gradients has no natural form of. Adam needs a smaller
+        ``learning_rate``, such as 0.002, and SGD a larger one, such as 5.
     learning_rate : float, default=0.5
         Learning rate.
     bias_learning_rate : float, default=1.0
@@ -116,6 +117,12 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Steps over which the learning rate rises linearly to its full value, at most those of three epochs; 0 is no
         warmup. Without it the first steps of AdaGrad are so long that the loss rises far above that of a uniform
         distribution, from which small corpora do not recover. Weights that were trained before need none.
+    weight_decay : float, default=0.0
+        Decoupled weight decay: with each update a weight also loses ``learning_rate * weight_decay`` times itself. Rows
+        of tables, such as word embeddings, decay only in steps that train them [5]_, and biases do not decay.
+    max_grad_norm : float or None, default=None
+        Largest norm of the gradients of all parameters together, sparse ones included, to which they are scaled down
+        [6]_; None does not clip. Gradients are those of the mean loss of a batch.
     lr_plateau : (int, float) or None, default=None
         Patience and factor: the learning rate is multiplied by the factor after so many epochs without a smaller
         validation loss. Only with validation sentences.
@@ -147,14 +154,15 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     resume : bool, default=False
         Whether ``fit`` resumes the training in ``checkpoint_dir``, if there is one. On a CPU the weights are, bit for
         bit, those of a training without interruption. Sentences and parameters must be the same, other sentences raise
-        an error; ``max_epochs`` may be larger. With ``early_stopping`` it needs ``keep="best"`` or ``"all"``.
+        an error. ``max_epochs`` may be another: the learning rate then goes on from where the linear schedule over all
+        of these epochs is by now. With ``early_stopping`` it needs ``keep="best"`` or ``"all"``.
     warm_start : bool, default=False
         Whether ``fit`` continues training from the weights and the vocabulary of the previous call.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on; "auto" is a CUDA device if there is one.
     callbacks : list of skorch callbacks or None, default=None
         Passed to skorch: callbacks, their classes, or pairs of a name and either. Those that read ``valid_loss`` need
-        a validation set. Gradient clipping does not work where gradients are sparse. Use an ``LRScheduler`` with
+        a validation set. ``max_grad_norm`` takes the place of ``GradientNormClipping``. Use an ``LRScheduler`` with
         ``learning_rate_schedule="constant"``: the rates are multiplied.
     random_state : int, RandomState instance or None, default=None
         Seeds the initial weights, the tree, the validation set, the order of the n-grams and dropout. On a CPU the same
@@ -204,6 +212,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     .. [3] Mikolov, Deoras, Povey, Burget & Černocký (2011). Strategies for training large scale neural network
            language models. ASRU.
     .. [4] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP.
+    .. [5] Loshchilov & Hutter (2019). Decoupled weight decay regularization. ICLR.
+    .. [6] Pascanu, Mikolov & Bengio (2013). On the difficulty of training recurrent neural networks. ICML.
 
     Examples
     --------
@@ -241,6 +251,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         "bias_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
         "direct_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
         "warmup_steps": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
+        "optimizer": [literal_options(OptimizerName)],
+        "weight_decay": [Interval(Real, 0, MAX_REAL, closed="both")],
+        "max_grad_norm": [Interval(Real, 0, MAX_REAL, closed="right"), None],
         "max_epochs": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "batch_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "log_every": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
@@ -277,6 +290,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         direct_learning_rate: float = 1.0,
         learning_rate_schedule: Schedule = "linear",
         warmup_steps: int = 100,
+        weight_decay: float = 0.0,
+        max_grad_norm: float | None = None,
         lr_plateau: tuple[int, float] | list[float] | None = None,
         max_epochs: int = 5,
         max_time: float | None = None,
@@ -321,6 +336,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         self.direct_learning_rate = direct_learning_rate
         self.learning_rate_schedule = learning_rate_schedule
         self.warmup_steps = warmup_steps
+        self.weight_decay = weight_decay
+        self.max_grad_norm = max_grad_norm
         self.lr_plateau = lr_plateau
         self.max_epochs = max_epochs
         self.max_time = max_time
@@ -490,6 +507,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             at_best = model if best == last else checkpoints.load(best)
             weights = {key: value.clone() for key, value in at_best.net_.module_.state_dict().items()}
         rates = [group["lr"] for group in net.optimizer_.param_groups]
+        planned = model._planned_epochs or int(model.max_epochs)
         self._seeds, self._first_epoch, self._trained_on, self.log_ = seeds, first, model._trained_on, model.log_
         self._hold(net, corpus.tokenizer, list(model.history_))
         patience = self.n_iter_no_change if self.early_stopping else None
@@ -497,7 +515,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             if weights:
                 net.module_.load_state_dict(weights)
             return self
-        return self._train(net, corpus, self._settings(), checkpoints, Resumed(first, rates, weights))
+        return self._train(net, corpus, self._settings(), checkpoints, Resumed(first, rates, planned, weights))
 
     def _train(
         self,
@@ -521,7 +539,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 valid_loss = lambda: -float(net.score_windows(some).mean())  # noqa: E731 - of this training alone
             step_log = StepLog(settings.log_every, valid_loss, log, show=settings.verbose > 1)
             last_callbacks.append(step_log)
-        self._trained_on = None
+        self._trained_on, self._planned_epochs = None, settings.max_epochs
         if checkpoints is not None:
             self._trained_on = corpus.windows.digest()
             tokenizer = corpus.tokenizer  # the callback is not to keep the corpus
@@ -536,6 +554,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 n_words=min(settings.batch_size, len(train)),
                 bias_learning_rate=float(self.bias_learning_rate),
                 direct_learning_rate=float(self.direct_learning_rate),
+                weight_decay=float(self.weight_decay),
             )
             if resumed is not None:
                 for group, rate in zip(optimizer.param_groups, resumed.learning_rates, strict=True):
@@ -552,6 +571,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 last_callbacks=last_callbacks,
                 first_epoch=None if resumed is None else resumed.first_epoch,
                 best_weights=None if resumed is None else resumed.best_weights,
+                planned_epochs=None if resumed is None else resumed.planned_epochs,
             )
         self.log_ = log
         self._hold(net, corpus.tokenizer, history)
@@ -576,6 +596,6 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         parameters = self.get_params(deep=False) | {"callbacks": None, "random_state": seed}
         model = type(self)(**parameters | {"checkpoint_dir": folder_of(self.checkpoint_dir)})
         model._seeds, model._first_epoch = self._seeds, self._first_epoch
-        model._trained_on, model.log_ = self._trained_on, log
+        model._trained_on, model._planned_epochs, model.log_ = self._trained_on, self._planned_epochs, log
         model._hold(net, tokenizer, [])
         return model

@@ -14,12 +14,14 @@ from torch import Tensor, nn
 from sklearn_hashnlp.language._architecture import make_nplm
 from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._windows import WordWindows
-from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
+from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 from sklearn_hashnlp.training._callbacks import EpochLog, perplexity
 from sklearn_hashnlp.training._loop import Net, stored_tree
 from sklearn_hashnlp.training._optimizers import optimizer_to_arrays
 
 SCORE_ROWS = 1024
+_HIDDEN_BIAS = "hidden_layer.bias"
 _DIRECT = "output_layer.direct"  # a table of which few rows are trained
 _PROJECTION = "embedding.linear.weight"
 _PROJECTION_FACTOR = 1 / 3  # chosen empirically: each word's step moves all other words' vectors a little
@@ -30,6 +32,7 @@ class LanguageNet(Net):
     """A skorch net that predicts words from the words before."""
 
     keeps_batches = False
+    has_sparse_gradients = True
     validation: ClassVar[str] = "Pass X_valid to fit, or set early_stopping=True."
     divergence: ClassVar[str] = "The training diverged. Set a smaller learning_rate."
 
@@ -81,21 +84,28 @@ class LanguageNet(Net):
         n_words: int = 1,  # of a batch: what damping is relative to
         bias_learning_rate: float = 1.0,  # factors of the learning rate
         direct_learning_rate: float = 1.0,
-    ) -> RowwiseAdagrad | RowwiseAdam:
+        weight_decay: float = 0.0,  # not of biases
+    ) -> RowwiseOptimizer:
         """Build an optimizer without state."""
         parameters = dict(self.module_.named_parameters())
-        factors = {"hidden_layer.bias": bias_learning_rate, _DIRECT: direct_learning_rate}
-        groups: list[dict[str, Any]] = [{"params": [parameters[key] for key in parameters if key not in factors]}]
+        single = {_HIDDEN_BIAS: bias_learning_rate, _DIRECT: direct_learning_rate}
+        others = {key: parameter for key, parameter in parameters.items() if key not in single}
+        groups: list[dict[str, Any]] = [{"params": [part for part in others.values() if part.dim() > 1]}]
         groups += [
             {"params": [parameters[key]], "lr": learning_rate * factor}
-            for key, factor in factors.items()
+            for key, factor in single.items()
             if key in parameters
         ]
-        if name == "adam":
-            return RowwiseAdam(groups, lr=learning_rate)
-        if _PROJECTION in parameters:
+        if name == "adagrad" and _PROJECTION in parameters:
             groups.append(_projection_group(groups[0]["params"], parameters[_PROJECTION], learning_rate, n_words))
-        return RowwiseAdagrad(groups, lr=learning_rate, eps=_DAMPING / n_words)
+        groups.append({"params": [part for part in others.values() if part.dim() == 1]})
+        for group in (groups[1], groups[-1]):
+            group["weight_decay"] = 0.0
+        if name == "adam":
+            return RowwiseAdam(groups, lr=learning_rate, weight_decay=weight_decay)
+        if name == "sgd":
+            return RowwiseSGD(groups, lr=learning_rate, weight_decay=weight_decay)
+        return RowwiseAdagrad(groups, lr=learning_rate, eps=_DAMPING / n_words, weight_decay=weight_decay)
 
     def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the state of the optimizer; of every parameter only the rows that were trained."""

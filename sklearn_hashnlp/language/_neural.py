@@ -35,6 +35,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
     _seeds: Seeds
     _first_epoch: int
     _trained_on: int | None  # digest of the windows of a training with checkpoints
+    _planned_epochs: int | None = None  # of the last training; the first models did not store it
     _measures = ("train_loss", "valid_loss", "train_perplexity", "valid_perplexity", "dur")
     _net_from_state = staticmethod(net_from_state)
 
@@ -163,6 +164,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
             "seeds": list(self._seeds),
             "first_epoch": self._first_epoch,
             "trained_on": self._trained_on,
+            "planned_epochs": self._planned_epochs,
         }
         return net_values | values | own, net_arrays | arrays
 
@@ -182,5 +184,5 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
             )
         self.log_ = values["log"]
         self._seeds, self._first_epoch = Seeds(*values["seeds"]), int(values["first_epoch"])
-        self._trained_on = values.get("trained_on")
+        self._trained_on, self._planned_epochs = values.get("trained_on"), values.get("planned_epochs")
         self._hold(net_from_state(values, arrays, values["history"]), tokenizer, [])

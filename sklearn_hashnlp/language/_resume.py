@@ -20,6 +20,7 @@ class Resumed:
 
     first_epoch: int  # index in the net's history at which it began
     learning_rates: list[float]  # that it had come to
+    planned_epochs: int  # that its learning rates were planned for
     best_weights: dict[str, Tensor]  # those of its best epoch, if they are to be returned to
 
 

@@ -68,9 +68,11 @@ class NPLM(nn.Module):
     embedding_dropout : float, default=0.0
         Dropout probability of x.
     init : {"default", "uniform", "reference"}, default="default"
-        Initialization of word vectors and hidden layer. ``"default"``: vectors from a normal distribution of standard
-        deviation 0.1, and torch's initialization of the linear layer. ``"uniform"``: vectors and H uniform between -1
-        and 1, d between 0 and 1. ``"reference"``: vectors normal with standard deviation 0.001, H normal with
+        Initialization of word vectors and layers. ``"default"``: vectors from a normal distribution of standard
+        deviation 0.1, and torch's initialization of the linear layer. ``"uniform"``, of all parameters: vectors and
+        H uniform between -1 and 1, d and U between 0 and 1, W normal with mean -1 and standard deviation 1, b one. So
+        are an adaptive softmax and the nodes of a tree, a binary node with the difference of two such rows; hashed
+        direct connections are zero. ``"reference"``: vectors normal with standard deviation 0.001, H normal with
         1 / sqrt(8 embedding_dim), and d zero.
     sparse : bool, default=False
         Whether the gradients of word vectors and tree are sparse tensors, for
@@ -185,7 +187,7 @@ class NPLM(nn.Module):
             sparse=sparse,
             cutoffs=cutoffs,
         )
-        self._initialize(init, embedding_dim)
+        self._initialize(init, embedding_dim, hidden_size)
 
     def init_bias(self, counts: ArrayLike) -> None:
         """Set the biases of the output layer from word counts, so that training begins at the word frequencies.
@@ -352,13 +354,14 @@ class NPLM(nn.Module):
         return (history_hashes(context if context.dim() == 2 else context[..., 0], self.padding_id),)
 
     @torch.no_grad()
-    def _initialize(self, init: str, embedding_dim: int) -> None:
+    def _initialize(self, init: str, embedding_dim: int, hidden_size: int) -> None:
         table = self.embedding.weight if isinstance(self.embedding, WordTable) else torch.empty(0)
         if init == "default":
             table.normal_(0, 0.1)
         elif init == "uniform":
             for parameter, minimum in ((table, -1), (self.hidden_layer.weight, -1), (self.hidden_layer.bias, 0)):
                 parameter.uniform_(minimum, 1)
+            _draw_output_layer(self.output_layer, hidden_size)
         else:
             table.normal_(0, 0.001)
             self.hidden_layer.weight.normal_(0, 1 / math.sqrt(8 * embedding_dim))
@@ -404,6 +407,25 @@ def _output_layer(
     return HierarchicalSoftmax(
         tree, in_features, n_direct=n_direct, direct_seed=direct_seed, ignore_index=None, sparse=sparse
     )
+
+
+@torch.no_grad()
+def _draw_output_layer(layer: nn.Module, hidden_size: int) -> None:
+    """Draw the weights of the hidden layer, U, between 0 and 1 and those of x, W, around -1; biases are 1."""
+    for name, parameter in layer.named_parameters():
+        if name.endswith("bias"):
+            parameter.fill_(1)
+        elif parameter.dim() == 2:
+            parameter[:, :hidden_size].uniform_(0, 1)
+            parameter[:, hidden_size:].normal_(-1, 1)
+    if isinstance(layer, HierarchicalSoftmax):
+        # A binary node has one row: the difference of those that a softmax over its two branches would have.
+        rows = torch.from_numpy(layer.tree.score_offsets[:-1][layer.tree.arities == 2]).to(layer.weight.device)
+        others = torch.empty_like(layer.weight[rows])
+        others[:, :hidden_size].uniform_(0, 1)
+        others[:, hidden_size:].normal_(-1, 1)
+        layer.weight[rows] -= others
+        layer.bias[rows] = 0
 
 
 def _check_name(parameter: str, value: str, names: tuple[str, ...]) -> None:

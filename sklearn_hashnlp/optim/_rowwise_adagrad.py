@@ -34,6 +34,11 @@ class RowwiseAdagrad(RowwiseOptimizer):
         Learning rate.
     eps : float, default=1e-10
         Added to the denominator for numerical stability.
+    weight_decay : float, default=0
+        Decoupled weight decay, as in AdamW [4]_: with each update a parameter also loses ``lr * weight_decay`` times
+        itself. Of a table, only the rows with a gradient do, so a step does not read the others: a row decays in
+        proportion to the number of its own steps. Put parameters that are not to decay, such as biases, into a group
+        of their own with ``weight_decay`` 0.
     average_after : int, default=None
         Number of steps after which to begin averaging the weights; :meth:`load_average` then replaces the weights by
         their mean [3]_. None averages nothing.
@@ -41,6 +46,7 @@ class RowwiseAdagrad(RowwiseOptimizer):
     See Also
     --------
     RowwiseAdam : Adam, row by row.
+    RowwiseSGD : Stochastic gradient descent, row by row.
 
     References
     ----------
@@ -50,6 +56,7 @@ class RowwiseAdagrad(RowwiseOptimizer):
            recommendation models. ISCA, arXiv:2104.05158, section 4.1.1 (one accumulator a row).
     .. [3] Polyak & Juditsky (1992). Acceleration of stochastic approximation by averaging. SIAM Journal on Control and
            Optimization 30.
+    .. [4] Loshchilov & Hutter (2019). Decoupled weight decay regularization. ICLR, arXiv:1711.05101.
 
     Examples
     --------
@@ -70,9 +77,15 @@ class RowwiseAdagrad(RowwiseOptimizer):
     touched_key = "sum"
 
     def __init__(
-        self, params: Iterable[Any], lr: float = 0.1, eps: float = 1e-10, *, average_after: int | None = None
+        self,
+        params: Iterable[Any],
+        lr: float = 0.1,
+        eps: float = 1e-10,
+        *,
+        weight_decay: float = 0.0,
+        average_after: int | None = None,
     ) -> None:
-        super().__init__(params, {"lr": lr, "eps": eps}, average_after)
+        super().__init__(params, {"lr": lr, "eps": eps}, weight_decay, average_after)
 
     def _dense_update(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
         if "sum" not in state:

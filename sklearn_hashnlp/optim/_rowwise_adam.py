@@ -37,6 +37,11 @@ class RowwiseAdam(RowwiseOptimizer):
         Decay rates of the two moments.
     eps : float, default=1e-8
         Added to the denominator for numerical stability.
+    weight_decay : float, default=0
+        Decoupled weight decay, as in AdamW [2]_: with each update a parameter also loses ``lr * weight_decay`` times
+        itself. Of a table, only the rows with a gradient do, so a step does not read the others: a row decays in
+        proportion to the number of its own steps. Put parameters that are not to decay, such as biases, into a group
+        of their own with ``weight_decay`` 0.
     average_after : int, default=None
         Number of steps after which to begin averaging the weights; :meth:`load_average` then replaces the weights by
         their mean. None averages nothing.
@@ -44,10 +49,12 @@ class RowwiseAdam(RowwiseOptimizer):
     See Also
     --------
     RowwiseAdagrad : AdaGrad, row by row.
+    RowwiseSGD : Stochastic gradient descent, row by row.
 
     References
     ----------
     .. [1] Kingma & Ba (2015). Adam: a method for stochastic optimization. ICLR, arXiv:1412.6980, algorithm 1.
+    .. [2] Loshchilov & Hutter (2019). Decoupled weight decay regularization. ICLR, arXiv:1711.05101.
 
     Examples
     --------
@@ -73,11 +80,12 @@ class RowwiseAdam(RowwiseOptimizer):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         *,
+        weight_decay: float = 0.0,
         average_after: int | None = None,
     ) -> None:
         if not all(0 <= beta < 1 for beta in betas):
             raise ValueError(f"betas must be at least 0 and less than 1, got {betas}.")
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps}, average_after)
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps}, weight_decay, average_after)
 
     def _dense_update(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
         if "mean" not in state:

@@ -15,7 +15,7 @@ from torch.autograd.graph import increment_version
 from torch.optim import Optimizer
 
 from sklearn_hashnlp.kernels._bags import RowGradients
-from sklearn_hashnlp.kernels._row_updates import add_average_offset, are_ascending
+from sklearn_hashnlp.kernels._row_updates import add_average_offset, are_ascending, decay_rows
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
 
 # torch wraps these methods so that its compiler skips them; the first call would import the compiler, in two seconds.
@@ -28,13 +28,21 @@ class RowwiseOptimizer(Optimizer):
     state_names: ClassVar[frozenset[str]]  # of all that the state of a parameter may hold
     touched_key: ClassVar[str]  # the state of a subclass that is nonzero for each row of a table that was ever updated
 
-    def __init__(self, params: Iterable[Any], defaults: dict[str, Any], average_after: int | None) -> None:
-        for name in ("lr", "eps"):
-            if defaults[name] < 0:
+    def __init__(
+        self, params: Iterable[Any], defaults: dict[str, Any], weight_decay: float, average_after: int | None
+    ) -> None:
+        defaults = defaults | {"weight_decay": weight_decay}
+        for name in ("lr", "eps", "weight_decay"):
+            if name in defaults and defaults[name] < 0:
                 raise ValueError(f"{name} must not be negative, got {defaults[name]}.")
         if average_after is not None and average_after < 0:
             raise ValueError(f"average_after must be None or not negative, got {average_after}.")
         super().__init__(params, defaults | {"average_after": average_after, "steps": 0})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("weight_decay", 0.0)  # the first releases had none
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a parameter group, as every torch optimizer does.
@@ -59,7 +67,8 @@ class RowwiseOptimizer(Optimizer):
         ValueError
             If the state is of another optimizer, or of other numbers of parameter groups or parameters.
         """
-        missing = {name for group in state_dict["param_groups"] for name in self.defaults.keys() - group.keys()}
+        needed = self.defaults.keys() - {"weight_decay"}
+        missing = {name for group in state_dict["param_groups"] for name in needed - group.keys()}
         unknown = {name for state in state_dict["state"].values() for name in state} - self.state_names
         if missing or unknown:
             found = [f"{', '.join(sorted(missing))} is missing"] if missing else []
@@ -162,6 +171,8 @@ class RowwiseOptimizer(Optimizer):
         if not gradient.is_sparse:
             steps_averaged, average_offset = self._average_state(parameter, state, group)
             update = self._dense_update(gradient, state, group)
+            if group["weight_decay"]:
+                update.add_(parameter, alpha=group["lr"] * group["weight_decay"])
             parameter.sub_(update)
             if steps_averaged > 0:
                 average_offset.view_as(parameter).add_(update, alpha=steps_averaged)
@@ -181,12 +192,19 @@ class RowwiseOptimizer(Optimizer):
         self._to_row_state(state, parameter)
         steps_averaged, average_offset = self._average_state(parameter, state, group)
         table = parameter.view(len(parameter), gradients.shape[1])
+        decay = group["lr"] * group["weight_decay"]
         if _is_compiled(table):
             offset = average_offset if steps_averaged > 0 else table[:0]
+            if decay:
+                number = numpy_type(table)
+                steps = number(max(steps_averaged, 0))
+                decay_rows(table.numpy(), offset.numpy(), rows.numpy(), number(decay), steps)
             self._update_rows_compiled(table, offset, rows, gradients, state, group, max(steps_averaged, 0))
             increment_version(parameter)  # torch does not see what kernels write
             return
         updates = self._row_updates(table, rows, gradients, state, group)
+        if decay:
+            updates.add_(table[rows], alpha=decay)
         table.index_add_(0, rows, updates, alpha=-1)
         if steps_averaged > 0:
             average_offset.index_add_(0, rows, updates, alpha=steps_averaged)

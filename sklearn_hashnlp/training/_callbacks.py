@@ -20,13 +20,19 @@ _RECENT_BATCHES = 200  # enough for a steady number, and few enough to see it fa
 class LinearSchedule(Callback):  # type: ignore[misc]  # skorch has no types
     """Lower the learning rate linearly from step to step, so that it would be 0 after the last."""
 
-    def __init__(self, n_steps: int, n_done: int = 0) -> None:
+    def __init__(self, n_steps: int, n_done: int = 0, n_planned: int | None = None) -> None:
         self.n_steps = n_steps
         self.n_done = n_done
+        self.n_planned = n_planned  # steps that a resumed training was planned for; None is n_steps
 
-    def on_train_begin(self, _net: Any, **_: Any) -> None:
-        """Begin, or go on where a resumed training was."""
+    def on_train_begin(self, net: Any, **_: Any) -> None:
+        """Begin, or go on where a resumed training was, at the learning rate that the new plan has there."""
         self.steps_ = self.n_done
+        if not self.n_done or self.n_planned in (None, self.n_steps):
+            return  # not multiplied by 1, so that the same plan gives the same bits
+        now, then = (1 - (self.n_done - 1) / n_steps for n_steps in (self.n_steps, self.n_planned))
+        for group in net.optimizer_.param_groups:
+            group["lr"] *= now / then
 
     def on_batch_begin(self, net: Any, training: bool | None = None, **_: Any) -> None:
         """Set the learning rate of the step to come."""

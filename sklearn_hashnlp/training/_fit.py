@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from skorch.callbacks import LRScheduler
+from skorch.callbacks import GradientNormClipping, LRScheduler
 from skorch.helper import predefined_split
 from torch import Tensor
 from torch.optim import Optimizer
@@ -38,6 +38,7 @@ def fit_net(
     last_callbacks: Sequence[Any] = (),
     first_epoch: int | None = None,
     best_weights: Mapping[str, Tensor] | None = None,
+    planned_epochs: int | None = None,
 ) -> None:
     """Train a net, epoch after epoch, from the weights that it has.
 
@@ -47,8 +48,9 @@ def fit_net(
 
     ``optimizer`` goes on with the state of the net's own, if it is of the same kind. ``batch_options`` are more
     arguments of the batches of ``train``. ``first_callbacks`` and ``last_callbacks`` stand around the user's.
-    ``first_epoch`` and ``best_weights`` are of a training that is resumed: where in the history it began, and the
-    weights to return to if no epoch to come is better.
+    ``first_epoch``, ``best_weights`` and ``planned_epochs`` are of a training that is resumed: where in the history it
+    began, the weights to return to if no epoch to come is better, and the epochs that its learning rates were planned
+    for.
     """
     began = time.perf_counter()
     transfer_state(net.optimizer_, optimizer)
@@ -65,7 +67,8 @@ def fit_net(
         if settings.warmup_steps and not first_epoch:
             callbacks.append(Warmup(min(settings.warmup_steps, _WARMUP_EPOCHS * n_batches), n_done * n_batches))
         if settings.schedule == "linear":
-            callbacks.append(LinearSchedule(n_steps, n_done * n_batches))
+            planned_steps = None if planned_epochs is None else planned_epochs * n_batches
+            callbacks.append(LinearSchedule(n_steps, n_done * n_batches, planned_steps))
         if valid is not None:
             callbacks += _validation_callbacks(settings, first_epoch, best_weights)
         if settings.progress_bar and EpochBar.is_shown():
@@ -73,7 +76,13 @@ def fit_net(
             callbacks.append(EpochBar(n_batches + n_valid_batches, detect_notebook=False))
         net.max_epochs, net.callbacks = settings.max_epochs - n_done, [*callbacks, *last_callbacks]
         net.initialize_callbacks()
-        if settings.schedule == "linear" and any(isinstance(callback, LRScheduler) for _, callback in net.callbacks_):
+        used = [callback for _, callback in net.callbacks_]
+        if net.has_sparse_gradients and any(isinstance(callback, GradientNormClipping) for callback in used):
+            raise ValueError(
+                "GradientNormClipping cannot clip sparse gradients. Set max_grad_norm where the estimator has it, or "
+                "call sklearn_hashnlp.optim.clip_grad_norm_ in on_grad_computed of a callback of your own."
+            )
+        if settings.schedule == "linear" and any(isinstance(callback, LRScheduler) for callback in used):
             warnings.warn(
                 "The learning rates of learning_rate_schedule='linear' are multiplied by those of the callback "
                 "LRScheduler. Set learning_rate_schedule='constant' to use the callback's alone.",
@@ -112,6 +121,7 @@ def _configured(
     net.iterator_train__device = net.iterator_valid__device = net.device
     net.train_split = None if valid is None else predefined_split(valid)
     net.deadline = None if settings.max_time is None else began + settings.max_time
+    net.max_grad_norm = settings.max_grad_norm
     try:
         yield
     except BaseException:
@@ -121,7 +131,7 @@ def _configured(
                 callback.discard()
         raise
     finally:
-        net.train_split = net.deadline = None
+        net.train_split = net.deadline = net.max_grad_norm = None
         net.module_.eval()
 
 

@@ -18,6 +18,7 @@ from skorch.utils import TeeGenerator
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from sklearn_hashnlp.optim import clip_grad_norm_
 from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
 from sklearn_hashnlp.training._optimizers import OPTIMIZERS, OptimizerName, optimizer_from_arrays, optimizer_to_arrays
 from sklearn_hashnlp.training._torch_scope import plain_torch, shapes_only, torch_seed
@@ -52,9 +53,11 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
 
     # By time.perf_counter; training then ends as if a callback had ended it, its last epoch cut short and closed.
     deadline: float | None = None
+    max_grad_norm: float | None = None  # of all gradients together; larger ones are scaled down
     interrupted_ = False  # whether SIGINT, and not a callback, ended the last training
     measures: ClassVar[tuple[str, ...]] = ("loss",)  # of a step, for the history
     keeps_batches: ClassVar[bool] = True  # in the history; of a large corpus they would fill the memory
+    has_sparse_gradients: ClassVar[bool] = False
     validation: ClassVar[str] = ""  # how to get a validation set, for errors
     _interrupt: Interrupt
     divergence: ClassVar[str] = (
@@ -104,6 +107,8 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         torch.autograd.backward(loss)
         for hook in self.hooks("on_grad_computed"):
             hook(self, named_parameters=TeeGenerator(self.get_all_learnable_params()), batch=batch, training=True)
+        if self.max_grad_norm is not None:
+            clip_grad_norm_(self.module_.parameters(), self.max_grad_norm)
         self.optimizer_.step()
         return {"loss": loss, "y_pred": outputs}
 

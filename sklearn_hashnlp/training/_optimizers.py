@@ -12,13 +12,14 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
-from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES
 from sklearn_hashnlp.training._weights import pack_table, unpack_table
 
-OptimizerName: TypeAlias = Literal["adagrad", "adam"]
+AdaptiveOptimizer: TypeAlias = Literal["adagrad", "adam"]
+OptimizerName: TypeAlias = Literal["adagrad", "adam", "sgd"]
 
-OPTIMIZERS: Final[dict[OptimizerName, Any]] = {"adagrad": RowwiseAdagrad, "adam": RowwiseAdam}
+OPTIMIZERS: Final[dict[OptimizerName, Any]] = {"adagrad": RowwiseAdagrad, "adam": RowwiseAdam, "sgd": RowwiseSGD}
 """By the names that they have as a parameter."""
 
 _OF_ONE_TRAINING = "average_offset"  # for the average of the weights, which is loaded when a training ends
@@ -60,7 +61,9 @@ def optimizer_from_arrays(
         raise ValueError(f"The optimizer must be one of {tuple(OPTIMIZERS)}, got {values['optimizer']!r}.")
     optimizer = make(values["optimizer"])
     if "learning_rates" in values:  # the first classifiers had none
-        for group, rate in zip(optimizer.param_groups, values["learning_rates"], strict=True):
+        rates = list(values["learning_rates"])
+        rates += rates[:1] * (len(optimizer.param_groups) - len(rates))  # the first language models had fewer groups
+        for group, rate in zip(optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
     load_optimizer(module, optimizer, arrays)
     return optimizer

@@ -9,14 +9,14 @@ from typing import Any, Final, Literal, TypeAlias
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, literal_options
-from sklearn_hashnlp.training._optimizers import OptimizerName
+from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
 from sklearn_hashnlp.trees._counts import is_integer
 
 Device: TypeAlias = Literal["cpu", "cuda", "auto"]
 Schedule: TypeAlias = Literal["constant", "linear"]
 
 TRAINING: Final[dict[str, list[Any]]] = {
-    "optimizer": [literal_options(OptimizerName)],
+    "optimizer": [literal_options(AdaptiveOptimizer)],
     "learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
     "learning_rate_schedule": [literal_options(Schedule)],
     "lr_plateau": [tuple, list, None],

@@ -24,6 +24,7 @@ class TrainingSettings:
     warmup_steps: int = 0  # from initial weights the learning rate rises over so many steps, at most three epochs
     schedule: str = "constant"  # "linear": the learning rate falls linearly, to 0 after the last planned step
     average: bool = False  # end with the average of the weights over the last quarter of the steps, if not validated
+    max_grad_norm: float | None = None  # of the gradients of all parameters together
     max_time: float | None = None  # seconds after which training ends, after the first batch at the earliest
     shuffle: bool = True
     monitor: str = "valid_loss"  # decides which epoch is better: for stopping, the weights kept and the plateau
@@ -64,6 +65,7 @@ _PARAMETERS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "warmup_steps": ("warmup_steps", int),
     "learning_rate_schedule": ("schedule", str),
     "average": ("average", bool),
+    "max_grad_norm": ("max_grad_norm", float),
     "max_time": ("max_time", float),
     "shuffle": ("shuffle", bool),
     "n_iter_no_change": ("patience", int),

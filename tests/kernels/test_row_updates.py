@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels._row_updates import adagrad_rows, adam_rows, add_average_offset, are_ascending
+from sklearn_hashnlp.kernels._row_updates import (
+    adagrad_rows,
+    adam_rows,
+    add_average_offset,
+    are_ascending,
+    decay_rows,
+    sgd_rows,
+)
 
 from ..oracles import optimizers
 
@@ -16,6 +23,7 @@ N_ROWS = 40
 KERNELS = {
     "adagrad": (adagrad_rows, optimizers.adagrad_rows, (1,), (0.3, 1e-3)),
     "adam": (adam_rows, optimizers.adam_rows, (None, 1, 1), (0.3, 0.8, 0.95, 1e-3)),
+    "sgd": (sgd_rows, optimizers.sgd_rows, (1,), (0.3,)),
 }
 
 
@@ -95,6 +103,21 @@ def test_the_same_steps_give_the_same_bytes(name, dtype):
             kernel(*parts, rows, gradients, *map(dtype, (*numbers, steps_averaged)))
         results.append([part.tobytes() for part in parts])
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("averaged", [True, False])
+@pytest.mark.parametrize("width", [1, 3, 20])
+def test_rows_decay(width, averaged, dtype):
+    table = np.random.default_rng(0).normal(size=(N_ROWS, width)).astype(dtype)
+    offset = np.ones((N_ROWS if averaged else 0, width), dtype=dtype)
+    expected, rows = table.copy(), np.array([3, 0, N_ROWS - 1])
+    decay_rows(table, offset, rows, dtype(0.25), dtype(2))
+    if averaged:
+        assert (offset[rows] == 1 + dtype(0.5) * expected[rows]).all()
+        assert (np.delete(offset, rows, axis=0) == 1).all()
+    expected[rows] -= dtype(0.25) * expected[rows]
+    assert (table == expected).all()
 
 
 @given(rows=st.lists(st.integers(-3, 6), max_size=6))

@@ -14,8 +14,9 @@ from torch.nn import functional
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
 from sklearn_hashnlp.nn._hashing import history_hashes
 from sklearn_hashnlp.optim import RowwiseAdagrad
-from sklearn_hashnlp.trees import huffman_tree, random_tree
+from sklearn_hashnlp.trees import huffman_tree, random_tree, tree_from_nested
 
+approx = pytest.approx
 WORDS = 20
 RNG = np.random.default_rng(0)
 CONTEXTS = torch.from_numpy(RNG.integers(0, WORDS + 1, (9, 3)))
@@ -133,6 +134,28 @@ def test_initialization():
     for values, least in ((uniform.embedding.weight, -1), (uniform.hidden_layer.weight, -1)):
         assert (values.min(), values.max()) == (pytest.approx(least, abs=0.01), pytest.approx(1, abs=0.01))
     assert 0 <= uniform.hidden_layer.bias.min() < uniform.hidden_layer.bias.max() <= 1
+    for direct in (False, True):
+        output = NPLM(500, **sizes, init="uniform", direct_connections=direct).output_layer
+        hidden, words = output.weight[:, :80], output.weight[:, 80:]
+        assert (hidden.min(), hidden.max()) == (pytest.approx(0, abs=0.01), pytest.approx(1, abs=0.01))
+        assert (output.bias == 1).all()
+        if direct:
+            assert (words.mean(), words.std()) == (pytest.approx(-1, abs=0.02), pytest.approx(1, abs=0.02))
+    for name, values in make("adaptive", init="uniform").output_layer.named_parameters():
+        assert (values == 1).all() if name.endswith("bias") else 0 <= values.min() < values.max() <= 1
+    nested = [[list(range(i, i + 5)), list(range(i + 5, i + 10))] for i in range(0, 500, 10)]
+    tree = tree_from_nested(nested)
+    options = sizes | {"output": "hsigmoid", "tree": tree, "direct_connections": True}
+    output, is_binary = NPLM(500, **options, init="uniform").output_layer, np.zeros(tree.n_scores, dtype=bool)
+    is_binary[tree.score_offsets[:-1][tree.arities == 2]] = True
+    assert (output.bias.numpy() == ~is_binary).all()
+    binary, wide = output.weight[is_binary], output.weight[~is_binary]
+    assert 0 <= wide[:, :80].min() < wide[:, :80].max() <= 1
+    assert (wide[:, 80:].mean(), wide[:, 80:].std()) == (approx(-1, abs=0.02), approx(1, abs=0.02))
+    assert (binary[:, :80].mean(), binary[:, :80].std()) == (approx(0, abs=0.03), approx(math.sqrt(1 / 6), rel=0.05))
+    assert (binary[:, 80:].mean(), binary[:, 80:].std()) == (approx(0, abs=0.06), approx(math.sqrt(2), rel=0.05))
+    hashed = make("hsigmoid", init="uniform", direct_connections="hashed", n_direct=9)
+    assert not hashed.output_layer.direct.any()
     reference = NPLM(500, **sizes, init="reference")
     assert reference.embedding.weight.std() == pytest.approx(0.001, rel=0.05)
     assert reference.hidden_layer.weight.std() == pytest.approx(1 / math.sqrt(8 * 60), rel=0.05)

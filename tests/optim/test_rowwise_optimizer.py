@@ -1,4 +1,4 @@
-"""What both row-wise optimizers share: kernels and torch, averaging, gradients, states."""
+"""What the row-wise optimizers share: kernels and torch, averaging, gradients, states."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import torch
 
 from sklearn_hashnlp.kernels._bags import RowGradients
 from sklearn_hashnlp.nn import HashEmbeddingBag
-from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
 
 N_ROWS = 12
 ROW_SHAPES = [(), (1,), (3,), (20,), (2, 3)]
 
 
-@pytest.fixture(params=[RowwiseAdagrad, RowwiseAdam])
+@pytest.fixture(params=[RowwiseAdagrad, RowwiseAdam, RowwiseSGD])
 def kind(request):
     return request.param
 
@@ -96,6 +96,55 @@ def test_the_average_is_the_mean_of_the_weights_after_each_later_step(kind, aver
     for index, parameter in enumerate(parameters):
         mean = torch.stack([weights[index] for weights in history[average_after:]]).mean(dim=0)
         torch.testing.assert_close(parameter.detach(), mean, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.usefixtures("_each_backend")
+def test_what_is_updated_also_decays_and_nothing_else_does(kind):
+    lr, weight_decay = 0.3, 0.2
+    plain, decaying = make_parameters(), make_parameters()
+    optimizers = kind(plain, lr=lr), kind(decaying, lr=lr, weight_decay=weight_decay, average_after=3)
+    expected, history = copies(decaying), []
+    for step in range(10):
+        before = copies(plain)
+        for optimizer in optimizers:
+            train(optimizer, [step])
+        for index, parameter in enumerate(plain):
+            touched = torch.ones_like(parameter)
+            if parameter.grad.is_sparse:
+                touched = torch.zeros_like(parameter)
+                touched[parameter.grad.coalesce().indices()[0]] = 1
+            update = before[index] - parameter.detach() + lr * weight_decay * touched * expected[index]
+            expected[index] = expected[index] - update
+        history.append(expected.copy())
+    for parameter, weights in zip(decaying, expected, strict=True):
+        torch.testing.assert_close(parameter.detach(), weights, rtol=1e-10, atol=1e-12)
+    assert optimizers[1].load_average()
+    for index, parameter in enumerate(decaying):
+        mean = torch.stack([weights[index] for weights in history[3:]]).mean(dim=0)
+        torch.testing.assert_close(parameter.detach(), mean, rtol=1e-10, atol=1e-12)
+
+
+def test_groups_decay_each_by_its_own_factor(kind):
+    weights, biases = (torch.nn.Parameter(torch.full((4,), 2.0)) for _ in range(2))
+    optimizer = kind([{"params": [weights]}, {"params": [biases], "weight_decay": 0.0}], lr=0.5, weight_decay=0.1)
+    weights.grad, biases.grad = torch.zeros(4), torch.zeros(4)
+    optimizer.step()
+    assert torch.equal(biases.detach(), torch.full((4,), 2.0))
+    torch.testing.assert_close(weights.detach(), torch.full((4,), 2.0 * 0.95))
+    with pytest.raises(ValueError, match="weight_decay must not be negative, got -1"):
+        kind([weights], weight_decay=-1)
+
+
+def test_a_state_of_before_there_was_weight_decay_is_loaded(kind):
+    parameters = make_parameters()
+    optimizer = kind(parameters)
+    train(optimizer, range(2))
+    state = optimizer.state_dict()
+    del state["param_groups"][0]["weight_decay"]
+    other = kind(parameters)
+    other.load_state_dict(state)
+    train(other, range(2, 4))
+    assert other.param_groups[0]["weight_decay"] == 0
 
 
 @pytest.mark.usefixtures("_each_backend")
@@ -215,7 +264,7 @@ from pathlib import Path
 import torch
 
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
-from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
 
 
 def resident():
@@ -239,7 +288,7 @@ def train(kind, n_rows, rows):
 
 
 committed = {}
-for kind in (RowwiseAdagrad, RowwiseAdam):
+for kind in (RowwiseAdagrad, RowwiseAdam, RowwiseSGD):
     train(kind, 10, torch.arange(3))  # whatever is loaded or compiled at the first use
     before = resident()
     trained = train(kind, 1_000_000, torch.arange(0, 1_000_000, 10_000))
@@ -250,7 +299,7 @@ print(json.dumps({"committed": committed, "loads_compiler": "torch._dynamo" in s
 
 @pytest.fixture(scope="module")
 def fresh_process():
-    """Return what a new process, in which both optimizers train a large table, reports."""
+    """Return what a new process, in which the optimizers train a large table, reports."""
     return json.loads(subprocess.check_output([sys.executable, "-c", PROGRAM]))
 
 
@@ -393,6 +442,8 @@ def test_the_same_steps_give_the_same_bytes(kind):
 @pytest.mark.parametrize("setting", [{"lr": -1}, {"eps": -1}, {"average_after": -1}])
 def test_wrong_settings_are_refused(kind, setting):
     (name,) = setting
+    if kind is RowwiseSGD and name == "eps":
+        return
     with pytest.raises(ValueError, match=f"{name} must .*not .*negative, got -1|{name} must be None or not negative"):
         kind([torch.nn.Parameter(torch.ones(2))], **setting)
 

@@ -31,3 +31,13 @@ def adam_rows(
             table[row, column] -= step
             if len(average_offset):
                 average_offset[row, column] += steps_averaged * step
+
+
+def sgd_rows(table, steps, average_offset, rows, gradients, lr, steps_averaged) -> None:
+    """Take a step of stochastic gradient descent, and count the steps of each row."""
+    for row, gradient in zip(rows.tolist(), gradients.tolist(), strict=True):
+        steps[row, 0] += 1
+        for column, g in enumerate(gradient):
+            table[row, column] -= lr * g
+            if len(average_offset):
+                average_offset[row, column] += steps_averaged * lr * g

@@ -16,7 +16,7 @@ from sklearn_hashnlp.nn import (
     WordBatch,
 )
 from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax
-from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
 from sklearn_hashnlp.trees import complete_tree, random_tree
 
 TREE = complete_tree(9)
@@ -106,11 +106,11 @@ def test_targets_of_every_output_layer_may_be_small_integers():
             assert torch.equal(layer(inputs, target.to(dtype))[0], layer(inputs, target)[0])
 
 
-@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam])
-def test_an_optimizer_takes_sparse_and_dense_gradients_of_one_table_in_turn(optimizer):
+@pytest.mark.parametrize(("optimizer", "lr"), [(RowwiseAdagrad, 0.1), (RowwiseAdam, 0.1), (RowwiseSGD, 1.0)])
+def test_an_optimizer_takes_sparse_and_dense_gradients_of_one_table_in_turn(optimizer, lr):
     torch.manual_seed(0)
     layer, inputs, target = HierarchicalSoftmax(TREE, 4, sparse=True), torch.randn(8, 4), torch.randint(0, 9, (8,))
-    steps = optimizer(layer.parameters(), lr=0.1)
+    steps = optimizer(layer.parameters(), lr=lr)
     losses = []
     for turn in range(20):
         steps.zero_grad()
@@ -124,7 +124,7 @@ def test_an_optimizer_takes_sparse_and_dense_gradients_of_one_table_in_turn(opti
     assert losses[-1] < losses[0] / 2
 
 
-@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam])
+@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam, RowwiseSGD])
 def test_an_optimizer_takes_a_table_without_columns(optimizer):
     table = torch.nn.Embedding(5, 0, sparse=True)
     table(torch.tensor([1, 3])).sum().backward()

@@ -19,7 +19,7 @@ from sklearn_hashnlp.nn import (
     HierarchicalSoftmax,
     SGNNProjection,
 )
-from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
+from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
 from sklearn_hashnlp.trees import complete_tree
 
 SENTENCES = ["the company said it rose", "the cat sat on the mat"] * 4
@@ -74,8 +74,8 @@ def test_tables_that_do_not_know_their_aggregation_still_load():
         HashEmbeddingBag(20, 10, 4, seed=1).load_state_dict(state)
 
 
-@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam])
-@pytest.mark.parametrize("other", [RowwiseAdagrad, RowwiseAdam])
+@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam, RowwiseSGD])
+@pytest.mark.parametrize("other", [RowwiseAdagrad, RowwiseAdam, RowwiseSGD])
 def test_the_state_of_another_optimizer_is_refused_when_it_is_loaded(optimizer, other):
     table = torch.nn.Embedding(3, 2)
     optimizers = optimizer(table.parameters()), other(table.parameters())
@@ -89,7 +89,7 @@ def test_the_state_of_another_optimizer_is_refused_when_it_is_loaded(optimizer, 
     optimizers[0].step()
 
 
-@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam])
+@pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam, RowwiseSGD])
 def test_the_state_of_an_optimizer_of_torch_is_refused(optimizer):
     options = {"lr": 0.1, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0, "params": [0]}
     with pytest.raises(ValueError, match=r"of another optimizer: average_after, steps is missing"):

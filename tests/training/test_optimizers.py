@@ -134,8 +134,8 @@ def test_what_does_not_fit_is_named(name, shape, message):
 
 def test_an_unknown_optimizer_is_named():
     net = make()
-    with pytest.raises(ValueError, match=r"must be one of \('adagrad', 'adam'\), got 'sgd'"):
-        optimizer_from_arrays(net.module_, {"optimizer": "sgd"}, {}, net.make_optimizer)
+    with pytest.raises(ValueError, match=r"must be one of \('adagrad', 'adam', 'sgd'\), got 'lbfgs'"):
+        optimizer_from_arrays(net.module_, {"optimizer": "lbfgs"}, {}, net.make_optimizer)
 
 
 def test_the_counts_of_torchs_own_optimizers_come_back_as_tensors():

@@ -72,6 +72,7 @@ class Optimizer(StrEnum):
 
     adagrad = "adagrad"
     adam = "adam"
+    sgd = "sgd"
 
 
 class Schedule(StrEnum):

@@ -152,7 +152,10 @@ def train(
     batch_size: Annotated[int, typer.Option(min=1, help="Words per batch.", rich_help_panel=_TRAINING)] = 512,
     optimizer: Annotated[
         Optimizer,
-        typer.Option(help="adam needs a smaller --learning-rate, such as 0.002.", rich_help_panel=_TRAINING),
+        typer.Option(
+            help="adam needs a smaller --learning-rate, such as 0.002, and sgd a larger one, such as 5.",
+            rich_help_panel=_TRAINING,
+        ),
     ] = Optimizer.adagrad,
     learning_rate: Annotated[
         float, typer.Option(min=0.0, help="Learning rate; lower it if training diverges.", rich_help_panel=_TRAINING)
@@ -176,6 +179,15 @@ def train(
         int,
         typer.Option(min=0, help="Steps over which the learning rate rises at first.", rich_help_panel=_TRAINING),
     ] = 100,
+    weight_decay: Annotated[
+        float, typer.Option(min=0.0, help="Decoupled weight decay, not of biases.", rich_help_panel=_TRAINING)
+    ] = 0.0,
+    max_grad_norm: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, help="Clip the norm of all gradients together.", show_default=False, rich_help_panel=_TRAINING
+        ),
+    ] = None,
     dropout: Annotated[
         float,
         typer.Option(min=0.0, max=0.99, help="Dropout rate of the hidden layer.", rich_help_panel=_TRAINING),
@@ -259,6 +271,7 @@ def train(
         ("--learning-rate", learning_rate),
         ("--bias-learning-rate", bias_learning_rate),
         ("--direct-learning-rate", direct_learning_rate),
+        ("--max-grad-norm", max_grad_norm),
         ("--validation-fraction", validation_fraction),
         ("--max-time", max_time),
     ):
@@ -299,6 +312,8 @@ def train(
         direct_learning_rate=direct_learning_rate,
         learning_rate_schedule=schedule.value,
         warmup_steps=warmup_steps,
+        weight_decay=weight_decay,
+        max_grad_norm=max_grad_norm,
         max_epochs=epochs,
         max_time=max_time,
         batch_size=batch_size,

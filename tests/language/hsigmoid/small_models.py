@@ -26,6 +26,7 @@ VARIED = [
     {"output": "adaptive", "optimizer": "adam", "learning_rate": 0.01},
     {"optimizer": "adam", "learning_rate": 0.01, "direct_connections": "hashed", "n_direct": 99},
     {"direct_connections": "hashed", "n_direct": 500, "tree": "cluster"},
+    {"optimizer": "sgd", "learning_rate": 2.0, "weight_decay": 1e-3, "max_grad_norm": 0.5},
     {"embedding": "hash", "n_embeddings": 200, "n_buckets": 50, "tree": "random"},
     {"embedding": "sgnn", "n_projections": 20, "tree": "random"},
     {"learning_rate_schedule": "linear", "warmup_steps": 100, "init": "reference", "bias_learning_rate": 2.0},

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from skorch.callbacks import Callback
+import torch
+from skorch.callbacks import Callback, GradientNormClipping
 
+from sklearn_hashnlp.language._batches import WindowDataset
 from tests.language.hsigmoid.small_models import SENTENCES, VALID, losses, make
 
 
@@ -20,14 +22,14 @@ def rates_of(model, **options):
 
 
 def test_learning_rates():
-    assert rates_of(make(learning_rate=0.1, bias_learning_rate=2.0)) == [[0.1, 0.2]] * 3
+    assert rates_of(make(learning_rate=0.1, bias_learning_rate=2.0)) == [[0.1, 0.2, 0.1]] * 3
     hashed = make(learning_rate=0.1, direct_connections="hashed", n_direct=99, direct_learning_rate=0.5)
-    assert rates_of(hashed) == [[0.1, 0.1, 0.05]] * 3
-    first, second, third = (rate for rate, _ in rates_of(make(learning_rate_schedule="linear")))
+    assert rates_of(hashed) == [[0.1, 0.1, 0.05, 0.1]] * 3
+    first, second, third = (rate for rate, *_ in rates_of(make(learning_rate_schedule="linear")))
     assert 0.5 > first > second > third > 0
     assert first - second == pytest.approx(second - third)
     model = make(max_epochs=12, learning_rate=1.0)
-    rates = [rate for rate, _ in rates_of(model, lr_plateau=(2, 0.5))]
+    rates = [rate for rate, *_ in rates_of(model, lr_plateau=(2, 0.5))]
     expected, rate, best, waited = [], 1.0, np.inf, 0
     for loss in losses(model, "valid_loss"):
         expected.append(rate)  # the callback is called before the learning rate changes
@@ -68,3 +70,53 @@ def test_damping_depends_on_the_batch_size():
     model = make(max_epochs=1, batch_size=8).fit(SENTENCES).set_params(batch_size=4).partial_fit(SENTENCES[:1])
     assert {group["eps"] for group in model.net_.optimizer_.param_groups} == {15 / 4}
     assert damping_of(optimizer="adam", learning_rate=0.01) == {1e-8}
+
+
+def weights_of(**options):
+    """Train for a step of all windows; a learning rate of next to nothing gives the initial weights."""
+    model = make(max_epochs=1, batch_size=10**6, optimizer="sgd", **options).fit(SENTENCES)
+    return {name: weight.detach().double() for name, weight in model.net_.module_.named_parameters()}
+
+
+def test_sgd_follows_the_gradient_of_the_mean_loss():
+    model = make(max_epochs=1, batch_size=10**6, optimizer="sgd", learning_rate=1e-30).fit(SENTENCES)
+    module = model.net_.module_
+    windows = WindowDataset(model._windows(SENTENCES))
+    module.zero_grad()
+    loss = module(*windows.take(np.arange(len(windows))))[1]
+    loss.backward()
+    for name, weight in weights_of(learning_rate=0.5).items():
+        gradient = module.get_parameter(name).grad.to_dense()
+        expected = module.get_parameter(name).detach() - 0.5 * gradient
+        torch.testing.assert_close(weight, expected.double(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, {"output": "softmax"}, {"direct_connections": "hashed", "n_direct": 99}])
+def test_max_grad_norm_is_the_norm_of_all_gradients_together(options):
+    before = weights_of(learning_rate=1e-30, **options)
+    for max_grad_norm, learning_rate in ((0.002, 1.0), (0.01, 2.0)):
+        after = weights_of(learning_rate=learning_rate, max_grad_norm=max_grad_norm, **options)
+        step = torch.stack([(after[name] - before[name]).norm() for name in before]).norm()
+        assert step == pytest.approx(learning_rate * max_grad_norm, rel=2e-3)
+    free, wide = weights_of(learning_rate=1.0, **options), weights_of(learning_rate=1.0, max_grad_norm=1e6, **options)
+    assert all(torch.equal(free[name], wide[name]) for name in before)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adagrad", "adam"])
+def test_weights_decay_and_biases_do_not(optimizer):
+    options = {"max_epochs": 1, "batch_size": 10**6, "optimizer": optimizer, "learning_rate": 0.1}
+    options |= {"direct_connections": "hashed", "n_direct": 99, "bias_learning_rate": 2.0}
+    plain, decayed = (make(weight_decay=decay, **options).fit(SENTENCES).net_.module_ for decay in (0.0, 0.5))
+    before = make(**options | {"learning_rate": 1e-30}).fit(SENTENCES).net_.module_.state_dict()
+    for name, weight in plain.named_parameters():
+        trained = (weight != before[name]).view(len(weight), -1).any(dim=1)  # two special tokens are no context
+        rows = torch.full_like(weight, 0.0 if name.endswith("bias") else 0.1 * 0.5)
+        rows[~trained] = 0
+        expected = weight - rows * before[name]
+        torch.testing.assert_close(decayed.get_parameter(name), expected, rtol=1e-5, atol=1e-6)
+    assert not torch.equal(plain.hidden_layer.weight, decayed.hidden_layer.weight)
+
+
+def test_gradient_clipping_of_skorch_names_the_parameter():
+    with pytest.raises(ValueError, match=r"GradientNormClipping cannot clip sparse gradients\. Set max_grad_norm"):
+        make(callbacks=[GradientNormClipping(1.0)]).fit(SENTENCES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.nn import NPLM
 from sklearn_hashnlp.persistence import load_model
-from tests.language.hsigmoid.small_models import SENTENCES, VALID, VARIED, bytes_of, losses, make
+from tests.language.hsigmoid.small_models import GRAMMAR, SENTENCES, VALID, VARIED, bytes_of, losses, make
 
 
 class KilledError(Exception):
@@ -60,6 +61,40 @@ def test_more_epochs_than_before(tmp_path):
     make(checkpoint_dir=tmp_path, max_epochs=2).fit(SENTENCES)
     model = make(checkpoint_dir=tmp_path, max_epochs=4, resume=True, random_state=77).fit(SENTENCES)
     assert bytes_of(model) == bytes_of(make(max_epochs=4).fit(SENTENCES))
+
+
+class Rates(Callback):
+    """Collect the learning rate of each step."""
+
+    def __init__(self):
+        self.rates = []
+
+    def on_batch_end(self, net, training=False, **kwargs):
+        if training:
+            self.rates.append([group["lr"] for group in net.optimizer_.param_groups])
+
+
+@pytest.mark.parametrize(("planned", "done", "max_epochs"), [(2, 2, 6), (6, 2, 3), (4, 1, 8)])
+def test_another_number_of_epochs_plans_the_linear_schedule_anew(tmp_path, planned, done, max_epochs):
+    options = {"learning_rate_schedule": "linear", "warmup_steps": 5, "direct_connections": "hashed", "n_direct": 99}
+    options |= {"direct_learning_rate": 2.0}
+    kept = options | {"checkpoint_dir": tmp_path, "resume": True}
+    with suppress(KilledError):
+        make(**kept, max_epochs=planned, callbacks=[KillAt(done + 1)]).fit(SENTENCES)
+    assert load_model(tmp_path / f"epoch-{done:05d}")._planned_epochs == planned
+    whole, later = Rates(), Rates()
+    make(**options, max_epochs=max_epochs, callbacks=[whole]).fit(SENTENCES)
+    make(**kept, max_epochs=max_epochs, callbacks=[later]).fit(SENTENCES)
+    n_steps = len(whole.rates) * (max_epochs - done) // max_epochs
+    np.testing.assert_allclose(later.rates, whole.rates[-n_steps:])
+
+
+def test_more_epochs_of_a_linear_schedule_learn_more(tmp_path):
+    options = {"learning_rate_schedule": "linear", "checkpoint_dir": tmp_path, "resume": True}
+    first = make(**options, max_epochs=2).fit(GRAMMAR)
+    more = make(**options, max_epochs=10).fit(GRAMMAR)
+    constant = make(max_epochs=10).fit(GRAMMAR)
+    assert losses(first)[-1] - losses(more)[-1] > 0.5 * (losses(first)[-1] - losses(constant)[-1])
 
 
 @pytest.mark.parametrize(
