@@ -266,6 +266,10 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
 
         return draw
 
+    def _reads_across_sentences(self) -> bool:
+        """Return whether the score of a sentence depends on the sentences before it."""
+        return False
+
     def _batch_size(self) -> int:
         """Return the number of contexts whose probabilities of all words may lie in memory at once."""
         return max(1, min(BATCH_SIZE, _MAX_PROBABILITIES // self._tokenizer.vocabulary.n_classes))

@@ -161,6 +161,9 @@ class CacheLanguageModel(BaseLanguageModel):
         self._set_tokenizer(tokenizer)
         return self
 
+    def _reads_across_sentences(self) -> bool:
+        return self.reset == "never"
+
     def _encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
         width = min(max(map(len, beginnings), default=0), int(self.cache_size))
         return replace(self._tokenizer, order=max(width, 1) + 1).encode_contexts(beginnings)

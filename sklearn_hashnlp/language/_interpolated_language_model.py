@@ -303,6 +303,9 @@ class InterpolatedLanguageModel(BaseLanguageModel):
             raise TypeError(f"{type(self).__name__} reads sentences, not word ids: models may number them differently.")
         return self._members.encode_text(corpus)
 
+    def _reads_across_sentences(self) -> bool:
+        return any(model._reads_across_sentences() for model in self.models_)
+
     def _encode_contexts(self, beginnings: list[list[str]]) -> MixedText:
         return self._members.encode_contexts(beginnings)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from sklearn_hashnlp.cli.lm import _continue, _nearest, _predict, _sample, _score, _test, _train
+from sklearn_hashnlp.cli.lm import _continue, _mix, _nearest, _predict, _sample, _score, _test, _train
 
 HELP = """\
 Train a language model on a text file, predict and write next words, score sentences, find similar words.
@@ -18,6 +18,7 @@ Train a language model on a text file, predict and write next words, score sente
   hashnlp lm test -m lm test.txt                test it on last words
   hashnlp lm sample -m lm --samples 5           generate sentences
   hashnlp lm nearest -m lm monday               find similar words
+  hashnlp lm mix lm1 lm2 --valid v.txt -m lm    mix models
 
 Text files are UTF-8, one sentence per line, words separated by spaces. Words are used as they are written: separate \
 punctuation first, and train with --lowercase unless capitals matter.
@@ -25,6 +26,7 @@ punctuation first, and train with --lowercase unless capitals matter.
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 app.command("train", help=_train.HELP)(_train.train)
+app.command("mix", help=_mix.HELP)(_mix.mix)
 app.command("score", help=_score.HELP)(_score.score)
 app.command("predict", help=_predict.HELP)(_predict.predict)
 app.command("continue", help=_continue.HELP)(_continue.continue_lines)

@@ -33,7 +33,8 @@ Compute the log-probability of each sentence, or the perplexity of a file.
 Input is one sentence per line. Output is one line for each: the natural logarithm of its probability, a tab, and the \
 sentence. Closer to 0 is more probable; compare sentences of the same length. The end of a sentence counts as a word; \
 unknown words are <unk>, and are lowercased first if the training text was lowercase. A blank line gives a blank \
-line. For models trained with --padding reference, the score of a sentence that is too short is nan.
+line. For models trained with --padding reference, the score of a sentence that is too short is nan. A mixture with a \
+cache reads all lines as one text, in which a sentence is more probable after similar ones.
 
 --perplexity prints one number: exp of minus the mean log-probability of a word. Lower is better; a uniform guess \
 among 100 words has perplexity 100. Compare only models with the same vocabulary.
@@ -64,6 +65,8 @@ def score(
     lowercase = Lowercase(screen, language_model)
     with line_batches(screen, file, action="Scoring", unit="sentence") as batches:
         if not perplexity:
+            if language_model._reads_across_sentences():
+                batches = iter([[line for lines in batches for line in lines]])
             for lines in batches:
                 sys.stdout.writelines(_output_lines(language_model, lowercase, lines, as_json=as_json))
                 sys.stdout.flush()

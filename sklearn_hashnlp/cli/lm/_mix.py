@@ -1,0 +1,116 @@
+"""``hashnlp lm mix``: mix language models, with weights learned on validation text."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._options import Json, ModelFolder, Quiet
+from sklearn_hashnlp.cli._screen import Screen, command_name
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp import InterpolatedLanguageModel
+    from sklearn_hashnlp.language._base import BaseLanguageModel
+
+
+HELP = """\
+Mix language models: the weighted sum of their probabilities, with the best weights on a validation file.
+
+\b
+  hashnlp lm mix network counts --valid valid.txt --model mixed
+  hashnlp lm mix network counts --valid valid.txt -m mixed \\
+      --train train.txt --cache 1000
+  hashnlp lm score --model mixed test.txt --perplexity
+
+The models are folders of hashnlp lm train with the same vocabulary; their training must not have used the validation \
+file, but for --valid. --cache N adds a model that predicts the N most recent words again. --bins learns other weights \
+for contexts that are frequent in the training text than for rare ones. Printed are the weight of each model and its \
+perplexity on the validation file.
+
+The folder of the mixture holds all models, and is a model for every other command.
+"""
+
+
+@reporting_errors
+def mix(
+    models: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Folders of the models to mix.", show_default=False)
+    ],
+    model: ModelFolder,
+    valid: Annotated[
+        Path, typer.Option(metavar="FILE", help="Validation sentences, one per line.", show_default=False)
+    ],
+    train: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Training sentences, for --cache and --bins.", show_default=False),
+    ] = None,
+    cache: Annotated[
+        int | None,
+        typer.Option("--cache", metavar="N", min=1, help="Add a cache of the N most recent words.", show_default=False),
+    ] = None,
+    bins: Annotated[bool, typer.Option("--bins", help="Learn weights by the frequency of contexts.")] = False,
+    context_length: Annotated[int, typer.Option(min=1, max=8, help="Words of these contexts.")] = 2,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Mix language models; the parameters are the options of the command."""
+    screen = Screen(as_json=as_json, quiet=quiet)
+    if train is None and (cache is not None or bins):
+        raise typer.BadParameter(f"{'--bins' if bins else '--cache'} needs --train, the sentences of the training.")
+    from sklearn_hashnlp.cli.lm._loading import check_sentences, load_language_model, sentence_reader
+    from sklearn_hashnlp.persistence import save_model
+    from sklearn_hashnlp.persistence._model_folder import check_replaceable
+
+    for path in (valid, train):
+        if path is not None:
+            check_sentences(path)
+    check_replaceable(model)
+    from sklearn_hashnlp import CacheLanguageModel, InterpolatedLanguageModel
+    from sklearn_hashnlp.cli.lm._lowercase import Lowercase
+
+    members: list[BaseLanguageModel] = [load_language_model(folder) for folder in models]
+    names = [str(folder) for folder in models]
+    lowercase = Lowercase(screen, members[0])
+    train_sentences = None if train is None else [lowercase(line) for line in sentence_reader(train)()]
+    valid_sentences = [lowercase(line) for line in sentence_reader(valid)()]
+    if cache is not None:
+        members.append(CacheLanguageModel(cache_size=cache, vocabulary=members[0].vocabulary_).fit(train_sentences))
+        names.append("cache")
+    mixture = InterpolatedLanguageModel(members, frequency_bins=bins, context_length=context_length, prefit=True)
+    mixture.fit(train_sentences if bins else None, X_valid=valid_sentences)
+    save_model(mixture, model)
+    _show_results(screen, mixture, names, valid_sentences, model)
+
+
+def _show_results(
+    screen: Screen, mixture: InterpolatedLanguageModel, names: list[str], valid: list[str], folder: Path
+) -> None:
+    """Print the weight and the perplexity of each model, and the perplexity of the mixture."""
+    weights = mixture._weights_of(mixture._windows(valid)).mean(axis=0).tolist()
+    perplexities = [one.perplexity(valid) for one in mixture.models_]
+    perplexity = mixture.perplexity(valid)
+    if screen.as_json:
+        rows: list[dict[str, Any]] = [
+            {"model": name, "weight": weight, "valid_perplexity": alone}
+            for name, weight, alone in zip(names, weights, perplexities, strict=True)
+        ]
+        screen.show_json({"model": str(folder), "models": rows, "valid_perplexity": perplexity})
+        return
+    if screen.quiet:
+        print(f"{perplexity:.4f}")
+        return
+    table = Table("model", box=None, pad_edge=False)
+    table.add_column("weight", justify="right")
+    table.add_column("perplexity", justify="right")
+    for name, weight, alone in zip(names, weights, perplexities, strict=True):
+        table.add_row(name, f"{weight:.3f}", f"{alone:.2f}")
+    table.add_row("mixture", "", f"{perplexity:.2f}", style="bold")
+    screen.show(table)
+    screen.show(f"Saved in {folder}")
+    screen.note("\nNext, compute its perplexity on test sentences:")
+    screen.note(f"  {command_name()} lm score --model {shlex.quote(str(folder))} FILE --perplexity", style="bold")
