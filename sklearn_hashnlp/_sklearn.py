@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
 
@@ -70,6 +71,7 @@ __all__ = [
     "in_configured_sparse_interface",
     "index_rows",
     "index_rows_of_parameters",
+    "level_of_user",
     "literal_options",
     "name_estimators",
     "validate_parameter_constraints",
@@ -162,3 +164,11 @@ def isotonic_regression(x: Any, y: Any, *, increasing: bool) -> Any:
     model.X_thresholds_, model.y_thresholds_ = x, y
     model._build_f(x, y)
     return model
+
+
+def level_of_user() -> int:
+    """Return how far up the nearest call is that is neither this package's nor scikit-learn's."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in {"sklearn_hashnlp", "sklearn"}:
+        frame, level = frame.f_back, level + 1
+    return level

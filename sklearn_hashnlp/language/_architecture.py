@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias
 
 from sklearn_hashnlp.language._reader import Tokenizer
-from sklearn_hashnlp.language._vocabulary import START_TOKEN, Vocabulary
+from sklearn_hashnlp.language._vocabulary import SpecialTokens, Vocabulary
 from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder, WordEncoder, hash_words
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
 from sklearn_hashnlp.nn._reproducible_layers import SteadyLinear
@@ -57,6 +57,7 @@ def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int
             "seed": hash_seed,
         }
     direct = estimator.direct_connections
+    start_token = vocabulary.special_tokens.start
     return {
         "num_words": len(vocabulary),
         "num_classes": vocabulary.n_classes,
@@ -71,7 +72,7 @@ def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int
         "dropout": float(estimator.dropout),
         "embedding_dropout": float(estimator.embedding_dropout),
         "init": estimator.init,
-        "padding_id": vocabulary.start_id if estimator.embedding == "table" else int(hash_words([START_TOKEN])[0]),
+        "padding_id": vocabulary.start_id if estimator.embedding == "table" else int(hash_words([start_token])[0]),
         "hashed_words": hashed,
         "projected_words": projected,
     }
@@ -88,9 +89,9 @@ def word_encoder_of(architecture: dict[str, Any]) -> WordEncoder | None:
 def check_same_network(estimator: Any, net: Any, tokenizer: Tokenizer) -> None:
     """Check that training can continue with a trained net."""
     name = type(estimator).__name__
-    trained = net.get_params_for("module")["architecture"] | {"padding": tokenizer.padding}
+    trained = net.get_params_for("module")["architecture"] | _reading(tokenizer.padding, tokenizer.special_tokens)
     wanted = language_architecture(estimator, tokenizer.vocabulary, trained["direct_seed"])
-    for key, value in (wanted | {"padding": estimator.padding}).items():
+    for key, value in (wanted | _reading(estimator.padding, SpecialTokens.of(estimator))).items():
         if trained.get(key) != value:  # older models lack the key "projected_words"
             parameter = "embedding" if key in (*_EMBEDDINGS, "padding_id") else key
             if key == "projected_words" and value is not None and trained.get(key) is not None:
@@ -105,3 +106,8 @@ def check_same_network(estimator: Any, net: Any, tokenizer: Tokenizer) -> None:
             f"{name}(device={estimator.device!r}) cannot continue training a net that is on {net.device!r}. Set "
             f"device={net.device!r}, or start a new training with warm_start=False and another checkpoint_dir."
         )
+
+
+def _reading(padding: str, special_tokens: SpecialTokens) -> dict[str, str]:
+    """Return the parameters that say how sentences are read."""
+    return {"padding": padding} | {f"{name}_token": token for name, token in special_tokens._asdict().items()}

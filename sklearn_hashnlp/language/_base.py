@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import BaseEstimator
 from sklearn_hashnlp.language._reader import Tokenizer
-from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences, tokenize
+from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences
 from sklearn_hashnlp.trees._counts import is_integer
 
 BATCH_SIZE = 1024  # contexts whose probabilities of all words lie in memory at once; fewer with many words
@@ -131,7 +131,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         ----------
         contexts : iterable of (str or list of str)
             Beginnings of sentences, of which the last ``order - 1`` words count; shorter ones are padded with ``<s>``
-            on the left.
+            on the left. With ``padding="reference"`` at least ``order - 2`` words.
 
         Returns
         -------
@@ -141,7 +141,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         Raises
         ------
         TypeError, ValueError
-            If the contexts are no sentences.
+            If the contexts are no sentences or too short.
         """
         return self._words_of(self._log_probs(part).argmax(axis=1) for part in self._batches_of(contexts))
 
@@ -161,7 +161,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         Raises
         ------
         TypeError, ValueError
-            If the contexts are no sentences.
+            If the contexts are no sentences or too short.
         """
         probabilities = [np.exp(self._log_probs(part)) for part in self._batches_of(contexts)]
         return np.concatenate([np.empty((0, self._tokenizer.vocabulary.n_classes)), *probabilities])
@@ -184,7 +184,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         Raises
         ------
         TypeError, ValueError
-            If the contexts are no sentences, or ``k`` is no integer of at least 1.
+            If the contexts are no sentences or too short, or ``k`` is no integer of at least 1.
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}.")
@@ -212,7 +212,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         random_state : int, RandomState instance or None, default=None
             Seed or generator of the sampled words.
         start : str or list of str, default=""
-            The words that each sentence begins with.
+            The words that each sentence begins with; with ``padding="reference"`` at least ``order - 2``.
         max_length : int, default=100
             Maximum number of words, those of ``start`` included; longer sentences are cut off. All words of
             ``start`` are returned, also if they are more.
@@ -225,7 +225,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         Raises
         ------
         ValueError
-            If ``n`` or ``max_length`` is negative.
+            If ``n`` or ``max_length`` is negative, or ``start`` too short.
         TypeError
             If ``n`` is no integer, or ``start`` no sentence.
         """
@@ -237,7 +237,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
             raise ValueError(f"{name}.sample needs n and max_length of at least 0, got {n!r} and {max_length!r}.")
         vocabulary = self._tokenizer.vocabulary
         draw = self._sampler(int(check_random_state(random_state).randint(2**31 - 1)))
-        sentences = [tokenize(start, index=0, caller=name) for _ in range(n)]
+        sentences = [self._tokenizer.read_context(start) for _ in range(n)]
         unfinished = sentences
         while unfinished := [sentence for sentence in unfinished if len(sentence) < max_length]:
             drawn = draw(self._encode_contexts(unfinished)).tolist()

@@ -90,17 +90,21 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Number of projections of a word and bits of each; see :class:`~sklearn_hashnlp.text.SGNNProjector`. Only with
         ``embedding="sgnn"``.
     vocabulary : dict of str to int or None, default=None
-        Words and their ids 0, 1, 2, and so on; ``</s>``, ``<unk>`` and ``<s>`` are added if they are missing. None
-        learns the vocabulary in ``fit``, in the order of descending frequency.
+        Words and their ids 0, 1, 2, and so on; the three special tokens are added if they are missing. None learns the
+        vocabulary in ``fit``, in the order of descending frequency.
     max_vocabulary : int or None, default=None
         Maximal number of words in the vocabulary, the most frequent ones, without the three special tokens.
     min_count : int, default=1
         Words that occur less often are replaced by ``<unk>``.
+    start_token, end_token, unknown_token : str, default="<s>", "</s>", "<unk>"
+        The special tokens: the start of a sentence, its end, and all unknown words. Set those that a reader of word
+        ids, or ``vocabulary``, has of its own, such as ``end_token="<e>"``; what this page says of ``<s>``, ``</s>``
+        and ``<unk>`` is then said of these.
     padding : {"full", "reference"}, default="full"
         ``"full"``: each word of a sentence is predicted, and so is ``</s>``; contexts are padded with ``<s>``. This is
         the usual definition of perplexity. ``"reference"``: one ``<s>`` and no padding, so that the first words of a
         sentence are not predicted, and sentences that have less than ``order`` tokens, with ``<s>`` and ``</s>``, are
-        skipped.
+        skipped. Contexts for ``predict`` and the ``start`` of ``sample`` then need ``order - 2`` words or more.
     optimizer : {"adagrad", "adam", "sgd"}, default="adagrad"
         Row-wise AdaGrad, with damped first steps of rare words, row-wise Adam, or plain stochastic gradient descent
         without momentum, which a table with sparse gradients has no natural form of. Adam needs a smaller
@@ -247,6 +251,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         "vocabulary": [dict, None],
         "max_vocabulary": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
         "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "start_token": [str],
+        "end_token": [str],
+        "unknown_token": [str],
         "padding": [literal_options(Padding)],
         "bias_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
         "direct_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
@@ -283,6 +290,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         vocabulary: dict[str, int] | None = None,
         max_vocabulary: int | None = None,
         min_count: int = 1,
+        start_token: str = "<s>",
+        end_token: str = "</s>",
+        unknown_token: str = "<unk>",
         padding: Padding = "full",
         optimizer: OptimizerName = "adagrad",
         learning_rate: float = 0.5,
@@ -329,6 +339,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         self.vocabulary = vocabulary
         self.max_vocabulary = max_vocabulary
         self.min_count = min_count
+        self.start_token = start_token
+        self.end_token = end_token
+        self.unknown_token = unknown_token
         self.padding = padding
         self.optimizer = optimizer
         self.learning_rate = learning_rate

@@ -46,7 +46,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
         ----------
         contexts : iterable of (str or list of str)
             Beginnings of sentences, of which the last ``order - 1`` words count; shorter ones are padded with ``<s>``
-            on the left.
+            on the left. With ``padding="reference"`` at least ``order - 2`` words.
         search : {"exact", "greedy"}, default="exact"
             ``"greedy"`` follows the more probable branch at each node of the tree, which is faster and not always the
             most probable word; only with ``output="hsigmoid"``.
@@ -59,7 +59,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
         Raises
         ------
         TypeError, ValueError
-            If the contexts are no sentences, or there is no such search.
+            If the contexts are no sentences or too short, or there is no such search.
         """
         check_is_fitted(self)
         has_tree = self.net_.module_.output == "hsigmoid"

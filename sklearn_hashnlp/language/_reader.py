@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
@@ -9,8 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp._sklearn import level_of_user
 from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences, read_corpus, tokenize
-from sklearn_hashnlp.language._vocabulary import Vocabulary, build_vocabulary, vocabulary_from_dict
+from sklearn_hashnlp.language._vocabulary import (
+    DEFAULT_TOKENS,
+    SpecialTokens,
+    Vocabulary,
+    build_vocabulary,
+    vocabulary_from_dict,
+)
 from sklearn_hashnlp.language._windows import Padding, WordWindows, make_windows, unknown_ids_message
 from sklearn_hashnlp.language._word_codes import WordEncoder, encode_with_special_tokens, make_word_encoder
 from sklearn_hashnlp.text._documents import as_documents
@@ -27,13 +35,18 @@ class Tokenizer:
     word_encoder: WordEncoder | None  # codes of the words in contexts; None where these are ids
     caller: str  # class that reads, for the messages
 
+    @property
+    def special_tokens(self) -> SpecialTokens:
+        """The tokens around sentences and that of unknown words."""
+        return self.vocabulary.special_tokens
+
     def read(self, X: Any) -> WordWindows:
         """Read sentences or windows."""
         return self.windows(self.read_corpus(X))
 
     def read_corpus(self, X: Any) -> Sentences | EncodedWindows:
         """Read sentences or windows, and leave their words to be encoded."""
-        return read_corpus(X, order=self.order, caller=self.caller)
+        return read_corpus(X, order=self.order, special_tokens=self.special_tokens, caller=self.caller)
 
     def windows(self, corpus: Sentences | EncodedWindows) -> WordWindows:
         """Make the windows of a corpus."""
@@ -58,14 +71,26 @@ class Tokenizer:
                 f"{self.caller} needs a list of contexts, got a single str. Wrap it in a list: [{X!r:.40}]."
             )
         documents = enumerate(as_documents(X, caller=self.caller))
-        return [tokenize(each, index=index, caller=self.caller) for index, each in documents]
+        return [self.read_context(each, index=index) for index, each in documents]
+
+    def read_context(self, beginning: Any, *, index: int = 0) -> list[str]:
+        """Read the words of one beginning; with ``padding="reference"`` there must be a trained context of them."""
+        words = tokenize(beginning, index=index, special_tokens=self.special_tokens, caller=self.caller)
+        n_needed = 0 if self.padding == "full" else self.order - 2
+        if len(words) < n_needed:
+            raise ValueError(
+                f"{self.caller}(order={self.order}, padding='reference') predicts words after {n_needed} others or "
+                f"more, got {words!r:.60} as context {index}. Give the first {n_needed} words of a sentence (sample "
+                "takes them as start=), or train with padding='full', which predicts every word."
+            )
+        return words
 
     def encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
-        """Encode the last words of each beginning, padded with ``<s>`` on the left."""
+        """Encode the last words of each beginning, padded with the start token on the left."""
         width = self.order - 1
         last = [words[max(len(words) - width, 0) :] for words in beginnings]
         index_of = {word: index for index, word in enumerate(dict.fromkeys(chain.from_iterable(last)), start=2)}
-        indices = np.zeros((len(beginnings), width), dtype=np.int64)  # of <s>
+        indices = np.zeros((len(beginnings), width), dtype=np.int64)  # of the start token
         for row, words in zip(indices, last, strict=True):
             if words:
                 row[-len(words) :] = [index_of[word] for word in words]
@@ -73,8 +98,9 @@ class Tokenizer:
         return contexts
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return words and padding as JSON values and arrays."""
-        values = {"words": self.vocabulary.words[:-1], "padding": self.padding}
+        """Return words, special tokens and padding as JSON values and arrays."""
+        tokens = list(self.special_tokens)
+        values = {"words": self.vocabulary.words[:-1], "special_tokens": tokens, "padding": self.padding}
         return values, {} if self.id_map is None else {"translation": self.id_map}
 
     @classmethod
@@ -88,20 +114,23 @@ class Tokenizer:
         caller: str,
     ) -> Tokenizer:
         """Make the tokenizer of a stored model."""
-        vocabulary = Vocabulary(values["words"])
+        special_tokens = SpecialTokens(*values.get("special_tokens", DEFAULT_TOKENS))  # older models lack the key
+        vocabulary = Vocabulary(values["words"], special_tokens)
         return cls(vocabulary, arrays.get("translation"), order, values["padding"], word_encoder, caller)
 
     def _codes(self, words: list[str]) -> NDArray[Any]:
-        """Return the codes or ids of ``<s>``, of ``</s>`` and of words within sentences."""
+        """Return the codes or ids of the start token, of the end token and of words within sentences."""
         if self.word_encoder is not None:
-            return encode_with_special_tokens(self.word_encoder, words)
+            return encode_with_special_tokens(self.word_encoder, words, self.special_tokens)
         vocabulary = self.vocabulary
         return np.concatenate(([vocabulary.start_id, vocabulary.end_id], vocabulary.encode(words)))
 
 
-def read_training_corpus(X: Any, *, order: int, caller: str) -> Sentences | EncodedWindows:
+def read_training_corpus(
+    X: Any, *, order: int, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str
+) -> Sentences | EncodedWindows:
     """Read a corpus that must not be empty."""
-    corpus = read_corpus(X, order=order, caller=caller)
+    corpus = read_corpus(X, order=order, special_tokens=special_tokens, caller=caller)
     if len(corpus) == 0:
         raise ValueError(f"{caller} found no sentence to learn from: X is empty.")
     return corpus
@@ -115,13 +144,16 @@ def build_tokenizer(
     vocabulary: dict[str, int] | None = None,
     max_vocabulary: int | None = None,
     min_count: int = 1,
+    special_tokens: SpecialTokens = DEFAULT_TOKENS,
     validation: NDArray[np.bool_] | None = None,
     word_encoder: WordEncoder | None = None,
     caller: str,
 ) -> Tokenizer:
     """Make the tokenizer of a corpus; where no vocabulary is set, its words are those of the training sentences."""
     if vocabulary is not None:
-        words, id_map = vocabulary_from_dict(vocabulary, caller=caller)
+        words, id_map = vocabulary_from_dict(vocabulary, special_tokens=special_tokens, caller=caller)
+        if isinstance(corpus, EncodedWindows):
+            _warn_without_end(corpus, vocabulary, special_tokens, caller)
         return Tokenizer(words, id_map, order, padding, word_encoder, caller)
     if isinstance(corpus, EncodedWindows):
         raise ValueError(unknown_ids_message(caller))
@@ -132,8 +164,28 @@ def build_tokenizer(
         int(train.sum()),
         min_count=min_count,
         max_words=max_vocabulary,
+        special_tokens=special_tokens,
     )
     return Tokenizer(words, None, order, padding, word_encoder, caller)
+
+
+def _warn_without_end(
+    windows: EncodedWindows, vocabulary: dict[str, int], special_tokens: SpecialTokens, caller: str
+) -> None:
+    """Warn if no window ends a sentence, and name the word that may be the reader's own end token."""
+    last_ids = np.unique(windows.ids[:, -1])
+    if vocabulary.get(special_tokens.end, -1) in last_ids:
+        return
+    never_followed = set(np.setdiff1d(last_ids, windows.ids[:, :-1]).tolist())
+    words = [word for word, word_id in vocabulary.items() if word_id in never_followed]
+    hint = f" No word follows {words[0]!r}: is it that token?" if len(words) == 1 else ""
+    warnings.warn(
+        f"{caller}(end_token={special_tokens.end!r}) cannot learn where sentences end: no window of the reader ends "
+        "with that token, so that sampled sentences go on up to max_length. Set end_token to the reader's own token."
+        + hint,
+        UserWarning,
+        stacklevel=level_of_user(),
+    )
 
 
 class TrainingData(NamedTuple):
@@ -149,7 +201,8 @@ def read_training_data(
 ) -> TrainingData:
     """Read sentences, and split some off for validation where early stopping needs them and ``seed`` is set."""
     name = type(estimator).__name__
-    corpus = read_training_corpus(X, order=int(estimator.order), caller=name)
+    special_tokens = SpecialTokens.of(estimator) if tokenizer is None else tokenizer.special_tokens
+    corpus = read_training_corpus(X, order=int(estimator.order), special_tokens=special_tokens, caller=name)
     validation = np.zeros(len(corpus), dtype=np.bool_)
     if estimator.early_stopping and X_valid is None and seed is not None:
         validation[_choose_validation(len(corpus), float(estimator.validation_fraction), seed, name)] = True
@@ -162,6 +215,7 @@ def read_training_data(
             vocabulary=estimator.vocabulary,
             max_vocabulary=None if estimator.max_vocabulary is None else int(estimator.max_vocabulary),
             min_count=int(estimator.min_count),
+            special_tokens=special_tokens,
             validation=validation,
             word_encoder=make_word_encoder(estimator.embedding, n_projections, n_bits, hash_seed),
             caller=name,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.language._vocabulary import END_TOKEN, START_TOKEN
+from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS, SpecialTokens
 from sklearn_hashnlp.text._documents import as_documents
 
 
@@ -57,7 +57,9 @@ class EncodedWindows:
         return len(self.ids)
 
 
-def read_corpus(X: Any, *, order: int, caller: str) -> Sentences | EncodedWindows:
+def read_corpus(
+    X: Any, *, order: int, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str
+) -> Sentences | EncodedWindows:
     """Read sentences, or windows from a reader that returns word ids."""
     if isinstance(X, str | bytes):
         raise TypeError(
@@ -65,20 +67,20 @@ def read_corpus(X: Any, *, order: int, caller: str) -> Sentences | EncodedWindow
             "name of a file in pathlib.Path."
         )
     if isinstance(X, PathLike):
-        return _read_sentences(_lines(Path(X)), caller)
+        return _read_sentences(_lines(Path(X)), special_tokens, caller)
     if not callable(X):
-        return _read_sentences(as_documents(X, caller=caller), caller)
+        return _read_sentences(as_documents(X, caller=caller), special_tokens, caller)
     items = iter(_call(X, caller))
     first = next(items, None)
     if first is None:
-        return _read_sentences([], caller)
+        return _read_sentences([], special_tokens, caller)
     if _is_window(first):
         return _read_windows(chain([first], items), order, caller)
-    return _read_sentences(chain([first], items), caller)
+    return _read_sentences(chain([first], items), special_tokens, caller)
 
 
-def tokenize(sentence: Any, *, index: int, caller: str) -> list[str]:
-    """Split one sentence into words, without the ``<s>`` at its start and the ``</s>`` at its end."""
+def tokenize(sentence: Any, *, index: int, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str) -> list[str]:
+    """Split one sentence into words, without the start token before it and the end token after it."""
     if isinstance(sentence, str):
         tokens = sentence.split()
     elif isinstance(sentence, Iterable) and not isinstance(sentence, bytes | dict):
@@ -94,9 +96,9 @@ def tokenize(sentence: Any, *, index: int, caller: str) -> list[str]:
             f"{caller}: a sentence is a str or a list of str, got {sentence!r:.60} of type {type(sentence).__name__} "
             f"as sentence {index}."
         )
-    if tokens and tokens[0] == START_TOKEN:
+    if tokens and tokens[0] == special_tokens.start:
         del tokens[0]
-    if tokens and tokens[-1] == END_TOKEN:
+    if tokens and tokens[-1] == special_tokens.end:
         del tokens[-1]
     return tokens
 
@@ -109,12 +111,12 @@ class _GrowingIds(dict[str, int]):
         return word_id
 
 
-def _read_sentences(sentences: Iterable[Any], caller: str) -> Sentences:
+def _read_sentences(sentences: Iterable[Any], special_tokens: SpecialTokens, caller: str) -> Sentences:
     word_to_id = _GrowingIds()
     id_of: Callable[[str], int] = word_to_id.__getitem__
     ids, lengths = array("i"), array("q")
     for index, sentence in enumerate(sentences):
-        tokens = tokenize(sentence, index=index, caller=caller)
+        tokens = tokenize(sentence, index=index, special_tokens=special_tokens, caller=caller)
         ids.extend(map(id_of, tokens))
         lengths.append(len(tokens))
     return Sentences(list(word_to_id), np.array(ids, dtype=np.int32), np.array(lengths, dtype=np.int64))

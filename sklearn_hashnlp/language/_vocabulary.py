@@ -4,21 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from numbers import Integral
-from typing import Any, Final
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-START_TOKEN: Final = "<s>"
-END_TOKEN: Final = "</s>"
-UNKNOWN_TOKEN: Final = "<unk>"
+
+class SpecialTokens(NamedTuple):
+    """The tokens at the start and at the end of a sentence, and the one of unknown words."""
+
+    start: str = "<s>"
+    end: str = "</s>"
+    unknown: str = "<unk>"
+
+    @classmethod
+    def of(cls, estimator: Any) -> SpecialTokens:
+        """Return those of an estimator's parameters."""
+        tokens = cls(estimator.start_token, estimator.end_token, estimator.unknown_token)
+        if len(set(tokens)) < len(tokens) or "" in tokens:
+            raise ValueError(
+                f"{type(estimator).__name__} needs three different tokens, got start_token={tokens.start!r}, "
+                f"end_token={tokens.end!r} and unknown_token={tokens.unknown!r}."
+            )
+        return tokens
+
+
+DEFAULT_TOKENS = SpecialTokens()
 
 
 class Vocabulary:
-    """Words, whose ids are their indices in a list; the last is ``<s>``, which is never predicted."""
+    """Words, whose ids are their indices in a list; the last is the start token, which is never predicted."""
 
-    def __init__(self, words: Iterable[str]) -> None:
-        self.words = [*words, START_TOKEN]
+    def __init__(self, words: Iterable[str], special_tokens: SpecialTokens = DEFAULT_TOKENS) -> None:
+        self.special_tokens = special_tokens
+        self.words = [*words, special_tokens.start]
         self.word_to_id = {word: word_id for word_id, word in enumerate(self.words)}
 
     def __len__(self) -> int:
@@ -26,47 +45,56 @@ class Vocabulary:
 
     @property
     def n_classes(self) -> int:
-        """Number of words that can be predicted: all but ``<s>``."""
+        """Number of words that can be predicted: all but the start token."""
         return len(self.words) - 1
 
     @property
     def start_id(self) -> int:
-        """Id of ``<s>``."""
+        """Id of the start token."""
         return len(self.words) - 1
 
     @property
     def end_id(self) -> int:
-        """Id of ``</s>``."""
-        return self.word_to_id[END_TOKEN]
+        """Id of the end token."""
+        return self.word_to_id[self.special_tokens.end]
 
     @property
     def unknown_id(self) -> int:
-        """Id of ``<unk>``."""
-        return self.word_to_id[UNKNOWN_TOKEN]
+        """Id of the unknown token."""
+        return self.word_to_id[self.special_tokens.unknown]
 
     def encode(self, words: Iterable[str]) -> NDArray[np.int32]:
-        """Return the ids of words within sentences, where ``<s>`` and ``</s>`` are unknown words."""
+        """Return the ids of words within sentences, where the start and end tokens are unknown words."""
         word_to_id, unknown_id = self.word_to_id, self.unknown_id
+        start, end, _ = self.special_tokens
         return np.fromiter(
-            (unknown_id if word in (START_TOKEN, END_TOKEN) else word_to_id.get(word, unknown_id) for word in words),
+            (unknown_id if word in (start, end) else word_to_id.get(word, unknown_id) for word in words),
             dtype=np.int32,
         )
 
 
 def build_vocabulary(
-    words: list[str], counts: NDArray[np.int64], n_sentences: int, *, min_count: int, max_words: int | None
+    words: list[str],
+    counts: NDArray[np.int64],
+    n_sentences: int,
+    *,
+    min_count: int,
+    max_words: int | None,
+    special_tokens: SpecialTokens = DEFAULT_TOKENS,
 ) -> Vocabulary:
     """Choose the most frequent words of a corpus, ordered by count and then by alphabet."""
-    special_tokens = {START_TOKEN, END_TOKEN, UNKNOWN_TOKEN}
     pairs = [(-int(count), word) for word, count in zip(words, counts, strict=True)]
     n_unknown = -sum(count for count, word in pairs if word in special_tokens)
     ranked = sorted(pair for pair in pairs if pair[1] not in special_tokens)
     chosen = [pair for pair in ranked[:max_words] if -pair[0] >= max(min_count, 1)]
     n_unknown -= sum(count for count, _ in ranked[len(chosen) :])
-    return Vocabulary(word for _, word in sorted([*chosen, (-n_sentences, END_TOKEN), (-n_unknown, UNKNOWN_TOKEN)]))
+    ends = [(-n_sentences, special_tokens.end), (-n_unknown, special_tokens.unknown)]
+    return Vocabulary((word for _, word in sorted([*chosen, *ends])), special_tokens)
 
 
-def vocabulary_from_dict(mapping: Any, *, caller: str) -> tuple[Vocabulary, NDArray[np.int32]]:
+def vocabulary_from_dict(
+    mapping: Any, *, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str
+) -> tuple[Vocabulary, NDArray[np.int32]]:
     """Build the vocabulary of a user's words, and the array of its id for each of the user's ids."""
     if not isinstance(mapping, Mapping) or not all(
         isinstance(word, str) and isinstance(word_id, Integral) and not isinstance(word_id, bool)
@@ -79,8 +107,8 @@ def vocabulary_from_dict(mapping: Any, *, caller: str) -> tuple[Vocabulary, NDAr
             "left out. Make one by {word: word_id for word_id, word in enumerate(words)}."
         )
     words = sorted(mapping, key=mapping.__getitem__)
+    start, *others = special_tokens
     vocabulary = Vocabulary(
-        [word for word in words if word != START_TOKEN]
-        + [token for token in (END_TOKEN, UNKNOWN_TOKEN) if token not in mapping]
+        [word for word in words if word != start] + [token for token in others if token not in mapping], special_tokens
     )
     return vocabulary, np.array([vocabulary.word_to_id[word] for word in words], dtype=np.int32)

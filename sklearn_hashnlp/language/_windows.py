@@ -10,17 +10,19 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._rows import gather_windows
 from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences, tokenize
-from sklearn_hashnlp.language._vocabulary import END_TOKEN, START_TOKEN, Vocabulary
+from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS, SpecialTokens, Vocabulary
 from sklearn_hashnlp.language._word_codes import WordEncoder, encode_with_special_tokens
 
 Padding: TypeAlias = Literal["full", "reference"]
 
 
-def sentence_windows(sentence: Any, *, order: int, padding: Padding) -> list[tuple[list[str], str]]:
+def sentence_windows(
+    sentence: Any, *, order: int, padding: Padding, special_tokens: SpecialTokens = DEFAULT_TOKENS
+) -> list[tuple[list[str], str]]:
     """Return the contexts of one sentence and the word after each."""
     width = order - 1
-    tokens = tokenize(sentence, index=0, caller="sentence_windows")
-    words = [*[START_TOKEN] * (width if padding == "full" else 1), *tokens, END_TOKEN]
+    tokens = tokenize(sentence, index=0, special_tokens=special_tokens, caller="sentence_windows")
+    words = [*[special_tokens.start] * (width if padding == "full" else 1), *tokens, special_tokens.end]
     return [(words[end - width : end], words[end]) for end in range(width, len(words))]
 
 
@@ -105,9 +107,10 @@ def make_windows(
     targets[indices] = vocabulary.encode(corpus.words)[corpus.ids]
     inputs, codes = targets, None
     if word_encoder is not None:
-        inputs = (targets != vocabulary.start_id).astype(np.int32)  # 0 is <s> and 1 is </s>
+        inputs = (targets != vocabulary.start_id).astype(np.int32)  # 0 is the start token, 1 the end token
         inputs[indices] = corpus.ids + 2
-        inputs, codes = _apply_codes(encode_with_special_tokens(word_encoder, corpus.words), inputs)
+        word_codes = encode_with_special_tokens(word_encoder, corpus.words, vocabulary.special_tokens)
+        inputs, codes = _apply_codes(word_codes, inputs)
     n_targets = np.maximum(lengths - (order - 1), 0)
     offsets = np.concatenate(([0], np.cumsum(n_targets)))
     positions = np.arange(offsets[-1]) + np.repeat(starts + order - 1 - offsets[:-1], n_targets)
@@ -147,7 +150,10 @@ def _map_ids(
         wrong = windows.min() if windows.min() < 0 else windows.max()
         raise ValueError(f"{caller}: the reader gave the id {wrong}, and vocabulary has {len(id_map)} words.")
     if (id_map[windows[:, -1]] == vocabulary.start_id).any():
-        raise ValueError(f"{caller}: the reader gave a window that ends with <s>, which is never predicted.")
+        raise ValueError(
+            f"{caller}: the reader gave a window that ends with {vocabulary.special_tokens.start}, which is never "
+            "predicted."
+        )
     ids: NDArray[np.int32] = id_map[windows].ravel()
     return ids
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels import Ragged, murmur3
-from sklearn_hashnlp.language._vocabulary import END_TOKEN, START_TOKEN, UNKNOWN_TOKEN
+from sklearn_hashnlp.language._vocabulary import SpecialTokens
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 
 
@@ -58,11 +58,10 @@ def make_word_encoder(embedding: str, n_projections: int, n_bits: int, seed: int
     return ProjectionEncoder(n_projections, n_bits, seed) if embedding == "sgnn" else None
 
 
-def encode_with_special_tokens(encoder: WordEncoder, words: list[str]) -> NDArray[Any]:
-    """Encode ``<s>``, ``</s>`` and then words within sentences, among which these two are unknown words."""
-    return encoder.encode(
-        [START_TOKEN, END_TOKEN, *(UNKNOWN_TOKEN if word in (START_TOKEN, END_TOKEN) else word for word in words)]
-    )
+def encode_with_special_tokens(encoder: WordEncoder, words: list[str], special_tokens: SpecialTokens) -> NDArray[Any]:
+    """Encode the start token, the end token and then words within sentences, where these two are unknown words."""
+    start, end, unknown = special_tokens
+    return encoder.encode([start, end, *(unknown if word in (start, end) else word for word in words)])
 
 
 def hash_words(words: list[str]) -> NDArray[np.int32]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from sklearn_hashnlp._sklearn import ArrayTransformerMixin
+from sklearn_hashnlp._sklearn import ArrayTransformerMixin, level_of_user
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.nn._sentence_network import ContextWeight, SentenceNetwork
@@ -25,7 +25,7 @@ from sklearn_hashnlp.sentences._projections import CachedProjections
 from sklearn_hashnlp.sentences._reader import SentenceReader
 from sklearn_hashnlp.sentences._training import TrainingState
 from sklearn_hashnlp.text._documents import as_documents, in_chunks
-from sklearn_hashnlp.training._estimator import FittedNet, level_of_user
+from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp._sklearn import level_of_user
 from sklearn_hashnlp.datasets import stream_paragraphs
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.text import CharNgramFeaturizer
 from sklearn_hashnlp.text._documents import as_documents, check_encodable
 from sklearn_hashnlp.text._word_projections import encode_words
-from sklearn_hashnlp.training._estimator import level_of_user
 
 Splitter = Callable[[str], list[str]]
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import train_test_split
 from skorch.dataset import Dataset as SkorchDataset
 from torch import Tensor
 
-from sklearn_hashnlp.training._estimator import level_of_user
+from sklearn_hashnlp._sklearn import level_of_user
 
 
 class Dataset(SkorchDataset):  # type: ignore[misc]  # skorch has no types

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -114,11 +113,3 @@ def atomic_fit(fit: Method) -> Method:
             return fit(self, *args, **kwargs)
 
     return cast(Method, fit_or_restore)
-
-
-def level_of_user() -> int:
-    """Return how far up the nearest call is that is neither this package's nor scikit-learn's."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in {"sklearn_hashnlp", "sklearn"}:
-        frame, level = frame.f_back, level + 1
-    return level

@@ -15,9 +15,9 @@ from skorch.helper import predefined_split
 from torch import Tensor
 from torch.optim import Optimizer
 
+from sklearn_hashnlp._sklearn import level_of_user
 from sklearn_hashnlp.training._callbacks import EpochBar, LinearSchedule, ReduceOnPlateau, Warmup
 from sklearn_hashnlp.training._early_stopping import EarlyStopping
-from sklearn_hashnlp.training._estimator import level_of_user
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import transfer_state
 from sklearn_hashnlp.training._settings import TrainingSettings

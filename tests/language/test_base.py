@@ -123,7 +123,8 @@ def test_the_vocabulary_is_learned_or_set():
     words = {"f": 0, "<s>": 1, "a": 2}
     model = BigramModel(vocabulary=words).fit(SENTENCES)
     assert list(model.vocabulary_) == ["f", "a", "</s>", "<unk>", "<s>"]
-    ids = BigramModel(vocabulary=words).fit(lambda: iter([(1, 0), (0, 2)]))
+    with pytest.warns(UserWarning, match="cannot learn where sentences end"):
+        ids = BigramModel(vocabulary=words).fit(lambda: iter([(1, 0), (0, 2)]))
     assert ids.score(lambda: iter([(1, 0)])) == pytest.approx(math.log(2 / 5))
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.language._vocabulary import Vocabulary, build_vocabulary, vocabulary_from_dict
+from sklearn_hashnlp.language._vocabulary import SpecialTokens, Vocabulary, build_vocabulary, vocabulary_from_dict
 
 WORDS, COUNTS = ["b", "a", "<unk>", "d", "c", "zero"], np.array([5, 5, 2, 1, 3, 0])
 
@@ -54,3 +54,15 @@ def test_ids_with_gaps(wrong):
 
 def test_ids_of_no_words():
     assert Vocabulary(["</s>", "<unk>"]).encode([]).shape == (0,)
+
+
+def test_special_tokens_of_the_user():
+    tokens = SpecialTokens("[", "]", "?")
+    vocabulary = build_vocabulary(
+        ["a", "</s>"], np.array([2, 1]), 4, min_count=1, max_words=None, special_tokens=tokens
+    )
+    assert vocabulary.words == ["]", "a", "</s>", "?", "["]
+    assert vocabulary.encode(["</s>", "]", "[", "q"]).tolist() == [2, 3, 3, 3]
+    vocabulary, id_map = vocabulary_from_dict({"<s>": 0, "[": 1, "]": 2}, special_tokens=tokens, caller="Model")
+    assert vocabulary.words == ["<s>", "]", "?", "["]
+    assert id_map.tolist() == [0, 3, 1]

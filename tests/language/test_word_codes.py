@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS
 from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder, encode_with_special_tokens, hash_words
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 
@@ -38,7 +39,7 @@ def test_a_code_does_not_depend_on_the_words_beside_it():
 
 def test_special_tokens_within_are_unknown_words():
     for words in (HashEncoder(), ProjectionEncoder(2, 5, 0)):
-        codes = encode_with_special_tokens(words, ["a", "<s>", "</s>"])
+        codes = encode_with_special_tokens(words, ["a", "<s>", "</s>"], DEFAULT_TOKENS)
         expected = words.encode(["<s>", "</s>", "a", "<unk>", "<unk>"])
         np.testing.assert_array_equal(codes, expected)
         assert not np.array_equal(codes[0], codes[3])

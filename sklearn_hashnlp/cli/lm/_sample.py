@@ -43,7 +43,8 @@ def sample(
     start = Lowercase(screen, language_model)(start)
     unknown = [word for word in start.split() if word not in language_model.vocabulary_]
     if unknown and language_model._tokenizer.word_encoder is None:
-        screen.note(f"Not in the vocabulary of the model, and replaced by <unk>: {', '.join(map(repr, unknown))}")
+        token = language_model._tokenizer.special_tokens.unknown
+        screen.note(f"Not in the vocabulary of the model, and replaced by {token}: {', '.join(map(repr, unknown))}")
     for words in language_model.sample(samples, random_state=seed, start=start, max_length=max_length):
         if as_json:
             screen.show_json(words)

@@ -78,7 +78,7 @@ def evaluate(
     from sklearn_hashnlp.cli.lm._lowercase import Lowercase
 
     language_model = load_language_model(model)
-    lowercase = Lowercase(screen, language_model)
+    lowercase, unknown = Lowercase(screen, language_model), language_model._tokenizer.special_tokens.unknown
     n_hits = n_words = 0
     with line_batches(screen, file, action="Testing", unit="line", size=batch_size) as batches:
         for lines in batches:
@@ -91,7 +91,7 @@ def evaluate(
                     outputs.append("\n")
                 for _, true in line_windows:
                     predicted = next(predictions)
-                    hit = (true if true in language_model.vocabulary_ else "<unk>") in predicted
+                    hit = (true if true in language_model.vocabulary_ else unknown) in predicted
                     n_hits, n_words = n_hits + hit, n_words + 1
                     outputs.append(_output_line(predicted, true, hit=hit, as_list=top is not None, as_json=as_json))
             if not summary:
@@ -109,16 +109,15 @@ def evaluate(
 
 def _windows(model: BaseLanguageModel, line: str, *, every_word: bool) -> list[tuple[list[str], str]]:
     """Return the beginnings of a line, each with the word after it."""
-    from sklearn_hashnlp.language._vocabulary import END_TOKEN
-
     words = line.split()
     if not words:
         return []
     if not every_word:
         return [(words[:-1], words[-1])]
     # With padding="reference" contexts have one <s> and no padding before it.
-    n_first = 0 if model._tokenizer.padding == "full" else model._tokenizer.order - 2
-    return [(words[:end], word) for end, word in enumerate([*words, END_TOKEN]) if end >= n_first]
+    tokenizer = model._tokenizer
+    n_first = 0 if tokenizer.padding == "full" else tokenizer.order - 2
+    return [(words[:end], word) for end, word in enumerate([*words, tokenizer.special_tokens.end]) if end >= n_first]
 
 
 def _predictions(

@@ -141,6 +141,18 @@ def train(
     min_count: Annotated[
         int, typer.Option(min=1, help="Words with fewer occurrences are <unk>.", rich_help_panel=_VOCABULARY)
     ] = 1,
+    start_token: Annotated[
+        str, typer.Option(metavar="TOKEN", help="Token of the start of a sentence.", rich_help_panel=_VOCABULARY)
+    ] = "<s>",
+    end_token: Annotated[
+        str, typer.Option(metavar="TOKEN", help="Token of the end of a sentence.", rich_help_panel=_VOCABULARY)
+    ] = "</s>",
+    unknown_token: Annotated[
+        str,
+        typer.Option(
+            metavar="TOKEN", help="Token of unknown words; also where FILE has it already.", rich_help_panel=_VOCABULARY
+        ),
+    ] = "<unk>",
     padding: Annotated[
         Padding,
         typer.Option(
@@ -305,6 +317,9 @@ def train(
         embedding=embedding.value,
         max_vocabulary=max_vocabulary,
         min_count=min_count,
+        start_token=start_token,
+        end_token=end_token,
+        unknown_token=unknown_token,
         padding=padding.value,
         optimizer=optimizer.value,
         learning_rate=learning_rate,

@@ -1,0 +1,104 @@
+"""A reader's own start, end and unknown tokens, and contexts that ``padding="reference"`` never trains."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp import HsigmoidLanguageModel
+from sklearn_hashnlp.persistence import load_model, save_model
+from tests.language.hsigmoid.small_models import SMALL
+
+SENTENCES = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog", "a dog saw the cat"] * 5
+TEST = ["a dog sat on the mat", "the UNK saw a cat"]
+WORDS = ["<s>", "<e>", "UNK", *sorted({word for sentence in SENTENCES for word in sentence.split()})]
+IDS = {word: word_id for word_id, word in enumerate(WORDS)}
+TOKENS = {"end_token": "<e>", "unknown_token": "UNK"}
+REFERENCE = SMALL | {"order": 3, "padding": "reference", "vocabulary": IDS}
+
+
+def windows_of(sentences, order=3):
+    """Return a reader of ids: a start token, the words and an end token, as users write it."""
+
+    def reader():
+        for sentence in sentences:
+            ids = [IDS.get(word, IDS["UNK"]) for word in ["<s>", *sentence.split(), "<e>"]]
+            yield from (tuple(ids[start : start + order]) for start in range(len(ids) - order + 1))
+
+    return reader
+
+
+@pytest.fixture(scope="module", params=["table", "hash"])
+def model(request):
+    parameters = REFERENCE | {"embedding": request.param, "max_epochs": 10}
+    return HsigmoidLanguageModel(**parameters, **TOKENS).fit(windows_of(SENTENCES))
+
+
+def test_windows_of_ids_score_like_their_sentences(model):
+    assert model.perplexity(windows_of(TEST)) == model.perplexity(TEST)
+    assert model.perplexity([f"<s> {sentence} <e>" for sentence in TEST]) == model.perplexity(TEST)
+    assert list(model.vocabulary_) == [*WORDS[1:], "<s>"]
+
+
+def test_a_sampled_sentence_ends_with_the_readers_end_token(model):
+    sentences = model.sample(20, random_state=0, start="the")
+    assert max(map(len, sentences)) < 100
+    assert not {"<e>", "<s>"} & {word for sentence in sentences for word in sentence}
+    assert model.predict(["on the mat"]).tolist() == ["<e>"]
+
+
+def test_the_same_weights_whether_trained_on_ids_or_on_sentences(model):
+    again = HsigmoidLanguageModel(**model.get_params()).fit(SENTENCES)
+    assert again.embeddings_.tobytes() == model.embeddings_.tobytes()
+
+
+def test_special_tokens_are_saved(model, tmp_path):
+    save_model(model, tmp_path / "lm")
+    loaded = load_model(tmp_path / "lm")
+    assert loaded.perplexity(windows_of(TEST)) == model.perplexity(TEST)
+    assert loaded.sample(3, random_state=0, start="a cat") == model.sample(3, random_state=0, start="a cat")
+
+
+def test_a_learned_vocabulary_has_the_special_tokens():
+    model = HsigmoidLanguageModel(**SMALL, start_token="[", end_token="]", unknown_token="?")
+    model.fit(["[ a b ]", "a </s> ?", ["[", "b", "c"]])
+    assert set(model.vocabulary_) == {"a", "b", "c", "</s>", "[", "]", "?"}
+    assert list(model.vocabulary_)[-1] == "["
+    assert model.score_samples(["[ a b ]", "q"]).tobytes() == model.score_samples(["a b", "?"]).tobytes()
+
+
+def test_a_reader_whose_windows_never_end_a_sentence_gets_a_warning():
+    with pytest.warns(UserWarning, match=r"end_token='</s>'.*Set end_token.*No word follows '<e>'") as caught:
+        HsigmoidLanguageModel(**REFERENCE).fit(windows_of(SENTENCES))
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        HsigmoidLanguageModel(**REFERENCE, **TOKENS).fit(windows_of(SENTENCES))
+
+
+@pytest.mark.parametrize("tokens", [{"end_token": "<s>"}, {"unknown_token": "</s>"}, {"start_token": ""}])
+def test_special_tokens_must_differ(tokens):
+    with pytest.raises(ValueError, match="needs three different tokens, got start_token="):
+        HsigmoidLanguageModel(**SMALL, **tokens).fit(SENTENCES)
+
+
+def test_training_cannot_continue_with_other_special_tokens():
+    model = HsigmoidLanguageModel(**SMALL, warm_start=True).fit(SENTENCES)
+    with pytest.raises(ValueError, match="another 'end_token' than '<e>'"):
+        model.set_params(end_token="<e>").fit(SENTENCES)
+
+
+def test_padding_of_the_reference_predicts_after_trained_contexts_alone():
+    model = HsigmoidLanguageModel(**REFERENCE | {"order": 4}, **TOKENS).fit(SENTENCES)
+    message = r"order=4, padding='reference'\) predicts words after 2 others or more, got \['a'\] as context 1"
+    for ask in (model.predict, model.predict_proba, model.predict_topk):
+        with pytest.raises(ValueError, match=message):
+            ask(["a cat", "a"])
+    with pytest.raises(ValueError, match="start="):
+        model.sample(3)
+    assert model.predict(["a cat", "saw the dog"]).shape == (2,)
+    assert all(sentence[:2] == ["a", "cat"] for sentence in model.sample(3, start="<s> a cat", random_state=0))
+    trained = model._tokenizer.read(["a cat sat"]).take(np.arange(1))[0]
+    assert model._tokenizer.contexts(["a cat"]).tolist() == trained.tolist()
