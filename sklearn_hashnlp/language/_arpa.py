@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, decompress
 from sklearn_hashnlp.kernels._ngram_trie import LOG10_ZERO, NgramTrie, TrieLevel, build_trie, find_nodes
-from sklearn_hashnlp.language._vocabulary import END_TOKEN, START_TOKEN, UNKNOWN_TOKEN
+from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS
 from sklearn_hashnlp.persistence._values import ModelFormatError
 
+_START, _END, _UNKNOWN = DEFAULT_TOKENS  # those of the format
 _NGRAMS_AT_ONCE = 2**16
 _MAX_DIGITS = 20  # of a number of n-grams
 _WHITESPACE = b" \t\n\r\x0b\x0c"  # what bytes.split takes for it
@@ -83,7 +84,7 @@ def read_arpa(path: Path) -> tuple[NgramTrie, list[str], int]:
         sizes = reader.read_header()
         reader.expect_section(1)
         words, unigrams = reader.read_unigrams(sizes[0], is_last=len(sizes) == 1)
-        word_ids = {word.encode(*_ENCODING): index for index, word in enumerate([*words, START_TOKEN])}
+        word_ids = {word.encode(*_ENCODING): index for index, word in enumerate([*words, _START])}
         root = np.zeros(len(word_ids), dtype=np.int32)
         levels = [
             TrieLevel(np.arange(len(word_ids), dtype=np.int32), root, root, unigrams.log_probs, unigrams.backoffs)
@@ -91,7 +92,7 @@ def read_arpa(path: Path) -> tuple[NgramTrie, list[str], int]:
         for n, size in enumerate(sizes[1:], start=2):
             reader.expect_section(n)
             section = reader.read_ngrams(n, size, word_ids, is_last=n == len(sizes))
-            levels.append(_sort(section, levels, reader, [*words, START_TOKEN]))
+            levels.append(_sort(section, levels, reader, [*words, _START]))
         reader.expect_end()
     return build_trie(levels), words, len(sizes)
 
@@ -140,9 +141,9 @@ class _Reader:
             if fields[1] in entries:
                 self.fail(f"the word {_show(fields[1])} was there before.")
             entries[fields[1]] = self._numbers(fields, 1, is_last)
-        for token in (END_TOKEN, UNKNOWN_TOKEN, START_TOKEN):
+        for token in (_END, _UNKNOWN, _START):
             entries.setdefault(token.encode(), (LOG10_ZERO, 0.0))
-        start = entries.pop(START_TOKEN.encode())
+        start = entries.pop(_START.encode())
         numbers = np.array([*entries.values(), (LOG10_ZERO, start[1])])
         words = [word.decode(*_ENCODING) for word in entries]
         backoffs = np.empty(0) if is_last else numbers[:, 1].copy()

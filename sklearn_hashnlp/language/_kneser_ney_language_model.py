@@ -19,7 +19,7 @@ from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._kneser_ney import NgramText, estimate_kneser_ney
 from sklearn_hashnlp.language._reader import Tokenizer, build_tokenizer, read_training_corpus
 from sklearn_hashnlp.language._sentences import EncodedWindows
-from sklearn_hashnlp.language._vocabulary import Vocabulary
+from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS, SpecialTokens, Vocabulary
 from sklearn_hashnlp.language._windows import WordWindows
 
 _LN_10 = math.log(10)
@@ -47,12 +47,15 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         orders. ``(1, 1, 2)`` drops n-grams of three and more words that occur once, as SRILM does by default. The first
         must be 1, since ``min_count`` chooses the words, and none may be smaller than the one before. None stores all.
     vocabulary : dict of str to int or None, default=None
-        Words and their ids 0, 1, 2, and so on; ``</s>``, ``<unk>`` and ``<s>`` are added if they are missing. None
-        learns the vocabulary in ``fit``, in the order of descending frequency.
+        Words and their ids 0, 1, 2, and so on; the three special tokens are added if they are missing. None learns the
+        vocabulary in ``fit``, in the order of descending frequency.
     max_vocabulary : int or None, default=None
         Maximal number of words in the vocabulary, the most frequent ones, without the three special tokens.
     min_count : int, default=1
         Words that occur less often are replaced by ``<unk>``.
+    start_token, end_token, unknown_token : str, default="<s>", "</s>", "<unk>"
+        The special tokens: the start of a sentence, its end, and all unknown words. Set those that a reader of word
+        ids, or ``vocabulary``, has of its own, such as ``end_token="<e>"``.
 
     Attributes
     ----------
@@ -104,6 +107,9 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         "vocabulary": [dict, None],
         "max_vocabulary": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
         "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "start_token": [str],
+        "end_token": [str],
+        "unknown_token": [str],
     }
 
     _trie: NgramTrie
@@ -117,6 +123,9 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         vocabulary: dict[str, int] | None = None,
         max_vocabulary: int | None = None,
         min_count: int = 1,
+        start_token: str = "<s>",
+        end_token: str = "</s>",
+        unknown_token: str = "<unk>",
     ) -> None:
         self.order = order
         self.discounts = discounts
@@ -124,6 +133,9 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         self.vocabulary = vocabulary
         self.max_vocabulary = max_vocabulary
         self.min_count = min_count
+        self.start_token = start_token
+        self.end_token = end_token
+        self.unknown_token = unknown_token
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -150,13 +162,15 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         """
         name, order = type(self).__name__, int(self.order)
         discounts, min_counts = self._check_discounts(order), self._check_min_ngram_counts(order)
-        corpus = read_training_corpus(X, order=order, caller=name)
+        special_tokens = SpecialTokens.of(self)
+        corpus = read_training_corpus(X, order=order, special_tokens=special_tokens, caller=name)
         tokenizer = build_tokenizer(
             corpus,
             order=order,
             vocabulary=self.vocabulary,
             max_vocabulary=None if self.max_vocabulary is None else int(self.max_vocabulary),
             min_count=int(self.min_count),
+            special_tokens=special_tokens,
             caller=name,
         )
         separate = isinstance(corpus, EncodedWindows)
@@ -180,7 +194,7 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         Raises
         ------
         ValueError
-            If a word is empty or contains whitespace.
+            If a word is empty, contains whitespace, or is ``<s>``, ``</s>`` or ``<unk>`` without being that token.
         OSError
             If the file cannot be written.
 
@@ -191,7 +205,8 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         Notes
         -----
         The numbers are written with all digits, so that the loaded model has the same probabilities to the last bit.
-        ``<s>``, which is never predicted, has the probability zero, written as -99.
+        ``<s>``, which is never predicted, has the probability zero, written as -99. Other special tokens of the model
+        are written as ``<s>``, ``</s>`` and ``<unk>``, as the format has them.
 
         Examples
         --------
@@ -208,7 +223,7 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         ngram 2=4
         """
         check_is_fitted(self)
-        write_arpa(Path(path), self._trie, self._tokenizer.vocabulary.words, self.n_ngrams_)
+        write_arpa(Path(path), self._trie, self._tokenizer.vocabulary.rename(DEFAULT_TOKENS), self.n_ngrams_)
 
     @classmethod
     def load_arpa(cls, path: str | PathLike[str]) -> Self:

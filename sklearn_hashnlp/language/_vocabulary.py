@@ -63,6 +63,15 @@ class Vocabulary:
         """Id of the unknown token."""
         return self.word_to_id[self.special_tokens.unknown]
 
+    def rename(self, special_tokens: SpecialTokens) -> list[str]:
+        """Return the words with other special tokens."""
+        words = list(self.words)
+        for word_id, token in zip((self.start_id, self.end_id, self.unknown_id), special_tokens, strict=True):
+            if self.word_to_id.get(token, word_id) != word_id:
+                raise ValueError(f"{token!r} is an ordinary word of the vocabulary, and no special token.")
+            words[word_id] = token
+        return words
+
     def encode(self, words: Iterable[str]) -> NDArray[np.int32]:
         """Return the ids of words within sentences, where the start and end tokens are unknown words."""
         word_to_id, unknown_id = self.word_to_id, self.unknown_id

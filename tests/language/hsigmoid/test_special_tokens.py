@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from sklearn_hashnlp import HsigmoidLanguageModel
+from sklearn_hashnlp import HsigmoidLanguageModel, KneserNeyLanguageModel
 from sklearn_hashnlp.persistence import load_model, save_model
 from tests.language.hsigmoid.small_models import SMALL
 
@@ -59,6 +59,20 @@ def test_special_tokens_are_saved(model, tmp_path):
     loaded = load_model(tmp_path / "lm")
     assert loaded.perplexity(windows_of(TEST)) == model.perplexity(TEST)
     assert loaded.sample(3, random_state=0, start="a cat") == model.sample(3, random_state=0, start="a cat")
+
+
+def test_a_model_that_counts_reads_the_same_tokens(tmp_path):
+    model = KneserNeyLanguageModel(order=3, vocabulary=IDS, **TOKENS).fit([*SENTENCES, "UNK"])
+    assert model.perplexity([f"<s> {sentence} <e>" for sentence in TEST]) == model.perplexity(TEST)
+    assert model.predict(["on the mat"]).tolist() == ["<e>"]
+    assert max(map(len, model.sample(20, random_state=0))) < 100
+    model.save_arpa(tmp_path / "model.arpa")
+    renamed = KneserNeyLanguageModel.load_arpa(tmp_path / "model.arpa")
+    assert renamed.predict(["on the mat"]).tolist() == ["</s>"]
+    assert renamed.perplexity(TEST[:1]) == model.perplexity(TEST[:1])
+    other = KneserNeyLanguageModel(order=2, end_token="<e>").fit(["a </s> b"])
+    with pytest.raises(ValueError, match="'</s>' is an ordinary word"):
+        other.save_arpa(tmp_path / "model.arpa")
 
 
 def test_a_learned_vocabulary_has_the_special_tokens():
