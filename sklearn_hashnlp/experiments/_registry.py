@@ -8,11 +8,20 @@ from sklearn_hashnlp.experiments.recipes._collisions import COLLISIONS
 from sklearn_hashnlp.experiments.recipes._fewer_parameters import FEWER_PARAMETERS
 from sklearn_hashnlp.experiments.recipes._hash_embeddings import HASH_EMBEDDING_RECIPES
 from sklearn_hashnlp.experiments.recipes._hsigmoid_ptb import HSIGMOID_PTB
+from sklearn_hashnlp.experiments.recipes._ptb_table import PTB_TABLE
 from sklearn_hashnlp.experiments.recipes._reversal import REVERSAL
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
-    for recipe in (*HASH_EMBEDDING_RECIPES, FEWER_PARAMETERS, ACCURACY_DISTRIBUTION, COLLISIONS, REVERSAL, HSIGMOID_PTB)
+    for recipe in (
+        *HASH_EMBEDDING_RECIPES,
+        FEWER_PARAMETERS,
+        ACCURACY_DISTRIBUTION,
+        COLLISIONS,
+        REVERSAL,
+        HSIGMOID_PTB,
+        PTB_TABLE,
+    )
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -13,6 +12,7 @@ from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
 from sklearn_hashnlp.experiments._run import PlannedRun
 from sklearn_hashnlp.experiments._settings import group_by_settings, setting
 from sklearn_hashnlp.experiments._table import Table
+from sklearn_hashnlp.experiments.recipes._penn_treebank import read_sentences, treebank_folder
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language import HsigmoidLanguageModel
@@ -87,9 +87,9 @@ def _run_whole(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
     from sklearn_hashnlp.language._windows import sentence_windows
     from sklearn_hashnlp.persistence import load_model
 
-    folder = _folder(settings)
-    train = _read(folder / "train.txt", settings.n_train)
-    valid = _read(folder / "valid.txt", settings.n_valid)
+    folder = treebank_folder(settings.data, HSIGMOID_PTB.name)
+    train = read_sentences(folder / "train.txt", settings.n_train)
+    valid = read_sentences(folder / "valid.txt", settings.n_valid)
     checkpoints = _checkpoint_folder(settings, run)
     model = _train(settings, run, checkpoints, train, valid)
     vocabulary = model.vocabulary_
@@ -165,28 +165,6 @@ def _train(
         random_state=run.seed,
     )
     return model.fit(train, X_valid=valid)
-
-
-def _folder(settings: HsigmoidPtbSettings) -> Path:
-    if settings.data:
-        return Path(settings.data)
-    if "HASHNLP_DATA" not in os.environ:
-        raise ValueError(
-            "hsigmoid-ptb needs a folder with train.txt and valid.txt: pass it by --set data=FOLDER, or name it ptb/ "
-            "in the folder that the environment variable HASHNLP_DATA names."
-        )
-    return Path(os.environ["HASHNLP_DATA"]) / "ptb"
-
-
-def _read(path: Path, n_sentences: int) -> list[str]:
-    from itertools import islice
-
-    from sklearn_hashnlp.datasets._lines import read_lines
-
-    sentences = list(islice((line for line in read_lines(path) if not line.isspace()), n_sentences or None))
-    if not sentences:
-        raise ValueError(f"{path} has no sentences; expected one per line, words separated by spaces.")
-    return sentences
 
 
 def _accuracy(predicted: list[str], expected: list[str]) -> float:

@@ -1,0 +1,29 @@
+"""Sentences of the Penn Treebank, for the recipes that read it."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from pathlib import Path
+
+
+def treebank_folder(data: str, recipe: str) -> Path:
+    """Return the folder with train.txt, valid.txt and test.txt; raise an error if nobody has named it."""
+    if data:
+        return Path(data)
+    if "HASHNLP_DATA" not in os.environ:
+        raise ValueError(
+            f"{recipe} needs a folder with train.txt and valid.txt: pass it by --set data=FOLDER, or name it ptb/ "
+            "in the folder that the environment variable HASHNLP_DATA names."
+        )
+    return Path(os.environ["HASHNLP_DATA"]) / "ptb"
+
+
+def read_sentences(path: Path, n_sentences: int) -> list[str]:
+    """Read the first sentences of a file; all if the number is 0."""
+    from sklearn_hashnlp.datasets._lines import read_lines
+
+    sentences = list(islice((line for line in read_lines(path) if not line.isspace()), n_sentences or None))
+    if not sentences:
+        raise ValueError(f"{path} has no sentences; expected one per line, words separated by spaces.")
+    return sentences

@@ -1,0 +1,234 @@
+"""The recipe ``ptb-table``: counts, a network, a cache and their mixtures on the Penn Treebank."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
+from sklearn_hashnlp.experiments._settings import group_by_settings, setting
+from sklearn_hashnlp.experiments._table import Table
+from sklearn_hashnlp.experiments.recipes._penn_treebank import read_sentences, treebank_folder
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.language import HsigmoidLanguageModel
+    from sklearn_hashnlp.language._base import BaseLanguageModel
+
+
+_DESCRIPTION = """\
+Test perplexities on the Penn Treebank of single language models and of their mixtures, beside published ones: a
+Kneser-Ney 5-gram model, a feed-forward network with a hierarchical softmax and hashed direct connections, each of them
+with a cache of the recent words, and all three.
+
+The tree of the network is learned: words that a small network predicts in similar contexts share a cluster. The weights
+of the mixtures are learned on valid.txt by expectation maximization, and the epoch of the network and all other
+settings are chosen there. test.txt is scored once per row.
+
+Every word of a sentence and </s> count; <unk> is a word of the text. The published figures are those of Mikolov and
+others on the same text (https://www.fit.vutbr.cz/~imikolov/rnnlm/): 141.2 for Kneser-Ney, 140.2 for a feed-forward
+network, 116.7 for it with Kneser-Ney, and 106.6 with a cache as well.
+
+It needs train.txt, valid.txt and test.txt as Tomas Mikolov prepared them in one folder: pass it by --set data=FOLDER,
+or name it ptb/ in the folder that the environment variable HASHNLP_DATA names. About ten minutes on two cores, nearly
+all of them for the network."""
+
+_KNESER_NEY, _NETWORK, _CACHE = "Kneser-Ney", "network", "cache"
+_ROWS: tuple[tuple[str, ...], ...] = (
+    (_KNESER_NEY,),
+    (_NETWORK,),
+    (_KNESER_NEY, _CACHE),
+    (_NETWORK, _CACHE),
+    (_NETWORK, _KNESER_NEY),
+    (_NETWORK, _KNESER_NEY, _CACHE),
+)
+_PUBLISHED: dict[tuple[str, ...], float] = {
+    (_KNESER_NEY,): 141.2,
+    (_NETWORK,): 140.2,
+    (_NETWORK, _KNESER_NEY): 116.7,
+    (_NETWORK, _KNESER_NEY, _CACHE): 106.6,
+}
+_OTHERS = "Published single models: log-bilinear 144.5, recurrent network 124.7, small LSTM 114.5"
+
+
+@dataclass(frozen=True)
+class PtbTableSettings:
+    """Settings of the experiment; the metadata of each field describe it."""
+
+    data: str = setting(
+        "",
+        "folder with train.txt, valid.txt and test.txt; empty: ptb in the folder that HASHNLP_DATA names",
+        recorded=False,
+    )
+    order: int = setting(5, "words of an n-gram: the context and the predicted word")
+    embedding_dim: int = setting(128, "embedding dimension of the network")
+    hidden_size: int = setting(400, "hidden size of the network")
+    dropout: float = setting(0.5, "dropout probability of the hidden layer")
+    embedding_dropout: float = setting(0.2, "dropout probability of the embeddings")
+    n_direct: int = setting(2**24, "size of the table of hashed direct connections")
+    epochs: int = setting(6, "epochs of the network on train.txt; the best on valid.txt is restored")
+    batch_size: int = setting(512, "batch size, in predicted words")
+    learning_rate: float = setting(0.3, "learning rate")
+    direct_learning_rate: float = setting(4.0, "factor of the learning rate of hashed direct connections")
+    tree: Literal["learned", "cluster", "huffman"] = setting(
+        "learned", "tree of the hierarchical softmax: learned by a small network before, or cluster, or huffman"
+    )
+    tree_epochs: int = setting(2, "epochs of the small network that the tree is learned from")
+    cache_size: int = setting(1000, "words that the cache remembers")
+    frequency_bins: bool = setting(False, "whether weights depend on the frequency of the last two words")
+    n_train: int = setting(0, "training sentences; 0: all")
+    n_valid: int = setting(0, "validation sentences; 0: all")
+    n_test: int = setting(0, "test sentences; 0: all")
+
+
+_QUICK = PtbTableSettings(
+    embedding_dim=8, hidden_size=16, n_direct=2**12, epochs=2, tree_epochs=1, n_train=500, n_valid=50, n_test=50
+)
+
+
+class _Text(NamedTuple):
+    train: list[str]
+    valid: list[str]
+    test: list[str]
+
+
+def _run(settings: PtbTableSettings, run: Run) -> Iterator[Result]:
+    # The network resumes from its checkpoints; the rows before are computed again, in seconds.
+    return islice(_run_whole(settings, run), len(run.previous), None)
+
+
+def _run_whole(settings: PtbTableSettings, run: Run) -> Iterator[Result]:
+    from sklearn_hashnlp.language import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
+
+    folder = treebank_folder(settings.data, PTB_TABLE.name)
+    text = _Text(
+        read_sentences(folder / "train.txt", settings.n_train),
+        read_sentences(folder / "valid.txt", settings.n_valid),
+        read_sentences(folder / "test.txt", settings.n_test),
+    )
+    models: dict[str, BaseLanguageModel] = {}
+    for names in _ROWS:
+        started = time.perf_counter()
+        if names == (_KNESER_NEY,):
+            models[_KNESER_NEY] = KneserNeyLanguageModel(order=settings.order).fit(text.train)
+            vocabulary = models[_KNESER_NEY].vocabulary_
+            models[_CACHE] = CacheLanguageModel(cache_size=settings.cache_size, vocabulary=vocabulary).fit(text.train)
+        elif names == (_NETWORK,):
+            models[_NETWORK] = _train(settings, run, text, vocabulary)
+        members = [models[name] for name in names]
+        model = InterpolatedLanguageModel(members, frequency_bins=settings.frequency_bins, prefit=True)
+        model.fit(text.train if settings.frequency_bins else None, X_valid=text.valid)
+        yield _row(names, model, text, time.perf_counter() - started, run)
+
+
+def _row(names: tuple[str, ...], model: Any, text: _Text, seconds: float, run: Run) -> Result:
+    """Score the validation and the test text by one model or mixture."""
+    result = {
+        "part": "model",
+        "models": list(names),
+        "weights": model.weights_.tolist(),
+        "valid_perplexity": model.perplexity(text.valid),
+        "test_perplexity": model.perplexity(text.test),
+        "n_words": len(model._windows(text.test)),
+        "n_vocabulary": len(model.vocabulary_) - 1,
+        "seconds": round(seconds, 3),
+    }
+    run.log(f"{' + '.join(names)}: {result['valid_perplexity']:.1f} valid, {result['test_perplexity']:.1f} test")
+    return result
+
+
+def _train(settings: PtbTableSettings, run: Run, text: _Text, vocabulary: dict[str, int]) -> HsigmoidLanguageModel:
+    from sklearn_hashnlp.language import HsigmoidLanguageModel
+    from sklearn_hashnlp.training._callbacks import LanguageProgress
+
+    tree: Any = settings.tree
+    if settings.tree == "learned":
+        first = HsigmoidLanguageModel(
+            order=settings.order,
+            embedding_dim=min(64, settings.embedding_dim),
+            hidden_size=min(256, settings.hidden_size),
+            tree="cluster",
+            dropout=0.3,
+            embedding_dropout=0.1,
+            vocabulary=vocabulary,
+            learning_rate=0.5,
+            warmup_steps=0,
+            max_epochs=settings.tree_epochs,
+            batch_size=settings.batch_size,
+            random_state=run.seed,
+        )
+        tree = first.fit(text.train).learned_tree(text.train)
+    model = HsigmoidLanguageModel(
+        order=settings.order,
+        embedding_dim=settings.embedding_dim,
+        hidden_size=settings.hidden_size,
+        tree=tree,
+        direct_connections="hashed",
+        n_direct=settings.n_direct,
+        dropout=settings.dropout,
+        embedding_dropout=settings.embedding_dropout,
+        vocabulary=vocabulary,
+        learning_rate=settings.learning_rate,
+        direct_learning_rate=settings.direct_learning_rate,
+        warmup_steps=0,
+        max_epochs=settings.epochs,
+        batch_size=settings.batch_size,
+        early_stopping=True,
+        n_iter_no_change=None,
+        checkpoint_dir=run.folder / "checkpoints",
+        resume=True,
+        callbacks=[LanguageProgress(run.log, lambda done, total, _text: run.progress(done, total))],
+        random_state=run.seed,
+    )
+    return model.fit(text.train, X_valid=text.valid)
+
+
+def _n_results(_settings: PtbTableSettings) -> int:
+    return len(_ROWS)
+
+
+def _report(results: Sequence[Result]) -> list[Table]:
+    header = ["model", "seed", "weights", "validation perplexity", "test", "published"]
+    tables = []
+    for changes, group in group_by_settings(results):
+        rows = [
+            [
+                " + ".join(result["models"]),
+                str(result["seed"]),
+                _weights(result["weights"]),
+                f"{result['valid_perplexity']:.1f}",
+                f"{result['test_perplexity']:.1f}",
+                f"{_PUBLISHED[names]:.1f}" if (names := tuple(result["models"])) in _PUBLISHED else "",
+            ]
+            for result in group
+        ]
+        last = group[-1]
+        notes = [
+            f"{last['n_words']:,} test words with </s>, {last['n_vocabulary']:,} words in the vocabulary; the weights "
+            "are learned on valid.txt",
+            _OTHERS,
+        ]
+        title = "Language models on the Penn Treebank"
+        tables.append(Table(f"{title} ({changes})" if changes else title, header, rows, notes))
+    return tables
+
+
+def _weights(weights: list[Any]) -> str:
+    """Format the weights of a mixture."""
+    if isinstance(weights[0], list):
+        return f"in {len(weights)} bins"
+    return "" if len(weights) == 1 else ", ".join(f"{weight:.2f}" for weight in weights)
+
+
+PTB_TABLE = Recipe(
+    name="ptb-table",
+    summary="Kneser-Ney, a network with hashed connections, a cache, and their mixtures on the Penn Treebank",
+    description=_DESCRIPTION,
+    settings=PtbTableSettings(),
+    quick=_QUICK,
+    run=_run,
+    n_results=_n_results,
+    report=_report,
+)
