@@ -98,12 +98,50 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
         .. [1] Mnih & Hinton (2008). A scalable hierarchical distributed language model. NIPS, section 4.
         """
         windows = self._windows(X)
+        return two_level_clusters(
+            np.bincount(windows.y, minlength=self._tokenizer.vocabulary.n_classes), self._mean_states(windows), seed=0
+        )
+
+    def context_vectors(self, X: Any) -> NDArray[np.float32]:
+        """Compute a vector for each word from the contexts that it occurs in.
+
+        It is the mean hidden state of the network before the word, minus the mean over all words, as in
+        :meth:`learned_tree`. Words have similar vectors if the network expects them in the same places; a row of
+        ``embeddings_`` instead is what the network knows about the words after it.
+
+        Parameters
+        ----------
+        X : iterable of (str or list of str), path-like or callable
+            Sentences, as in ``fit``: those that this model was trained on.
+
+        Returns
+        -------
+        ndarray of float32 of shape (n_words, hidden_size)
+            The vectors in the order of ``vocabulary_``; zeros for ``<s>`` and for words that are not in ``X``. With
+            ``direct_connections=True`` the embeddings of the context follow in ``(order - 1) * embedding_dim`` columns.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``X`` is not as in ``fit``, or holds no word.
+
+        Examples
+        --------
+        >>> from sklearn_hashnlp.language import HsigmoidLanguageModel
+        >>> sentences = ["a cat sleeps", "a dog sleeps", "the mat is red", "the rug is red"] * 5
+        >>> model = HsigmoidLanguageModel(order=3, embedding_dim=4, hidden_size=8, random_state=0).fit(sentences)
+        >>> model.context_vectors(sentences).shape
+        (12, 8)
+        """
+        vectors = self._mean_states(self._windows(X))
+        return np.concatenate([vectors, np.zeros_like(vectors[:1])])
+
+    def _mean_states(self, windows: WordWindows) -> NDArray[np.float32]:
+        """Return the mean hidden state before each word that can be predicted."""
         if len(windows) == 0:
             raise ValueError(f"{type(self).__name__} found no word to read: X is empty or its sentences too short.")
-        n_classes = self._tokenizer.vocabulary.n_classes
         with plain_torch(torch.device(self.net_.device).type):
-            vectors = mean_hidden_states(self.net_, windows, n_classes)
-        return two_level_clusters(np.bincount(windows.y, minlength=n_classes), vectors, seed=0)
+            return mean_hidden_states(self.net_, windows, self._tokenizer.vocabulary.n_classes)
 
     def _log_probs(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
         with self._inference() as device:

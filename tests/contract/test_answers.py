@@ -55,6 +55,7 @@ def test_an_unfitted_model_says_so_or_needs_no_fit(name):
 
 OTHER_METHODS = {
     "analogy": ("a", "b", "c"),
+    "context_vectors": (["a b"],),
     "get_feature_names_out": (),
     "learned_tree": (["a b"],),
     "most_similar": ("a", ["a b"]),

@@ -1,4 +1,4 @@
-"""The tree that is built from a trained network."""
+"""The mean hidden states of words, and the tree that is built from them."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ def test_vectors_are_means_of_the_hidden_layer(model):
     )
 
 
+def test_context_vectors_are_these_means_for_all_words_of_the_vocabulary(model):
+    vectors = model.context_vectors(RARE)
+    assert vectors.shape == (len(model.vocabulary_), SMALL["hidden_size"])
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors[:-1], oracle.mean_hidden_states(model, RARE), atol=1e-6)
+    assert not vectors[model.vocabulary_["<s>"]].any()
+
+
 def test_words_in_like_contexts_stand_together(model):
     tree = model.learned_tree(SENTENCES)
     number = model.vocabulary_
@@ -59,3 +67,5 @@ def test_another_model_takes_the_tree(model):
 def test_nothing_to_read_is_refused(model):
     with pytest.raises(ValueError, match="found no word to read"):
         model.learned_tree([])
+    with pytest.raises(ValueError, match="found no word to read"):
+        model.context_vectors([])
