@@ -13,6 +13,7 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_contex
 from sklearn_hashnlp.kernels._cache_counts import CacheCounts, count_before, count_contexts
 from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._reader import build_tokenizer, read_training_corpus
+from sklearn_hashnlp.language._vocabulary import SpecialTokens
 from sklearn_hashnlp.language._windows import WordWindows
 
 Reset: TypeAlias = Literal["never", "sentence"]
@@ -47,6 +48,8 @@ class CacheLanguageModel(BaseLanguageModel):
         Maximal number of words in the vocabulary, the most frequent ones, without the three special tokens.
     min_count : int, default=1
         Words that occur less often are replaced by ``<unk>``.
+    start_token, end_token, unknown_token : str, default="<s>", "</s>", "<unk>"
+        The special tokens: the start of a sentence, its end, and all unknown words.
 
     Attributes
     ----------
@@ -96,6 +99,9 @@ class CacheLanguageModel(BaseLanguageModel):
         "vocabulary": [dict, None],
         "max_vocabulary": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
         "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "start_token": [str],
+        "end_token": [str],
+        "unknown_token": [str],
     }
 
     word_probs_: NDArray[np.float64]
@@ -111,6 +117,9 @@ class CacheLanguageModel(BaseLanguageModel):
         vocabulary: dict[str, int] | None = None,
         max_vocabulary: int | None = None,
         min_count: int = 1,
+        start_token: str = "<s>",
+        end_token: str = "</s>",
+        unknown_token: str = "<unk>",
     ) -> None:
         self.cache_size = cache_size
         self.decay = decay
@@ -120,6 +129,9 @@ class CacheLanguageModel(BaseLanguageModel):
         self.vocabulary = vocabulary
         self.max_vocabulary = max_vocabulary
         self.min_count = min_count
+        self.start_token = start_token
+        self.end_token = end_token
+        self.unknown_token = unknown_token
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -147,13 +159,15 @@ class CacheLanguageModel(BaseLanguageModel):
             If a file cannot be read.
         """
         name = type(self).__name__
-        corpus = read_training_corpus(X, order=1, caller=name)
+        special_tokens = SpecialTokens.of(self)
+        corpus = read_training_corpus(X, order=1, special_tokens=special_tokens, caller=name)
         tokenizer = build_tokenizer(
             corpus,
             order=1,
             vocabulary=self.vocabulary,
             max_vocabulary=None if self.max_vocabulary is None else int(self.max_vocabulary),
             min_count=int(self.min_count),
+            special_tokens=special_tokens,
             caller=name,
         )
         counts = 1 + np.bincount(tokenizer.windows(corpus).y, minlength=tokenizer.vocabulary.n_classes)

@@ -17,6 +17,7 @@ from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._mixture import ContextBins, Members, MixedText, em_weights_by_bin, interpolate
 from sklearn_hashnlp.language._reader import read_training_corpus
 from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences
+from sklearn_hashnlp.language._vocabulary import SpecialTokens
 
 _MAX_CONTEXT_LENGTH = 8
 
@@ -262,7 +263,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
 
     def _read_sentences(self, X: Any) -> Sentences:
         name = type(self).__name__
-        corpus = read_training_corpus(X, order=2, caller=name)
+        corpus = read_training_corpus(X, order=2, special_tokens=_special_tokens(self), caller=name)
         if isinstance(corpus, EncodedWindows):
             raise TypeError(f"{name} reads sentences, not word ids: models may number the words differently.")
         return corpus
@@ -275,7 +276,9 @@ class InterpolatedLanguageModel(BaseLanguageModel):
             model = clone(template)
             parameters = model.get_params(deep=False)
             if models and "vocabulary" in parameters and parameters["vocabulary"] is None:
-                model.set_params(vocabulary=models[0].vocabulary_)
+                start, end, unknown = models[0]._tokenizer.special_tokens
+                tokens = {"start_token": start, "end_token": end, "unknown_token": unknown}
+                model.set_params(vocabulary=models[0].vocabulary_, **tokens)
             options = {}
             if valid is not None and has_fit_parameter(model, "X_valid"):
                 options = {"X_valid": valid.reader()}
@@ -365,6 +368,13 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         parameters = self.get_params(deep=False)
         keep = self.prefit is True
         return type(self)(**{key: value if keep else clone(value, safe=False) for key, value in parameters.items()})
+
+
+def _special_tokens(model: Any) -> SpecialTokens:
+    """Return the special tokens of a model, fitted or not; those of the first model of a mixture."""
+    if isinstance(model, InterpolatedLanguageModel):
+        return _special_tokens(model.models[0])
+    return model._tokenizer.special_tokens if hasattr(model, "_tokenizer") else SpecialTokens.of(model)
 
 
 def _check_weights(weights: Any, n_models: int, name: str) -> None:

@@ -141,6 +141,14 @@ class Members:
     def of(cls, models: list[BaseLanguageModel], *, caller: str) -> Members:
         """Check that models can be mixed."""
         first = models[0]._tokenizer
+        for index, model in enumerate(models):
+            tokens = model._tokenizer.special_tokens
+            if tokens != first.special_tokens:
+                raise ValueError(
+                    f"{caller} mixes models with the same start_token, end_token and unknown_token, and "
+                    f"{_describe(model, index)} has {', '.join(tokens)}, and {_describe(models[0], 0)} "
+                    f"{', '.join(first.special_tokens)}."
+                )
         columns = [_own_columns(models, index, caller) for index in range(len(models))]
         for index, model in enumerate(models):
             if model._tokenizer.padding != "full":

@@ -60,6 +60,19 @@ def test_words_that_only_one_model_has_are_named():
             InterpolatedLanguageModel(models, prefit=True).fit(X_valid=["a"])
 
 
+def test_special_tokens_are_those_of_the_first():
+    models = [KneserNeyLanguageModel(order=2, start_token="<b>", end_token="<e>"), CacheLanguageModel()]
+    sentences = [f"<b> {sentence} <e>" for sentence in TRAIN]
+    model = InterpolatedLanguageModel(models).fit(sentences, X_valid=VALID)
+    plain = InterpolatedLanguageModel(counting()).fit(TRAIN, X_valid=VALID)
+    np.testing.assert_allclose(model.score_samples(UNSEEN), plain.score_samples(UNSEEN))
+    assert "<e>" in model.vocabulary_
+    assert "</s>" not in model.vocabulary_
+    other = CacheLanguageModel(vocabulary=model.vocabulary_).fit(TRAIN)
+    with pytest.raises(ValueError, match=r"models\[1\], CacheLanguageModel, has <s>, </s>, <unk>, and models\[0\]"):
+        InterpolatedLanguageModel([model.models_[0], other], prefit=True).fit(X_valid=VALID)
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
