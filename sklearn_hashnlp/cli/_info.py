@@ -89,6 +89,7 @@ def describe_model(model: Any, folder: Path) -> dict[str, Any]:
         "date": report.pop("date", saved.isoformat(timespec="seconds")),
         "n_parameters": getattr(estimator, "n_parameters_", None),
         "n_words": len(getattr(estimator, "vocabulary_", ())),
+        "n_ngrams": list(getattr(estimator, "n_ngrams_", ())),
         "bytes": sum(files.values()),
         "files": files,
         "labels": labels,
@@ -105,6 +106,8 @@ def _rows(description: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("Parameters", f"{description['n_parameters']:,}"))
     if description["n_words"]:
         rows.append(("Vocabulary", counted(description["n_words"], "word")))
+    if description["n_ngrams"]:
+        rows.append(("n-grams", " + ".join(f"{number:,}" for number in description["n_ngrams"])))
     rows.append(("Size", f"{counted(description['bytes'], 'byte')}"))
     if "data" in description:
         rows.append(("Training data", f"{description['data']}: {counted(description['n_texts'], 'text')}"))

@@ -33,10 +33,14 @@ def sentence_reader(path: Path, *, lowercase: bool = False) -> Callable[[], Iter
 
 
 def load_language_model(folder: Path) -> BaseLanguageModel:
-    """Load a language model of any kind; raise an error for another model."""
+    """Load a language model of any kind, or an ARPA file; raise an error for another model."""
     from sklearn_hashnlp.language._base import BaseLanguageModel
     from sklearn_hashnlp.persistence import load_model
 
+    if folder.name.endswith((".arpa", ".arpa.gz")) and not folder.is_dir():
+        from sklearn_hashnlp.language import KneserNeyLanguageModel
+
+        return KneserNeyLanguageModel.load_arpa(folder)
     try:
         model: Any = load_model(folder)
     except FileNotFoundError:
@@ -53,12 +57,15 @@ def load_language_model(folder: Path) -> BaseLanguageModel:
 
 
 def load_network(folder: Path, purpose: str) -> NeuralLanguageModel:
-    """Load a neural language model; raise an error for another model, with what needs one."""
+    """Load a neural language model; raise an error for another model, with what needs word vectors."""
     from sklearn_hashnlp.language._neural import NeuralLanguageModel
 
     model = load_language_model(folder)
     if not isinstance(model, NeuralLanguageModel):
-        raise ValueError(f"{folder} is a {type(model).__name__}, and {purpose} needs an HsigmoidLanguageModel.")
+        raise ValueError(
+            f"{folder} is a {type(model).__name__}, which has no word vectors; {purpose} needs those of an "
+            "HsigmoidLanguageModel."
+        )
     return model
 
 

@@ -9,6 +9,13 @@ from typing import Annotated
 import typer
 
 
+class ModelType(StrEnum):
+    """Kind of language model."""
+
+    network = "network"
+    kneser_ney = "kneser-ney"
+
+
 class OutputLayer(StrEnum):
     """Output layer of the network."""
 
@@ -103,7 +110,8 @@ LanguageModelFolder = Annotated[
         "--model",
         "-m",
         metavar="DIR",
-        help="Folder of the model, or of one epoch of a checkpoint folder, such as checkpoints/epoch-00003.",
+        help="Folder of the model, or of one epoch of a checkpoint folder, such as checkpoints/epoch-00003; or an ARPA "
+        "file (.arpa, .arpa.gz).",
         show_default=False,
     ),
 ]

@@ -18,12 +18,14 @@ from sklearn_hashnlp.cli.lm._options import (
     Embedding,
     Init,
     Keep,
+    ModelType,
     Optimizer,
     OutputLayer,
     Padding,
     Schedule,
     TreeKind,
 )
+from sklearn_hashnlp.cli.lm._train_counts import check_options, train_counts
 
 if TYPE_CHECKING:
     from sklearn_hashnlp import HsigmoidLanguageModel
@@ -38,11 +40,14 @@ Train a model that predicts the next word on a text file with one sentence per l
   hashnlp lm train train.txt -m lm --tree cluster --direct-connections hashed
   hashnlp lm train train.txt -m lm --checkpoint-dir checkpoints
   hashnlp lm train train.txt -m lm --checkpoint-dir checkpoints --resume
+  hashnlp lm train train.txt -m lm --model-type kneser-ney
 
 The network is a neural n-gram model: embeddings of the previous words, a hidden layer, and a hierarchical softmax, \
 whose cost grows with the logarithm of the vocabulary size. The perplexity printed after every epoch is the number of \
 equally probable words that would be as hard to predict; lower is better. When the perplexity on --valid no longer \
 falls, the model overfits (--early-stopping stops there and keeps the weights of the best epoch).
+
+--model-type kneser-ney counts n-grams instead, with modified Kneser-Ney smoothing: the usual model to compare with.
 
 To lower the perplexity, try first: --tree cluster, --direct-connections hashed, a higher --dropout for small texts, a \
 larger --hidden-size.
@@ -61,6 +66,7 @@ _NETWORK, _VOCABULARY, _TRAINING, _CHECKPOINTS = "Network", "Vocabulary", "Train
 
 @reporting_errors
 def train(
+    context: typer.Context,
     data: Annotated[
         Path,
         typer.Argument(
@@ -72,6 +78,13 @@ def train(
         Path | None,
         typer.Option(metavar="FILE", help="Validation sentences, scored after every epoch.", show_default=False),
     ] = None,
+    model_type: Annotated[
+        ModelType,
+        typer.Option(
+            help="network: a neural network. kneser-ney: n-gram counts with Kneser-Ney smoothing, in seconds; it has "
+            "none of the options of network and training."
+        ),
+    ] = ModelType.network,
     order: Annotated[
         int,
         typer.Option(min=2, help="Length of the n-grams: context words and predicted word.", rich_help_panel=_NETWORK),
@@ -153,6 +166,23 @@ def train(
             metavar="TOKEN", help="Token of unknown words; also where FILE has it already.", rich_help_panel=_VOCABULARY
         ),
     ] = "<unk>",
+    min_ngram_counts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,N,...",
+            help="kneser-ney: the occurrences that n-grams of 1, 2, ... words need, such as 1,1,2. Default: 1.",
+            show_default=False,
+            rich_help_panel=_VOCABULARY,
+        ),
+    ] = None,
+    arpa: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="kneser-ney: save the model in the ARPA format of KenLM and SRILM, too; .gz compresses.",
+            show_default=False,
+        ),
+    ] = None,
     padding: Annotated[
         Padding,
         typer.Option(
@@ -273,6 +303,7 @@ def train(
 ) -> None:
     """Train a language model; the parameters are the options of the command."""
     screen = Screen(as_json=as_json, quiet=quiet)
+    check_options(context, counts=model_type is ModelType.kneser_ney)
     if resume and checkpoint_dir is None:
         raise typer.BadParameter("--resume needs --checkpoint-dir.")
     if resume and early_stopping and keep is Keep.last:
@@ -294,6 +325,21 @@ def train(
     check_sentences(data)
     if valid is not None:
         check_sentences(valid)
+    if model_type is ModelType.kneser_ney:
+        train_counts(
+            screen,
+            data,
+            model,
+            valid=valid,
+            order=order,
+            lowercase=lowercase,
+            max_vocabulary=max_vocabulary,
+            min_count=min_count,
+            special_tokens=(start_token, end_token, unknown_token),
+            min_ngram_counts=min_ngram_counts,
+            arpa=arpa,
+        )
+        return
     check_device(device)
     from sklearn_hashnlp import HsigmoidLanguageModel
     from sklearn_hashnlp.persistence import save_model

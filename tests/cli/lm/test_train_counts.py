@@ -1,0 +1,95 @@
+"""``hashnlp lm train --model-type kneser-ney``, and the other commands with such a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sklearn_hashnlp import KneserNeyLanguageModel, load_model
+
+COUNTS = ("--model-type", "kneser-ney", "--order", 3)
+
+
+@pytest.fixture
+def counted(hashnlp: Any, sentences: Path, tmp_path: Path) -> Path:
+    assert hashnlp("lm", "train", sentences, "-m", tmp_path / "lm", *COUNTS).code == 0
+    return tmp_path / "lm"
+
+
+def test_the_saved_model_is_that_of_fit(hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path) -> None:
+    result = hashnlp(
+        *("lm", "train", sentences, "-m", tmp_path / "m", *COUNTS, "--valid", sentences, "--arpa", tmp_path / "m.arpa")
+    )
+    assert result.code == 0, result.err
+    expected = KneserNeyLanguageModel(order=3).fit(corpus)
+    assert f"Counted {sum(expected.n_ngrams_)} n-grams with a vocabulary of 12 words" in result.out
+    assert f"Validation perplexity {expected.perplexity(corpus):.2f}" in result.out
+    assert f"Saved in {tmp_path / 'm'} and {tmp_path / 'm.arpa'}" in result.out
+    for model in (load_model(tmp_path / "m"), KneserNeyLanguageModel.load_arpa(tmp_path / "m.arpa")):
+        assert model.score_samples(corpus).tolist() == expected.score_samples(corpus).tolist()
+
+
+def test_json_and_quiet(hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path) -> None:
+    command = ("lm", "train", sentences, "-m", tmp_path / "m", *COUNTS, "--valid", sentences)
+    expected = KneserNeyLanguageModel(order=3).fit(corpus)
+    report = hashnlp(*command, "--json").json
+    assert report["n_ngrams"] == expected.n_ngrams_
+    assert report["discounts"] == expected.discounts_.tolist()
+    assert report["valid_perplexity"] == expected.perplexity(corpus)
+    assert hashnlp(*command, "--quiet").out == f"{expected.perplexity(corpus):.4f}\n"
+
+
+def test_options_reach_the_model(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+    words = ("--min-ngram-counts", "1,1,2", "--max-vocabulary", 7, "--min-count", 2, "--lowercase", "--seed", 3)
+    words += ("--start-token", "<b>", "--end-token", "<e>", "--unknown-token", "UNK")
+    assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *COUNTS, *words).code == 0
+    model = load_model(tmp_path / "m")
+    expected = {"order": 3, "min_ngram_counts": [1, 1, 2], "max_vocabulary": 7, "min_count": 2}
+    expected |= {"start_token": "<b>", "end_token": "<e>", "unknown_token": "UNK"}
+    assert {name: model.get_params()[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([*COUNTS, "--epochs", 3], "--model-type kneser-ney has no --epochs"),
+        ([*COUNTS, "--early-stopping"], "--model-type kneser-ney has no --early-stopping"),
+        ([*COUNTS, "--min-ngram-counts", "1,x"], "--min-ngram-counts takes numbers such as 1,1,2, got '1,x'"),
+        (["--min-ngram-counts", "1,2"], "--min-ngram-counts needs --model-type kneser-ney"),
+        (["--arpa", "model.arpa"], "--arpa needs --model-type kneser-ney"),
+    ],
+)
+def test_options_of_the_other_type_are_refused(
+    hashnlp: Any, sentences: Path, tmp_path: Path, words: list[Any], message: str
+) -> None:
+    result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *words)
+    assert result.code == 2
+    assert message in result.err
+    assert not (tmp_path / "m").exists()
+
+
+def test_the_other_commands_read_it(hashnlp: Any, counted: Path, sentences: Path, corpus: list[str]) -> None:
+    model = load_model(counted)
+    score = hashnlp("lm", "score", "-m", counted, sentences, "--perplexity", "--quiet")
+    assert float(score.out) == pytest.approx(model.perplexity(corpus), abs=1e-3)
+    assert hashnlp("lm", "predict", "-m", counted, stdin="the cat\n").out.split() == model.predict(["the cat"]).tolist()
+    assert hashnlp("lm", "sample", "-m", counted, "--seed", 1).out == " ".join(model.sample(1, 1)[0]) + "\n"
+    assert hashnlp("lm", "continue", "-m", counted, "--seed", 1, stdin="the cat\n").out.startswith("the cat")
+    assert hashnlp("lm", "test", "-m", counted, sentences).code == 0
+    assert f"{model.n_ngrams_[0]} + {model.n_ngrams_[1]} + {model.n_ngrams_[2]}" in hashnlp("info", counted).out
+    assert hashnlp("info", counted, "--json").json["n_ngrams"] == model.n_ngrams_
+    nearest = hashnlp("lm", "nearest", "-m", counted, "cat")
+    assert nearest.code == 1
+    assert "is a KneserNeyLanguageModel, which has no word vectors" in nearest.err
+
+
+def test_an_arpa_file_is_a_model(hashnlp: Any, counted: Path, sentences: Path, tmp_path: Path) -> None:
+    load_model(counted).save_arpa(tmp_path / "lm.arpa.gz")
+    expected = hashnlp("lm", "score", "-m", counted, sentences)
+    assert hashnlp("lm", "score", "-m", tmp_path / "lm.arpa.gz", sentences).out == expected.out
+    (tmp_path / "other.arpa").write_text("no model")
+    result = hashnlp("lm", "score", "-m", tmp_path / "other.arpa", sentences)
+    assert (result.code, result.err.count("\n")) == (1, 1)
+    assert "line 2: expected the line \\data\\ of an ARPA file" in result.err
