@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import chain
 from operator import index
 from typing import Any
@@ -13,16 +14,19 @@ from sklearn_hashnlp.trees._arrays import Ints, preorder_numbers, renumber
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 
-def tree_from_nested(nested: Sequence[Any] | int) -> SoftmaxTree:
-    """Build a tree from nested lists of classes.
+def tree_from_nested(nested: Sequence[Any] | int, names: Iterable[Hashable] | None = None) -> SoftmaxTree:
+    """Build a tree from nested lists of classes or their names.
 
     Inner nodes are numbered in pre-order: a list before the lists inside it, the first of these first.
 
     Parameters
     ----------
-    nested : list, tuple or int
+    nested : list, tuple, int or str
         A list is an inner node, an int a class; every class 0..V-1 occurs once. The int 0 alone is the tree of one
-        class.
+        class. Strings are names of classes.
+    names : iterable, default=None
+        The names of class 0, 1, and so on, each of which is a leaf. None sorts strings, which is the order of a
+        classifier's ``classes_``. For a language model the names are ``list(model.vocabulary_)[:-1]``.
 
     Returns
     -------
@@ -32,9 +36,9 @@ def tree_from_nested(nested: Sequence[Any] | int) -> SoftmaxTree:
     Raises
     ------
     TypeError
-        If there is anything but lists, tuples and integers.
+        If there is anything but lists, tuples and classes.
     ValueError
-        If a class is missing or occurs twice, or a list has fewer than two items.
+        If a class is missing or occurs twice, a list has fewer than two items, or a leaf is not in ``names``.
 
     Examples
     --------
@@ -42,29 +46,62 @@ def tree_from_nested(nested: Sequence[Any] | int) -> SoftmaxTree:
     >>> tree = tree_from_nested([[[[7, 8], [6, 5]], [[4, 1], [0, 2]]], [9, 3]])
     >>> tree.path(7)
     (array([0, 1, 2, 3]), array([0, 0, 0, 0]))
+    >>> tree_from_nested([["truck", "car"], "cat"]).to_nested()
+    [[2, 0], 1]
+    >>> tree_from_nested([["truck", "car"], "cat"], names=["cat", "truck", "car"]).to_nested()
+    [[1, 2], 0]
     """
     blocks: list[list[int]] = []
+    leaves: list[Any] = []
     waiting: list[tuple[int, Any]] = [(-1, nested)]
     while waiting:
         parent, item = waiting.pop()
         if isinstance(item, (list, tuple)):
-            node = len(blocks)
+            number = len(blocks)
             blocks.append([])
-            if parent >= 0:
-                blocks[parent].append(node)
-            waiting.extend((node, inner) for inner in reversed(item))
-        elif isinstance(item, (int, np.integer)) and not isinstance(item, bool) and item >= 0:
-            if parent >= 0:
-                blocks[parent].append(~int(item))
-            elif item != 0:
-                raise ValueError(f"tree_from_nested: the class of a tree of one class must be 0, got {item}.")
+            waiting.extend((number, inner) for inner in reversed(item))
         else:
-            raise TypeError(
-                "tree_from_nested: items must be lists, tuples or classes, which are integers of at least 0, "
-                f"got {item!r} ({type(item).__name__})."
-            )
+            number = ~len(leaves)
+            leaves.append(item)
+        if parent >= 0:
+            blocks[parent].append(number)
+    classes = np.array(_classes_of(leaves, names), dtype=np.int64)
+    if not blocks and classes[0] != 0:
+        raise ValueError(f"tree_from_nested: the class of a tree of one class must be 0, got {nested}.")
     flat = np.array([child for block in blocks for child in block], dtype=np.int64)
+    is_leaf = flat < 0
+    flat[is_leaf] = ~classes[~flat[is_leaf]]
     return SoftmaxTree(flat, np.append(0, np.cumsum([len(block) for block in blocks], dtype=np.int64)))
+
+
+def _classes_of(leaves: list[Any], names: Iterable[Hashable] | None) -> list[int]:
+    """Return the classes of leaves, which are integers or names."""
+    if names is not None:
+        return _classes_of_names(leaves, list(names))
+    if leaves and all(isinstance(leaf, str) for leaf in leaves):
+        return _classes_of_names(leaves, sorted(set(leaves)))
+    for leaf in leaves:
+        if not isinstance(leaf, (int, np.integer)) or isinstance(leaf, bool) or leaf < 0:
+            raise TypeError(
+                "tree_from_nested: items must be lists, tuples or classes, which are all strings or all integers of at "
+                f"least 0, got {leaf!r} ({type(leaf).__name__})."
+            )
+    return [int(leaf) for leaf in leaves]
+
+
+def _classes_of_names(leaves: list[Any], names: list[Hashable]) -> list[int]:
+    class_of = {name: number for number, name in enumerate(names)}
+    for kind, items in (("names", names), ("leaves", leaves)):
+        repeated = next((item for item, count in Counter(items).items() if count > 1), None)
+        if repeated is not None:
+            raise ValueError(f"tree_from_nested: {repeated!r} occurs twice among the {kind}.")
+    for leaf in leaves:
+        if leaf not in class_of:
+            raise ValueError(f"tree_from_nested: the leaf {leaf!r} is not among the {len(names)} names.")
+    missing = class_of.keys() - set(leaves)
+    if missing:
+        raise ValueError(f"tree_from_nested: the name {min(missing, key=class_of.__getitem__)!r} is no leaf.")
+    return [class_of[leaf] for leaf in leaves]
 
 
 def tree_from_paths(paths: Sequence[Sequence[int]]) -> SoftmaxTree:

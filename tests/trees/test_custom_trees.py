@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from sklearn_hashnlp.trees import SoftmaxTree, tree_from_nested, tree_from_paths
 
@@ -26,8 +27,9 @@ def test_tuples_and_numpy_integers() -> None:
     ("nested", "error", "message"),
     [
         (["a", 0], TypeError, r"tree_from_nested: items must be lists, tuples or classes, .* got 'a' \(str\)"),
+        (["a", ["b", "a"]], ValueError, "tree_from_nested: 'a' occurs twice among the leaves"),
         ([0, True], TypeError, r"True \(bool\)"),
-        ([0, -1], TypeError, r"integers of at least 0, got -1 \(int\)"),
+        ([0, -1], TypeError, r"all integers of at least 0, got -1 \(int\)"),
         ([0, 1.0], TypeError, r"1\.0 \(float\)"),
         (1, ValueError, "tree_from_nested: the class of a tree of one class must be 0, got 1"),
         ([0], ValueError, "got 1 for node 0"),
@@ -40,6 +42,32 @@ def test_tuples_and_numpy_integers() -> None:
 def test_lists_that_are_no_tree(nested: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         tree_from_nested(nested)
+
+
+@given(nested_trees(), st.data())
+def test_leaves_are_names(nested: Any, data: st.DataObject) -> None:
+    def named(item: Any, names: list[str]) -> Any:
+        return [named(inner, names) for inner in item] if isinstance(item, list) else names[item]
+
+    tree = tree_from_nested(nested)
+    names = sorted(f"label {number:02}" for number in range(tree.n_classes))
+    assert tree_from_nested(named(nested, names)) == tree
+    names = data.draw(st.permutations(names))
+    assert tree_from_nested(named(nested, names), names=np.array(names)) == tree
+    assert tree_from_nested(nested, names=range(tree.n_classes)) == tree
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a", "b"], "the leaf 'c' is not among the 2 names"),
+        (["a", "b", "c", "d"], "the name 'd' is no leaf"),
+        (["a", "b", "c", "a"], "'a' occurs twice among the names"),
+    ],
+)
+def test_names_that_are_not_the_leaves(names: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tree_from_nested([["a", "b"], "c"], names=names)
 
 
 @given(nested_trees())
