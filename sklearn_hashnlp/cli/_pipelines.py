@@ -95,11 +95,11 @@ def predict_proba(screen: Screen, model: Any, texts: list[str]) -> NDArray[np.fl
 
 def load_classifier(folder: Path) -> Any:
     """Load a text classifier; raise an error for another model, or one that reads files."""
-    from sklearn_hashnlp import HsigmoidLanguageModel
+    from sklearn_hashnlp.language._base import BaseLanguageModel
     from sklearn_hashnlp.persistence import load_model
 
     model = load_model(folder)
-    if isinstance(model, HsigmoidLanguageModel):
+    if isinstance(model, BaseLanguageModel):
         raise ValueError(f"{folder} is a language model, not a text classifier; use hashnlp lm.")
     if not hasattr(model, "predict_proba"):
         raise ValueError(f"{folder} is a {type(model).__name__}, not a text classifier.")

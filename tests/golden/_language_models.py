@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp import HsigmoidLanguageModel, load_model, save_model
+from sklearn_hashnlp import (
+    CacheLanguageModel,
+    HsigmoidLanguageModel,
+    InterpolatedLanguageModel,
+    KneserNeyLanguageModel,
+    load_model,
+    save_model,
+)
 from sklearn_hashnlp.persistence import load_word_vectors
 from tests.golden._classifiers import losses
 from tests.golden._register import Arrays, golden, sentences
@@ -178,6 +185,20 @@ def language_model_partial_fit_saved() -> Arrays:
         save_model(model, folder, precision="float32", training_state=True)
         loaded = load_model(folder)
     return _predictions(loaded.partial_fit(_train()[140:])) | {"first": first}
+
+
+@golden("trained")
+def language_model_mixture() -> Arrays:
+    counts = KneserNeyLanguageModel(order=3, min_count=2)
+    cache = CacheLanguageModel(cache_size=100, decay=0.99, unigram_prior=10.0, bigram_prior=2.0)
+    model = InterpolatedLanguageModel([counts, cache], frequency_bins=True, context_length=1)
+    model.fit(_train(), X_valid=_test())
+    return {
+        "scores": model.score_samples(_test()),
+        "probabilities": model.predict_proba(CONTEXTS),
+        "weights": model.weights_,
+        "words": model.predict(CONTEXTS),
+    }
 
 
 class InterruptionError(Exception):

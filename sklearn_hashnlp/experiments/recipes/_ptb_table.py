@@ -27,9 +27,10 @@ The tree of the network is learned: words that a small network predicts in simil
 of the mixtures are learned on valid.txt by expectation maximization, and the epoch of the network and all other
 settings are chosen there. test.txt is scored once per row.
 
-Every word of a sentence and </s> count; <unk> is a word of the text. The published figures are those of Mikolov and
-others on the same text (https://www.fit.vutbr.cz/~imikolov/rnnlm/): 141.2 for Kneser-Ney, 140.2 for a feed-forward
-network, 116.7 for it with Kneser-Ney, and 106.6 with a cache as well.
+Every word of a sentence and </s> count; <unk> is a word of the text. The published figures are those of Mikolov,
+Deoras, Kombrink, Burget and Cernocky (2011, Empirical evaluation and combination of advanced language modeling
+techniques) on the same text: 141.2 for Kneser-Ney, 140.2 for a feed-forward network, 116.7 for it with Kneser-Ney, and
+106.6 with a cache as well.
 
 It needs train.txt, valid.txt and test.txt as Tomas Mikolov prepared them in one folder: pass it by --set data=FOLDER,
 or name it ptb/ in the folder that the environment variable HASHNLP_DATA names. About ten minutes on two cores, nearly

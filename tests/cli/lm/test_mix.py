@@ -56,6 +56,9 @@ def test_every_command_reads_the_folder(hashnlp: Any, folders: list[Path], valid
     assert hashnlp("lm", "test", "-m", tmp_path / "m", "--every-word", "--top", 2, valid).code == 0
     quiet = hashnlp("lm", "mix", tmp_path / "m", "--valid", valid, "-m", tmp_path / "again", "-q")
     assert quiet.out == f"{model.perplexity(VALID):.4f}\n"
+    classifier = hashnlp("predict", "--model", tmp_path / "m", stdin="a dog\n")
+    assert (classifier.code, "is a language model, not a text classifier" in classifier.err) == (1, True)
+    assert hashnlp("info", tmp_path / "m", "--json").json["n_words"] == len(model.vocabulary_)
     nearest = hashnlp("lm", "nearest", "-m", tmp_path / "m", "dog")
     assert (nearest.code, "needs an HsigmoidLanguageModel" in nearest.err) == (1, True)
     greedy = hashnlp("lm", "predict", "-m", tmp_path / "m", "--search", "greedy", stdin="a dog\n")
