@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
 import random
 import re
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from .data import Rows
+from .peer_packages import Peer, import_peer, peer_folder, peer_version
 
+FASTTEXT = Peer("fasttext", "fasttext-wheel", ("pybind11",))
 # The tokens of make_text_classifier: words and punctuation marks.
 TOKENS = re.compile(r"\w+|[^\w\s]")
 # Forms of the texts, of which fastText gets the best on validation rows.
@@ -33,35 +32,17 @@ CHOSEN = ("form", "lr", "epoch")  # what `choose` chooses
 FEW_ROWS, SEEDS_FOR_FEW = 10_000, 3  # on few rows one seed is too noisy to choose by
 
 
-@contextlib.contextmanager
-def fasttext_folder(folder: Path | None) -> Iterator[Path]:
+def fasttext_folder(folder: Path | None) -> AbstractContextManager[Path]:
     """Return a folder that holds fastText, installing it if necessary; None makes a temporary one."""
-    if folder is None:
-        with tempfile.TemporaryDirectory(prefix="fasttext-") as made:
-            _install(Path(made))
-            yield Path(made)
-        return
-    if not (folder / "fasttext").is_dir():
-        _install(folder)
-    yield folder
-
-
-def _install(folder: Path) -> None:
-    print(f"Installing fastText into {folder} ...", flush=True)
-    options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--target", str(folder)]
-    subprocess.run([sys.executable, "-m", "pip", "install", *options, "fasttext-wheel", "pybind11"], check=True)
+    return peer_folder(FASTTEXT, folder)
 
 
 def import_fasttext(folder: Path) -> Any:
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
-    return importlib.import_module("fasttext")
+    return import_peer(FASTTEXT, folder)
 
 
 def fasttext_version(folder: Path) -> str:
-    return (
-        next(folder.glob("fasttext_wheel-*.dist-info")).name.removeprefix("fasttext_wheel-").removesuffix(".dist-info")
-    )
+    return peer_version(FASTTEXT, folder)
 
 
 def lines_of(texts: Iterable[str], form: str) -> list[str]:
