@@ -9,7 +9,7 @@ from sklearn_hashnlp.experiments.recipes._fewer_parameters import FEWER_PARAMETE
 from sklearn_hashnlp.experiments.recipes._hash_embeddings import HASH_EMBEDDING_RECIPES
 from sklearn_hashnlp.experiments.recipes._hsigmoid_ptb import HSIGMOID_PTB
 from sklearn_hashnlp.experiments.recipes._ptb_table import PTB_TABLE
-from sklearn_hashnlp.experiments.recipes._reversal import REVERSAL
+from sklearn_hashnlp.experiments.recipes._reversal import REVERSAL, REVERSAL_SGD
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
@@ -19,6 +19,7 @@ RECIPES: dict[str, Recipe] = {
         ACCURACY_DISTRIBUTION,
         COLLISIONS,
         REVERSAL,
+        REVERSAL_SGD,
         HSIGMOID_PTB,
         PTB_TABLE,
     )

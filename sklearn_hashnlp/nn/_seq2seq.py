@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TypeAlias
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -10,6 +13,9 @@ from sklearn_hashnlp.nn._softmax_layers import FullSoftmax
 
 # With torch's 1.0 the network memorizes strings before, and with some seeds instead of, learning where to attend.
 _EMBEDDING_STD = 0.1
+
+
+State: TypeAlias = list[tuple[Tensor, Tensor]]  # of each layer of the decoder, the hidden and the cell state
 
 
 class AttentionSeq2Seq(nn.Module):
@@ -22,6 +28,9 @@ class AttentionSeq2Seq(nn.Module):
        a_ti = softmax_i(v . tanh(W1 h_i + W2 s_(t-1))), c_t = sum_i a_ti h_i;
     3. s_t = LSTM(c_t, s_(t-1)), where s_0 is the decoder state after an input of zeros;
     4. the output layer predicts symbol t from s_t; the string ends at ``end``.
+
+    Encoder and decoder may have several LSTM layers, each of which reads the states of the one below; h_i and s_t are
+    then the states of the last.
 
     As in the reference implementation [2]_, the only input of the decoder is c_t. It does not read the symbol that it
     predicted before, so training and generation see the same states. Unlike the reference implementation, this one
@@ -37,6 +46,10 @@ class AttentionSeq2Seq(nn.Module):
         Columns of the encoder state.
     decoder_size : int, default=210
         Columns of the decoder state, the input of the output layer.
+    encoder_layers : int, default=1
+        Number of LSTM layers of the encoder.
+    decoder_layers : int, default=1
+        Number of LSTM layers of the decoder.
     output : Module, default=None
         The output layer over ``num_symbols`` classes, such as a :class:`HierarchicalSoftmax` of ``decoder_size``
         columns; None is a new :class:`FullSoftmax`.
@@ -57,7 +70,9 @@ class AttentionSeq2Seq(nn.Module):
     attend_encoder, attend_decoder, attend_score : torch.nn.Linear
         W1, W2 and v of the attention, without bias.
     decoder : torch.nn.LSTMCell
-        The decoder.
+        The first layer of the decoder.
+    upper_decoders : torch.nn.ModuleList of torch.nn.LSTMCell
+        Its other layers.
     output : Module
         The output layer.
 
@@ -102,6 +117,8 @@ class AttentionSeq2Seq(nn.Module):
         encoder_size: int = 210,
         decoder_size: int = 210,
         *,
+        encoder_layers: int = 1,
+        decoder_layers: int = 1,
         output: nn.Module | None = None,
         end: int | None = None,
         device: torch.device | str | None = None,
@@ -113,6 +130,8 @@ class AttentionSeq2Seq(nn.Module):
             "embedding_dim": embedding_dim,
             "encoder_size": encoder_size,
             "decoder_size": decoder_size,
+            "encoder_layers": encoder_layers,
+            "decoder_layers": decoder_layers,
         }
         for name, size in sizes.items():
             if size < 1:
@@ -141,11 +160,16 @@ class AttentionSeq2Seq(nn.Module):
         self.end = end
         self.embedding = nn.Embedding(num_symbols, embedding_dim, device=device, dtype=dtype)
         nn.init.normal_(self.embedding.weight, std=_EMBEDDING_STD)
-        self.encoder = nn.LSTM(embedding_dim, encoder_size, batch_first=True, device=device, dtype=dtype)
+        self.encoder = nn.LSTM(
+            embedding_dim, encoder_size, num_layers=encoder_layers, batch_first=True, device=device, dtype=dtype
+        )
         self.attend_encoder = nn.Linear(encoder_size, encoder_size, bias=False, device=device, dtype=dtype)
         self.attend_decoder = nn.Linear(decoder_size, encoder_size, bias=False, device=device, dtype=dtype)
         self.attend_score = nn.Linear(encoder_size, 1, bias=False, device=device, dtype=dtype)
         self.decoder = nn.LSTMCell(encoder_size, decoder_size, device=device, dtype=dtype)
+        self.upper_decoders = nn.ModuleList(
+            nn.LSTMCell(decoder_size, decoder_size, device=device, dtype=dtype) for _ in range(decoder_layers - 1)
+        )
         self.output = FullSoftmax(decoder_size, num_symbols, device=device, dtype=dtype) if output is None else output
 
     def forward(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -210,7 +234,7 @@ class AttentionSeq2Seq(nn.Module):
         states = []
         for _ in range(steps):
             state = self._step(encoded, keys, padding, state)
-            states.append(state[0])
+            states.append(state[-1][0])
         return torch.stack(states, dim=1)
 
     def generate(self, source: Tensor, *, max_length: int | None = None) -> Tensor:
@@ -246,7 +270,7 @@ class AttentionSeq2Seq(nn.Module):
             columns: list[Tensor] = []
             while len(columns) < limit:
                 state = self._step(encoded, keys, padding, state)
-                symbols = self.output.predict(state[0])  # type: ignore[operator]  # mypy takes the method for a tensor
+                symbols = self.output.predict(state[-1][0])  # type: ignore[operator]  # mypy takes the method for a tensor
                 ended = ended | (symbols == self.end)
                 if bool(ended.all()):
                     break
@@ -260,18 +284,23 @@ class AttentionSeq2Seq(nn.Module):
         encoded, _ = self.encoder(self.embedding(source.clamp(min=0)))
         return encoded, self.attend_encoder(encoded), padding
 
-    def _first_state(self, encoded: Tensor) -> tuple[Tensor, Tensor]:
-        state: tuple[Tensor, Tensor] = self.decoder(encoded.new_zeros((len(encoded), encoded.shape[2])))
-        return state
+    def _first_state(self, encoded: Tensor) -> State:
+        zeros = encoded.new_zeros((len(encoded), encoded.shape[2]))
+        return self._decode(zeros, [None] * (1 + len(self.upper_decoders)))
 
-    def _step(
-        self, encoded: Tensor, keys: Tensor, padding: Tensor, state: tuple[Tensor, Tensor]
-    ) -> tuple[Tensor, Tensor]:
-        query = self.attend_decoder(state[0]).unsqueeze(1)
+    def _step(self, encoded: Tensor, keys: Tensor, padding: Tensor, state: State) -> State:
+        query = self.attend_decoder(state[-1][0]).unsqueeze(1)
         scores = self.attend_score(torch.tanh(keys + query)).squeeze(2)  # (rows, source_length + 1)
         attention = scores.masked_fill(padding, -torch.inf).softmax(dim=1)
         attended = torch.bmm(attention.unsqueeze(1).to(encoded.dtype), encoded).squeeze(1)
-        new_state: tuple[Tensor, Tensor] = self.decoder(attended, state)
+        return self._decode(attended, state)
+
+    def _decode(self, inputs: Tensor, state: Iterable[tuple[Tensor, Tensor] | None]) -> State:
+        """Take a step of all layers of the decoder; None is a state of zeros."""
+        new_state: State = []
+        for cell, old in zip((self.decoder, *self.upper_decoders), state, strict=True):
+            new_state.append(cell(inputs, old))
+            inputs = new_state[-1][0]
         return new_state
 
     def _append_end(self, strings: Tensor, name: str) -> Tensor:

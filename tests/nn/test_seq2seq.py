@@ -29,8 +29,9 @@ STRINGS = [[0, 3, 5], [2], [], [5, 5, 1, 4]]
 TARGETS = [[5, 3, 0], [2, 1, 1, 4, 0], [3], []]
 
 
-def test_log_probabilities_follow_the_formulas():
-    network = make()
+@pytest.mark.parametrize("layers", [(1, 1), (2, 1), (1, 2), (3, 2)])
+def test_log_probabilities_follow_the_formulas(layers):
+    network = make(encoder_layers=layers[0], decoder_layers=layers[1])
     log_probs, loss = network(padded(STRINGS), padded(TARGETS))
     expected, n_symbols = [], 0
     for source, target in zip(STRINGS, TARGETS, strict=True):
@@ -106,6 +107,23 @@ def test_initial_vectors_of_symbols_are_small():
     assert 0.095 < weight.detach().std() < 0.105
 
 
+def test_layers_of_the_decoder_are_trained_and_generate():
+    network = make(encoder_layers=2, decoder_layers=3)
+    network(padded(STRINGS), padded(TARGETS))[1].backward()
+    assert all(parameter.grad.any() for parameter in network.parameters())
+    symbols = [int(step.argmax()) for step in oracle.log_probs(network, STRINGS[0], 4)]
+    generated = network.generate(padded(STRINGS[:1]), max_length=4)[0].tolist()
+    assert generated == symbols[: symbols.index(network.end) if network.end in symbols else 4]
+
+
+def test_weights_of_one_layer_have_the_names_that_they_had():
+    names = set(make().state_dict())
+    assert {"encoder.weight_hh_l0", "decoder.weight_hh"} < names
+    assert not any("upper" in name or "_l1" in name for name in names)
+    with pytest.raises(RuntimeError, match="upper_decoders"):
+        make(decoder_layers=2).load_state_dict(make().state_dict())
+
+
 def test_generation_stops_at_the_maximum_length():
     network = make()
     network.output.bias.data[network.end] = -1e9
@@ -144,6 +162,7 @@ def test_it_works_under_autocast():
     ("call", "message"),
     [
         (lambda: AttentionSeq2Seq(7, 0), "embedding_dim must be 1 or more, got 0"),
+        (lambda: AttentionSeq2Seq(7, decoder_layers=0), "decoder_layers must be 1 or more, got 0"),
         (lambda: AttentionSeq2Seq(7, end=7), "end must be one of the symbols 0 to 6, got 7"),
         (lambda: AttentionSeq2Seq(7, output=FullSoftmax(3, 7)), "in_features=decoder_size=210, this FullSoftmax has 3"),
         (lambda: AttentionSeq2Seq(7, output=FullSoftmax(210, 6)), "n_classes=num_symbols=7, this FullSoftmax has 6"),

@@ -20,15 +20,23 @@ def lstm(parameters: dict[str, Tensor], suffix: str, x: Tensor, h: Tensor, c: Te
 def log_probs(network, source: list[int], steps: int) -> list[Tensor]:
     """Return log P(symbol) at each step, without batch, padding or mask."""
     vectors = [network.embedding.weight[symbol] for symbol in [*source, network.end]]
-    encoder = dict(network.encoder.named_parameters())
+    encoder, encoded = dict(network.encoder.named_parameters()), vectors
     zeros = torch.zeros(network.encoder.hidden_size, dtype=torch.float64)
-    h, c, encoded = zeros, zeros, []
-    for vector in vectors:
-        h, c = lstm(encoder, "_l0", vector, h, c)
-        encoded.append(h)
-    decoder = dict(network.decoder.named_parameters())
-    start = torch.zeros(network.decoder.hidden_size, dtype=torch.float64)
-    h, c = lstm(decoder, "", zeros, start, start)
+    for layer in range(network.encoder.num_layers):
+        h, c, inputs, encoded = zeros, zeros, encoded, []
+        for vector in inputs:
+            h, c = lstm(encoder, f"_l{layer}", vector, h, c)
+            encoded.append(h)
+    decoders = [dict(cell.named_parameters()) for cell in (network.decoder, *network.upper_decoders)]
+    states = [(torch.zeros(network.decoder.hidden_size, dtype=torch.float64),) * 2 for _ in decoders]
+
+    def decode(x: Tensor) -> Tensor:
+        for layer, decoder in enumerate(decoders):
+            states[layer] = lstm(decoder, "", x, *states[layer])
+            x = states[layer][0]
+        return x
+
+    h = decode(zeros)
     result = []
     for _ in range(steps):
         query = network.attend_decoder.weight @ h
@@ -39,7 +47,7 @@ def log_probs(network, source: list[int], steps: int) -> list[Tensor]:
         attended = sum(
             (score / sum(scores) * state for score, state in zip(scores, encoded, strict=True)), torch.tensor(0.0)
         )
-        h, c = lstm(decoder, "", attended, h, c)
+        h = decode(attended)
         exponentials = (network.output.weight @ h + network.output.bias).exp()
         result.append((exponentials / exponentials.sum()).log())
     return result

@@ -1,11 +1,11 @@
-"""The recipe ``reversal``: strings that are reversed by a network with a full softmax or a random tree."""
+"""The recipes ``reversal`` and ``reversal-sgd``: strings reversed by a network with a full softmax or a random tree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from sklearn_hashnlp.experiments._recipe import Log, Progress, Recipe, Result, Run
 from sklearn_hashnlp.experiments._settings import group_by_settings, setting
@@ -24,8 +24,16 @@ validation strings, summed over all their symbols as in the reference.
 fresh strings: each epoch has 3,000 new strings, until 98 % of 1,000 validation strings are reversed exactly; then exact
 match on 1,000 test strings. Strings are generated greedily by argmax, or by exact search in the tree.
 
-Differences: batches of 16 strings instead of single ones (batch_size=1 trains like the reference), Adam instead of
-gradient descent, torch's LSTM, one thread. About three minutes on one core."""
+Differences: batches of 16 strings instead of single ones, Adam instead of gradient descent, torch's LSTM, one thread.
+About three minutes on one core. reversal-sgd trains as the reference does."""
+
+_SGD_DESCRIPTION = """\
+The experiment reversal in the form of the reference implementation: one string at a time, stochastic gradient descent
+with learning rate 0.1 on the loss summed over the symbols of a string, gradients clipped to a norm of 5, and 20 epochs
+on 3,000 fixed strings, one epoch of each output layer in turn. Each epoch has its own random order.
+
+Differences: torch's LSTM, which has no peephole connections, and torch's initial weights. About ten minutes on one
+core."""
 
 # Printed by the reference for 20 epochs of single strings, on its machine.
 _REFERENCE = {"softmax": {"seconds": 513.3, "valid_loss": 3.177}, "hsigmoid": {"seconds": 448.2, "valid_loss": 1.706}}
@@ -43,12 +51,15 @@ class ReversalSettings:
     n_test: int = setting(1000, "validation strings for the exact match, and as many test strings")
     epochs: int = setting(20, "epochs on fixed strings")
     stop_at: float = setting(0.98, "exact match at which training on fresh strings stops")
-    max_epochs: int = setting(150, "maximum number of epochs on fresh strings")
+    max_epochs: int = setting(150, "maximum number of epochs on fresh strings; 0 leaves them out")
     batch_size: int = setting(16, "batch size; the reference has 1")
-    learning_rate: float = setting(0.003, "learning rate of Adam")
+    optimizer: Literal["adam", "sgd"] = setting("adam", "adam, or sgd on the summed loss of a string as the reference")
+    learning_rate: float = setting(0.003, "learning rate")
     embedding_dim: int = setting(200, "embedding dimension")
     encoder_size: int = setting(210, "hidden size of the encoder")
     decoder_size: int = setting(210, "hidden size of the decoder")
+    encoder_layers: int = setting(1, "LSTM layers of the encoder")
+    decoder_layers: int = setting(1, "LSTM layers of the decoder")
     layer_repeats: int = setting(200, "timed steps of each output layer alone")
 
 
@@ -73,16 +84,18 @@ def _run(settings: ReversalSettings, run: Run) -> Iterator[Result]:
 
 def _run_whole(settings: ReversalSettings, run: Run) -> Iterator[Result]:
     yield from _run_fixed(settings, run.seed, run.log, run.progress)
-    yield from _run_fresh(settings, run.seed, run.log, run.progress)
+    if settings.max_epochs:
+        yield from _run_fresh(settings, run.seed, run.log, run.progress)
     yield _run_layers(settings, run.seed)
 
 
 def _n_results(settings: ReversalSettings) -> int:
-    if min(settings.epochs, settings.max_epochs) < 1:
+    if settings.epochs < 1 or settings.max_epochs < 0:
         raise ValueError(
-            f"epochs and max_epochs must be 1 or more, got epochs={settings.epochs}, max_epochs={settings.max_epochs}."
+            "epochs must be 1 or more, and max_epochs 0 or more, "
+            f"got epochs={settings.epochs}, max_epochs={settings.max_epochs}."
         )
-    return 2 * len(settings.outputs) + 1
+    return (2 if settings.max_epochs else 1) * len(settings.outputs) + 1
 
 
 def _make_trainer(output: str, settings: ReversalSettings, seed: int) -> Trainer:
@@ -97,6 +110,9 @@ def _make_trainer(output: str, settings: ReversalSettings, seed: int) -> Trainer
         learning_rate=settings.learning_rate,
         batch_size=settings.batch_size,
         seed=seed,
+        optimizer=settings.optimizer,
+        encoder_layers=settings.encoder_layers,
+        decoder_layers=settings.decoder_layers,
     )
 
 
@@ -258,4 +274,18 @@ REVERSAL = Recipe(
     run=_run,
     n_results=_n_results,
     report=_report,
+)
+
+
+def _as_in_the_reference(settings: ReversalSettings) -> ReversalSettings:
+    return replace(settings, optimizer="sgd", learning_rate=0.1, batch_size=1, max_epochs=0)
+
+
+REVERSAL_SGD = replace(
+    REVERSAL,
+    name="reversal-sgd",
+    summary="The same, trained as in the reference: one string at a time, by gradient descent",
+    description=_SGD_DESCRIPTION,
+    settings=_as_in_the_reference(REVERSAL.settings),
+    quick=_as_in_the_reference(_QUICK),
 )

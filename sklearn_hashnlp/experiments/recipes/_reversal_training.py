@@ -13,7 +13,7 @@ from sklearn_hashnlp.nn import AttentionSeq2Seq, FullSoftmax, HierarchicalSoftma
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 from sklearn_hashnlp.trees import random_tree
 
-_MAX_GRADIENT_NORM = 5.0
+_MAX_GRADIENT_NORM = 5.0  # as in the reference
 _GENERATION_BATCH_SIZE = 250
 
 
@@ -64,14 +64,27 @@ class Trainer:
         learning_rate: float,
         batch_size: int,
         seed: int,
+        optimizer: str = "adam",
+        encoder_layers: int = 1,
+        decoder_layers: int = 1,
     ) -> None:
         n_classes = n_symbols + 1  # the symbol that ends a string is one more
         network_seed = generator_for(seed, Purpose.network).initial_seed()
         with torch_seed(network_seed):
             layer = make_output(output, decoder_size, n_classes, seed)
         with torch_seed(network_seed):
-            self.network = AttentionSeq2Seq(n_classes, embedding_dim, encoder_size, decoder_size, output=layer)
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=learning_rate, fused=True)
+            self.network = AttentionSeq2Seq(
+                n_classes,
+                embedding_dim,
+                encoder_size,
+                decoder_size,
+                encoder_layers=encoder_layers,
+                decoder_layers=decoder_layers,
+                output=layer,
+            )
+        kind = torch.optim.Adam if optimizer == "adam" else torch.optim.SGD
+        self.optimizer = kind(self.network.parameters(), lr=learning_rate, fused=True)
+        self.sums_symbols = optimizer == "sgd"  # as the reference does, whose learning rate is of such a loss
         self.batch_size = batch_size
         self.seed = seed
         self.epochs = 0
@@ -95,7 +108,9 @@ class Trainer:
 
     def _backward(self, source: Tensor, target: Tensor) -> None:
         self.optimizer.zero_grad()
-        self.network(source, target)[1].backward()
+        log_probs, mean_loss = self.network(source, target)
+        loss = -log_probs.mean() if self.sums_symbols else mean_loss
+        loss.backward()
 
     def loss(self, source: Tensor, target: Tensor) -> float:
         """Return the negative log-likelihood, summed over all symbols and ends of strings as in the reference."""

@@ -104,7 +104,7 @@ def test_bars_are_shown_on_a_terminal(hashnlp: Any, counting: Recipe, monkeypatc
         (2, ["reversal", "-d", "ag"], "The experiment 'reversal' has one dataset only; leave out --dataset."),
         (1, ["reversal", "--set", "outputs=softmax,other", "--quick"], "must be 'softmax' or 'hsigmoid'"),
         (1, ["reversal", "--output", "no/such/folder/file"], "No such file or directory"),
-        (1, ["reversal", "--set", "epochs=0"], "epochs and max_epochs must be 1 or more, got epochs=0"),
+        (1, ["reversal", "--set", "epochs=0"], "epochs must be 1 or more, and max_epochs 0 or more, got epochs=0"),
         (1, ["collisions", "--set", "examples=x"], "Examples must be given as V:n:B:k"),
     ],
 )

@@ -65,6 +65,14 @@ def test_training_on_fresh_strings_ends_when_they_are_reversed(output: str) -> N
     assert fresh["exact_match"] > 0.6
 
 
+def test_the_form_of_the_reference_has_fixed_strings_alone() -> None:
+    recipe = get_recipe("reversal-sgd")
+    assert (recipe.settings.batch_size, recipe.settings.optimizer, recipe.settings.learning_rate) == (1, "sgd", 0.1)
+    results = list(run_recipe(recipe, settings=replace(recipe.quick, n_symbols=5, max_length=2, n_train=20)))
+    assert [result["part"] for result in results] == ["fixed strings", "fixed strings", "output layer alone"]
+    assert [table.title for table in recipe.report(results)] == ["Fixed strings", "Speed ratio, full softmax / tree"]
+
+
 def test_the_tables_are_made_from_results_alone(whole: list[dict[str, Any]]) -> None:
     results = json.loads(json.dumps(whole))
     for result, seconds in zip(results[:2], (30.0, 20.0), strict=True):

@@ -56,6 +56,21 @@ def test_the_same_seed_gives_the_same_network_whatever_torch_is_set_to(output: s
     assert not any(torch.equal(a, b) for a, b in zip(parameters[0], parameters[2], strict=True))
 
 
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_gradient_descent_follows_the_summed_loss_of_a_string(output: str) -> None:
+    options = {"learning_rate": 0.1, "batch_size": 1, "seed": 0, "optimizer": "sgd", "decoder_layers": 2}
+    trainer = Trainer(output, **SIZES, **options)
+    source, target = torch.tensor([[3, 1, 2]]), torch.tensor([[2, 1, 3]])
+    (-trainer.network(source, target)[0].sum()).backward()
+    gradients = {name: parameter.grad.clone() for name, parameter in trainer.network.named_parameters()}
+    before = {name: parameter.detach().clone() for name, parameter in trainer.network.named_parameters()}
+    norm = torch.stack([gradient.norm() for gradient in gradients.values()]).norm()
+    trainer.train_epoch(source, target)
+    for name, parameter in trainer.network.named_parameters():
+        step = 0.1 * gradients[name] * min(1.0, 5.0 / float(norm))
+        torch.testing.assert_close(parameter.detach(), before[name] - step)
+
+
 def test_all_but_the_output_layer_is_initialized_the_same() -> None:
     one, other = (dict(make_trainer(output).network.named_parameters()) for output in OUTPUTS)
     for name in one:
