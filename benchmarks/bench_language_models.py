@@ -37,7 +37,10 @@ RESULT = "language_models.json"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
 PARTS = ("builders", "networks", "ranking")
 
-SMALL: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 256, "dropout": 0.3, "embedding_dropout": 0.1}
+SMALL: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 256, "dropout": 0.3, "embedding_dropout": 0.1} | {
+    "learning_rate": 0.5,
+    "batch_size": 512,
+}
 EPOCHS_OF_BUILDERS = 4
 EPOCHS_BEFORE = 2  # of the small network with the cluster tree, from which the tree is learned
 BUILDERS: dict[str, dict[str, Any]] = {
@@ -54,6 +57,7 @@ BUILDERS: dict[str, dict[str, Any]] = {
 
 LARGE: dict[str, Any] = {"embedding_dim": 128, "hidden_size": 400, "dropout": 0.5, "embedding_dropout": 0.2} | {
     "learning_rate": 0.3,  # the wider network needs a smaller one
+    "batch_size": 512,
     "max_epochs": 8,
 }
 HASHED: dict[str, Any] = {

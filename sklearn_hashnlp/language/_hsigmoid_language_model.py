@@ -58,8 +58,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Tree of the hierarchical softmax: "huffman", "cluster", "binary_cluster", "complete", "balanced", "random" or
         "two_level", for a builder of :mod:`sklearn_hashnlp.trees`; or a tree over all words of ``vocabulary_`` except
         ``<s>``, such as the :meth:`learned_tree` of another model. ``"cluster"`` clusters words that occur in the same
-        contexts into about sqrt(V) clusters, next to as many of the most frequent words, and has the best perplexity of
-        those; ``"binary_cluster"`` splits them recursively in two, which is faster with very large vocabularies.
+        contexts into about 1.5 sqrt(V) clusters, next to the 2 sqrt(V) most frequent words, and each cluster again, and
+        has the best perplexity of those; ``"binary_cluster"`` splits them recursively in two, which is faster with very
+        large vocabularies.
         Ignored by the other outputs.
     direct_connections : bool or "hashed", default=False
         Whether the output layer also reads the word embeddings directly; W in the paper. ``"hashed"``: instead it adds

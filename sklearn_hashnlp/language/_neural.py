@@ -15,7 +15,7 @@ from sklearn_hashnlp.language._architecture import word_encoder_of
 from sklearn_hashnlp.language._base import BATCH_SIZE, BaseLanguageModel
 from sklearn_hashnlp.language._net import LanguageNet, net_from_state
 from sklearn_hashnlp.language._reader import Tokenizer
-from sklearn_hashnlp.language._trees import mean_hidden_states, two_level_clusters
+from sklearn_hashnlp.language._trees import mean_hidden_states, word_clusters
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.language._word_vectors import WordVectorsMixin
 from sklearn_hashnlp.nn._hierarchical_softmax import Search
@@ -71,10 +71,9 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
     def learned_tree(self, X: Any) -> SoftmaxTree:
         """Build a tree for another model from the hidden states of this one.
 
-        Words that the network predicts from similar hidden states share a cluster [1]_. There are about sqrt(V)
-        clusters and, beside them, as many of the most frequent words, as with ``tree="cluster"``, which compares
-        co-occurrences instead. One or two epochs of a small network suffice. The other model needs the same
-        vocabulary::
+        Words that the network predicts from similar hidden states share a cluster [1]_. The tree has the shape of
+        ``tree="cluster"``, which compares co-occurrences instead. One or two epochs of a small network suffice. The
+        other model needs the same vocabulary::
 
             HsigmoidLanguageModel(tree=first.learned_tree(X), vocabulary=first.vocabulary_).fit(X)
 
@@ -98,7 +97,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
         .. [1] Mnih & Hinton (2008). A scalable hierarchical distributed language model. NIPS, section 4.
         """
         windows = self._windows(X)
-        return two_level_clusters(
+        return word_clusters(
             np.bincount(windows.y, minlength=self._tokenizer.vocabulary.n_classes), self._mean_states(windows), seed=0
         )
 

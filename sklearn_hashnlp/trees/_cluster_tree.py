@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,8 +29,8 @@ def cluster_tree(
     counts: ArrayLike | int,
     vectors: ArrayLike,
     *,
-    arity: int | Literal["sqrt"] = 2,
-    n_direct: int = 0,
+    arity: int | Literal["sqrt"] | Sequence[int] = 2,
+    n_direct: int | Sequence[int] = 0,
     leaf_size: int | None = None,
     balance: Literal["auto", "counts", "size"] = "auto",
     slack: float = 0.4,
@@ -49,15 +50,17 @@ def cluster_tree(
     vectors : array-like of float, shape (V, d)
         A vector of each class, such as the mean hidden state of a trained network over the contexts of the class.
         Classes without a vector, all zero, are put next to each other.
-    arity : int or "sqrt", default=2
-        Maximum number of children of a node. 2 is a deep binary tree; "sqrt" a tree of two levels, with about sqrt(V)
-        clusters of about sqrt(V) classes, which predicts best and costs most.
-    n_direct : int, default=0
+    arity : int, "sqrt" or sequence of int, default=2
+        Maximum number of clusters that a node is split into. 2 is a deep binary tree; "sqrt" a tree of two levels, with
+        about sqrt(V) clusters of about sqrt(V) classes. A sequence has a number for each level, from the root down, and
+        the clusters below the last are not split: (100,) is a tree of two levels, (150, 10) one of three.
+    n_direct : int or sequence of int, default=0
         Number of the most frequent classes that are children of the root, beside the clusters, as in the head of an
-        adaptive softmax.
+        adaptive softmax. A sequence has a number for each level: so many classes of each cluster are children of its
+        node.
     leaf_size : int, default=None
         Maximum number of classes of a cluster below the root that is one node with a child for each class; by default
-        the arity, and with "sqrt" unlimited.
+        the arity, and with "sqrt" or a sequence unlimited below the last level.
     balance : {"auto", "counts", "size"}, default="auto"
         What the parts of a split have in about equal amounts: counts, so that frequent classes have short paths, or
         classes, so that no path is longer than needed. "auto" is counts for binary trees and size for others.
@@ -93,29 +96,62 @@ def cluster_tree(
     weights = class_counts(counts, "cluster_tree")
     n_classes = len(weights)
     rows = _check_vectors(vectors, n_classes)
-    if not is_integer(n_direct) or not 0 <= n_direct <= n_classes:
-        raise ValueError(f"cluster_tree: n_direct must be in 0..{n_classes}, the number of classes, got {n_direct!r}.")
     if balance not in ("auto", "counts", "size"):
         raise ValueError(f"cluster_tree: balance must be 'auto', 'counts' or 'size', got {balance!r}.")
     if not 0 <= slack < 1:
         raise ValueError(f"cluster_tree: slack must be at least 0 and less than 1, got {slack!r}.")
-    if arity == "sqrt":
-        max_arity = max(2, round(float(np.sqrt(n_classes - n_direct))))
-        max_flat = n_classes if leaf_size is None else leaf_size
-    else:
-        max_arity = check_arity(arity, "cluster_tree")
-        max_flat = max_arity if leaf_size is None else leaf_size
-    if not is_integer(max_flat) or max_flat < 1:
-        raise ValueError(f"cluster_tree: leaf_size must be an integer of at least 1, got {leaf_size!r}.")
+    levels = _levels(arity, n_direct, leaf_size, n_classes)
     generator = as_generator(random_state, "cluster_tree")
     if n_classes == 1:
         return SoftmaxTree([], [0])
     positive = positive_counts(weights)
-    by_counts = balance == "counts" or (balance == "auto" and max_arity == 2)
+    by_counts = balance == "counts" or (balance == "auto" and levels[0].arity == 2)
     shares = np.maximum(positive / positive.sum(), _MIN_SHARE).astype(np.float32)
     clusters = _Clusters(rows, shares, positive if by_counts else np.ones(n_classes), slack)
     order = np.argsort(-weights, kind="stable")
-    return _grow(clusters, order, max_arity, n_direct, max_flat, generator)
+    return _grow(clusters, order, levels, generator)
+
+
+@dataclass(frozen=True)
+class _Level:
+    """How the clusters of a level are split."""
+
+    arity: int  # maximum number of parts
+    n_direct: int  # most frequent classes that are children beside them
+    leaf_size: int  # a cluster of at most so many classes is one node with a child for each
+
+
+def _levels(arity: object, n_direct: object, leaf_size: object, n_classes: int) -> list[_Level]:
+    """Check the shape of a tree and return its levels from the root down; the last stands for all below it."""
+    if leaf_size is not None and (not is_integer(leaf_size) or leaf_size < 1):
+        raise ValueError(f"cluster_tree: leaf_size must be an integer of at least 1, got {leaf_size!r}.")
+    direct = []
+    for number in n_direct if isinstance(n_direct, list | tuple) else (n_direct,):
+        if not is_integer(number) or not 0 <= number <= n_classes:
+            raise ValueError(
+                f"cluster_tree: n_direct must be in 0..{n_classes}, the number of classes, got {number!r}."
+            )
+        direct.append(int(number))
+    below_last = n_classes if leaf_size is None else int(leaf_size)
+    if isinstance(arity, list | tuple) and len(arity):
+        arities = [check_arity(number, "cluster_tree") for number in arity]
+    elif isinstance(arity, str) and arity == "sqrt":
+        arities = [max(2, round(float(np.sqrt(n_classes - sum(direct[:1])))))]
+    else:
+        arities = [check_arity(arity, "cluster_tree")]
+        below_last = arities[0] if leaf_size is None else below_last
+    if len(direct) > len(arities):
+        raise ValueError(
+            f"cluster_tree: n_direct must have a number for each of the {len(arities)} levels of arity={arity!r} at "
+            f"most, got {n_direct!r}."
+        )
+    direct += [0] * (len(arities) - len(direct))
+    levels = [
+        # A node whose parts would have one class each is not split.
+        _Level(parts, number, parts + number if depth == 0 else max(parts + number, leaf_size or 1))
+        for depth, (parts, number) in enumerate(zip(arities, direct, strict=True))
+    ]
+    return [*levels, _Level(arities[-1], 0, below_last)]
 
 
 @dataclass(frozen=True)
@@ -154,7 +190,8 @@ class _Clusters:
 
     def improve(self, order: Ints, start: int, sizes: Ints) -> tuple[Ints, Ints]:
         """Improve neighboring clusters by balanced k-means; return the starts and sizes of those that are left."""
-        members = order[start:]
+        whole = slice(start, start + int(sizes.sum()))
+        members = order[whole]
         loads = self.loads[members]
         labels = np.repeat(np.arange(len(sizes)), sizes)
         # With equal loads, the capacity is an integer number of classes.
@@ -165,44 +202,70 @@ class _Clusters:
         new_sizes = np.bincount(labels)
         new_sizes = new_sizes[new_sizes > 0]
         if len(new_sizes) > 1:  # else one class that outweighs all others has drawn them in
-            order[start:] = members[np.argsort(labels, kind="stable")]
+            order[whole] = members[np.argsort(labels, kind="stable")]
             sizes = new_sizes
         return start + np.cumsum(sizes) - sizes, sizes
 
 
-def _grow(
-    clusters: _Clusters, order: Ints, arity: int, n_direct: int, leaf_size: int, generator: np.random.Generator
-) -> SoftmaxTree:
-    """Split clusters level by level; those of a node are neighbors in `order`."""
-    n_classes = len(order)
-    direct = np.arange(n_direct)
-    parents, positions, children = [np.zeros(n_direct, dtype=np.int64)], [direct], [~order[direct]]
+def _grow(clusters: _Clusters, order: Ints, levels: list[_Level], generator: np.random.Generator) -> SoftmaxTree:
+    """Split clusters level by level; those of a node are neighbors in `order`, which begins by frequency."""
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order))
+    parents: list[Ints] = []
+    positions: list[Ints] = []
+    children: list[Ints] = []
     # The nodes without children yet: their numbers, and the start and size of their classes in `order`.
-    nodes, starts, sizes, n_nodes = np.array([0]), np.array([n_direct]), np.array([n_classes - n_direct]), 1
-    while len(nodes):
-        is_root = n_nodes == 1
-        flat = sizes <= (arity if is_root else leaf_size)
-        leaves = _ranges(starts[flat], sizes[flat])
-        parents.append(np.repeat(nodes[flat], sizes[flat]))
+    nodes, starts, sizes, n_nodes, depth = np.array([0]), np.array([0]), np.array([len(order)]), 1, 0
+
+    def add_leaves(nodes: Ints, starts: Ints, sizes: Ints) -> None:
+        leaves = _ranges(starts, sizes)
+        parents.append(np.repeat(nodes, sizes))
         positions.append(leaves)
         children.append(~order[leaves])
+
+    while True:
+        level = levels[min(depth, len(levels) - 1)]
+        flat = sizes <= level.leaf_size
+        add_leaves(nodes[flat], starts[flat], sizes[flat])
         nodes, starts, sizes = nodes[~flat], starts[~flat], sizes[~flat]
         if not len(nodes):
             break
-        starts, sizes, owners = clusters.split(order, starts, sizes, np.minimum(arity, sizes), generator)
-        if is_root and arity > 2:
-            starts, sizes = clusters.improve(order, n_direct, sizes)
-            owners = np.zeros_like(starts)
+        if level.n_direct:
+            _most_frequent_first(order, ranks, starts, sizes)
+            add_leaves(nodes, starts, np.full_like(sizes, level.n_direct))
+            starts, sizes = starts + level.n_direct, sizes - level.n_direct
+        starts, sizes, owners = clusters.split(order, starts, sizes, np.minimum(level.arity, sizes), generator)
+        if depth < len(levels) - 1 and level.arity > 2:
+            starts, sizes, owners = _improve(clusters, order, starts, sizes, owners)
         inner = sizes > 1
         parents.append(nodes[owners])
         positions.append(starts)
         children.append(np.where(inner, n_nodes + np.cumsum(inner) - 1, ~order[starts]))
         nodes = n_nodes + np.arange(int(inner.sum()))
-        starts, sizes, n_nodes = starts[inner], sizes[inner], n_nodes + len(nodes)
+        starts, sizes, n_nodes, depth = starts[inner], sizes[inner], n_nodes + len(nodes), depth + 1
     owner_nodes = np.concatenate(parents)
     edges = np.concatenate(children)[np.lexsort((np.concatenate(positions), owner_nodes))]
     offsets = np.append(0, np.cumsum(np.bincount(owner_nodes, minlength=n_nodes)))
     return SoftmaxTree(*renumber(edges, offsets, preorder_numbers(edges, offsets)))
+
+
+def _improve(clusters: _Clusters, order: Ints, starts: Ints, sizes: Ints, owners: Ints) -> tuple[Ints, Ints, Ints]:
+    """Improve the parts of each owner, which ascend; return the starts, sizes and owners of those that are left."""
+    firsts = np.flatnonzero(np.diff(owners, prepend=-1))
+    improved = [
+        clusters.improve(order, int(starts[first]), part)
+        for first, part in zip(firsts, np.split(sizes, firsts[1:]), strict=True)
+    ]
+    n_parts = [len(part) for part, _ in improved]
+    starts, sizes = (np.concatenate(column) for column in zip(*improved, strict=True))
+    return starts, sizes, np.repeat(owners[firsts], n_parts)
+
+
+def _most_frequent_first(order: Ints, ranks: Ints, starts: Ints, sizes: Ints) -> None:
+    """Sort the classes of each cluster by descending frequency."""
+    positions = _ranges(starts, sizes)
+    members = order[positions]
+    order[positions] = members[np.lexsort((ranks[members], np.repeat(np.arange(len(starts)), sizes)))]
 
 
 def _ranges(starts: Ints, sizes: Ints) -> Ints:

@@ -7,7 +7,7 @@ import pytest
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel, _trees
 from sklearn_hashnlp.language._reader import read_training_data
-from sklearn_hashnlp.language._trees import cooccurrence_vectors
+from sklearn_hashnlp.language._trees import cooccurrence_vectors, word_clusters
 
 RNG = np.random.default_rng(0)
 NAMES, VERBS, THINGS = ["ann", "bob", "cid"], ["sees", "hears"], ["tree", "bird", "song", "rain"]
@@ -58,3 +58,19 @@ def test_the_inner_products_are_those_of_the_counts():
     roots = np.sqrt(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
     vectors = cooccurrence_vectors(data.windows, n_classes)
     np.testing.assert_allclose(vectors @ vectors.T, roots @ roots.T, atol=1e-5)
+
+
+def test_clusters_of_words_have_three_levels():
+    counts = np.sort(RNG.zipf(1.5, size=900))[::-1]
+    tree = word_clusters(counts, RNG.normal(size=(900, 5)).astype(np.float32), seed=0)
+    assert tree.max_depth == 3
+    assert (tree.depths[:60] == 1).all()
+    assert 60 + 30 < tree.arities[0] <= 60 + 45
+    assert tree.arities[1:].max() <= 4 + 6
+
+
+@pytest.mark.parametrize("n_words", [*range(1, 20), 50])
+def test_any_number_of_words_has_clusters(n_words):
+    counts = np.arange(n_words, 0, -1)
+    tree = word_clusters(counts, RNG.normal(size=(n_words, 3)).astype(np.float32), seed=0)
+    assert tree.n_classes == n_words

@@ -100,6 +100,51 @@ def test_any_tree_is_a_tree(counts: list[int], arity: Any, balance: Any, data: s
     assert (tree.arities[1:] <= max(largest, leaf_size or (n_classes if arity == "sqrt" else 0))).all()
 
 
+@given(COUNTS, st.lists(st.integers(2, 5), min_size=1, max_size=3), st.data())
+def test_each_level_has_its_arity_and_its_direct_classes(
+    counts: list[int], arity: list[int], data: st.DataObject
+) -> None:
+    direct = data.draw(st.lists(st.integers(0, min(3, len(counts))), max_size=len(arity)))
+    leaf_size = data.draw(st.none() | st.integers(1, 8))
+    vectors = np.random.default_rng(0).normal(size=(len(counts), 3))
+    tree = cluster_tree(
+        counts, vectors, arity=arity, n_direct=direct or 0, leaf_size=leaf_size, balance="size", random_state=0
+    )
+    if leaf_size is None:
+        assert tree.max_depth <= len(arity) + 1
+
+    def check(item: Any, depth: int) -> list[int]:
+        if not isinstance(item, list):
+            return [item]
+        classes = [leaf for child in item for leaf in check(child, depth + 1)]
+        n_direct = direct[depth] if depth < len(direct) else 0
+        if depth < len(arity) and len(classes) > max(arity[depth] + n_direct, leaf_size or 0):
+            frequent = sorted(classes, key=lambda c: (-counts[c], c))[:n_direct]
+            assert set(frequent) <= {child for child in item if not isinstance(child, list)}
+            assert len(item) <= arity[depth] + n_direct
+        elif leaf_size is None:
+            assert not any(isinstance(child, list) for child in item)
+        return classes
+
+    assert sorted(check(tree.to_nested(), 0)) == list(range(len(counts)))
+
+
+def test_clusters_within_clusters_are_found() -> None:
+    generator = np.random.default_rng(0)
+    labels = generator.permutation(np.repeat(np.arange(12), 5))
+    groups, centers = labels // 3, generator.normal(size=(4, 8)) * 100
+    vectors = centers[groups] + (generator.normal(size=(12, 8)) * 5)[labels] + generator.normal(size=(60, 8)) * 0.01
+    nested = cluster_tree(60, vectors, arity=(4, 3), random_state=0).to_nested()
+    assert sorted(sorted(len(part) for part in group) for group in nested) == [[5, 5, 5]] * 4
+    assert all(len(set(labels[part])) == 1 for group in nested for part in group)
+
+
+def test_sqrt_is_one_level_of_clusters() -> None:
+    vectors = np.random.default_rng(0).normal(size=(110, 4))
+    by_name = cluster_tree(110, vectors, arity="sqrt", n_direct=10, random_state=0)
+    assert cluster_tree(110, vectors, arity=(10,), n_direct=(10,), random_state=0) == by_name
+
+
 def test_depths() -> None:
     vectors = np.random.default_rng(0).normal(size=(1000, 4))
     counts = 10**6 // np.arange(1, 1001)
@@ -147,6 +192,10 @@ def test_the_scale_of_vectors_does_not_matter(scale: float) -> None:
         ({"vectors": [[0], [1], [np.nan], [2]]}, "got NaN or an infinity for class 2"),
         ({"arity": 1}, "arity .* got 1"),
         ({"arity": "cube"}, "arity .* got 'cube'"),
+        ({"arity": (3, 1)}, "arity must be an integer of at least 2, got 1"),
+        ({"arity": ()}, r"arity .* got \(\)"),
+        ({"n_direct": (1, 5), "arity": (2, 2)}, r"n_direct must be in 0\.\.4, the number of classes, got 5"),
+        ({"n_direct": (1, 1)}, r"for each of the 1 levels of arity=2 at most, got \(1, 1\)"),
         ({"n_direct": 5}, r"n_direct must be in 0\.\.4, the number of classes, got 5"),
         ({"n_direct": 1.5}, r"the number of classes, got 1\.5"),
         ({"leaf_size": 0}, "leaf_size must be an integer of at least 1, got 0"),
