@@ -39,7 +39,8 @@ The folder of the mixture holds all models, and is a model for every other comma
 @reporting_errors
 def mix(
     models: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Folders of the models to mix.", show_default=False)
+        list[Path],
+        typer.Argument(metavar="DIR...", help="Folders of the models to mix, or ARPA files.", show_default=False),
     ],
     model: ModelFolder,
     valid: Annotated[

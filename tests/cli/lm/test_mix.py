@@ -60,7 +60,7 @@ def test_every_command_reads_the_folder(hashnlp: Any, folders: list[Path], valid
     assert (classifier.code, "is a language model, not a text classifier" in classifier.err) == (1, True)
     assert hashnlp("info", tmp_path / "m", "--json").json["n_words"] == len(model.vocabulary_)
     nearest = hashnlp("lm", "nearest", "-m", tmp_path / "m", "dog")
-    assert (nearest.code, "needs an HsigmoidLanguageModel" in nearest.err) == (1, True)
+    assert (nearest.code, "has no word vectors" in nearest.err) == (1, True)
     greedy = hashnlp("lm", "predict", "-m", tmp_path / "m", "--search", "greedy", stdin="a dog\n")
     assert (greedy.code, "--search greedy follows the tree" in greedy.err) == (1, True)
 
