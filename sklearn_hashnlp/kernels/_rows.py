@@ -188,6 +188,20 @@ def gather_windows(
 
 
 @compiled
+def mask_before_last(
+    rows: NDArray[np.int64],  # (n_rows, width); changed in place
+    value: Number,
+) -> None:
+    """Set all that stands before the last occurrence of a value in each row to that value."""
+    for row in range(len(rows)):
+        found = False
+        for column in range(rows.shape[1] - 1, -1, -1):
+            found = found or rows[row, column] == value
+            if found:
+                rows[row, column] = value
+
+
+@compiled
 def _gather_windows(
     inputs: NDArray[Any],
     targets: NDArray[Any],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._vocabulary import SpecialTokens, Vocabulary
+from sklearn_hashnlp.language._windows import FarContext
 from sklearn_hashnlp.language._word_codes import HashEncoder, ProjectionEncoder, WordEncoder, hash_words
 from sklearn_hashnlp.nn import NPLM, HashEmbedding
 from sklearn_hashnlp.nn._reproducible_layers import SteadyLinear
@@ -14,6 +15,13 @@ from sklearn_hashnlp.nn._word_embeddings import ProjectedEmbedding
 WordEmbedding: TypeAlias = Literal["table", "hash", "sgnn"]
 
 _EMBEDDINGS = ("hashed_words", "projected_words")  # the other keys of an architecture are arguments of NPLM
+_DEFAULTS: Final[dict[str, Any]] = {  # of keys that older models do not have
+    "projected_words": None,
+    "arch": "plain",
+    "n_blocks": 1,
+    "far_context": 0,
+    "word_dropout": 0.0,
+}
 
 
 def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
@@ -75,6 +83,10 @@ def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int
         "padding_id": vocabulary.start_id if estimator.embedding == "table" else int(hash_words([start_token])[0]),
         "hashed_words": hashed,
         "projected_words": projected,
+        "arch": estimator.arch,
+        "n_blocks": int(estimator.n_blocks),
+        "far_context": int(estimator.far_context),
+        "word_dropout": float(estimator.word_dropout),
     }
 
 
@@ -89,10 +101,12 @@ def word_encoder_of(architecture: dict[str, Any]) -> WordEncoder | None:
 def check_same_network(estimator: Any, net: Any, tokenizer: Tokenizer) -> None:
     """Check that training can continue with a trained net."""
     name = type(estimator).__name__
-    trained = net.get_params_for("module")["architecture"] | _reading(tokenizer.padding, tokenizer.special_tokens)
+    trained = _DEFAULTS | net.get_params_for("module")["architecture"]
+    trained |= _reading(tokenizer.padding, tokenizer.special_tokens, tokenizer.far.across_sentences)
     wanted = language_architecture(estimator, tokenizer.vocabulary, trained["direct_seed"])
-    for key, value in (wanted | _reading(estimator.padding, SpecialTokens.of(estimator))).items():
-        if trained.get(key) != value:  # older models lack the key "projected_words"
+    wanted |= _reading(estimator.padding, SpecialTokens.of(estimator), FarContext.of(estimator).across_sentences)
+    for key, value in wanted.items():
+        if trained[key] != value:
             parameter = "embedding" if key in (*_EMBEDDINGS, "padding_id") else key
             if key == "projected_words" and value is not None and trained.get(key) is not None:
                 parameter = next(name for name in value if trained[key][name] != value[name])
@@ -108,6 +122,7 @@ def check_same_network(estimator: Any, net: Any, tokenizer: Tokenizer) -> None:
         )
 
 
-def _reading(padding: str, special_tokens: SpecialTokens) -> dict[str, str]:
+def _reading(padding: str, special_tokens: SpecialTokens, across_sentences: bool) -> dict[str, Any]:
     """Return the parameters that say how sentences are read."""
-    return {"padding": padding} | {f"{name}_token": token for name, token in special_tokens._asdict().items()}
+    tokens = {f"{name}_token": token for name, token in special_tokens._asdict().items()}
+    return {"padding": padding, "across_sentences": across_sentences} | tokens

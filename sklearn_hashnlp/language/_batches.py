@@ -79,8 +79,11 @@ class WindowBatches:
             self._on_device = inputs, targets, torch.from_numpy(windows.positions).to(self.device), codes
         inputs, targets, positions, codes = self._on_device
         positions = positions[torch.from_numpy(order).to(self.device)].long()
-        back = torch.arange(1 - windows.order, 0, device=self.device)
+        back = torch.arange(-windows.n_context, 0, device=self.device)
         for start in range(0, len(order), self.batch_size):
             ends = positions[start : start + self.batch_size]
             context = inputs[ends.unsqueeze(1) + back].long()
+            if windows.far.n_words and not windows.far.across_sentences:
+                is_before_start = (context == windows.start).flip(1).cumsum(1).flip(1) > 0
+                context.masked_fill_(is_before_start, windows.start)
             yield context if codes is None else codes[context], targets[ends].long()

@@ -21,7 +21,7 @@ from sklearn_hashnlp.language._reader import Tokenizer, TrainingData, read_train
 from sklearn_hashnlp.language._resume import Resumed, SeedEpochs, check_same_training
 from sklearn_hashnlp.language._trees import WordTree, language_tree
 from sklearn_hashnlp.language._windows import Padding
-from sklearn_hashnlp.nn._nplm import Activation, Initialization, OutputLayer
+from sklearn_hashnlp.nn._nplm import Activation, Architecture, Initialization, OutputLayer
 from sklearn_hashnlp.training._callbacks import StepLog, format_perplexity
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, Keep, SaveCheckpoints, best_epoch
 from sklearn_hashnlp.training._estimator import atomic_fit
@@ -74,6 +74,22 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Dropout probability of the hidden layer.
     embedding_dropout : float, default=0.0
         Dropout probability of the elements of word embeddings.
+    word_dropout : float, default=0.0
+        Probability that a word of the window is dropped: its whole embedding is zero.
+    arch : {"plain", "modern"}, default="plain"
+        ``"plain"``: one hidden layer with ``activation``. ``"modern"``: a linear layer, residual blocks and layer
+        normalization [7]_; ``activation`` has no effect.
+    n_blocks : int, default=1
+        Number of residual blocks. Only with ``arch="modern"``.
+    far_context : int, default=0
+        Number of words before the ``order - 1`` previous words that also count, as a bag of words [7]_: the network
+        reads the average of their embeddings, and another average in which near words weigh more. Contexts may hold
+        fewer.
+    across_sentences : bool, default=False
+        Whether ``far_context`` reaches into the sentences before, so that ``X`` is one text in order, and words that
+        are frequent in its last sentences become more probable. Then the score of a sentence depends on those before
+        it, and contexts may hold earlier sentences, each ended by ``</s>``. The ``<s>`` at the beginning of each
+        sentence are among the ``far_context`` words, but not averaged.
     init : {"default", "uniform", "reference"}, default="default"
         Initialization of word embeddings and layers; see :class:`~sklearn_hashnlp.nn.NPLM`. With ``"default"``
         the biases of the output layer are the logarithms of word counts, so that training begins at the frequencies of
@@ -219,6 +235,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     .. [4] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP.
     .. [5] Loshchilov & Hutter (2019). Decoupled weight decay regularization. ICLR.
     .. [6] Pascanu, Mikolov & Bengio (2013). On the difficulty of training recurrent neural networks. ICML.
+    .. [7] Sun & Iyyer (2021). Revisiting simple neural probabilistic language models. NAACL.
 
     Examples
     --------
@@ -243,6 +260,11 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         "activation": [literal_options(Activation)],
         "dropout": [Interval(Real, 0, 1, closed="left")],
         "embedding_dropout": [Interval(Real, 0, 1, closed="left")],
+        "word_dropout": [Interval(Real, 0, 1, closed="left")],
+        "arch": [literal_options(Architecture)],
+        "n_blocks": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "far_context": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
+        "across_sentences": ["boolean"],
         "init": [literal_options(Initialization)],
         "embedding": [literal_options(WordEmbedding)],
         "n_embeddings": [Interval(Integral, 1, 2**31 - 1, closed="both")],
@@ -282,6 +304,11 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         activation: Activation = "tanh",
         dropout: float = 0.25,
         embedding_dropout: float = 0.0,
+        word_dropout: float = 0.0,
+        arch: Architecture = "plain",
+        n_blocks: int = 1,
+        far_context: int = 0,
+        across_sentences: bool = False,
         init: Initialization = "default",
         embedding: WordEmbedding = "table",
         n_embeddings: int = 10**6,
@@ -331,6 +358,11 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         self.activation = activation
         self.dropout = dropout
         self.embedding_dropout = embedding_dropout
+        self.word_dropout = word_dropout
+        self.arch = arch
+        self.n_blocks = n_blocks
+        self.far_context = far_context
+        self.across_sentences = across_sentences
         self.init = init
         self.embedding = embedding
         self.n_embeddings = n_embeddings

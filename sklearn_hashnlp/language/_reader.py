@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from sklearn_hashnlp.language._vocabulary import (
     build_vocabulary,
     vocabulary_from_dict,
 )
-from sklearn_hashnlp.language._windows import Padding, WordWindows, make_windows, unknown_ids_message
+from sklearn_hashnlp.language._windows import FarContext, Padding, WordWindows, make_windows, unknown_ids_message
 from sklearn_hashnlp.language._word_codes import WordEncoder, encode_with_special_tokens, make_word_encoder
 from sklearn_hashnlp.text._documents import as_documents
 
@@ -34,6 +34,7 @@ class Tokenizer:
     padding: Padding
     word_encoder: WordEncoder | None  # codes of the words in contexts; None where these are ids
     caller: str  # class that reads, for the messages
+    far: FarContext = field(default_factory=FarContext)
 
     @property
     def special_tokens(self) -> SpecialTokens:
@@ -57,6 +58,7 @@ class Tokenizer:
             order=self.order,
             padding=self.padding,
             word_encoder=self.word_encoder,
+            far=self.far,
             caller=self.caller,
         )
 
@@ -87,9 +89,11 @@ class Tokenizer:
 
     def encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
         """Encode the last words of each beginning, padded with the start token on the left."""
-        width = self.order - 1
-        last = [words[max(len(words) - width, 0) :] for words in beginnings]
+        width = self.far.n_words + self.order - 1
+        last = [words[max(len(words) - width, 0) :] for words in map(self._pad_sentences, beginnings)]
         index_of = {word: index for index, word in enumerate(dict.fromkeys(chain.from_iterable(last)), start=2)}
+        if self.far.across_sentences:
+            index_of |= {self.special_tokens.start: 0, self.special_tokens.end: 1}
         indices = np.zeros((len(beginnings), width), dtype=np.int64)  # of the start token
         for row, words in zip(indices, last, strict=True):
             if words:
@@ -100,7 +104,13 @@ class Tokenizer:
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return words, special tokens and padding as JSON values and arrays."""
         tokens = list(self.special_tokens)
-        values = {"words": self.vocabulary.words[:-1], "special_tokens": tokens, "padding": self.padding}
+        values: dict[str, Any] = {
+            "words": self.vocabulary.words[:-1],
+            "special_tokens": tokens,
+            "padding": self.padding,
+        }
+        if self.far.n_words:
+            values["far_context"] = self.far._asdict()
         return values, {} if self.id_map is None else {"translation": self.id_map}
 
     @classmethod
@@ -115,8 +125,16 @@ class Tokenizer:
     ) -> Tokenizer:
         """Make the tokenizer of a stored model."""
         special_tokens = SpecialTokens(*values.get("special_tokens", DEFAULT_TOKENS))  # older models lack the key
-        vocabulary = Vocabulary(values["words"], special_tokens)
-        return cls(vocabulary, arrays.get("translation"), order, values["padding"], word_encoder, caller)
+        vocabulary, far = Vocabulary(values["words"], special_tokens), FarContext(**values.get("far_context", {}))
+        return cls(vocabulary, arrays.get("translation"), order, values["padding"], word_encoder, caller, far)
+
+    def _pad_sentences(self, words: list[str]) -> list[str]:
+        """Put start tokens after each end token as they are in the text, where contexts reach across sentences."""
+        start, end, _ = self.special_tokens
+        if not self.far.across_sentences or end not in words:
+            return words
+        padding = [start] * (self.order - 1 if self.padding == "full" else 1)
+        return list(chain.from_iterable([word, *padding] if word == end else [word] for word in words))
 
     def _codes(self, words: list[str]) -> NDArray[Any]:
         """Return the codes or ids of the start token, of the end token and of words within sentences."""
@@ -147,6 +165,7 @@ def build_tokenizer(
     special_tokens: SpecialTokens = DEFAULT_TOKENS,
     validation: NDArray[np.bool_] | None = None,
     word_encoder: WordEncoder | None = None,
+    far: FarContext = FarContext(),  # noqa: B008 - a tuple
     caller: str,
 ) -> Tokenizer:
     """Make the tokenizer of a corpus; where no vocabulary is set, its words are those of the training sentences."""
@@ -154,7 +173,7 @@ def build_tokenizer(
         words, id_map = vocabulary_from_dict(vocabulary, special_tokens=special_tokens, caller=caller)
         if isinstance(corpus, EncodedWindows):
             _warn_without_end(corpus, vocabulary, special_tokens, caller)
-        return Tokenizer(words, id_map, order, padding, word_encoder, caller)
+        return Tokenizer(words, id_map, order, padding, word_encoder, caller, far)
     if isinstance(corpus, EncodedWindows):
         raise ValueError(unknown_ids_message(caller))
     train = np.ones(len(corpus), dtype=np.bool_) if validation is None else ~validation
@@ -166,7 +185,7 @@ def build_tokenizer(
         max_words=max_vocabulary,
         special_tokens=special_tokens,
     )
-    return Tokenizer(words, None, order, padding, word_encoder, caller)
+    return Tokenizer(words, None, order, padding, word_encoder, caller, far)
 
 
 def _warn_without_end(
@@ -218,6 +237,7 @@ def read_training_data(
             special_tokens=special_tokens,
             validation=validation,
             word_encoder=make_word_encoder(estimator.embedding, n_projections, n_bits, hash_seed),
+            far=FarContext.of(estimator),
             caller=name,
         )
     windows = tokenizer.windows(corpus)

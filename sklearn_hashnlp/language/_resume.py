@@ -11,6 +11,7 @@ from skorch.callbacks import Callback
 from torch import Tensor
 
 from sklearn_hashnlp.language._reader import TrainingData
+from sklearn_hashnlp.nn._reproducible_layers import SeededDropout
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, best_epoch
 
 
@@ -62,9 +63,10 @@ class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
 
     def on_epoch_begin(self, net: Any, **_: Any) -> None:
         """Seed the generators."""
-        of_order, of_dropout, of_words = np.random.SeedSequence((self.seed, len(net.history))).generate_state(3)
+        layers = _dropout_layers(net)
+        of_order, *seeds = np.random.SeedSequence((self.seed, len(net.history))).generate_state(1 + len(layers))
         self.generator.bit_generator.state = np.random.default_rng(of_order).bit_generator.state
-        for layer, seed in ((net.module_.dropout, of_dropout), (net.module_.embedding_dropout, of_words)):
+        for layer, seed in zip(layers, seeds, strict=True):
             if torch.device(net.device).type == "cpu":
                 layer.generator = np.random.default_rng(seed)
             else:
@@ -72,4 +74,10 @@ class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
 
     def on_train_end(self, net: Any, **_: Any) -> None:
         """Take the generators away."""
-        net.module_.dropout.generator = net.module_.embedding_dropout.generator = None
+        for layer in _dropout_layers(net):
+            layer.generator = None
+
+
+def _dropout_layers(net: Any) -> list[SeededDropout]:
+    module = net.module_
+    return [module.dropout, module.embedding_dropout, module.word_dropout]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._rows import gather_windows
+from sklearn_hashnlp.kernels._rows import gather_windows, mask_before_last
 from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences, tokenize
 from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS, SpecialTokens, Vocabulary
 from sklearn_hashnlp.language._word_codes import WordEncoder, encode_with_special_tokens
@@ -26,6 +26,19 @@ def sentence_windows(
     return [(words[end - width : end], words[end]) for end in range(width, len(words))]
 
 
+class FarContext(NamedTuple):
+    """The words before the window that a context also holds."""
+
+    n_words: int = 0
+    across_sentences: bool = False  # whether they may be words of earlier sentences
+
+    @classmethod
+    def of(cls, estimator: Any) -> FarContext:
+        """Return that of an estimator's parameters."""
+        n_words = int(estimator.far_context)
+        return cls(n_words, n_words > 0 and bool(estimator.across_sentences))
+
+
 class WordWindows:
     """All windows of a corpus, gathered from its text only when they are asked for."""
 
@@ -37,6 +50,8 @@ class WordWindows:
         offsets: NDArray[np.int64],  # (n_sentences + 1,): where the windows of each sentence begin
         order: int,  # words of a window
         codes: NDArray[np.int64] | None = None,  # (n_distinct, width): codes of the distinct words
+        far: FarContext = FarContext(),  # noqa: B008 - a tuple
+        start: int = -1,  # <s> as inputs have it; only with a far context
     ) -> None:
         self.inputs = inputs
         self.targets = targets
@@ -44,6 +59,8 @@ class WordWindows:
         self.offsets = offsets
         self.order = order
         self.codes = codes
+        self.far = far
+        self.start = start
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -54,9 +71,16 @@ class WordWindows:
         ids: NDArray[np.int32] = self.targets[self.positions]
         return ids
 
+    @property
+    def n_context(self) -> int:
+        """Number of words of a context, those of the far context included."""
+        return self.far.n_words + self.order - 1
+
     def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Gather the contexts of some windows, (n_rows, order - 1) or with codes (n_rows, order - 1, width), and y."""
-        contexts, y = gather_windows(self.inputs, self.targets, self.positions, rows, self.order - 1)
+        """Gather the contexts of some windows, (n_rows, n_context) or with codes (n_rows, n_context, width), and y."""
+        contexts, y = gather_windows(self.inputs, self.targets, self.positions, rows, self.n_context)
+        if self.far.n_words and not self.far.across_sentences:
+            mask_before_last(contexts, self.start)
         return contexts if self.codes is None else self.codes[contexts], y
 
     def digest(self) -> int:
@@ -73,13 +97,16 @@ class WordWindows:
         lengths = np.diff(self.offsets)
         positions = self.positions[np.repeat(sentences, lengths)]
         offsets = np.concatenate(([0], np.cumsum(lengths[sentences])))
-        return WordWindows(self.inputs, self.targets, positions, offsets, self.order, self.codes)
+        return self._with(positions, offsets)
 
     def evenly_spaced(self, n_windows: int) -> WordWindows:
         """Return at most so many windows, evenly spaced, each a sentence of its own."""
         rows = np.unique(np.linspace(0, len(self) - 1, min(n_windows, len(self))).astype(np.int64))
         offsets = np.arange(len(rows) + 1)
-        return WordWindows(self.inputs, self.targets, self.positions[rows], offsets, self.order, self.codes)
+        return self._with(self.positions[rows], offsets)
+
+    def _with(self, positions: NDArray[Any], offsets: NDArray[np.int64]) -> WordWindows:
+        return WordWindows(self.inputs, self.targets, positions, offsets, self.order, self.codes, self.far, self.start)
 
 
 def make_windows(
@@ -90,32 +117,39 @@ def make_windows(
     order: int,
     padding: Padding,
     word_encoder: WordEncoder | None,
+    far: FarContext = FarContext(),  # noqa: B008 - a tuple
     caller: str,
 ) -> WordWindows:
     """Encode a corpus and put special tokens around its sentences."""
     if isinstance(corpus, EncodedWindows):
+        if far.n_words:
+            raise ValueError(
+                f"{caller}(far_context={far.n_words}) needs sentences, and the reader returns windows of {order} word "
+                "ids. Let it return sentences, or set far_context=0."
+            )
         return _windows_of_ids(corpus, vocabulary, id_map, order, word_encoder, caller)
     n_start = order - 1 if padding == "full" else 1
-    n_words = len(corpus.lengths) * (n_start + 1) + len(corpus.ids)
+    n_words = far.n_words + len(corpus.lengths) * (n_start + 1) + len(corpus.ids)
     # Where each sentence begins with its special tokens, and where each of its words goes.
     lengths = corpus.lengths + n_start + 1
-    starts = np.cumsum(lengths) - lengths
-    shift = np.arange(1, len(corpus.lengths) + 1) * (n_start + 1) - 1
+    starts = far.n_words + np.cumsum(lengths) - lengths
+    shift = far.n_words + np.arange(1, len(corpus.lengths) + 1) * (n_start + 1) - 1
     indices = np.arange(len(corpus.ids)) + np.repeat(shift, corpus.lengths)
     targets = np.full(n_words, vocabulary.start_id, dtype=np.int32)
     targets[starts + lengths - 1] = vocabulary.end_id
     targets[indices] = vocabulary.encode(corpus.words)[corpus.ids]
-    inputs, codes = targets, None
+    inputs, codes, start = targets, None, vocabulary.start_id
     if word_encoder is not None:
         inputs = (targets != vocabulary.start_id).astype(np.int32)  # 0 is the start token, 1 the end token
         inputs[indices] = corpus.ids + 2
         word_codes = encode_with_special_tokens(word_encoder, corpus.words, vocabulary.special_tokens)
         inputs, codes = _apply_codes(word_codes, inputs)
+        start = 0 if codes is not None else int(word_codes[0])
     n_targets = np.maximum(lengths - (order - 1), 0)
     offsets = np.concatenate(([0], np.cumsum(n_targets)))
     positions = np.arange(offsets[-1]) + np.repeat(starts + order - 1 - offsets[:-1], n_targets)
     positions = positions.astype(np.int32 if n_words < 2**31 else np.int64)
-    return WordWindows(inputs, targets, positions, offsets, order, codes)
+    return WordWindows(inputs, targets, positions, offsets, order, codes, far, start)
 
 
 def _windows_of_ids(

@@ -13,11 +13,14 @@ from torch import Tensor, nn
 from sklearn_hashnlp.nn._hashing import history_hashes
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax, Search
 from sklearn_hashnlp.nn._reproducible_layers import SeededDropout
+from sklearn_hashnlp.nn._residual_blocks import ResidualBlocks
 from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax, FullSoftmax
+from sklearn_hashnlp.nn._word_averages import WordAverages
 from sklearn_hashnlp.nn._word_embeddings import WordTable
 from sklearn_hashnlp.trees import SoftmaxTree
 
 Activation: TypeAlias = Literal["tanh", "sigmoid"]
+Architecture: TypeAlias = Literal["plain", "modern"]
 Initialization: TypeAlias = Literal["default", "uniform", "reference"]
 OutputLayer: TypeAlias = Literal["hsigmoid", "softmax", "adaptive"]
 
@@ -85,6 +88,17 @@ class NPLM(nn.Module):
         The word that pads contexts at their beginning; hashed direct connections then use its first occurrence alone.
     cutoffs : sequence of int, default=None
         Cutoffs of ``output="adaptive"``; see :class:`torch.nn.AdaptiveLogSoftmaxWithLoss`.
+    arch : {"plain", "modern"}, default="plain"
+        ``"modern"``: instead of its activation function the hidden layer is followed by residual blocks with layer
+        normalization [3]_, each h + V relu(a + U norm(h)) + b, and the output layer reads norm(h).
+    n_blocks : int, default=1
+        Number of residual blocks; only with ``arch="modern"``.
+    far_context : int, default=0
+        Number of words before the window that x also has, as two averages of their vectors [3]_, times 4: one in
+        which all weigh the same, and one in which the weight is halved every three words. Words with ``padding_id``
+        are left out.
+    word_dropout : float, default=0.0
+        Probability that a word of the window is dropped: its whole vector is zero.
 
     Attributes
     ----------
@@ -92,6 +106,8 @@ class NPLM(nn.Module):
         The word vectors: a table with ``weight`` of shape (num_words, embedding_dim), or the given module.
     hidden_layer : torch.nn.Linear
         H and d.
+    blocks : Module
+        The residual blocks; only with ``arch="modern"``.
     output_layer : Module
         b, and U concatenated with W.
 
@@ -106,6 +122,7 @@ class NPLM(nn.Module):
            equation 1.
     .. [2] Mikolov, Deoras, Povey, Burget & Černocký (2011). Strategies for training large scale neural network
            language models. ASRU, section 4.
+    .. [3] Sun & Iyyer (2021). Revisiting simple neural probabilistic language models. NAACL.
 
     Examples
     --------
@@ -139,6 +156,10 @@ class NPLM(nn.Module):
         embedding: nn.Module | None = None,
         padding_id: int | None = None,
         cutoffs: Sequence[int] | None = None,
+        arch: Architecture = "plain",
+        n_blocks: int = 1,
+        far_context: int = 0,
+        word_dropout: float = 0.0,
     ) -> None:
         super().__init__()
         num_classes = num_words if num_classes is None else num_classes
@@ -149,6 +170,8 @@ class NPLM(nn.Module):
             ("embedding_dim", embedding_dim, 1),
             ("hidden_size", hidden_size, 1),
             ("n_direct", n_direct, 1),
+            ("n_blocks", n_blocks, 1),
+            ("far_context", far_context, 0),
         ):
             if value < minimum:
                 raise ValueError(f"NPLM: {name} must be {minimum} or more, got {value}.")
@@ -163,6 +186,7 @@ class NPLM(nn.Module):
         _check_name("output", output, get_args(OutputLayer))
         _check_name("activation", activation, get_args(Activation))
         _check_name("init", init, get_args(Initialization))
+        _check_name("arch", arch, get_args(Architecture))
         if direct_connections not in (False, True, "hashed"):
             raise ValueError(f"NPLM: direct_connections must be False, True or 'hashed', got {direct_connections!r}.")
         self.order = order
@@ -172,11 +196,19 @@ class NPLM(nn.Module):
         self.direct_connections = direct_connections
         self.activation = activation
         self.padding_id = padding_id
+        self.arch = arch
+        self.far_context = far_context
         self.embedding = WordTable(num_words, embedding_dim, sparse=sparse) if embedding is None else embedding
-        width = (order - 1) * embedding_dim
+        self.word_dropout = SeededDropout(word_dropout)
         self.embedding_dropout = SeededDropout(embedding_dropout)
-        self.hidden_layer = nn.Linear(width, hidden_size)
         self.dropout = SeededDropout(dropout)
+        width = (order - 1) * embedding_dim
+        if far_context:
+            self.far_averages = WordAverages(far_context, padding_id)
+            width += self.far_averages.n_averages * embedding_dim
+        self.hidden_layer = nn.Linear(width, hidden_size)
+        if arch == "modern":
+            self.blocks = ResidualBlocks(hidden_size, n_blocks, self.dropout)
         self.output_layer = _output_layer(
             output,
             hidden_size + (width if direct_connections is True else 0),
@@ -211,7 +243,7 @@ class NPLM(nn.Module):
 
         Parameters
         ----------
-        context : Tensor of shape (rows, order - 1), dtype int64
+        context : Tensor of shape (rows, far_context + order - 1), dtype int64
             Word ids in text order: the last column is the word just before the target.
         target : Tensor of shape (rows,), dtype int64
             The next word of each row. All count: there is no ``ignore_index``.
@@ -238,7 +270,7 @@ class NPLM(nn.Module):
 
         Parameters
         ----------
-        context : Tensor of shape (rows, order - 1), dtype int64
+        context : Tensor of shape (rows, far_context + order - 1), dtype int64
             Word ids in text order.
 
         Returns
@@ -252,21 +284,34 @@ class NPLM(nn.Module):
             If the contexts do not have that shape.
         """
         n_axes = (2,) if isinstance(self.embedding, WordTable) else (2, 3)
-        if context.dim() not in n_axes or context.shape[1] != self.order - 1:
+        n_words = self.far_context + self.order - 1
+        if context.dim() not in n_axes or context.shape[1] != n_words:
             raise ValueError(
-                f"NPLM: context must have shape (rows, {self.order - 1}), the words before the predicted one, "
+                f"NPLM: context must have shape (rows, {n_words}), the words before the predicted one, "
                 f"got {tuple(context.shape)}."
             )
-        x = self.embedding_dropout(self.embedding(context).flatten(1))
-        hidden: Tensor = self.dropout(_ACTIVATIONS[self.activation](self.hidden_layer(x)))
+        x = self._input(context)
+        hidden: Tensor = self.hidden_layer(x)
+        hidden = self.dropout(self.blocks(hidden) if self.arch == "modern" else _ACTIVATIONS[self.activation](hidden))
         return torch.cat([hidden, x], dim=1) if self.direct_connections is True else hidden
+
+    def _input(self, context: Tensor) -> Tensor:
+        """Compute x."""
+        vectors = self.embedding(context[:, self.far_context :])
+        if self.word_dropout.p:
+            vectors = vectors * self.word_dropout(vectors.new_ones((*vectors.shape[:2], 1)))
+        x = vectors.flatten(1)
+        if self.far_context:
+            x = torch.cat([x, self.far_averages(self.embedding, context[:, : self.far_context])], dim=1)
+        dropped: Tensor = self.embedding_dropout(x)
+        return dropped
 
     def log_prob(self, context: Tensor) -> Tensor:
         """Compute the log-probabilities of all words.
 
         Parameters
         ----------
-        context : Tensor of shape (rows, order - 1), dtype int64
+        context : Tensor of shape (rows, far_context + order - 1), dtype int64
             Word ids in text order.
 
         Returns
@@ -282,7 +327,7 @@ class NPLM(nn.Module):
 
         Parameters
         ----------
-        context : Tensor of shape (rows, order - 1), dtype int64
+        context : Tensor of shape (rows, far_context + order - 1), dtype int64
             Word ids in text order.
         search : {"exact", "greedy"}, default="exact"
             ``"greedy"`` follows the most probable child of each node of the tree; only with ``output="hsigmoid"``.
@@ -312,7 +357,7 @@ class NPLM(nn.Module):
 
         Parameters
         ----------
-        context : Tensor of shape (rows, order - 1), dtype int64
+        context : Tensor of shape (rows, far_context + order - 1), dtype int64
             Word ids in text order.
         k : int
             Number of words to return; 1 to ``num_classes``.
@@ -334,7 +379,7 @@ class NPLM(nn.Module):
 
         Parameters
         ----------
-        context : Tensor of shape (rows, order - 1), dtype int64
+        context : Tensor of shape (rows, far_context + order - 1), dtype int64
             Word ids in text order.
         generator : torch.Generator, default=None
             Random generator; None is torch's global one.
@@ -351,7 +396,8 @@ class NPLM(nn.Module):
         """Return the features of hashed direct connections, the last argument of the output layer, if it has any."""
         if self.direct_connections != "hashed":
             return ()
-        return (history_hashes(context if context.dim() == 2 else context[..., 0], self.padding_id),)
+        window = context[:, self.far_context :]
+        return (history_hashes(window if window.dim() == 2 else window[..., 0], self.padding_id),)
 
     @torch.no_grad()
     def _initialize(self, init: str, embedding_dim: int, hidden_size: int) -> None:
@@ -375,7 +421,10 @@ class NPLM(nn.Module):
         str
             The parameters that its submodules do not show.
         """
-        return f"order={self.order}, direct_connections={self.direct_connections!r}, activation={self.activation!r}"
+        return (
+            f"order={self.order}, far_context={self.far_context}, direct_connections={self.direct_connections!r}, "
+            f"activation={self.activation!r}"
+        )
 
 
 def _output_layer(

@@ -148,6 +148,7 @@ CASES: dict[str, Case] = {
     ),
     "HsigmoidLanguageModel": _language_model(),
     "HsigmoidLanguageModel, softmax, adam": _language_model(output="softmax", optimizer="adam", dropout=0.3),
+    "HsigmoidLanguageModel, modern": _language_model(arch="modern", far_context=4, word_dropout=0.2),
     "HsigmoidLanguageModel, characters": _language_model(embedding="sgnn", n_projections=20, tree="random"),
     "SGNNSentenceEncoder": _encoder(),
     "SGNNSentenceEncoder, three losses": _encoder(masked_weight=0.5, word_weight=0.5, dropout=0.2),

@@ -33,6 +33,11 @@ LANGUAGE_MODEL: dict[str, Any] = {
     "activation": "tanh",
     "dropout": 0.25,
     "embedding_dropout": 0.0,
+    "word_dropout": 0.0,
+    "arch": "plain",
+    "n_blocks": 1,
+    "far_context": 0,
+    "across_sentences": False,
     "init": "default",
     "embedding": "table",
     "n_embeddings": 2**14,
@@ -156,6 +161,12 @@ def language_model_hash_embedding() -> Arrays:
 @golden("trained")
 def language_model_sgnn_embedding() -> Arrays:
     return _fitted(embedding="sgnn", optimizer="adam", learning_rate=0.002)
+
+
+@golden("trained")
+def language_model_modern() -> Arrays:
+    settings: dict[str, Any] = {"arch": "modern", "n_blocks": 2, "far_context": 6, "word_dropout": 0.1}
+    return _fitted(**settings, across_sentences=True, learning_rate=0.1)
 
 
 @golden("trained")

@@ -44,6 +44,13 @@ class DirectConnections(StrEnum):
     hashed = "hashed"
 
 
+class Architecture(StrEnum):
+    """Layers between the word embeddings and the output layer."""
+
+    plain = "plain"
+    modern = "modern"
+
+
 class Activation(StrEnum):
     """Activation function of the hidden layer."""
 

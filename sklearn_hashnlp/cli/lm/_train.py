@@ -14,6 +14,7 @@ from sklearn_hashnlp.cli._options import ComputeDevice, Device, Json, ModelFolde
 from sklearn_hashnlp.cli._screen import Screen, command_name, counted
 from sklearn_hashnlp.cli.lm._options import (
     Activation,
+    Architecture,
     DirectConnections,
     Embedding,
     Init,
@@ -120,6 +121,30 @@ def train(
             min=1, max=2**31 - 1, help="Number of weights of hashed direct connections.", rich_help_panel=_NETWORK
         ),
     ] = 2**22,
+    arch: Annotated[
+        Architecture,
+        typer.Option(
+            help="plain: one hidden layer. modern: residual blocks with layer normalization.",
+            rich_help_panel=_NETWORK,
+        ),
+    ] = Architecture.plain,
+    n_blocks: Annotated[
+        int, typer.Option(min=1, help="Number of residual blocks of --arch modern.", rich_help_panel=_NETWORK)
+    ] = 1,
+    far_context: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Words before the n-gram that also count, as a bag of words.", rich_help_panel=_NETWORK
+        ),
+    ] = 0,
+    across_sentences: Annotated[
+        bool,
+        typer.Option(
+            "--across-sentences",
+            help="Let --far-context reach into the sentences before: the file is one text in order.",
+            rich_help_panel=_NETWORK,
+        ),
+    ] = False,
     activation: Annotated[
         Activation, typer.Option(help="Activation function of the hidden layer.", rich_help_panel=_NETWORK)
     ] = Activation.tanh,
@@ -236,6 +261,10 @@ def train(
     ] = 0.25,
     embedding_dropout: Annotated[
         float, typer.Option(min=0.0, max=0.99, help="Dropout rate of the word vectors.", rich_help_panel=_TRAINING)
+    ] = 0.0,
+    word_dropout: Annotated[
+        float,
+        typer.Option(min=0.0, max=0.99, help="Dropout rate of whole words of the window.", rich_help_panel=_TRAINING),
     ] = 0.0,
     early_stopping: Annotated[
         bool,
@@ -359,6 +388,11 @@ def train(
         activation=activation.value,
         dropout=dropout,
         embedding_dropout=embedding_dropout,
+        word_dropout=word_dropout,
+        arch=arch.value,
+        n_blocks=n_blocks,
+        far_context=far_context,
+        across_sentences=across_sentences,
         init=init.value,
         embedding=embedding.value,
         max_vocabulary=max_vocabulary,

@@ -46,6 +46,9 @@ def test_every_option_reaches_the_model(hashnlp: Any, sentences: Path, tmp_path:
         "--tree": ("cluster", "tree", "cluster"),
         "--direct-connections": ("hashed", "direct_connections", "hashed"),
         "--n-direct": (1000, "n_direct", 1000),
+        "--arch": ("modern", "arch", "modern"),
+        "--n-blocks": (2, "n_blocks", 2),
+        "--far-context": (3, "far_context", 3),
         "--activation": ("sigmoid", "activation", "sigmoid"),
         "--init": ("reference", "init", "reference"),
         "--embedding": ("hash", "embedding", "hash"),
@@ -65,6 +68,7 @@ def test_every_option_reaches_the_model(hashnlp: Any, sentences: Path, tmp_path:
         "--max-grad-norm": (5, "max_grad_norm", 5.0),
         "--dropout": (0.5, "dropout", 0.5),
         "--embedding-dropout": (0.1, "embedding_dropout", 0.1),
+        "--word-dropout": (0.2, "word_dropout", 0.2),
         "--patience": (3, "n_iter_no_change", 3),
         "--validation-fraction": (0.2, "validation_fraction", 0.2),
         "--max-time": (60, "max_time", 60.0),
@@ -75,9 +79,11 @@ def test_every_option_reaches_the_model(hashnlp: Any, sentences: Path, tmp_path:
         "--device": ("auto", "device", "auto"),
     }
     words = [word for option, (text, _, _) in given.items() for word in (option, text)]
-    result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *words, "--early-stopping", "--resume")
+    flags = {"early_stopping": True, "resume": True, "across_sentences": True}
+    words += [f"--{name.replace('_', '-')}" for name in flags]
+    result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *words)
     assert result.code == 0, result.err
-    expected = SIZES | {name: value for _, name, value in given.values()} | {"early_stopping": True, "resume": True}
+    expected = SIZES | {name: value for _, name, value in given.values()} | flags
     parameters = load_model(tmp_path / "m").get_params()
     assert {name: parameters[name] for name in expected} == expected
     never_given = {"callbacks", "lr_plateau", "n_bits", "n_buckets", "n_embeddings", "n_projections", "shuffle"}
@@ -95,6 +101,7 @@ def test_choices_are_those_of_the_parameters() -> None:
     constraints = HsigmoidLanguageModel._parameter_constraints
     for name, kind in {
         "output": options.OutputLayer,
+        "arch": options.Architecture,
         "activation": options.Activation,
         "init": options.Init,
         "embedding": options.Embedding,

@@ -1,0 +1,47 @@
+"""A far context within sentences, and across them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.language.hsigmoid.small_models import SENTENCES, fitted, make
+
+# The first word decides on the fifth, and a window of three words does not reach it.
+FAR = [f"{word} said that she {verb}" for word, verb in [("ann", "sings"), ("eve", "reads")] * 60]
+# A sentence decides on the next.
+PAIRS = [sentence for color in ["red", "blue"] * 60 for sentence in (f"a {color} door", f"paint it {color}")]
+OPTIONS = {"max_epochs": 10, "learning_rate": 0.5}
+
+
+@pytest.mark.parametrize("arch", ["plain", "modern"])
+@pytest.mark.parametrize("embedding", ["table", "hash"])
+def test_words_before_the_window_count(arch, embedding):
+    options = {"arch": arch, "embedding": embedding, "n_embeddings": 99, "n_buckets": 50, **OPTIONS}
+    contexts = ["ann said that she", "eve said that she"]
+    model = fitted(FAR, far_context=3, **options)
+    assert model.predict(contexts).tolist() == ["sings", "reads"]
+    assert model.perplexity(FAR) < 1.2  # 2^(1/6), 1.12, is that of the first words
+    near = fitted(FAR, **options)
+    assert len(set(near.predict(contexts))) == 1
+    text = np.array([model.score_samples([sentence])[0] for sentence in FAR[:4]])
+    assert text.tobytes() == model.score_samples(FAR[:4]).tobytes()
+
+
+def test_sentences_before_count():
+    model = fitted(PAIRS, far_context=6, across_sentences=True, **OPTIONS)
+    contexts = [["a", color, "door", "</s>", "paint", "it"] for color in ("red", "blue")]
+    assert model.predict(contexts).tolist() == ["red", "blue"]
+    alone, behind = (model.score_samples([*before, "paint it red"])[-1] for before in ([], ["a red door"]))
+    assert behind > alone + 0.1
+    assert behind > model.score_samples(["a blue door", "paint it red"])[-1] + 1
+    unaware = fitted(PAIRS, far_context=6, **OPTIONS)
+    assert unaware.score_samples(["a blue door", "paint it red"])[-1] == unaware.score_samples(["paint it red"])[-1]
+
+
+@pytest.mark.parametrize("wrong", [{"far_context": 3}, {"arch": "modern"}, {"across_sentences": True}], ids=str)
+def test_another_network_is_not_trained_further(wrong):
+    model = make(far_context=2, warm_start=True, max_epochs=1).fit(SENTENCES)
+    name = next(iter(wrong))
+    with pytest.raises(ValueError, match=f"made with another '{name}'"):
+        model.set_params(**wrong).fit(SENTENCES)
