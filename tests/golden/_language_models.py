@@ -251,3 +251,16 @@ def language_model_more_epochs() -> Arrays:
 def language_model_warm_start() -> Arrays:
     model = language_model(warm_start=True, max_epochs=1).fit(_train())
     return _predictions(model.set_params(learning_rate=0.1).fit(_train()))
+
+
+@golden("trained")
+def language_model_kneser_ney() -> Arrays:
+    model = KneserNeyLanguageModel(order=4, discounts="auto", min_ngram_counts=(1, 1, 1, 2), min_count=2).fit(_train())
+    return {
+        "scores": model.score_samples(_test()),
+        "probabilities": model.predict_proba(CONTEXTS),
+        "discounts": model.discounts_,
+        "n_ngrams": np.array(model.n_ngrams_),
+        "vocabulary": np.array(list(model.vocabulary_)),
+        "sampled": np.array([word for words in model.sample(3, random_state=0, max_length=10) for word in words]),
+    }

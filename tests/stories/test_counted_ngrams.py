@@ -1,0 +1,95 @@
+"""Stories of people who count n-grams, most of them used to KenLM."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+from sklearn_hashnlp import KneserNeyLanguageModel, load_model, save_model
+from tests.golden._register import texts
+
+RNG = np.random.default_rng(0)
+FOLLOWERS = [RNG.choice(300, 6) for _ in range(300)]
+
+
+def _sentences(n_sentences):
+    """Return sentences in which each word has six followers, some more frequent."""
+    sentences = []
+    for _ in range(n_sentences):
+        word, words = int(RNG.integers(300)), []
+        for _ in range(8):
+            words.append(f"w{word}")
+            word = int(FOLLOWERS[word][min(RNG.geometric(0.4), 6) - 1])
+        sentences.append(" ".join(words))
+    return sentences
+
+
+TRAIN, TEST = _sentences(1500), _sentences(200)
+PARAGRAPHS = [" ".join(paragraph.lower().split()) for text in texts() for paragraph in text.split("\n\n")]
+ENGLISH, OTHER_ENGLISH = PARAGRAPHS[::2], PARAGRAPHS[1::2]
+
+
+def test_bigrams_are_the_model_of_a_text_in_which_a_word_depends_on_the_last_one():
+    unigrams, bigrams, long = (KneserNeyLanguageModel(order=order).fit(TRAIN).perplexity(TEST) for order in (1, 2, 5))
+    assert bigrams < 0.1 * unigrams
+    assert long < 1.2 * bigrams  # longer n-grams do little harm
+
+
+def test_the_order_is_chosen_by_cross_validation():
+    search = GridSearchCV(KneserNeyLanguageModel(), {"order": [1, 2, 3]}, cv=3).fit(TRAIN[:600])
+    assert search.best_params_["order"] > 1
+
+
+def test_the_discounts_of_the_formula_are_hard_to_beat():
+    model, *others = (
+        KneserNeyLanguageModel(order=3, discounts=discounts).fit(ENGLISH).perplexity(OTHER_ENGLISH)
+        for discounts in ("auto", 0.3, 0.5, 0.7, 0.9)
+    )
+    assert model < 1.05 * min(others)
+
+
+def test_dropping_rare_ngrams_makes_the_model_smaller_and_worse():
+    model, small = (
+        KneserNeyLanguageModel(order=4, min_ngram_counts=counts).fit(ENGLISH) for counts in (None, (1, 1, 2))
+    )
+    assert sum(small.n_ngrams_) < 0.6 * sum(model.n_ngrams_)
+    assert model.perplexity(OTHER_ENGLISH) < small.perplexity(OTHER_ENGLISH) < 1.1 * model.perplexity(OTHER_ENGLISH)
+
+
+def test_one_sentence_is_enough_for_a_model():
+    model = KneserNeyLanguageModel().fit(["to be or not to be"])
+    assert model.predict(["to be or not"]).tolist() == ["to"]
+    assert model.perplexity(["to be or not to be"]) < model.perplexity(["be to not or be to"])
+    assert len(model.sample(5, random_state=0)) == 5
+
+
+def test_a_model_moves_between_machines_as_a_folder_and_between_toolkits_as_a_file(tmp_path, hashnlp):
+    (tmp_path / "train.txt").write_text("\n".join(TRAIN))
+    (tmp_path / "test.txt").write_text("\n".join(TEST))
+    counts = ("--model-type", "kneser-ney", "--order", 3)
+    trained = hashnlp(
+        "lm", "train", tmp_path / "train.txt", "-m", tmp_path / "lm", *counts, "--arpa", tmp_path / "lm.arpa"
+    )
+    assert trained.code == 0, trained.err
+    from_folder, from_file = (
+        hashnlp("lm", "score", "-m", tmp_path / name, tmp_path / "test.txt", "--perplexity", "--quiet").out
+        for name in ("lm", "lm.arpa")
+    )
+    assert from_folder == from_file
+    assert float(from_file) == pytest.approx(KneserNeyLanguageModel(order=3).fit(TRAIN).perplexity(TEST), abs=1e-3)
+
+
+def test_a_file_of_a_toolkit_is_saved_as_a_folder_which_loads_faster(tmp_path):
+    KneserNeyLanguageModel(order=3).fit(TRAIN).save_arpa(tmp_path / "lm.arpa.gz")
+    save_model(KneserNeyLanguageModel.load_arpa(tmp_path / "lm.arpa.gz"), tmp_path / "lm")
+    loaded = load_model(tmp_path / "lm")
+    assert loaded.order == 3
+    assert loaded.perplexity(TEST) == KneserNeyLanguageModel(order=3).fit(TRAIN).perplexity(TEST)
+
+
+def test_a_wide_vocabulary_needs_no_matrix_of_all_probabilities():
+    words = [f"w{number}" for number in range(50_000)]
+    model = KneserNeyLanguageModel(order=2).fit([words])
+    assert model.predict_topk(["w7", "w8"], 1)[0][0][0] == "w8"
+    assert model.predict(["w3 w4"] * 300).tolist() == ["w5"] * 300
