@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 from skorch.callbacks import EpochScoring, TensorBoard
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from torch.utils.tensorboard import SummaryWriter
 
 from tests.language.hsigmoid.small_models import SENTENCES, VALID, losses, make
 
 
-class Writer:
-    """Stands for torch.utils.tensorboard's."""
-
-    def __init__(self):
-        self.scalars: dict[str, list[float]] = {}
-
-    def add_scalar(self, tag, scalar_value, global_step=None):
-        self.scalars.setdefault(tag, []).append(scalar_value)
-
-    def close(self):
-        self.closed = True
-
-
-def test_tensorboard():
-    writer = Writer()
-    model = make(callbacks=[TensorBoard(writer)]).fit(SENTENCES, X_valid=VALID)
-    assert writer.scalars["Loss/valid_loss"] == losses(model, "valid_loss")
-    assert writer.scalars["Loss/train_loss"] == losses(model)
-    assert writer.scalars["Loss/valid_perplexity"] == losses(model, "valid_perplexity")
+def test_tensorboard(tmp_path):
+    model = make(callbacks=[TensorBoard(SummaryWriter(tmp_path))]).fit(SENTENCES, X_valid=VALID)
+    events = EventAccumulator(str(tmp_path)).Reload()
+    for name in ("train_loss", "valid_loss", "valid_perplexity"):
+        written = events.Scalars(f"Loss/{name}")
+        assert [event.step for event in written] == [1, 2, 3]
+        np.testing.assert_allclose([event.value for event in written], losses(model, name), rtol=1e-6)
 
 
 def test_callbacks_of_a_user():
