@@ -40,6 +40,10 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
     def _log_prob(self, windows: Any) -> NDArray[np.float64]:
         """Return the log-probability of each window's last word, of shape (n_windows,)."""
 
+    def _read_corpus(self, X: Any) -> Sentences | EncodedWindows:
+        """Read sentences or windows."""
+        return self._tokenizer.read_corpus(X)
+
     def _encode_text(self, corpus: Sentences | EncodedWindows) -> Any:
         """Return the windows of a corpus: they have a length, and ``offsets``, where those of each sentence begin."""
         return self._tokenizer.windows(corpus)
@@ -276,7 +280,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
 
     def _windows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self._encode_text(self._tokenizer.read_corpus(X))
+        return self._encode_text(self._read_corpus(X))
 
     def _batches_of(self, contexts: Any) -> Iterator[Any]:
         check_is_fitted(self)

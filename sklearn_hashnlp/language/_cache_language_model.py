@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
 from sklearn_hashnlp.kernels._cache_counts import CacheCounts, count_before, count_contexts
 from sklearn_hashnlp.language._base import BaseLanguageModel
-from sklearn_hashnlp.language._reader import build_tokenizer, read_training_corpus
+from sklearn_hashnlp.language._reader import build_tokenizer, read_training_sentences
+from sklearn_hashnlp.language._sentences import Sentences, read_sentences
 from sklearn_hashnlp.language._vocabulary import SpecialTokens
 from sklearn_hashnlp.language._windows import WordWindows
 
@@ -160,7 +161,7 @@ class CacheLanguageModel(BaseLanguageModel):
         """
         name = type(self).__name__
         special_tokens = SpecialTokens.of(self)
-        corpus = read_training_corpus(X, order=1, special_tokens=special_tokens, caller=name)
+        corpus = read_training_sentences(X, special_tokens=special_tokens, caller=name)
         tokenizer = build_tokenizer(
             corpus,
             order=1,
@@ -177,6 +178,9 @@ class CacheLanguageModel(BaseLanguageModel):
 
     def _reads_across_sentences(self) -> bool:
         return self.reset == "never"
+
+    def _read_corpus(self, X: Any) -> Sentences:
+        return read_sentences(X, special_tokens=self._tokenizer.special_tokens, caller=type(self).__name__)
 
     def _encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
         width = min(max(map(len, beginnings), default=0), int(self.cache_size))

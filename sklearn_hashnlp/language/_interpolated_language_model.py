@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context, name_estimators
 from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._mixture import ContextBins, Members, MixedText, em_weights_by_bin, interpolate
-from sklearn_hashnlp.language._reader import read_training_corpus
-from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences
+from sklearn_hashnlp.language._reader import read_training_sentences
+from sklearn_hashnlp.language._sentences import Sentences, read_sentences
 from sklearn_hashnlp.language._vocabulary import SpecialTokens
 
 _MAX_CONTEXT_LENGTH = 8
@@ -262,11 +262,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         return train.part(0, len(train) - n_valid), train.part(len(train) - n_valid, len(train))
 
     def _read_sentences(self, X: Any) -> Sentences:
-        name = type(self).__name__
-        corpus = read_training_corpus(X, order=2, special_tokens=_special_tokens(self), caller=name)
-        if isinstance(corpus, EncodedWindows):
-            raise TypeError(f"{name} reads sentences, not word ids: models may number the words differently.")
-        return corpus
+        return read_training_sentences(X, special_tokens=_special_tokens(self), caller=type(self).__name__)
 
     def _fit_models(self, train: Sentences | None, valid: Sentences | None) -> list[BaseLanguageModel]:
         """Fit clones of the models, all with the vocabulary of the first."""
@@ -301,9 +297,10 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         self._members, self.models_ = members, members.models
         self._set_tokenizer(members.tokenizer)
 
-    def _encode_text(self, corpus: Sentences | EncodedWindows) -> MixedText:
-        if isinstance(corpus, EncodedWindows):
-            raise TypeError(f"{type(self).__name__} reads sentences, not word ids: models may number them differently.")
+    def _read_corpus(self, X: Any) -> Sentences:
+        return read_sentences(X, special_tokens=self._tokenizer.special_tokens, caller=type(self).__name__)
+
+    def _encode_text(self, corpus: Any) -> MixedText:
         return self._members.encode_text(corpus)
 
     def _reads_across_sentences(self) -> bool:

@@ -144,10 +144,17 @@ class Tokenizer:
         return np.concatenate(([vocabulary.start_id, vocabulary.end_id], vocabulary.encode(words)))
 
 
+def read_training_sentences(X: Any, *, special_tokens: SpecialTokens, caller: str) -> Sentences:
+    """Read sentences, of which there must be some."""
+    corpus = read_training_corpus(X, order=None, special_tokens=special_tokens, caller=caller)
+    assert isinstance(corpus, Sentences)
+    return corpus
+
+
 def read_training_corpus(
-    X: Any, *, order: int, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str
+    X: Any, *, order: int | None, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str
 ) -> Sentences | EncodedWindows:
-    """Read a corpus that must not be empty."""
+    """Read a corpus that must not be empty; windows only where ``order`` is set."""
     corpus = read_corpus(X, order=order, special_tokens=special_tokens, caller=caller)
     if len(corpus) == 0:
         raise ValueError(f"{caller} found no sentence to learn from: X is empty.")

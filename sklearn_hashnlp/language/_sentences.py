@@ -58,9 +58,9 @@ class EncodedWindows:
 
 
 def read_corpus(
-    X: Any, *, order: int, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str
+    X: Any, *, order: int | None, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str
 ) -> Sentences | EncodedWindows:
-    """Read sentences, or windows from a reader that returns word ids."""
+    """Read sentences or, unless ``order`` is None, windows from a reader that returns word ids."""
     if isinstance(X, str | bytes):
         raise TypeError(
             f"{caller}: a single {type(X).__name__} is ambiguous. Wrap a sentence in a list, [{X[:20]!r}], and the "
@@ -75,8 +75,17 @@ def read_corpus(
     if first is None:
         return _read_sentences([], special_tokens, caller)
     if _is_window(first):
+        if order is None:
+            raise TypeError(f"{caller} reads sentences, and its reader gave the word ids {first!r:.60}.")
         return _read_windows(chain([first], items), order, caller)
     return _read_sentences(chain([first], items), special_tokens, caller)
+
+
+def read_sentences(X: Any, *, special_tokens: SpecialTokens, caller: str) -> Sentences:
+    """Read sentences, for a model that word ids of windows tell too little."""
+    corpus = read_corpus(X, order=None, special_tokens=special_tokens, caller=caller)
+    assert isinstance(corpus, Sentences)
+    return corpus
 
 
 def tokenize(sentence: Any, *, index: int, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str) -> list[str]:

@@ -112,6 +112,13 @@ def test_wrong_parameters_are_refused(options):
         make(**options)
 
 
+def test_windows_of_ids_are_refused():
+    with pytest.raises(TypeError, match=r"CacheLanguageModel reads sentences, .* word ids \(0, 1\)"):
+        make().score(lambda: iter([(0, 1)]))
+    with pytest.raises(TypeError, match="CacheLanguageModel reads sentences"):
+        CacheLanguageModel(vocabulary={"a": 0}).fit(lambda: iter([(0, 0)]))
+
+
 def test_a_damaged_model_is_refused():
     for word_probs in (np.full(3, 1 / 3), np.zeros(9, dtype=np.float32), np.full(8, np.nan), np.full(8, 0.5)):
         description, arrays = encode_model(make())

@@ -93,7 +93,11 @@ def test_special_tokens_are_those_of_the_first():
         (lambda: InterpolatedLanguageModel(counting()).fit("a b"), TypeError, "a single str is ambiguous"),
         (lambda: mixture().fit(), ValueError, "needs X_valid: sentences that the models were not trained on"),
         (lambda: mixture(frequency_bins=True).fit(X_valid=VALID), ValueError, "needs X: the training text"),
-        (lambda: mixture().score(lambda: iter([(0, 1, 2, 3)])), TypeError, "not word ids"),
+        (
+            lambda: mixture().score(lambda: iter([(0, 1, 2, 3)])),
+            TypeError,
+            "reads sentences, and its reader gave the word ids",
+        ),
         (
             lambda: InterpolatedLanguageModel([network(padding="reference")]).fit(TRAIN, X_valid=VALID),
             ValueError,
