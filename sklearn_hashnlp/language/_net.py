@@ -93,14 +93,14 @@ class LanguageNet(Net):
         groups: list[dict[str, Any]] = [{"params": [part for part in others.values() if part.dim() > 1]}]
         groups += [
             {"params": [parameters[key]], "lr": learning_rate * factor}
+            | ({"weight_decay": 0.0} if key == _HIDDEN_BIAS else {})
             for key, factor in single.items()
             if key in parameters
         ]
         if name == "adagrad" and _PROJECTION in parameters:
             groups.append(_projection_group(groups[0]["params"], parameters[_PROJECTION], learning_rate, n_words))
-        groups.append({"params": [part for part in others.values() if part.dim() == 1]})
-        for group in (groups[1], groups[-1]):
-            group["weight_decay"] = 0.0
+        biases = [part for part in others.values() if part.dim() == 1]
+        groups.append({"params": biases, "weight_decay": 0.0})
         if name == "adam":
             return RowwiseAdam(groups, lr=learning_rate, weight_decay=weight_decay)
         if name == "sgd":

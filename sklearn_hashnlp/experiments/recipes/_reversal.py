@@ -44,6 +44,7 @@ class ReversalSettings:
     """Settings of the experiment; the metadata of each field describe it."""
 
     outputs: tuple[str, ...] = setting(("softmax", "hsigmoid"), "output layers to compare")
+    arity: int = setting(2, "children of a node of the tree; with more than 2 the tree is as deep everywhere")
     n_symbols: int = setting(1000, "symbols, without the end-of-string symbol")
     max_length: int = setting(4, "maximum number of symbols of a string")
     n_train: int = setting(3000, "training strings per epoch")
@@ -103,6 +104,7 @@ def _make_trainer(output: str, settings: ReversalSettings, seed: int) -> Trainer
 
     return Trainer(
         output,
+        arity=settings.arity,
         n_symbols=settings.n_symbols,
         embedding_dim=settings.embedding_dim,
         encoder_size=settings.encoder_size,
@@ -186,7 +188,10 @@ def _run_layers(settings: ReversalSettings, seed: int) -> Result:
 
     n_classes = settings.n_symbols + 1
     rows = max(round(settings.batch_size * ((1 + settings.max_length) / 2 + 1)), 1)
-    layers = {output: make_output(output, settings.decoder_size, n_classes, seed) for output in settings.outputs}
+    layers = {
+        output: make_output(output, settings.decoder_size, n_classes, seed, arity=settings.arity)
+        for output in settings.outputs
+    }
     times = time_layers(
         layers, in_features=settings.decoder_size, n_classes=n_classes, rows=rows, repeats=settings.layer_repeats
     )

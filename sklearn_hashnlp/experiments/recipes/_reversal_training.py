@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from sklearn_hashnlp.nn import AttentionSeq2Seq, FullSoftmax, HierarchicalSoftmax
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
-from sklearn_hashnlp.trees import random_tree
+from sklearn_hashnlp.trees import balanced_tree, random_tree
 
 _MAX_GRADIENT_NORM = 5.0  # as in the reference
 _GENERATION_BATCH_SIZE = 250
@@ -65,13 +65,14 @@ class Trainer:
         batch_size: int,
         seed: int,
         optimizer: str = "adam",
+        arity: int = 2,
         encoder_layers: int = 1,
         decoder_layers: int = 1,
     ) -> None:
         n_classes = n_symbols + 1  # the symbol that ends a string is one more
         network_seed = generator_for(seed, Purpose.network).initial_seed()
         with torch_seed(network_seed):
-            layer = make_output(output, decoder_size, n_classes, seed)
+            layer = make_output(output, decoder_size, n_classes, seed, arity=arity)
         with torch_seed(network_seed):
             self.network = AttentionSeq2Seq(
                 n_classes,
@@ -134,10 +135,14 @@ class Trainer:
         return n_correct / len(source), seconds
 
 
-def make_output(output: str, in_features: int, n_classes: int, seed: int) -> FullSoftmax | HierarchicalSoftmax:
+def make_output(
+    output: str, in_features: int, n_classes: int, seed: int, *, arity: int = 2
+) -> FullSoftmax | HierarchicalSoftmax:
     """Make an output layer: a full or a hierarchical softmax."""
     if output == "softmax":
         return FullSoftmax(in_features, n_classes)
+    if output == "hsigmoid" and arity > 2:  # symbols are drawn independently: one order of them is as good as another
+        return HierarchicalSoftmax(balanced_tree(n_classes, arity=arity), in_features)
     if output == "hsigmoid":
         tree_seed = generator_for(seed, Purpose.tree).initial_seed() % 2**32
         return HierarchicalSoftmax(random_tree(n_classes, random_state=tree_seed), in_features)

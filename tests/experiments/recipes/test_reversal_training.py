@@ -103,6 +103,11 @@ def test_layers_are_timed() -> None:
     assert all(seconds > 0 for seconds in times.values())
 
 
+def test_the_tree_has_the_arity_of_the_settings() -> None:
+    assert make_output("hsigmoid", 4, 9, 0).tree.is_binary
+    assert make_output("hsigmoid", 4, 9, 0, arity=3).tree.arities.tolist() == [3, 3, 3, 3]
+
+
 def test_an_unknown_output_is_named() -> None:
     with pytest.raises(ValueError, match="must be 'softmax' or 'hsigmoid', got 'adaptive'"):
         make_output("adaptive", 4, 7, 0)
