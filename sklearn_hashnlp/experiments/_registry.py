@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sklearn_hashnlp.experiments._recipe import Recipe
 from sklearn_hashnlp.experiments.recipes._accuracy_distribution import ACCURACY_DISTRIBUTION
+from sklearn_hashnlp.experiments.recipes._brown import BROWN
 from sklearn_hashnlp.experiments.recipes._collisions import COLLISIONS
 from sklearn_hashnlp.experiments.recipes._fewer_parameters import FEWER_PARAMETERS
 from sklearn_hashnlp.experiments.recipes._hash_embeddings import HASH_EMBEDDING_RECIPES
@@ -22,6 +23,7 @@ RECIPES: dict[str, Recipe] = {
         REVERSAL_SGD,
         HSIGMOID_PTB,
         PTB_TABLE,
+        BROWN,
     )
 }
 

@@ -6,22 +6,22 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
 from sklearn_hashnlp.experiments._settings import group_by_settings, setting
 from sklearn_hashnlp.experiments._table import Table
+from sklearn_hashnlp.experiments.recipes._mixture_rows import Texts, format_weights, score_row, train_network
 from sklearn_hashnlp.experiments.recipes._penn_treebank import read_sentences, treebank_folder
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp.language import HsigmoidLanguageModel
     from sklearn_hashnlp.language._base import BaseLanguageModel
 
 
 _DESCRIPTION = """\
 Test perplexities on the Penn Treebank of single language models and of their mixtures, beside published ones: a
-Kneser-Ney 5-gram model, a feed-forward network with a hierarchical softmax and hashed direct connections, each of them
-with a cache of the recent words, and all three.
+Kneser-Ney 5-gram model, a feed-forward network with a hierarchical softmax, hashed direct connections and a bag of the
+64 words before the window, each of them with a cache of the recent words, and all three.
 
 The tree of the network is learned: words that a small network predicts in similar contexts share a cluster. The weights
 of the mixtures are learned on valid.txt by expectation maximization, and the epoch of the network and all other
@@ -69,6 +69,7 @@ class PtbTableSettings:
     dropout: float = setting(0.5, "dropout probability of the hidden layer")
     embedding_dropout: float = setting(0.2, "dropout probability of the embeddings")
     n_direct: int = setting(2**24, "size of the table of hashed direct connections")
+    far_context: int = setting(64, "words before the n-gram, also of earlier sentences, as a bag of words; 0: none")
     epochs: int = setting(6, "epochs of the network on train.txt; the best on valid.txt is restored")
     batch_size: int = setting(512, "batch size, in predicted words")
     learning_rate: float = setting(0.3, "learning rate")
@@ -89,12 +90,6 @@ _QUICK = PtbTableSettings(
 )
 
 
-class _Text(NamedTuple):
-    train: list[str]
-    valid: list[str]
-    test: list[str]
-
-
 def _run(settings: PtbTableSettings, run: Run) -> Iterator[Result]:
     # The network resumes from its checkpoints; the rows before are computed again, in seconds.
     return islice(_run_whole(settings, run), len(run.previous), None)
@@ -104,7 +99,7 @@ def _run_whole(settings: PtbTableSettings, run: Run) -> Iterator[Result]:
     from sklearn_hashnlp.language import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
 
     folder = treebank_folder(settings.data, PTB_TABLE.name)
-    text = _Text(
+    text = Texts(
         read_sentences(folder / "train.txt", settings.n_train),
         read_sentences(folder / "valid.txt", settings.n_valid),
         read_sentences(folder / "test.txt", settings.n_test),
@@ -117,73 +112,11 @@ def _run_whole(settings: PtbTableSettings, run: Run) -> Iterator[Result]:
             vocabulary = models[_KNESER_NEY].vocabulary_
             models[_CACHE] = CacheLanguageModel(cache_size=settings.cache_size, vocabulary=vocabulary).fit(text.train)
         elif names == (_NETWORK,):
-            models[_NETWORK] = _train(settings, run, text, vocabulary)
+            models[_NETWORK] = train_network(settings, run, text, vocabulary)
         members = [models[name] for name in names]
         model = InterpolatedLanguageModel(members, frequency_bins=settings.frequency_bins, prefit=True)
         model.fit(text.train if settings.frequency_bins else None, X_valid=text.valid)
-        yield _row(names, model, text, time.perf_counter() - started, run)
-
-
-def _row(names: tuple[str, ...], model: Any, text: _Text, seconds: float, run: Run) -> Result:
-    """Score the validation and the test text by one model or mixture."""
-    result = {
-        "part": "model",
-        "models": list(names),
-        "weights": model.weights_.tolist(),
-        "valid_perplexity": model.perplexity(text.valid),
-        "test_perplexity": model.perplexity(text.test),
-        "n_words": len(model._windows(text.test)),
-        "n_vocabulary": len(model.vocabulary_) - 1,
-        "seconds": round(seconds, 3),
-    }
-    run.log(f"{' + '.join(names)}: {result['valid_perplexity']:.1f} valid, {result['test_perplexity']:.1f} test")
-    return result
-
-
-def _train(settings: PtbTableSettings, run: Run, text: _Text, vocabulary: dict[str, int]) -> HsigmoidLanguageModel:
-    from sklearn_hashnlp.language import HsigmoidLanguageModel
-    from sklearn_hashnlp.training._callbacks import LanguageProgress
-
-    tree: Any = settings.tree
-    if settings.tree == "learned":
-        first = HsigmoidLanguageModel(
-            order=settings.order,
-            embedding_dim=min(64, settings.embedding_dim),
-            hidden_size=min(256, settings.hidden_size),
-            tree="cluster",
-            dropout=0.3,
-            embedding_dropout=0.1,
-            vocabulary=vocabulary,
-            learning_rate=0.5,
-            warmup_steps=0,
-            max_epochs=settings.tree_epochs,
-            batch_size=settings.batch_size,
-            random_state=run.seed,
-        )
-        tree = first.fit(text.train).learned_tree(text.train)
-    model = HsigmoidLanguageModel(
-        order=settings.order,
-        embedding_dim=settings.embedding_dim,
-        hidden_size=settings.hidden_size,
-        tree=tree,
-        direct_connections="hashed",
-        n_direct=settings.n_direct,
-        dropout=settings.dropout,
-        embedding_dropout=settings.embedding_dropout,
-        vocabulary=vocabulary,
-        learning_rate=settings.learning_rate,
-        direct_learning_rate=settings.direct_learning_rate,
-        warmup_steps=0,
-        max_epochs=settings.epochs,
-        batch_size=settings.batch_size,
-        early_stopping=True,
-        n_iter_no_change=None,
-        checkpoint_dir=run.folder / "checkpoints",
-        resume=True,
-        callbacks=[LanguageProgress(run.log, lambda done, total, _text: run.progress(done, total))],
-        random_state=run.seed,
-    )
-    return model.fit(text.train, X_valid=text.valid)
+        yield score_row(names, model, text, time.perf_counter() - started, run)
 
 
 def _n_results(_settings: PtbTableSettings) -> int:
@@ -198,7 +131,7 @@ def _report(results: Sequence[Result]) -> list[Table]:
             [
                 " + ".join(result["models"]),
                 str(result["seed"]),
-                _weights(result["weights"]),
+                format_weights(result["weights"]),
                 f"{result['valid_perplexity']:.1f}",
                 f"{result['test_perplexity']:.1f}",
                 f"{_PUBLISHED[names]:.1f}" if (names := tuple(result["models"])) in _PUBLISHED else "",
@@ -214,13 +147,6 @@ def _report(results: Sequence[Result]) -> list[Table]:
         title = "Language models on the Penn Treebank"
         tables.append(Table(f"{title} ({changes})" if changes else title, header, rows, notes))
     return tables
-
-
-def _weights(weights: list[Any]) -> str:
-    """Format the weights of a mixture."""
-    if isinstance(weights[0], list):
-        return f"in {len(weights)} bins"
-    return "" if len(weights) == 1 else ", ".join(f"{weight:.2f}" for weight in weights)
 
 
 PTB_TABLE = Recipe(
