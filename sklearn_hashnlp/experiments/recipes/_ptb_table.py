@@ -140,7 +140,7 @@ def _report(results: Sequence[Result]) -> list[Table]:
         ]
         last = group[-1]
         notes = [
-            f"{last['n_words']:,} test words with </s>, {last['n_vocabulary']:,} words in the vocabulary; the weights "
+            f"{last['n_words']:,} test words and ends of sentences, {last['n_vocabulary']:,} words in the vocabulary; the weights "
             "are learned on valid.txt",
             _OTHERS,
         ]

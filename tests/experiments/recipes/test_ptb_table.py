@@ -55,4 +55,4 @@ def test_the_report_stands_beside_the_published_figures(data: Path) -> None:
     [table] = RECIPE.report(run(data, tree="huffman", epochs=1, frequency_bins=True))
     assert [row[-1] for row in table.rows] == ["141.2", "140.2", "", "", "116.7", "106.6"]
     assert [row[2][:2] for row in table.rows] == ["in"] * 6
-    assert "13 test words" in table.notes[0]
+    assert "13 test words and ends" in table.notes[0]
