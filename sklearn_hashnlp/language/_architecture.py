@@ -21,6 +21,7 @@ _DEFAULTS: Final[dict[str, Any]] = {  # of keys that older models do not have
     "n_blocks": 1,
     "far_context": 0,
     "word_dropout": 0.0,
+    "tie_weights": False,
 }
 
 
@@ -87,6 +88,7 @@ def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int
         "n_blocks": int(estimator.n_blocks),
         "far_context": int(estimator.far_context),
         "word_dropout": float(estimator.word_dropout),
+        "tie_weights": bool(estimator.tie_weights),
     }
 
 

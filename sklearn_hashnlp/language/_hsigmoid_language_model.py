@@ -90,6 +90,10 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         are frequent in its last sentences become more probable. Then the score of a sentence depends on those before
         it, and contexts may hold earlier sentences, each ended by ``</s>``. The ``<s>`` at the beginning of each
         sentence are among the ``far_context`` words, but not averaged.
+    tie_weights : bool, default=False
+        Whether the output layer has the word embeddings as its weights [8]_, after a linear layer from ``hidden_size``
+        to ``embedding_dim``: fewer parameters. Only with ``output="softmax"`` and ``embedding="table"``, and without
+        direct connections.
     init : {"default", "uniform", "reference"}, default="default"
         Initialization of word embeddings and layers; see :class:`~sklearn_hashnlp.nn.NPLM`. With ``"default"``
         the biases of the output layer are the logarithms of word counts, so that training begins at the frequencies of
@@ -236,6 +240,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     .. [5] Loshchilov & Hutter (2019). Decoupled weight decay regularization. ICLR.
     .. [6] Pascanu, Mikolov & Bengio (2013). On the difficulty of training recurrent neural networks. ICML.
     .. [7] Sun & Iyyer (2021). Revisiting simple neural probabilistic language models. NAACL.
+    .. [8] Press & Wolf (2017). Using the output embedding to improve language models. EACL.
 
     Examples
     --------
@@ -265,6 +270,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         "n_blocks": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "far_context": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
         "across_sentences": ["boolean"],
+        "tie_weights": ["boolean"],
         "init": [literal_options(Initialization)],
         "embedding": [literal_options(WordEmbedding)],
         "n_embeddings": [Interval(Integral, 1, 2**31 - 1, closed="both")],
@@ -309,6 +315,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         n_blocks: int = 1,
         far_context: int = 0,
         across_sentences: bool = False,
+        tie_weights: bool = False,
         init: Initialization = "default",
         embedding: WordEmbedding = "table",
         n_embeddings: int = 10**6,
@@ -363,6 +370,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         self.n_blocks = n_blocks
         self.far_context = far_context
         self.across_sentences = across_sentences
+        self.tie_weights = tie_weights
         self.init = init
         self.embedding = embedding
         self.n_embeddings = n_embeddings
@@ -501,6 +509,12 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             raise ValueError(
                 f"{name}(direct_connections='hashed') needs output='hsigmoid', where a word has the scores of a path "
                 f"and not of all words. Got output={self.output!r}; set direct_connections=True or False."
+            )
+        if self.tie_weights and (self.output != "softmax" or self.embedding != "table" or self.direct_connections):
+            raise ValueError(
+                f"{name}(tie_weights=True) needs output='softmax', whose weights are a vector for each word, "
+                f"embedding='table' and direct_connections=False, got {self.output!r}, {self.embedding!r} and "
+                f"{self.direct_connections!r}. Set these, or tie_weights=False."
             )
         if self.resume and self.checkpoint_dir is None:
             raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to go on with.")

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from sklearn_hashnlp.nn._hashing import history_hashes
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax, Search
-from sklearn_hashnlp.nn._reproducible_layers import SeededDropout
+from sklearn_hashnlp.nn._reproducible_layers import SeededDropout, SteadyLinear
 from sklearn_hashnlp.nn._residual_blocks import ResidualBlocks
 from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax, FullSoftmax
 from sklearn_hashnlp.nn._word_averages import WordAverages
@@ -99,6 +99,10 @@ class NPLM(nn.Module):
         are left out.
     word_dropout : float, default=0.0
         Probability that a word of the window is dropped: its whole vector is zero.
+    tie_weights : bool, default=False
+        Whether U is the table of word vectors [4]_, which a linear layer from ``hidden_size`` to ``embedding_dim`` goes
+        before; only with ``output="softmax"``, and without ``embedding`` and direct connections. The gradient of the
+        table is then dense.
 
     Attributes
     ----------
@@ -123,6 +127,7 @@ class NPLM(nn.Module):
     .. [2] Mikolov, Deoras, Povey, Burget & Černocký (2011). Strategies for training large scale neural network
            language models. ASRU, section 4.
     .. [3] Sun & Iyyer (2021). Revisiting simple neural probabilistic language models. NAACL.
+    .. [4] Press & Wolf (2017). Using the output embedding to improve language models. EACL.
 
     Examples
     --------
@@ -160,6 +165,7 @@ class NPLM(nn.Module):
         n_blocks: int = 1,
         far_context: int = 0,
         word_dropout: float = 0.0,
+        tie_weights: bool = False,
     ) -> None:
         super().__init__()
         num_classes = num_words if num_classes is None else num_classes
@@ -189,6 +195,11 @@ class NPLM(nn.Module):
         _check_name("arch", arch, get_args(Architecture))
         if direct_connections not in (False, True, "hashed"):
             raise ValueError(f"NPLM: direct_connections must be False, True or 'hashed', got {direct_connections!r}.")
+        if tie_weights and (output != "softmax" or embedding is not None or direct_connections):
+            raise ValueError(
+                "NPLM: tie_weights=True needs output='softmax', a table of word vectors and no direct connections, got "
+                f"output={output!r}, embedding={embedding!r:.60} and direct_connections={direct_connections!r}."
+            )
         self.order = order
         self.num_words = num_words
         self.num_classes = num_classes
@@ -198,7 +209,10 @@ class NPLM(nn.Module):
         self.padding_id = padding_id
         self.arch = arch
         self.far_context = far_context
-        self.embedding = WordTable(num_words, embedding_dim, sparse=sparse) if embedding is None else embedding
+        self.tie_weights = tie_weights
+        if embedding is None:
+            embedding = WordTable(num_words, embedding_dim, sparse=sparse and not tie_weights)
+        self.embedding = embedding
         self.word_dropout = SeededDropout(word_dropout)
         self.embedding_dropout = SeededDropout(embedding_dropout)
         self.dropout = SeededDropout(dropout)
@@ -209,9 +223,12 @@ class NPLM(nn.Module):
         self.hidden_layer = nn.Linear(width, hidden_size)
         if arch == "modern":
             self.blocks = ResidualBlocks(hidden_size, n_blocks, self.dropout)
+        in_features = hidden_size + (width if direct_connections is True else 0)
+        if tie_weights:
+            self.projection, in_features = SteadyLinear(nn.Linear(hidden_size, embedding_dim)), embedding_dim
         self.output_layer = _output_layer(
             output,
-            hidden_size + (width if direct_connections is True else 0),
+            in_features,
             num_classes,
             tree=tree,
             n_direct=n_direct if direct_connections == "hashed" else 0,
@@ -219,6 +236,8 @@ class NPLM(nn.Module):
             sparse=sparse,
             cutoffs=cutoffs,
         )
+        if tie_weights:
+            self.output_layer.weight = self.embedding.weight
         self._initialize(init, embedding_dim, hidden_size)
 
     def init_bias(self, counts: ArrayLike) -> None:
@@ -275,8 +294,8 @@ class NPLM(nn.Module):
 
         Returns
         -------
-        Tensor of shape (rows, hidden_size), or with direct connections (rows, hidden_size + (order - 1) embedding_dim)
-            The hidden layer, and x concatenated to it.
+        Tensor of shape (rows, hidden_size), or with direct connections (rows, hidden_size + width of x)
+            The hidden layer, and x concatenated to it; with ``tie_weights`` of shape (rows, embedding_dim).
 
         Raises
         ------
@@ -293,6 +312,8 @@ class NPLM(nn.Module):
         x = self._input(context)
         hidden: Tensor = self.hidden_layer(x)
         hidden = self.dropout(self.blocks(hidden) if self.arch == "modern" else _ACTIVATIONS[self.activation](hidden))
+        if self.tie_weights:
+            hidden = self.projection(hidden)
         return torch.cat([hidden, x], dim=1) if self.direct_connections is True else hidden
 
     def _input(self, context: Tensor) -> Tensor:

@@ -359,7 +359,8 @@ class FullSoftmax(SoftmaxLayer):
         Tensor of shape (..., n_classes)
             float32, or float64 for float64 input.
         """
-        return functional.log_softmax(at_least_float32(functional.linear(input, self.weight, self.bias)), dim=-1)
+        weight = self.weight[: self.n_classes]  # of tied weights: a table may have rows for other words, too
+        return functional.log_softmax(at_least_float32(functional.linear(input, weight, self.bias)), dim=-1)
 
     def extra_repr(self) -> str:
         """Describe the layer in ``repr``.

@@ -38,6 +38,7 @@ LANGUAGE_MODEL: dict[str, Any] = {
     "n_blocks": 1,
     "far_context": 0,
     "across_sentences": False,
+    "tie_weights": False,
     "init": "default",
     "embedding": "table",
     "n_embeddings": 2**14,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -108,11 +110,28 @@ def test_dropped_words_are_whole_words():
         ({"arch": "transformer"}, "arch must be one of"),
         ({"n_blocks": 0}, "n_blocks must be 1 or more, got 0"),
         ({"far_context": -1}, "far_context must be 0 or more, got -1"),
+        ({"tie_weights": True, "output": "adaptive"}, "tie_weights=True needs output='softmax'"),
+        ({"tie_weights": True, "direct_connections": True}, "tie_weights=True needs output='softmax'"),
     ],
 )
 def test_wrong_parameters(options, message):
     with pytest.raises(ValueError, match=message):
         make(**options)
+
+
+def test_tied_weights():
+    model = make(tie_weights=True, sparse=True)
+    assert "output_layer.weight" not in dict(model.named_parameters())
+    table, projection = model.embedding.weight, model.projection
+    hidden = torch.tanh(model.hidden_layer(table[CONTEXTS[:, 5:]].flatten(1)))
+    scores = (hidden @ projection.weight.T + projection.bias) @ table[:WORDS].T + model.output_layer.bias
+    torch.testing.assert_close(model.log_prob(CONTEXTS[:, 5:]), scores.log_softmax(dim=1))
+    model(CONTEXTS[:, 5:], TARGETS)[1].backward()
+    found, table.grad = table.grad, None
+    torch.nn.functional.cross_entropy(scores, TARGETS).backward()
+    torch.testing.assert_close(found, table.grad)
+    copied = copy.deepcopy(model)
+    assert copied.output_layer.weight is copied.embedding.weight
 
 
 def test_a_context_without_its_far_words_is_refused():

@@ -145,6 +145,14 @@ def train(
             rich_help_panel=_NETWORK,
         ),
     ] = False,
+    tie_weights: Annotated[
+        bool,
+        typer.Option(
+            "--tie-weights",
+            help="Use the word vectors as the weights of the output layer (--output softmax only).",
+            rich_help_panel=_NETWORK,
+        ),
+    ] = False,
     activation: Annotated[
         Activation, typer.Option(help="Activation function of the hidden layer.", rich_help_panel=_NETWORK)
     ] = Activation.tanh,
@@ -393,6 +401,7 @@ def train(
         n_blocks=n_blocks,
         far_context=far_context,
         across_sentences=across_sentences,
+        tie_weights=tie_weights,
         init=init.value,
         embedding=embedding.value,
         max_vocabulary=max_vocabulary,

@@ -87,13 +87,18 @@ def test_every_option_reaches_the_model(hashnlp: Any, sentences: Path, tmp_path:
     parameters = load_model(tmp_path / "m").get_params()
     assert {name: parameters[name] for name in expected} == expected
     never_given = {"callbacks", "lr_plateau", "n_bits", "n_buckets", "n_embeddings", "n_projections", "shuffle"}
-    assert set(parameters) - set(expected) == never_given | {"output", "verbose", "vocabulary", "warm_start"}
+    assert set(parameters) - set(expected) == never_given | {
+        *("output", "tie_weights", "verbose", "vocabulary", "warm_start")
+    }
     result = hashnlp(
         "lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--output", "adaptive", "--direct-connections", "dense"
     )
     assert result.code == 0, result.err
     loaded = load_model(tmp_path / "m")
     assert (loaded.output, loaded.direct_connections) == ("adaptive", True)
+    result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--output", "softmax", "--tie-weights")
+    assert result.code == 0, result.err
+    assert load_model(tmp_path / "m").tie_weights
 
 
 def test_choices_are_those_of_the_parameters() -> None:

@@ -29,6 +29,7 @@ VARIED = [
     {"optimizer": "sgd", "learning_rate": 2.0, "weight_decay": 1e-3, "max_grad_norm": 0.5},
     {"embedding": "hash", "n_embeddings": 200, "n_buckets": 50, "tree": "random"},
     {"embedding": "sgnn", "n_projections": 20, "tree": "random"},
+    {"output": "softmax", "tie_weights": True, "dropout": 0.3},
     {"arch": "modern", "far_context": 5, "across_sentences": True, "dropout": 0.3, "word_dropout": 0.3},
     {"learning_rate_schedule": "linear", "warmup_steps": 100, "init": "reference", "bias_learning_rate": 2.0},
 ]

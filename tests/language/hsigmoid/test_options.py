@@ -29,6 +29,8 @@ def test_a_tree_of_the_user():
         ({"arch": "recurrent"}, "'arch' parameter"),
         ({"n_blocks": 0}, "'n_blocks' parameter"),
         ({"far_context": -1}, "'far_context' parameter"),
+        ({"tie_weights": True}, r"tie_weights=True\) needs output='softmax'"),
+        ({"tie_weights": True, "output": "softmax", "embedding": "hash"}, "embedding='table'"),
         ({"embedding": "tables"}, "'embedding' parameter"),
         ({"n_projections": 0}, "'n_projections' parameter"),
         ({"n_bits": 0}, "'n_bits' parameter"),
