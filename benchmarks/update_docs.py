@@ -1,4 +1,4 @@
-"""Write the tables and figures of the docs from the measured results: experiments, probabilities, sentence_encoder.
+"""Write the tables and figures of the docs from the measured results: experiments, mixtures, probabilities, sentence_encoder.
 
 python benchmarks/update_docs.py
 """
@@ -11,7 +11,7 @@ from common import calibration_table, experiment_tables, sentence_tables
 def main() -> None:
     sentence_tables.update_page()
     calibration_table.update_page()
-    experiment_tables.update_page()
+    experiment_tables.update_pages()
 
 
 if __name__ == "__main__":

@@ -26,6 +26,13 @@ def test_the_page_shows_the_results(tables):
         assert (tables.PAGE.with_name("images") / f"{name}.png").exists()
 
 
+def test_other_pages_show_the_results_of_their_files(tables):
+    for page, path in tables.OTHER_PAGES.items():
+        text = page.read_text(encoding="utf-8")
+        assert tables.BLOCK.search(text)
+        assert tables.fill(text, read_results(path)) == text
+
+
 def test_other_results_make_another_page(tables):
     results, page = read_results(tables.RESULTS), tables.PAGE.read_text(encoding="utf-8")
     changed = [result | {"accuracy": 0.5} if result["recipe"] == "hash-embed-nodict" else result for result in results]

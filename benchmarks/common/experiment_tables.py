@@ -1,4 +1,4 @@
-"""Tables and figures of docs/experiments.md, from the JSON lines of ``hashnlp experiments run``."""
+"""Tables and figures of experiments on the pages of the docs, from the JSON lines of ``hashnlp experiments run``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from sklearn_hashnlp.experiments._table import Table, as_markdown
 from .results_file import FOLDER
 
 RESULTS = FOLDER / "experiments.jsonl"
-PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "experiments.md"
+OTHER_PAGES = {DOCS / "mixtures.md": FOLDER / "ptb-table.jsonl"}
 BLOCK = re.compile(r"(<!-- tables: ([a-z -]+) -->\n).*?(<!-- end of tables -->)", re.DOTALL)
 LONG = 24  # rows
 
@@ -51,8 +53,9 @@ def draw(results: Sequence[dict[str, Any]], folder: Path) -> None:
         figure.savefig(folder / f"{name}.png", dpi=80)
 
 
-def update_page() -> None:
-    """Write the tables into the page and the figures next to it."""
+def update_pages() -> None:
+    """Write the tables into the pages and the figures next to them."""
     results = read_results(RESULTS)
-    PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
     draw(results, PAGE.with_name("images"))
+    for page, path in ({PAGE: RESULTS} | OTHER_PAGES).items():
+        page.write_text(fill(page.read_text(encoding="utf-8"), read_results(path)), encoding="utf-8")

@@ -140,8 +140,8 @@ def _report(results: Sequence[Result]) -> list[Table]:
         ]
         last = group[-1]
         notes = [
-            f"{last['n_words']:,} test words and ends of sentences, {last['n_vocabulary']:,} words in the vocabulary; the "
-            "weights are learned on valid.txt",
+            f"{last['n_words']:,} test words and ends of sentences, {last['n_vocabulary']:,} words in the vocabulary; "
+            "the weights are learned on valid.txt",
             _OTHERS,
         ]
         title = "Language models on the Penn Treebank"
