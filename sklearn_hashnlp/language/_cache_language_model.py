@@ -15,7 +15,7 @@ from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._reader import build_tokenizer, read_training_sentences
 from sklearn_hashnlp.language._sentences import Sentences, read_sentences
 from sklearn_hashnlp.language._vocabulary import SpecialTokens
-from sklearn_hashnlp.language._windows import WordWindows
+from sklearn_hashnlp.language._windows import FarContext, WordWindows
 
 Reset: TypeAlias = Literal["never", "sentence"]
 
@@ -72,8 +72,8 @@ class CacheLanguageModel(BaseLanguageModel):
         p(w) = \frac{c(w) + \mu q(w)}{\sum_x c(x) + \mu}, \qquad
         p(w \mid v) = \frac{c(vw) + \nu p(w)}{\sum_x c(vx) + \nu}
 
-    ``</s>`` and ``<unk>`` are words. The predictions of the next word, ``predict`` and the others, know only the
-    beginning of the sentence that they are asked for; only the scores know the sentences before.
+    ``</s>`` and ``<unk>`` are words. ``predict`` and the other predictions of the next word know only the contexts that
+    they are given, which may hold earlier sentences, each ended by ``</s>``.
 
     References
     ----------
@@ -184,7 +184,8 @@ class CacheLanguageModel(BaseLanguageModel):
 
     def _encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
         width = min(max(map(len, beginnings), default=0), int(self.cache_size))
-        return replace(self._tokenizer, order=max(width, 1) + 1).encode_contexts(beginnings)
+        far = FarContext(max(width, 1), across_sentences=self.reset == "never")  # which knows the ends of sentences
+        return replace(self._tokenizer, far=far).encode_contexts(beginnings)
 
     def _log_prob(self, windows: WordWindows) -> NDArray[np.float64]:
         text = windows.y

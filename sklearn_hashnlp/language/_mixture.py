@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._sentences import Sentences
-from sklearn_hashnlp.language._windows import WordWindows
+from sklearn_hashnlp.language._windows import FarContext, WordWindows
 
 _MAX_ITER = 1000
 _TOLERANCE = 1e-9  # of the mean log-likelihood of a word
@@ -157,7 +157,7 @@ class Members:
                     f"with padding={model._tokenizer.padding!r}. Fit it with padding='full'."
                 )
         order = max(model._tokenizer.order for model in models)
-        tokenizer = replace(first, id_map=None, order=order, word_encoder=None, caller=caller)
+        tokenizer = replace(first, id_map=None, order=order, word_encoder=None, caller=caller, far=FarContext())
         return cls(models, columns, tokenizer)
 
     def with_bins(self, corpus: Sentences, length: int) -> Members:
@@ -174,12 +174,15 @@ class Members:
         return MixedText(parts, bins, parts[0].offsets)
 
     def encode_contexts(self, beginnings: list[list[str]]) -> MixedText:
-        """Let each model read beginnings of sentences."""
-        parts = [model._encode_contexts(beginnings) for model in self.models]
+        """Let each model read beginnings of sentences; those that only read within sentences, the last of them."""
+        across = [model._reads_across_sentences() for model in self.models]
+        own = list(map(self._last_sentence, beginnings)) if any(across) else beginnings
+        pairs = zip(self.models, across, strict=True)
+        parts = [model._encode_contexts(beginnings if reads_all else own) for model, reads_all in pairs]
         bins = np.zeros(len(beginnings), dtype=np.uint8)
         if self.bins is not None:
             tokenizer = replace(self.tokenizer, order=self.bins.length + 1)
-            bins = self.bins.of_contexts(tokenizer.encode_contexts(beginnings), self._n_ids)
+            bins = self.bins.of_contexts(tokenizer.encode_contexts(own), self._n_ids)
         return MixedText(parts, bins)
 
     def log_prob(self, text: MixedText) -> list[NDArray[np.float64]]:
@@ -196,6 +199,11 @@ class Members:
         """Return the first model's ids of words that another model has drawn."""
         columns = self.columns[index]
         return ids if columns is None else np.argsort(columns)[ids]
+
+    def _last_sentence(self, words: list[str]) -> list[str]:
+        """Return the words after the last end of a sentence."""
+        ends = [index for index, word in enumerate(words, start=1) if word == self.tokenizer.special_tokens.end]
+        return words[ends[-1] :] if ends else words
 
     @property
     def _n_ids(self) -> int:

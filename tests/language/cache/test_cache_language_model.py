@@ -69,6 +69,17 @@ def test_predictions_after_a_beginning_are_those_of_the_definition(options):
     np.testing.assert_allclose(model.predict_proba(beginnings), expected, rtol=1e-12)
 
 
+def test_contexts_hold_earlier_sentences():
+    model = make()
+    text = [sentence for sentence in TEXT if sentence][:6]
+    before = [word for sentence in text[:-1] for word in [*sentence, "</s>"]]
+    last = [*spelled(model, text[-1]), "</s>"]
+    steps = model.predict_proba([[*before, *last[:end]] for end in range(1, len(last))])
+    ids = [model.vocabulary_[word] for word in last]
+    expected = model._log_prob(model._windows(text))[-len(last) + 1 :]
+    np.testing.assert_allclose(np.log(steps[np.arange(len(steps)), ids[1:]]), expected, rtol=1e-12)
+
+
 @given(
     st.lists(st.sampled_from("abcxz"), max_size=12),
     st.integers(1, 15),

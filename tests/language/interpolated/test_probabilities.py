@@ -7,8 +7,17 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sklearn_hashnlp import InterpolatedLanguageModel
-from tests.language.interpolated.models import CONTEXTS, TRAIN, UNSEEN, VALID, columns_of, fitted_members, mixture
+from sklearn_hashnlp import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
+from tests.language.interpolated.models import (
+    CONTEXTS,
+    TRAIN,
+    UNSEEN,
+    VALID,
+    columns_of,
+    fitted_members,
+    mixture,
+    network,
+)
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +87,24 @@ def test_mixtures_can_be_mixed(model):
     np.testing.assert_allclose(outer.predict_proba(CONTEXTS), flat.predict_proba(CONTEXTS))
     np.testing.assert_allclose(outer.score_samples(UNSEEN), flat.score_samples(UNSEEN))
     assert len(outer.sample(5, random_state=0)) == 5
+
+
+@pytest.mark.parametrize("frequency_bins", [False, True])
+def test_a_network_that_reads_across_sentences_is_mixed(frequency_bins):
+    far = network(far_context=6, across_sentences=True).fit(TRAIN)
+    vocabulary = far.vocabulary_
+    others = [KneserNeyLanguageModel(vocabulary=vocabulary), CacheLanguageModel(vocabulary=vocabulary)]
+    model = InterpolatedLanguageModel(
+        [far, *(one.fit(TRAIN) for one in others)], prefit=True, frequency_bins=frequency_bins
+    ).fit(TRAIN, X_valid=VALID)
+    text = ["a b c", "d a", "a a c b f"]
+    last = [*text[-1].split(), "</s>"]
+    before = " </s> ".join([*text[:-1], ""]).split()
+    steps = model.predict_proba([[*before, *last[:end]] for end in range(1, len(last))])
+    ids = [vocabulary[word] for word in last[1:]]
+    expected = model._log_prob(model._windows(text))[-len(ids) :]
+    np.testing.assert_allclose(np.log(steps[np.arange(len(ids)), ids]), expected, rtol=1e-5)
+    assert model._reads_across_sentences()
 
 
 def test_nothing_to_score_or_predict(model):
