@@ -9,6 +9,7 @@ from sklearn_hashnlp.experiments.recipes._collisions import COLLISIONS
 from sklearn_hashnlp.experiments.recipes._fewer_parameters import FEWER_PARAMETERS
 from sklearn_hashnlp.experiments.recipes._hash_embeddings import HASH_EMBEDDING_RECIPES
 from sklearn_hashnlp.experiments.recipes._hsigmoid_ptb import HSIGMOID_PTB
+from sklearn_hashnlp.experiments.recipes._nplm import NPLM
 from sklearn_hashnlp.experiments.recipes._ptb_table import PTB_TABLE
 from sklearn_hashnlp.experiments.recipes._reversal import REVERSAL, REVERSAL_SGD
 
@@ -22,6 +23,7 @@ RECIPES: dict[str, Recipe] = {
         REVERSAL,
         REVERSAL_SGD,
         HSIGMOID_PTB,
+        NPLM,
         PTB_TABLE,
         BROWN,
     )
