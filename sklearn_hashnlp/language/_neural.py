@@ -142,6 +142,9 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
         with plain_torch(torch.device(self.net_.device).type):
             return mean_hidden_states(self.net_, windows, self._tokenizer.vocabulary.n_classes)
 
+    def _reads_across_sentences(self) -> bool:
+        return self._tokenizer.far.across_sentences
+
     def _log_probs(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
         with self._inference() as device:
             log_probs = self.net_.module_.log_prob(torch.from_numpy(contexts).to(device))

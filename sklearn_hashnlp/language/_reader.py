@@ -77,7 +77,13 @@ class Tokenizer:
 
     def read_context(self, beginning: Any, *, index: int = 0) -> list[str]:
         """Read the words of one beginning; with ``padding="reference"`` there must be a trained context of them."""
-        words = tokenize(beginning, index=index, special_tokens=self.special_tokens, caller=self.caller)
+        words = tokenize(
+            beginning,
+            index=index,
+            special_tokens=self.special_tokens,
+            keep_end=self.far.across_sentences,  # what follows is the first word of the next sentence
+            caller=self.caller,
+        )
         n_needed = 0 if self.padding == "full" else self.order - 2
         if len(words) < n_needed:
             raise ValueError(

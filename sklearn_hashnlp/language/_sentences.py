@@ -88,8 +88,15 @@ def read_sentences(X: Any, *, special_tokens: SpecialTokens, caller: str) -> Sen
     return corpus
 
 
-def tokenize(sentence: Any, *, index: int, special_tokens: SpecialTokens = DEFAULT_TOKENS, caller: str) -> list[str]:
-    """Split one sentence into words, without the start token before it and the end token after it."""
+def tokenize(
+    sentence: Any,
+    *,
+    index: int,
+    special_tokens: SpecialTokens = DEFAULT_TOKENS,
+    keep_end: bool = False,
+    caller: str,
+) -> list[str]:
+    """Split one sentence into words, without the start token before it and, unless kept, the end token after it."""
     if isinstance(sentence, str):
         tokens = sentence.split()
     elif isinstance(sentence, Iterable) and not isinstance(sentence, bytes | dict):
@@ -107,7 +114,7 @@ def tokenize(sentence: Any, *, index: int, special_tokens: SpecialTokens = DEFAU
         )
     if tokens and tokens[0] == special_tokens.start:
         del tokens[0]
-    if tokens and tokens[-1] == special_tokens.end:
+    if tokens and tokens[-1] == special_tokens.end and not keep_end:
         del tokens[-1]
     return tokens
 

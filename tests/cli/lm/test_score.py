@@ -60,3 +60,14 @@ def test_perplexity_of_no_sentence_is_an_error(hashnlp: Any, lm: Path, stdin: st
     message = "hashnlp: stdin has no sentences; expected one per line, words separated by spaces.\n"
     assert (result.code, result.out, result.err) == (1, "", message)
     assert hashnlp("lm", "score", "-m", lm, stdin=stdin).out == stdin
+
+
+def test_a_model_that_reads_across_sentences_reads_all_lines_as_one_text(hashnlp: Any, tmp_path: Path) -> None:
+    sizes = {"embedding_dim": 4, "hidden_size": 4, "max_epochs": 3, "batch_size": 8, "random_state": 0}
+    model = HsigmoidLanguageModel(**sizes, far_context=9, across_sentences=True).fit(LINES * 9)
+    save_model(model, tmp_path / "m")
+    lines = LINES * 670  # of which the command reads 2000 at a time
+    out = hashnlp("lm", "score", "-m", tmp_path / "m", stdin="\n".join(lines)).out
+    scores = [line.split("\t")[0] for line in out.splitlines()]
+    assert scores == [f"{score:.4f}" for score in model.score_samples(lines)]
+    assert scores[2000] != f"{model.score_samples([lines[2000]])[0]:.4f}"

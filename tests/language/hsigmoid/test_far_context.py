@@ -32,6 +32,8 @@ def test_sentences_before_count():
     model = fitted(PAIRS, far_context=6, across_sentences=True, **OPTIONS)
     contexts = [["a", color, "door", "</s>", "paint", "it"] for color in ("red", "blue")]
     assert model.predict(contexts).tolist() == ["red", "blue"]
+    starts = model.predict([["a", "red", "door", "</s>"], ["a", "red", "door", "</s>", "paint", "it", "red", "</s>"]])
+    assert starts.tolist() == ["paint", "a"]
     alone, behind = (model.score_samples([*before, "paint it red"])[-1] for before in ([], ["a red door"]))
     assert behind > alone + 0.1
     assert behind > model.score_samples(["a blue door", "paint it red"])[-1] + 1
