@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -39,21 +38,30 @@ class TrieLevel(NamedTuple):
 
 
 def build_trie(levels: list[TrieLevel]) -> NgramTrie:
-    """Build the trie of the n-grams of orders 1, 2, and so on; those of the first are all words."""
-    n_children = [np.array([len(levels[0].words)])]
-    for shorter, longer in pairwise(levels):
-        n_children.append(np.bincount(longer.parents, minlength=len(shorter.words)))
-    first_child = np.concatenate(([1], 1 + np.cumsum(np.concatenate(n_children))))
-    if first_child[-1] > MAX_NODES:
-        raise ValueError(f"A trie holds at most {MAX_NODES} n-grams, got {first_child[-1] - 1}.")
-    contexts = levels[:-1]
-    return NgramTrie(
-        words=np.concatenate([np.array([-1], dtype=np.int32), *(level.words for level in levels)]),
-        first_child=first_child.astype(np.int32),
-        suffixes=np.concatenate([np.zeros(1, dtype=np.int32), *(level.suffixes for level in contexts)]),
-        log_probs=np.concatenate([np.zeros(1), *(level.log_probs for level in levels)]),
-        backoffs=np.concatenate([np.zeros(1), *(level.backoffs for level in contexts)]),
+    """Build the trie of the n-grams of orders 1, 2, and so on; those of the first are all words. Empty the list."""
+    sizes = [len(level.words) for level in levels]
+    n_nodes, n_contexts = 1 + sum(sizes), 1 + sum(sizes[:-1])
+    if n_nodes > MAX_NODES:
+        raise ValueError(f"A trie holds at most {MAX_NODES} n-grams, got {n_nodes - 1}.")
+    trie = NgramTrie(
+        words=np.full(n_nodes, -1, dtype=np.int32),
+        first_child=np.ones(n_contexts + 1, dtype=np.int32),
+        suffixes=np.zeros(n_contexts, dtype=np.int32),
+        log_probs=np.zeros(n_nodes),
+        backoffs=np.zeros(n_contexts),
     )
+    context, node = 0, 1  # the first one of the order below, and of the order itself
+    while levels:
+        level = levels.pop(0)  # its memory is free again when the next one is copied
+        end = node + len(level.words)
+        n_children = np.bincount(level.parents, minlength=node - context)
+        np.cumsum(n_children, out=trie.first_child[context + 1 : node + 1])
+        trie.first_child[context + 1 : node + 1] += node
+        trie.words[node:end], trie.log_probs[node:end] = level.words, level.log_probs
+        if levels:
+            trie.suffixes[node:end], trie.backoffs[node:end] = level.suffixes, level.backoffs
+        context, node = node, end
+    return trie
 
 
 def level_sizes(trie: NgramTrie, order: int) -> list[int]:

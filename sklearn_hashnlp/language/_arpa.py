@@ -211,7 +211,7 @@ class _Reader:
 
 def _sort(section: _Section, levels: list[TrieLevel], reader: _Reader, words: list[str]) -> TrieLevel:
     """Sort the n-grams of one order, and find their contexts and suffixes among the shorter ones."""
-    trie, ids = build_trie(levels), section.ids
+    trie, ids = build_trie(list(levels)), section.ids
     first_node = len(trie.words) - len(levels[-1].words)
     contexts = find_nodes(trie, ids[:, :-1])
     if (contexts < 0).any():

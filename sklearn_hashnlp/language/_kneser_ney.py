@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,34 +31,38 @@ class Estimate(NamedTuple):
 
 def estimate_kneser_ney(text: NgramText, discounts: NDArray[np.float64] | None, min_counts: list[int]) -> Estimate:
     """Estimate a model with discounts of shape (order, 3), or with those of the closed formula."""
+    n_classes = text.n_words - 1
     ngrams = _count(text, len(min_counts))
-    counts = _adjusted_counts(ngrams)
-    if discounts is None:
-        discounts = np.array([estimate_discounts(of_order) for of_order in counts])
-    kept = _choose(ngrams, min_counts)
+    del text  # the n-grams need its memory
     levels: list[TrieLevel] = []
-    probs = np.array([1 / (text.n_words - 1)])  # of any word but <s>
-    first_node, node_of = 0, np.zeros(1, dtype=np.int64)  # of the n-grams of the order below
-    for n, own_discounts in enumerate(discounts):
-        level, keep = ngrams.pop(0), kept.pop(0)
+    own_discounts: list[tuple[float, ...]] = []
+    probs = np.array([1 / n_classes])  # of any word but <s>
+    first_node, node_of = 0, np.zeros(1, dtype=np.int32)  # of the n-grams of the order below; -1 if they are dropped
+    for n, min_count in enumerate(min_counts):
+        level = ngrams.pop(0)
+        counts = _adjusted_counts(level, ngrams[0] if ngrams else None, is_first=n == 0)
+        keep = _choose(level, min_count, node_of) if n > 0 else np.ones(len(counts), dtype=np.bool_)
+        own_discounts.append(estimate_discounts(counts) if discounts is None else tuple(discounts[n]))
         probs, weights = interpolate(
-            level.parents, level.suffixes, counts.pop(0), keep, np.array([0.0, *own_discounts]), probs, len(probs)
+            level.parents, level.suffixes, counts, keep, np.array([0.0, *own_discounts[n]]), probs, len(probs)
         )
         if n > 0:
             levels[-1].backoffs[:] = np.log10(weights[node_of >= 0])
+        chosen: Any = slice(None) if keep.all() else keep  # a slice copies nothing
+        words, parents, suffixes = level.words[chosen], level.parents[chosen], level.suffixes[chosen]
         levels.append(
             TrieLevel(
-                words=level.words[keep],
-                parents=(node_of[level.parents[keep]] - first_node).astype(np.int32),
-                suffixes=node_of[level.suffixes[keep]].astype(np.int32),
-                log_probs=np.log10(probs[keep]),
-                backoffs=np.zeros(int(keep.sum()) if n + 1 < len(discounts) else 0),
+                words=words,
+                parents=node_of[parents] - np.int32(first_node),
+                suffixes=node_of[suffixes] if ngrams else np.empty(0, dtype=np.int32),
+                log_probs=np.log10(probs[chosen]),
+                backoffs=np.zeros(len(words) if ngrams else 0),
             )
         )
         first_node += int((node_of >= 0).sum())
-        node_of = np.where(keep, np.cumsum(keep) - 1 + first_node, -1)
+        node_of = np.where(keep, np.cumsum(keep, dtype=np.int32) + np.int32(first_node - 1), np.int32(-1))
     levels[0].log_probs[-1] = LOG10_ZERO  # <s> is never predicted
-    return Estimate(build_trie(levels), discounts)
+    return Estimate(build_trie(levels), np.array(own_discounts))
 
 
 def estimate_discounts(counts: NDArray[np.int64]) -> tuple[float, float, float]:
@@ -91,22 +94,20 @@ def _count(text: NgramText, order: int) -> list[NgramCounts]:
     return ngrams
 
 
-def _adjusted_counts(ngrams: list[NgramCounts]) -> list[NDArray[np.int64]]:
-    """Return the occurrences of n-grams of the highest order and, of the others, the distinct words before them."""
-    adjusted = []
-    for n, (shorter, longer) in enumerate(pairwise(ngrams)):
-        counts = np.bincount(longer.suffixes, minlength=len(shorter.words))
-        # Nothing comes before an n-gram that begins with <s>: it keeps its occurrences. A reader of word ids may show
-        # such an n-gram only within its windows; it counts as one.
-        begins = counts == 0
-        counts[begins] = shorter.counts[begins] if n == 0 else np.maximum(shorter.counts[begins], 1)
-        adjusted.append(counts)
-    return [*adjusted, ngrams[-1].counts.astype(np.int64)]
+def _adjusted_counts(level: NgramCounts, longer: NgramCounts | None, *, is_first: bool) -> NDArray[np.int64]:
+    """Return the distinct words before each n-gram or, of the highest order, its occurrences."""
+    if longer is None:
+        return level.counts.astype(np.int64)
+    counts = np.bincount(longer.suffixes, minlength=len(level.words))
+    # Nothing comes before an n-gram that begins with <s>: it keeps its occurrences. A reader of word ids may show such
+    # an n-gram only within its windows; it counts as one. Words that never occur have a count of zero.
+    begins = counts == 0
+    counts[begins] = np.maximum(level.counts[begins], 0 if is_first else 1)
+    return counts
 
 
-def _choose(ngrams: list[NgramCounts], min_counts: list[int]) -> list[NDArray[np.bool_]]:
-    """Choose the n-grams that occur often enough, of those whose words all but the first, or the last, are chosen."""
-    kept = [np.ones(len(ngrams[0].words), dtype=np.bool_)]
-    for level, min_count in zip(ngrams[1:], min_counts[1:], strict=True):
-        kept.append((level.counts >= min_count) & kept[-1][level.parents] & kept[-1][level.suffixes])
-    return kept
+def _choose(level: NgramCounts, min_count: int, node_of: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Choose the n-grams that occur often enough, and whose first and last n - 1 words have a node."""
+    often = np.maximum(level.counts, 1) >= min_count  # those within the windows of a reader have no occurrences
+    chosen: NDArray[np.bool_] = often & (node_of[level.parents] >= 0) & (node_of[level.suffixes] >= 0)
+    return chosen

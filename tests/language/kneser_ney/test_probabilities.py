@@ -82,6 +82,7 @@ def test_windows_of_a_reader_without_padding_are_counted():
     model.fit(lambda: iter([(0, 1, 2), (1, 2, 3), (1, 2, 3)]))
     assert model.predict_proba([["a"], ["a", "b"], ["b", "a"]]).sum(axis=1) == pytest.approx(1)
     assert model.predict([["a", "b"]]).tolist() == ["c"]
+    assert model.n_ngrams_ == [5, 3, 2]  # also those that no window ends with: "<s> a" and "a b"
 
 
 def test_rare_words_are_unknown_words():
