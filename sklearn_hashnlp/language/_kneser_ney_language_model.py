@@ -77,7 +77,7 @@ class KneserNeyLanguageModel(BaseLanguageModel):
     text contains it, and the smallest probability of all otherwise. No count is dropped by default, and n-grams that
     begin with ``<s>`` keep their occurrences: this is the model of KenLM's ``lmplz``.
 
-    The model is stored as a backoff model. While it is fitted, it needs some 30 bytes per token and 50 per distinct
+    The model is stored as a backoff model. While it is fitted, it needs some 60 bytes per token and 50 per distinct
     n-gram, and afterwards 12 bytes per n-gram of the highest order and 28 per shorter one. There is no ``partial_fit``,
     since the probabilities do not tell the counts.
 
