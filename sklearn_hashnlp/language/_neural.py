@@ -154,9 +154,6 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
         with self._inference():
             return self.net_.score_windows(windows)
 
-    def _reads_across_sentences(self) -> bool:
-        return self._tokenizer.far.across_sentences
-
     def _batch_size(self) -> int:
         return BATCH_SIZE  # it searches in blocks of its own
 

@@ -49,6 +49,8 @@ def test_rows_are_of_the_parts_of_the_corpus(tmp_path: Path) -> None:
     assert "The" in counts.vocabulary_
     assert results[0]["test_perplexity"] == counts.perplexity(test)
     assert results[0]["valid_perplexity"] == counts.perplexity(valid)
+    total = counts.score_samples(test).sum()
+    assert np.isclose(results[0]["test_perplexity_per_token"], np.exp(-total / len(" ".join(test).split())))
     words = [word for line in test for word in [*line.split(), "</s>"]]
     assert results[0]["test_unknown_share"] == np.mean([word not in counts.vocabulary_ for word in words])
     assert {(result["n_words"], result["n_vocabulary"]) for result in results} == {
