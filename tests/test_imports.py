@@ -119,6 +119,7 @@ def run(code: str) -> str:
 
 WITHOUT_TORCH = """
 import sys
+import tempfile
 
 class Absent:
     @staticmethod
@@ -135,11 +136,14 @@ print(SGNNProjector().transform(CharNgramFeaturizer().transform(["a text"])).sha
 from sklearn_hashnlp.language import _base, _reader, _sentences, _vocabulary, _windows, _word_codes, _word_vectors
 model = sklearn_hashnlp.KneserNeyLanguageModel(order=2).fit(["a b", "a b c"])
 print(model.predict(["a"]), model.score_samples(["a"]).shape, model.sample(1, 0, max_length=0))
+with tempfile.TemporaryDirectory() as folder:
+    sklearn_hashnlp.save_model(model, folder + "/model")
+    print(sklearn_hashnlp.load_model(folder + "/model").predict(["a"]))
 """
 
 
 def test_texts_and_a_language_model_that_counts_work_where_torch_is_absent():
-    assert run(WITHOUT_TORCH).splitlines() == ["(1, 8)", "(1, 8)", "(1, 1120)", "['b'] (1,) [[]]"]
+    assert run(WITHOUT_TORCH).splitlines() == ["(1, 8)", "(1, 8)", "(1, 1120)", "['b'] (1,) [[]]", "['b']"]
 
 
 def test_the_package_itself_loads_next_to_nothing():

@@ -22,6 +22,9 @@ _ADDEND = np.uint32(0xE6546B64)
 _FMIX_1 = np.uint32(0x85EBCA6B)
 _FMIX_2 = np.uint32(0xC2B2AE35)
 
+HASH_SPECIFICATION = 1
+"""Increased by one whenever the slot of any key changes: loading an older model fails instead of misreading it."""
+
 
 @inlined
 def fmix32(word: Number) -> Number:

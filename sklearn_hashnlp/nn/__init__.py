@@ -1,7 +1,7 @@
 """Torch modules, usable alone: feature ids to vectors without a dictionary."""
 
+from sklearn_hashnlp.kernels._hashes import HASH_SPECIFICATION
 from sklearn_hashnlp.nn._hash_embedding import HashEmbedding, HashEmbeddingBag
-from sklearn_hashnlp.nn._hashing import HASH_SPECIFICATION
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
 from sklearn_hashnlp.nn._nplm import NPLM
 from sklearn_hashnlp.nn._sentence_losses import CosineProximityLoss, InfoNCELoss, SimilarityBXENT, VonMisesFisherLoss

@@ -7,9 +7,6 @@ from torch import Tensor
 
 from sklearn_hashnlp.kernels._hashes import splitmix64
 
-#: Increased by one whenever the slot of any key changes, so that loading an older model fails instead of misreading it.
-HASH_SPECIFICATION = 1
-
 #: The dtypes that ids may have.
 INTEGERS = {
     *(torch.int8, torch.int16, torch.int32, torch.int64),

@@ -266,7 +266,7 @@ def _digest(document: dict[str, Any], arrays: Arrays) -> str:
 
 def _hash_specification() -> Any:
     """Return the version of the hash functions, imported on use."""
-    return import_module("sklearn_hashnlp.nn").HASH_SPECIFICATION
+    return import_module("sklearn_hashnlp.kernels._hashes").HASH_SPECIFICATION
 
 
 def check_replaceable(folder: Path) -> None:
