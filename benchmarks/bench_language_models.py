@@ -1,6 +1,6 @@
 """Perplexity on Penn Treebank: every tree after equal epochs, the best tree against full softmax, hashed connections.
 
-Three parts, each of which can be run alone (--part) and is added to the same JSON; minutes are those of two cores.
+Four parts, each of which can be run alone (--part) and is added to the same JSON; minutes are those of two cores.
 
 builders  A small network with each tree, and with adaptive softmax, the same settings and epochs for all. (15 minutes)
 networks  A larger network with full softmax, with the cluster tree, with the tree learned from two epochs of the small
@@ -8,6 +8,9 @@ networks  A larger network with full softmax, with the cluster tree, with the tr
           also of earlier sentences: with residual blocks ("modern"), and with hashed direct connections ("far hashed").
           Every epoch is saved in a folder (--work), and an interrupted run resumes from there. (80 minutes, of which
           the full softmax takes 40)
+time      The larger network with full softmax and with the cluster tree, which has the shape of the learned one:
+          seconds for the same 2,000 sentences, in turns in one process, and the median ratio. Run it while nothing else
+          runs. (2 minutes)
 ranking   The network with the learned tree: how often a test sentence is more probable than its words in a random
           order, 1,000 pairs. (1 minute, once the network is trained)
 
@@ -37,7 +40,7 @@ from sklearn_hashnlp.language import HsigmoidLanguageModel
 
 RESULT = "language_models.json"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "skorch", "torch")
-PARTS = ("builders", "networks", "ranking")
+PARTS = ("builders", "networks", "time", "ranking")
 
 SMALL: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 256, "dropout": 0.3, "embedding_dropout": 0.1} | {
     "learning_rate": 0.5,
@@ -80,7 +83,11 @@ NETWORKS: dict[str, dict[str, Any]] = {
 }
 GOALS = {"softmax": 140.0, "hashed": 125.0, "far hashed": 112.0}
 MIN_GAIN = 0.1  # of the network with the learned tree by the modern one, after as many epochs
-MAX_LOST = 0.03  # of the full softmax's perplexity, by the best tree
+MAX_LOST = 0.02  # of the full softmax's perplexity, by the best tree
+TIMED = ("softmax", "cluster")
+TIMED_SENTENCES = 2000
+ROUNDS = 5
+MIN_RATIO = 10  # of the full softmax's time to the tree's
 
 RANKED = "learned"
 PAIRS = 1000
@@ -133,6 +140,37 @@ def networks(data: DataFolder, options: argparse.Namespace, work: Path, known: d
         settings = NETWORKS[name] | ({"max_epochs": 2} if options.rows is not None else {})
         known[name] = measure(data, name, settings | checkpoints_in(work, name))
     return {"models": known}
+
+
+def speed(data: DataFolder, options: argparse.Namespace, _work: Path, _known: dict[str, Any]) -> dict[str, Any]:
+    """Train each network on the same sentences in turns; return the median seconds and the median ratio."""
+    sentences = read_text(data, "ptb", "train.txt")
+    some, rounds = (sentences[:TIMED_SENTENCES], ROUNDS) if options.rows is None else (sentences[:100], 1)
+    models = {name: HsigmoidLanguageModel(**NETWORKS[name], max_time=1e-9, random_state=0) for name in TIMED}
+    for model in models.values():
+        model.fit(sentences)  # a single step, after which the network and its tree are made
+        model.partial_fit(some[:20])
+    seconds: dict[str, list[float]] = {name: [] for name in TIMED}
+    cpu_seconds: dict[str, list[float]] = {name: [] for name in TIMED}
+    for _ in range(rounds):
+        for name, model in models.items():
+            start = time.process_time()
+            model.partial_fit(some)
+            cpu_seconds[name].append(time.process_time() - start)
+            seconds[name].append(model.history_[-1]["dur"])
+    return {
+        "sentences": len(some),
+        "rounds": rounds,
+        "seconds": {name: float(np.median(values)) for name, values in seconds.items()},
+        "CPU seconds": {name: float(np.median(values)) for name, values in cpu_seconds.items()},
+        "ratio": median_ratio(seconds),
+        "ratio of CPU seconds": median_ratio(cpu_seconds),
+    }
+
+
+def median_ratio(seconds: dict[str, list[float]]) -> float:
+    slow, fast = (np.array(seconds[name]) for name in TIMED)
+    return float(np.median(slow / fast))
 
 
 def ranking(data: DataFolder, options: argparse.Namespace, work: Path, _known: dict[str, Any]) -> dict[str, Any]:
@@ -215,6 +253,18 @@ def show_networks(measured: dict[str, Any]) -> None:
         print(f"The modern network gains {100 * gained:.1f} % on the plain one; goal: {MIN_GAIN:.0%}.")
 
 
+def show_speed(measured: dict[str, Any]) -> None:
+    print(
+        f"\n{'':20}{'seconds':>9}{'CPU':>9}   for {measured['sentences']:,} sentences, median of {measured['rounds']}"
+    )
+    for name in TIMED:
+        print(f"{name:20}{measured['seconds'][name]:9.2f}{measured['CPU seconds'][name]:9.2f}")
+    print(
+        f"The full softmax takes {measured['ratio']:.1f} times as long as the tree, and "
+        f"{measured['ratio of CPU seconds']:.1f} times its CPU time; goal: {MIN_RATIO} times."
+    )
+
+
 def show_ranking(measured: dict[str, Any]) -> None:
     print(
         f"\nOf {measured['pairs']:,} sentences {100 * measured['correct']:.1f} % are more probable than their words "
@@ -222,8 +272,8 @@ def show_ranking(measured: dict[str, Any]) -> None:
     )
 
 
-RUN = {"builders": builders, "networks": networks, "ranking": ranking}
-SHOW = {"builders": show_models, "networks": show_networks, "ranking": show_ranking}
+RUN = {"builders": builders, "networks": networks, "time": speed, "ranking": ranking}
+SHOW = {"builders": show_models, "networks": show_networks, "time": show_speed, "ranking": show_ranking}
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from sklearn_hashnlp.language._net import LanguageNet, make_language_net
 from sklearn_hashnlp.language._neural import NeuralLanguageModel
 from sklearn_hashnlp.language._reader import Tokenizer, TrainingData, read_training_data
 from sklearn_hashnlp.language._resume import Resumed, SeedEpochs, check_same_training
-from sklearn_hashnlp.language._trees import WordTree, language_tree
+from sklearn_hashnlp.language._trees import WordTree, language_tree, mean_hidden_states, word_clusters
 from sklearn_hashnlp.language._windows import Padding
 from sklearn_hashnlp.nn._nplm import Activation, Architecture, Initialization, OutputLayer
 from sklearn_hashnlp.training._callbacks import StepLog, format_perplexity
@@ -33,6 +33,7 @@ from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, t
 from sklearn_hashnlp.trees import SoftmaxTree
 
 _DIVERGED = 20  # times the number of words: the perplexity from which on a training has diverged
+_SMALL_EMBEDDING, _SMALL_HIDDEN, _SMALL_EPOCHS = 64, 256, 2  # of the network that tree="learned" trains first
 _LOGGED_WINDOWS = 2**13  # enough for a loss to two digits, in a tenth of a second
 
 
@@ -55,13 +56,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         ``"hsigmoid"``: hierarchical softmax over ``tree``. ``"softmax"``: a score for every word, whose time
         grows with the vocabulary. ``"adaptive"``: torch's adaptive softmax, in between.
     tree : str or SoftmaxTree, default="huffman"
-        Tree of the hierarchical softmax: "huffman", "cluster", "binary_cluster", "complete", "balanced", "random" or
-        "two_level", for a builder of :mod:`sklearn_hashnlp.trees`; or a tree over all words of ``vocabulary_`` except
-        ``<s>``, such as the :meth:`learned_tree` of another model. ``"cluster"`` clusters words that occur in the same
-        contexts into about 1.5 sqrt(V) clusters, next to the 2 sqrt(V) most frequent words, and each cluster again, and
-        has the best perplexity of those; ``"binary_cluster"`` splits them recursively in two, which is faster with very
-        large vocabularies.
-        Ignored by the other outputs.
+        Tree of the hierarchical softmax: "huffman", "learned", "cluster", "binary_cluster", "complete", "balanced",
+        "random" or "two_level", for a builder of :mod:`sklearn_hashnlp.trees`; or a tree over all words of
+        ``vocabulary_`` except ``<s>``. ``"cluster"`` clusters words that occur in the same contexts into about
+        1.5 sqrt(V) clusters, next to the 2 sqrt(V) most frequent words, and each cluster again. ``"learned"``, with the
+        best perplexity, first trains a small network with that tree for two epochs, and clusters words by its hidden
+        states, as :meth:`learned_tree` does. ``"binary_cluster"`` is faster with very large vocabularies. Ignored by
+        the other outputs.
     direct_connections : bool or "hashed", default=False
         Whether the output layer also reads the word embeddings directly; W in the paper. ``"hashed"``: instead it adds
         the weights of the last word, the last two words, and so on, from a hash table [3]_; only with
@@ -533,7 +534,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             check_same_network(self, self.net_, self._tokenizer)
             return self.net_
         tree = None
-        if self.output == "hsigmoid":
+        if self.output == "hsigmoid" and self.tree == "learned":
+            tree = self._learn_tree(corpus, seeds, device)
+        elif self.output == "hsigmoid":
             tree = language_tree(self.tree, corpus.windows, vocabulary.n_classes, seed=seeds.hash, caller=name)
         with plain_torch(device):
             net = make_language_net(language_architecture(self, vocabulary, seeds.hash), tree, device)
@@ -542,6 +545,34 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             if self.init == "default":
                 net.module_.init_bias(np.bincount(corpus.windows.y, minlength=vocabulary.n_classes))
         return net
+
+    def _learn_tree(self, corpus: TrainingData, seeds: Seeds, device: str) -> SoftmaxTree:
+        """Train a small network with the tree of co-occurrences, and cluster the words by its hidden states."""
+        small = HsigmoidLanguageModel(
+            order=self.order,
+            embedding_dim=min(self.embedding_dim, _SMALL_EMBEDDING),
+            hidden_size=min(self.hidden_size, _SMALL_HIDDEN),
+            far_context=self.far_context,
+            across_sentences=self.across_sentences,
+            tree="cluster",
+            embedding=self.embedding,
+            n_embeddings=self.n_embeddings,
+            n_buckets=self.n_buckets,
+            n_projections=self.n_projections,
+            n_bits=self.n_bits,
+            optimizer=self.optimizer,
+            learning_rate=self.learning_rate,
+            batch_size=self.batch_size,
+            max_epochs=_SMALL_EPOCHS,
+            device=self.device,
+        )
+        small._seeds, small._first_epoch = seeds, 0
+        net = small._net_to_train(corpus, seeds, device, resumes=False)
+        small._train(net, corpus._replace(valid_windows=None), small._settings(), None)
+        n_classes = corpus.tokenizer.vocabulary.n_classes
+        with plain_torch(device):
+            vectors = mean_hidden_states(net, corpus.windows, n_classes)
+        return word_clusters(np.bincount(corpus.windows.y, minlength=n_classes), vectors, seed=seeds.hash)
 
     def _check_free(self, checkpoints: EpochCheckpoints, n_epochs: int) -> None:
         later = [epoch for epoch in checkpoints.epochs() if epoch > n_epochs]

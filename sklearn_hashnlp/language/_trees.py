@@ -18,7 +18,8 @@ from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._tree_names import ClassTree, named_tree
 
-WordTree: TypeAlias = Literal[ClassTree, "cluster", "binary_cluster"]  # the last two from co-occurrence vectors
+# "cluster" and "binary_cluster" are of co-occurrence vectors, "learned" of hidden states of a network trained before.
+WordTree: TypeAlias = Literal[ClassTree, "learned", "cluster", "binary_cluster"]
 
 _BATCH_SIZE = 4096  # windows whose hidden states lie in memory at once
 _MAX_CONTEXT_WORDS = 2000  # columns for each distance: the most frequent words represent all
@@ -26,7 +27,12 @@ _BLOCK_SIZE = 2**22  # windows that are counted at once
 
 
 def language_tree(
-    tree: SoftmaxTree | WordTree, windows: WordWindows, n_classes: int, *, seed: int, caller: str
+    tree: SoftmaxTree | WordTree,
+    windows: WordWindows,
+    n_classes: int,
+    *,
+    seed: int,
+    caller: str,
 ) -> SoftmaxTree:
     """Build the tree of a name over the words that can be predicted, or check the one that is passed."""
     if isinstance(tree, SoftmaxTree):
@@ -36,6 +42,7 @@ def language_tree(
                 "vocabulary_ but '<s>'. Fix the words by vocabulary and build the tree over them."
             )
         return tree
+    assert tree != "learned", "fit learns this one, from another network"
     counts = np.bincount(windows.y, minlength=n_classes)
     if tree == "cluster" or tree == "binary_cluster":
         vectors = cooccurrence_vectors(windows, n_classes, seed=seed)

@@ -28,6 +28,7 @@ class TreeKind(StrEnum):
     """Tree of the hierarchical softmax."""
 
     huffman = "huffman"
+    learned = "learned"
     cluster = "cluster"
     binary_cluster = "binary_cluster"
     complete = "complete"

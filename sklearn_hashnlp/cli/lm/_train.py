@@ -103,7 +103,8 @@ def train(
     tree: Annotated[
         TreeKind,
         typer.Option(
-            help="Tree of hsigmoid. cluster groups similar words, and predicts best.",
+            help="Tree of hsigmoid. cluster groups similar words; learned trains a small network first, and predicts "
+            "best.",
             rich_help_panel=_NETWORK,
         ),
     ] = TreeKind.huffman,

@@ -28,7 +28,7 @@ VARIED = [
     {"direct_connections": "hashed", "n_direct": 500, "tree": "cluster"},
     {"optimizer": "sgd", "learning_rate": 2.0, "weight_decay": 1e-3, "max_grad_norm": 0.5},
     {"embedding": "hash", "n_embeddings": 200, "n_buckets": 50, "tree": "random"},
-    {"embedding": "sgnn", "n_projections": 20, "tree": "random"},
+    {"embedding": "sgnn", "n_projections": 20, "tree": "learned"},
     {"output": "softmax", "tie_weights": True, "dropout": 0.3},
     {"arch": "modern", "far_context": 5, "across_sentences": True, "dropout": 0.3, "word_dropout": 0.3},
     {"learning_rate_schedule": "linear", "warmup_steps": 100, "init": "reference", "bias_learning_rate": 2.0},

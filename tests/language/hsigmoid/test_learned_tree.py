@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
-from sklearn_hashnlp.language._trees import mean_hidden_states
+from sklearn_hashnlp.language._trees import mean_hidden_states, word_clusters
 from tests.oracles import language as oracle
 
 RNG = np.random.default_rng(0)
@@ -62,6 +62,20 @@ def test_another_model_takes_the_tree(model):
     assert first.perplexity(SENTENCES) < 10
     again = model.learned_tree(SENTENCES)
     np.testing.assert_array_equal(again.children, tree.children)  # the same every time
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"embedding": "hash", "n_embeddings": 50, "n_buckets": 20}, {"order": 4}, {"far_context": 3}]
+)
+def test_the_name_trains_a_network_for_two_epochs_and_learns_the_tree_from_it(options):
+    model = HsigmoidLanguageModel(**SMALL | options, tree="learned", dropout=0.0).fit(RARE)
+    first = HsigmoidLanguageModel(**SMALL | options | {"max_epochs": 2}, tree="cluster").fit(RARE)
+    windows = first._tokenizer.read(RARE)
+    counts = np.bincount(windows.y, minlength=len(first.vocabulary_) - 1)
+    vectors = mean_hidden_states(first.net_, windows, len(counts))
+    assert model.net_.module_.output_layer.tree == word_clusters(counts, vectors, seed=first._seeds.hash)
+    assert len(model.history_) == SMALL["max_epochs"]
+    assert model.tree == "learned"
 
 
 def test_nothing_to_read_is_refused(model):

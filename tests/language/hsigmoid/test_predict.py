@@ -15,7 +15,7 @@ OUTPUTS = [
     {"output": "adaptive"},
     *(
         {"tree": name}
-        for name in ("huffman", "cluster", "binary_cluster", "complete", "balanced", "random", "two_level")
+        for name in ("huffman", "learned", "cluster", "binary_cluster", "complete", "balanced", "random", "two_level")
     ),
     {"direct_connections": True},
     {"direct_connections": "hashed", "n_direct": 1000},
