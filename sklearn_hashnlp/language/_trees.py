@@ -53,19 +53,10 @@ def language_tree(
 
 
 def word_clusters(counts: NDArray[np.intp], vectors: NDArray[np.float32], *, seed: int) -> SoftmaxTree:
-    """Build a tree of three levels: 1.5 sqrt(V) clusters, below the root together with the 2 sqrt(V) frequent words."""
-    # Chosen by the perplexity on Penn Treebank's valid.txt. Frequent words resemble no others. Within a cluster a
-    # second level costs no accuracy, since rare words then share scores, and a batch visits a third of the weights.
-    n_words = len(counts)
-    n_clusters = max(2, 3 * isqrt(n_words) // 2)
-    width = isqrt(n_words // n_clusters)  # of a cluster's own node
-    return trees.cluster_tree(
-        counts,
-        vectors,
-        arity=(n_clusters, max(2, 3 * width // 2)),
-        n_direct=(min(2 * isqrt(n_words), n_words), width),
-        random_state=seed,
-    )
+    """Build a tree of about sqrt(V) clusters and, directly below the root, as many of the most frequent words."""
+    # Frequent words resemble no others. A second level of clusters takes a tenth less time, and has a perplexity that
+    # is 0.7 % higher on Penn Treebank.
+    return trees.cluster_tree(counts, vectors, arity="sqrt", n_direct=isqrt(len(counts)), random_state=seed)
 
 
 def cooccurrence_vectors(

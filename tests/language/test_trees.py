@@ -60,13 +60,13 @@ def test_the_inner_products_are_those_of_the_counts():
     np.testing.assert_allclose(vectors @ vectors.T, roots @ roots.T, atol=1e-5)
 
 
-def test_clusters_of_words_have_three_levels():
+def test_clusters_of_words_stand_beside_frequent_words():
     counts = np.sort(RNG.zipf(1.5, size=900))[::-1]
     tree = word_clusters(counts, RNG.normal(size=(900, 5)).astype(np.float32), seed=0)
-    assert tree.max_depth == 3
-    assert (tree.depths[:60] == 1).all()
-    assert 60 + 30 < tree.arities[0] <= 60 + 45
-    assert tree.arities[1:].max() <= 4 + 6
+    assert tree.max_depth == 2
+    assert (tree.depths == 1).sum() >= 30
+    assert (tree.depths[:30] == 1).all()
+    assert 30 + 20 < tree.arities[0] <= 30 + 30
 
 
 @pytest.mark.parametrize("n_words", [*range(1, 20), 50])
