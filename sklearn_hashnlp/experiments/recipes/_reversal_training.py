@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 
 import torch
@@ -66,6 +67,7 @@ class Trainer:
         seed: int,
         optimizer: str = "adam",
         arity: int = 2,
+        init: str = "torch",
         encoder_layers: int = 1,
         decoder_layers: int = 1,
     ) -> None:
@@ -83,6 +85,8 @@ class Trainer:
                 decoder_layers=decoder_layers,
                 output=layer,
             )
+            if init == "glorot":
+                draw_glorot(self.network)
         kind = torch.optim.Adam if optimizer == "adam" else torch.optim.SGD
         self.optimizer = kind(self.network.parameters(), lr=learning_rate, fused=True)
         self.sums_symbols = optimizer == "sgd"  # as the reference does, whose learning rate is of such a loss
@@ -133,6 +137,29 @@ class Trainer:
                     for row, true in zip(generated, expected, strict=True)
                 )
         return n_correct / len(source), seconds
+
+
+@torch.no_grad()
+def draw_glorot(network: AttentionSeq2Seq) -> None:
+    """Draw all parameters as the library of the reference: uniform, up to sqrt(6 / the sum of the sizes of axes)."""
+    for name, parameter in network.named_parameters():
+        parts: Iterable[Tensor] = [parameter]
+        if name.startswith(("encoder", "decoder", "upper_decoders")):
+            parts = parameter.chunk(4)  # the gates of an LSTM are parameters of their own there
+        elif name == "embedding.weight":
+            parts = parameter  # as is each vector
+        for part in parts:
+            _draw(part, sum(part.shape))
+    layer = network.output
+    if isinstance(layer, HierarchicalSoftmax):  # a binary node has two scores there: here their difference
+        for parameter, size in ((layer.weight, 2 + layer.in_features), (layer.bias, 2)):
+            _draw(parameter, size)
+            parameter.add_(_draw(torch.empty_like(parameter), size))
+
+
+def _draw(tensor: Tensor, size: int) -> Tensor:
+    bound = math.sqrt(6 / size)
+    return nn.init.uniform_(tensor, -bound, bound)
 
 
 def make_output(

@@ -8,11 +8,13 @@ import torch
 from sklearn_hashnlp.experiments.recipes._reversal_training import (
     Purpose,
     Trainer,
+    draw_glorot,
     draw_strings,
     generator_for,
     make_output,
     time_layers,
 )
+from sklearn_hashnlp.nn import AttentionSeq2Seq
 
 SIZES = {"n_symbols": 6, "embedding_dim": 16, "encoder_size": 24, "decoder_size": 24}
 OUTPUTS = ["softmax", "hsigmoid"]
@@ -106,6 +108,22 @@ def test_layers_are_timed() -> None:
 def test_the_tree_has_the_arity_of_the_settings() -> None:
     assert make_output("hsigmoid", 4, 9, 0).tree.is_binary
     assert make_output("hsigmoid", 4, 9, 0, arity=3).tree.arities.tolist() == [3, 3, 3, 3]
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_glorot_draws_every_parameter_within_its_bounds(output: str) -> None:
+    torch.manual_seed(0)
+    network = AttentionSeq2Seq(9, 6, 8, 10, output=make_output(output, 10, 9, 0))
+    draw_glorot(network)
+    sizes = {"embedding.weight": 6, "encoder.weight_ih_l0": 8 + 6, "decoder.weight_ih": 10 + 8, "decoder.bias_hh": 10}
+    sizes |= {"attend_score.weight": 1 + 8, "attend_encoder.weight": 8 + 8}
+    sizes |= {"output.weight": 9 + 10, "output.bias": 9} if output == "softmax" else {}
+    for name, size in sizes.items():
+        largest, bound = network.get_parameter(name).abs().max(), (6 / size) ** 0.5
+        assert 0.5 * bound < largest <= bound
+    if output == "hsigmoid":  # a binary node has the difference of two scores
+        assert (6 / 12) ** 0.5 < network.output.weight.abs().max() <= 2 * (6 / 12) ** 0.5
+        assert network.output.bias.abs().max() <= 2 * 3**0.5
 
 
 def test_an_unknown_output_is_named() -> None:
