@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.language._architecture import WordEmbedding, check_same_network, language_architecture
+from sklearn_hashnlp.language._auto import Auto, auto_settings
 from sklearn_hashnlp.language._batches import WindowDataset
 from sklearn_hashnlp.language._net import LanguageNet, make_language_net
 from sklearn_hashnlp.language._neural import NeuralLanguageModel
@@ -22,7 +23,7 @@ from sklearn_hashnlp.language._resume import Resumed, SeedEpochs, check_same_tra
 from sklearn_hashnlp.language._trees import WordTree, language_tree, mean_hidden_states, word_clusters
 from sklearn_hashnlp.language._windows import Padding
 from sklearn_hashnlp.nn._nplm import Activation, Architecture, Initialization, OutputLayer
-from sklearn_hashnlp.training._callbacks import StepLog, format_perplexity
+from sklearn_hashnlp.training._callbacks import StepLog
 from sklearn_hashnlp.training._checkpoints import EpochCheckpoints, Keep, SaveCheckpoints, best_epoch
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
@@ -32,7 +33,6 @@ from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_see
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, torch_seed
 from sklearn_hashnlp.trees import SoftmaxTree
 
-_DIVERGED = 20  # times the number of words: the perplexity from which on a training has diverged
 _SMALL_EMBEDDING, _SMALL_HIDDEN, _SMALL_EPOCHS = 64, 256, 2  # of the network that tree="learned" trains first
 _LOGGED_WINDOWS = 2**13  # enough for a loss to two digits, in a tenth of a second
 
@@ -70,9 +70,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Size of that hash table.
     activation : {"tanh", "sigmoid"}, default="tanh"
         Activation function of the hidden layer.
-    dropout : float, default=0.25
+    dropout : float, default=0.35
         Dropout probability of the hidden layer.
-    embedding_dropout : float, default=0.0
+    embedding_dropout : float, default=0.1
         Dropout probability of the elements of word embeddings.
     word_dropout : float, default=0.0
         Probability that a word of the window is dropped: its whole embedding is zero.
@@ -130,8 +130,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Row-wise AdaGrad, with damped first steps of rare words, row-wise Adam, or plain stochastic gradient descent
         without momentum, which a table with sparse gradients has no natural form of. Adam needs a smaller
         ``learning_rate``, such as 0.002, and SGD a larger one, such as 5.
-    learning_rate : float, default=0.5
-        Learning rate.
+    learning_rate : float or "auto", default="auto"
+        Learning rate. ``"auto"``: 0.5 for AdaGrad, 0.002 for Adam, and a hundredth of the batch size for SGD.
     bias_learning_rate : float, default=1.0
         Factor of the learning rate of the hidden layer's bias.
     direct_learning_rate : float, default=1.0
@@ -140,8 +140,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         ``"linear"``: the learning rate decays linearly to zero over ``max_epochs``.
     warmup_steps : int, default=100
         Steps over which the learning rate rises linearly to its full value, at most those of three epochs; 0 is no
-        warmup. Without it the first steps of AdaGrad are so long that the loss rises far above that of a uniform
-        distribution, from which small corpora do not recover. Weights that were trained before need none.
+        warmup: the loss may rise at first. Weights that were trained before need none.
     weight_decay : float, default=0.0
         Decoupled weight decay: with each update a weight also loses ``learning_rate * weight_decay`` times itself. Rows
         of tables, such as word embeddings, decay only in steps that train them [5]_, and biases do not decay.
@@ -151,12 +150,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     lr_plateau : (int, float) or None, default=None
         Patience and factor: the learning rate is multiplied by the factor after so many epochs without a smaller
         validation loss. Only with validation sentences.
-    max_epochs : int, default=5
-        Number of epochs.
+    max_epochs : int or "auto", default="auto"
+        Number of epochs. ``"auto"``: 5.
     max_time : float or None, default=None
         Seconds of training after which ``fit`` stops, at the earliest after the first step.
-    batch_size : int, default=512
-        Predicted words per batch.
+    batch_size : int or "auto", default="auto"
+        Predicted words per batch. ``"auto"``: the power of two nearest to a 128th of the predicted words, at least 32
+        and at most 512; later calls of ``partial_fit``, or of ``fit`` with ``warm_start``, keep that of the first.
     shuffle : bool, default=True
         Whether to shuffle the n-grams before each epoch.
     early_stopping : bool, default=False
@@ -208,6 +208,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         recorded.
     log_ : list of dict
         The training log, an entry every ``log_every`` steps: ``epoch``, ``step``, ``train_loss`` and ``valid_loss``.
+    batch_size_, learning_rate_, max_epochs_ : int, float, int
+        The batch size, the learning rate and the number of epochs of the last training, where ``"auto"`` is resolved.
     n_parameters_ : int
         Number of parameters of the net.
     net_ : skorch.NeuralNet
@@ -284,14 +286,15 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         "end_token": [str],
         "unknown_token": [str],
         "padding": [literal_options(Padding)],
+        "learning_rate": [*TRAINING["learning_rate"], StrOptions({"auto"})],
         "bias_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
         "direct_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
         "warmup_steps": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
         "optimizer": [literal_options(OptimizerName)],
         "weight_decay": [Interval(Real, 0, MAX_REAL, closed="both")],
         "max_grad_norm": [Interval(Real, 0, MAX_REAL, closed="right"), None],
-        "max_epochs": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
-        "batch_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "max_epochs": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
+        "batch_size": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
         "log_every": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
         "keep": [literal_options(Keep)],
         "resume": ["boolean"],
@@ -308,8 +311,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         direct_connections: bool | Literal["hashed"] = False,
         n_direct: int = 2**22,
         activation: Activation = "tanh",
-        dropout: float = 0.25,
-        embedding_dropout: float = 0.0,
+        dropout: float = 0.35,
+        embedding_dropout: float = 0.1,
         word_dropout: float = 0.0,
         arch: Architecture = "plain",
         n_blocks: int = 1,
@@ -330,7 +333,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         unknown_token: str = "<unk>",
         padding: Padding = "full",
         optimizer: OptimizerName = "adagrad",
-        learning_rate: float = 0.5,
+        learning_rate: float | Auto = "auto",
         bias_learning_rate: float = 1.0,
         direct_learning_rate: float = 1.0,
         learning_rate_schedule: Schedule = "linear",
@@ -338,9 +341,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         weight_decay: float = 0.0,
         max_grad_norm: float | None = None,
         lr_plateau: tuple[int, float] | list[float] | None = None,
-        max_epochs: int = 5,
+        max_epochs: int | Auto = "auto",
         max_time: float | None = None,
-        batch_size: int = 512,
+        batch_size: int | Auto = "auto",
         shuffle: bool = True,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -460,7 +463,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         corpus = read_training_data(self, X, X_valid, seed=seeds.split, hash_seed=seeds.hash, tokenizer=tokenizer)
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
-        self._train(net, corpus, self._settings(), checkpoints)
+        self._train(net, corpus, self._settings(net, corpus), checkpoints)
         return self._check_convergence()
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -468,9 +471,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Train for one epoch on more sentences, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
-        The learning rate is constant and there is no validation set: ``learning_rate_schedule``, ``warmup_steps``,
-        ``lr_plateau``, ``max_epochs``, ``max_time``, ``early_stopping``, ``checkpoint_dir`` and the parameters that
-        depend on them have no effect.
+        The learning rate is constant after a warmup in the first call, and there is no validation set:
+        ``learning_rate_schedule``, ``lr_plateau``, ``max_epochs``, ``max_time``, ``early_stopping``, ``checkpoint_dir``
+        and the parameters that depend on them have no effect.
 
         Parameters
         ----------
@@ -498,7 +501,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         corpus = read_training_data(self, X, None, seed=None, hash_seed=seeds.hash, tokenizer=tokenizer)
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
-        self._train(net, corpus, self._settings().single_epoch(), None)
+        settings = self._settings(net, corpus).single_epoch()
+        self._train(net, corpus, replace(settings, warmup_steps=int(self.warmup_steps)), None)  # of a new net alone
         return self
 
     def _check_parameters(self) -> None:
@@ -524,8 +528,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 "Set keep='best' or 'all'."
             )
 
-    def _settings(self) -> TrainingSettings:
-        return TrainingSettings.of(self, seed=self._seeds.order, restore_best=True)
+    def _settings(self, net: LanguageNet, corpus: TrainingData) -> TrainingSettings:
+        first_batch_size = self.batch_size_ if self._trains_further(net) else None
+        auto = auto_settings(self, len(corpus.windows), first_batch_size)
+        return TrainingSettings.of(self, seed=self._seeds.order, restore_best=True, **auto)
+
+    def _trains_further(self, net: LanguageNet) -> bool:
+        return hasattr(self, "net_") and net is self.net_
 
     def _net_to_train(self, corpus: TrainingData, seeds: Seeds, device: str, *, resumes: bool) -> LanguageNet:
         vocabulary, name = corpus.tokenizer.vocabulary, type(self).__name__
@@ -563,11 +572,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             learning_rate=self.learning_rate,
             batch_size=self.batch_size,
             max_epochs=_SMALL_EPOCHS,
+            dropout=0.25,
+            embedding_dropout=0.0,
             device=self.device,
         )
         small._seeds, small._first_epoch = seeds, 0
         net = small._net_to_train(corpus, seeds, device, resumes=False)
-        small._train(net, corpus._replace(valid_windows=None), small._settings(), None)
+        small._train(net, corpus._replace(valid_windows=None), small._settings(net, corpus), None)
         n_classes = corpus.tokenizer.vocabulary.n_classes
         with plain_torch(device):
             vectors = mean_hidden_states(net, corpus.windows, n_classes)
@@ -597,15 +608,17 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             at_best = model if best == last else checkpoints.load(best)
             weights = {key: value.clone() for key, value in at_best.net_.module_.state_dict().items()}
         rates = [group["lr"] for group in net.optimizer_.param_groups]
-        planned = model._planned_epochs or int(model.max_epochs)
+        planned = model.max_epochs_
         self._seeds, self._first_epoch, self._trained_on, self.log_ = seeds, first, model._trained_on, model.log_
+        self.batch_size_ = model.batch_size_
         self._hold(net, corpus.tokenizer, list(model.history_))
+        settings = self._settings(net, corpus)
         patience = self.n_iter_no_change if self.early_stopping else None
-        if last - first >= self.max_epochs or (patience is not None and last - best >= patience):
+        if last - first >= settings.max_epochs or (patience is not None and last - best >= patience):
             if weights:
                 net.module_.load_state_dict(weights)
             return self
-        return self._train(net, corpus, self._settings(), checkpoints, Resumed(first, rates, planned, weights))
+        return self._train(net, corpus, settings, checkpoints, Resumed(first, rates, planned, weights))
 
     def _train(
         self,
@@ -616,8 +629,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         resumed: Resumed | None = None,
     ) -> HsigmoidLanguageModel:
         """Train the net and keep it."""
-        is_new = not hasattr(self, "net_") or net is not self.net_
-        log, history = ([], []) if is_new else (self.log_, self.history_)
+        log, history = (self.log_, self.history_) if self._trains_further(net) else ([], [])
         train, valid = WindowDataset(corpus.windows), None
         last_callbacks: list[Callback] = []
         if corpus.valid_windows is not None:
@@ -629,7 +641,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 valid_loss = lambda: -float(net.score_windows(some).mean())  # noqa: E731 - of this training alone
             step_log = StepLog(settings.log_every, valid_loss, log, show=settings.verbose > 1)
             last_callbacks.append(step_log)
-        self._trained_on, self._planned_epochs = None, settings.max_epochs
+        self._trained_on, self.max_epochs_ = None, settings.max_epochs
+        self.learning_rate_, self.batch_size_ = settings.learning_rate, settings.batch_size
         if checkpoints is not None:
             self._trained_on = corpus.windows.digest()
             tokenizer = corpus.tokenizer  # the callback is not to keep the corpus
@@ -672,12 +685,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         epochs = self.history_[self._first_epoch :]
         if self.early_stopping:
             epochs = sorted(epochs, key=lambda entry: -entry["valid_loss"])
-        n_words = self._tokenizer.vocabulary.n_classes
-        if epochs and epochs[-1]["train_loss"] > math.log(_DIVERGED * n_words):
-            raise ValueError(
-                f"{self.net_.divergence} The perplexity of the training sentences is "
-                f"{format_perplexity(epochs[-1]['train_loss'])}; equal probabilities of all words have {n_words}."
-            )
+        if epochs:
+            self.net_.check_loss(epochs[-1]["train_loss"])
         return self
 
     def _snapshot(self, net: LanguageNet, tokenizer: Tokenizer, log: list[dict[str, float]]) -> HsigmoidLanguageModel:
@@ -686,6 +695,11 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         parameters = self.get_params(deep=False) | {"callbacks": None, "random_state": seed}
         model = type(self)(**parameters | {"checkpoint_dir": folder_of(self.checkpoint_dir)})
         model._seeds, model._first_epoch = self._seeds, self._first_epoch
-        model._trained_on, model._planned_epochs, model.log_ = self._trained_on, self._planned_epochs, log
+        model._trained_on, model.log_ = self._trained_on, log
+        model.learning_rate_, model.batch_size_, model.max_epochs_ = (
+            self.learning_rate_,
+            self.batch_size_,
+            self.max_epochs_,
+        )
         model._hold(net, tokenizer, [])
         return model

@@ -16,11 +16,12 @@ from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
-from sklearn_hashnlp.training._callbacks import EpochLog, perplexity
+from sklearn_hashnlp.training._callbacks import EpochLog, format_perplexity, perplexity
 from sklearn_hashnlp.training._loop import Net, stored_tree
 from sklearn_hashnlp.training._optimizers import optimizer_to_arrays
 
 SCORE_ROWS = 1024
+_DIVERGED = 20  # times the number of words: the perplexity from which on a training has diverged
 _HIDDEN_BIAS = "hidden_layer.bias"
 _DIRECT = "output_layer.direct"  # a table of which few rows are trained
 _PROJECTION = "embedding.linear.weight"
@@ -49,6 +50,15 @@ class LanguageNet(Net):
     def tables(self) -> dict[str, float]:
         """Return the table of hashed direct connections, whose rows start at zero."""
         return {name: 0.0 for name, _ in self.module_.named_parameters() if name == _DIRECT}
+
+    def check_loss(self, loss: float) -> None:
+        """Raise an error if the net predicts far worse than equal probabilities of all words do."""
+        n_words = self.architecture()["num_classes"]
+        if loss > math.log(_DIVERGED * n_words):
+            raise ValueError(
+                f"{self.divergence} The perplexity of the training sentences is {format_perplexity(loss)}; equal "
+                f"probabilities of all words have {n_words}."
+            )
 
     def infer(self, x: Tensor) -> Tensor:
         """Return the log-probabilities of all words, for skorch's callbacks."""

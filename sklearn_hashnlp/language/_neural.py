@@ -35,7 +35,10 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
     _seeds: Seeds
     _first_epoch: int
     _trained_on: int | None  # digest of the windows of a training with checkpoints
-    _planned_epochs: int | None = None  # of the last training; the first models did not store it
+    # Of the last training.
+    batch_size_: int
+    learning_rate_: float
+    max_epochs_: int
     _measures = ("train_loss", "valid_loss", "train_perplexity", "valid_perplexity", "dur")
     _net_from_state = staticmethod(net_from_state)
 
@@ -204,7 +207,9 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
             "seeds": list(self._seeds),
             "first_epoch": self._first_epoch,
             "trained_on": self._trained_on,
-            "planned_epochs": self._planned_epochs,
+            "batch_size": self.batch_size_,
+            "learning_rate": self.learning_rate_,
+            "planned_epochs": self.max_epochs_,
         }
         return net_values | values | own, net_arrays | arrays
 
@@ -224,5 +229,9 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
             )
         self.log_ = values["log"]
         self._seeds, self._first_epoch = Seeds(*values["seeds"]), int(values["first_epoch"])
-        self._trained_on, self._planned_epochs = values.get("trained_on"), values.get("planned_epochs")
+        self._trained_on = values.get("trained_on")
+        # The first models did not store these, and their parameters were numbers.
+        self.batch_size_ = int(values.get("batch_size") or self.batch_size)
+        self.learning_rate_ = float(values.get("learning_rate") or self.learning_rate)
+        self.max_epochs_ = int(values.get("planned_epochs") or self.max_epochs)
         self._hold(net_from_state(values, arrays, values["history"]), tokenizer, [])

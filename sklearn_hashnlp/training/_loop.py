@@ -26,6 +26,7 @@ from sklearn_hashnlp.training._weights import check_shapes, load_arrays, module_
 from sklearn_hashnlp.trees import SoftmaxTree
 
 MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: asking CUDA for a loss means waiting for it
+_CHECKED_EVERY = 200  # batches, a multiple of the others: a shorter rise of the loss is no divergence
 
 Step = Callable[[], dict[str, Any]]
 
@@ -161,8 +162,15 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         values = torch.stack([measures[name] for measures in waiting for name in names]).tolist()
         for index, record in enumerate(records[-len(waiting) :]):
             record.update(zip(names, values[index * len(names) :], strict=False))
-        if training and not all(map(math.isfinite, values)):
+        if not training:
+            return
+        if not all(map(math.isfinite, values)):
             raise ValueError(self.divergence)
+        if len(records) % _CHECKED_EVERY == 0:
+            self.check_loss(sum(record["train_loss"] for record in records[-_CHECKED_EVERY:]) / _CHECKED_EVERY)
+
+    def check_loss(self, loss: float) -> None:
+        """Raise an error if the mean training loss of many batches is that of a training that has diverged."""
 
     def _end_epoch(self, **datasets: Any) -> None:
         """Call every callback; only then one that wants to stop, or the deadline, ends the training."""

@@ -50,8 +50,7 @@ falls, the model overfits (--early-stopping stops there and keeps the weights of
 
 --model-type kneser-ney counts n-grams instead, with modified Kneser-Ney smoothing: the usual model to compare with.
 
-To lower the perplexity, try first: --tree cluster, --direct-connections hashed, a higher --dropout for small texts, a \
-larger --hidden-size.
+To lower the perplexity, try first: --tree cluster, --direct-connections hashed, a larger --hidden-size.
 
 An existing model in DIR is replaced when training has finished; Ctrl-C keeps it. With --checkpoint-dir the model is \
 also saved after every epoch, and after an interruption the same command with --resume continues.
@@ -224,18 +223,33 @@ def train(
             rich_help_panel=_VOCABULARY,
         ),
     ] = Padding.full,
-    epochs: Annotated[int, typer.Option(min=1, help="Number of epochs.", rich_help_panel=_TRAINING)] = 5,
-    batch_size: Annotated[int, typer.Option(min=1, help="Words per batch.", rich_help_panel=_TRAINING)] = 512,
-    optimizer: Annotated[
-        Optimizer,
+    epochs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of epochs. Default: auto, 5.", show_default=False, rich_help_panel=_TRAINING),
+    ] = None,
+    batch_size: Annotated[
+        int | None,
         typer.Option(
-            help="adam needs a smaller --learning-rate, such as 0.002, and sgd a larger one, such as 5.",
+            min=1,
+            help="Words per batch. Default: auto, 32 to 512 by the size of the text.",
+            show_default=False,
             rich_help_panel=_TRAINING,
         ),
+    ] = None,
+    optimizer: Annotated[
+        Optimizer,
+        typer.Option(help="Optimizer.", rich_help_panel=_TRAINING),
     ] = Optimizer.adagrad,
     learning_rate: Annotated[
-        float, typer.Option(min=0.0, help="Learning rate; lower it if training diverges.", rich_help_panel=_TRAINING)
-    ] = 0.5,
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="Learning rate; lower it if training diverges. Default: auto, 0.5 for adagrad, 0.002 for adam, a "
+            "hundredth of the batch size for sgd.",
+            show_default=False,
+            rich_help_panel=_TRAINING,
+        ),
+    ] = None,
     bias_learning_rate: Annotated[
         float,
         typer.Option(
@@ -267,10 +281,10 @@ def train(
     dropout: Annotated[
         float,
         typer.Option(min=0.0, max=0.99, help="Dropout rate of the hidden layer.", rich_help_panel=_TRAINING),
-    ] = 0.25,
+    ] = 0.35,
     embedding_dropout: Annotated[
         float, typer.Option(min=0.0, max=0.99, help="Dropout rate of the word vectors.", rich_help_panel=_TRAINING)
-    ] = 0.0,
+    ] = 0.1,
     word_dropout: Annotated[
         float,
         typer.Option(min=0.0, max=0.99, help="Dropout rate of whole words of the window.", rich_help_panel=_TRAINING),
@@ -412,16 +426,16 @@ def train(
         unknown_token=unknown_token,
         padding=padding.value,
         optimizer=optimizer.value,
-        learning_rate=learning_rate,
+        learning_rate="auto" if learning_rate is None else learning_rate,
         bias_learning_rate=bias_learning_rate,
         direct_learning_rate=direct_learning_rate,
         learning_rate_schedule=schedule.value,
         warmup_steps=warmup_steps,
         weight_decay=weight_decay,
         max_grad_norm=max_grad_norm,
-        max_epochs=epochs,
+        max_epochs="auto" if epochs is None else epochs,
         max_time=max_time,
-        batch_size=batch_size,
+        batch_size="auto" if batch_size is None else batch_size,
         early_stopping=early_stopping,
         validation_fraction=validation_fraction,
         n_iter_no_change=patience,

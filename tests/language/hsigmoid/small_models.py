@@ -18,6 +18,8 @@ SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "m
     "learning_rate_schedule": "constant",
     "warmup_steps": 0,
     "dropout": 0.0,
+    "embedding_dropout": 0.0,
+    "learning_rate": 0.5,
 }
 # Every kind of network and optimizer
 VARIED = [
@@ -26,11 +28,12 @@ VARIED = [
     {"output": "adaptive", "optimizer": "adam", "learning_rate": 0.01},
     {"optimizer": "adam", "learning_rate": 0.01, "direct_connections": "hashed", "n_direct": 99},
     {"direct_connections": "hashed", "n_direct": 500, "tree": "cluster"},
-    {"optimizer": "sgd", "learning_rate": 2.0, "weight_decay": 1e-3, "max_grad_norm": 0.5},
+    {"optimizer": "sgd", "learning_rate": 0.5, "weight_decay": 1e-3, "max_grad_norm": 0.5},
     {"embedding": "hash", "n_embeddings": 200, "n_buckets": 50, "tree": "random"},
     {"embedding": "sgnn", "n_projections": 20, "tree": "learned"},
     {"output": "softmax", "tie_weights": True, "dropout": 0.3},
-    {"arch": "modern", "far_context": 5, "across_sentences": True, "dropout": 0.3, "word_dropout": 0.3},
+    {"arch": "modern", "far_context": 5, "across_sentences": True, "dropout": 0.3, "learning_rate": 0.1}
+    | {"word_dropout": 0.3},
     {"learning_rate_schedule": "linear", "warmup_steps": 100, "init": "reference", "bias_learning_rate": 2.0},
 ]
 

@@ -81,7 +81,7 @@ def test_another_number_of_epochs_plans_the_linear_schedule_anew(tmp_path, plann
     kept = options | {"checkpoint_dir": tmp_path, "resume": True}
     with suppress(KilledError):
         make(**kept, max_epochs=planned, callbacks=[KillAt(done + 1)]).fit(SENTENCES)
-    assert load_model(tmp_path / f"epoch-{done:05d}")._planned_epochs == planned
+    assert load_model(tmp_path / f"epoch-{done:05d}").max_epochs_ == planned
     whole, later = Rates(), Rates()
     make(**options, max_epochs=max_epochs, callbacks=[whole]).fit(SENTENCES)
     make(**kept, max_epochs=max_epochs, callbacks=[later]).fit(SENTENCES)

@@ -47,3 +47,10 @@ def test_one_epoch_is_better_than_the_frequencies_of_words(texts, output):
     train, test = texts
     model = HsigmoidLanguageModel(**OUTPUTS[output], min_count=2, max_epochs=1, random_state=0).fit(train)
     assert model.perplexity(test) < add_one_perplexity(model, train, test)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_a_first_call_of_partial_fit_is_better_than_the_frequencies_of_words(texts, output):
+    train, test = texts
+    model = HsigmoidLanguageModel(**OUTPUTS[output], min_count=2, random_state=0).partial_fit(train)
+    assert model.perplexity(test) < add_one_perplexity(model, train, test)

@@ -1,0 +1,30 @@
+"""Training parameters that are "auto": what they are for a text of some size."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+
+from sklearn_hashnlp.training._optimizers import OptimizerName
+
+Auto: TypeAlias = Literal["auto"]
+
+_LEARNING_RATES: Final[dict[OptimizerName, float]] = {"adagrad": 0.5, "adam": 0.002}
+_SGD_LEARNING_RATE = 0.01  # times the batch size, as the gradient is the mean over the batch
+_EPOCHS = 5  # with the linear schedule; of a text of any size the later ones only overfit
+_STEPS = 128  # an epoch has about so many, if the batch size allows
+_LOG_BATCH_SIZES = 5, 9  # 32 to 512
+
+
+def auto_settings(estimator: Any, n_windows: int, batch_size: int | None) -> dict[str, Any]:
+    """Return learning rate, epochs and batch size; ``batch_size`` is that of the training that is continued, if any."""
+    if estimator.batch_size != "auto":
+        batch_size = int(estimator.batch_size)
+    elif batch_size is None:  # the state of the optimizer depends on it, so all trainings of a net keep the first
+        batch_size = int(2 ** np.clip(np.round(np.log2(n_windows / _STEPS)), *_LOG_BATCH_SIZES))
+    learning_rate = estimator.learning_rate
+    if learning_rate == "auto":
+        learning_rate = _LEARNING_RATES.get(estimator.optimizer, _SGD_LEARNING_RATE * batch_size)
+    max_epochs = _EPOCHS if estimator.max_epochs == "auto" else int(estimator.max_epochs)
+    return {"learning_rate": float(learning_rate), "max_epochs": max_epochs, "batch_size": batch_size}

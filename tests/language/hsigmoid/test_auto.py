@@ -1,0 +1,55 @@
+"""Training parameters that are "auto", and the error of a training that diverges."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from skorch.callbacks import Callback
+
+from sklearn_hashnlp import HsigmoidLanguageModel
+from sklearn_hashnlp.language._auto import auto_settings
+from sklearn_hashnlp.persistence import load_model, save_model
+from tests.language.hsigmoid.small_models import SENTENCES, bytes_of
+
+TINY = {"order": 3, "embedding_dim": 4, "hidden_size": 8, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("n_windows", "batch_size"), [(1, 32), (1300, 32), (6600, 64), (22_000, 128), (66_000, 512), (10**7, 512)]
+)
+def test_the_batch_size_grows_with_the_text(n_windows, batch_size):
+    assert auto_settings(HsigmoidLanguageModel(), n_windows, None)["batch_size"] == batch_size
+    assert auto_settings(HsigmoidLanguageModel(batch_size=7), n_windows, None)["batch_size"] == 7
+
+
+@pytest.mark.parametrize(("optimizer", "rate"), [("adagrad", 0.5), ("adam", 0.002), ("sgd", 0.32)])
+def test_auto_is_the_same_as_the_values_that_are_shown(optimizer, rate):
+    model = HsigmoidLanguageModel(**TINY, optimizer=optimizer).fit(SENTENCES)
+    shown = {name: getattr(model, f"{name}_") for name in ("batch_size", "learning_rate", "max_epochs")}
+    assert shown == {"batch_size": 32, "learning_rate": rate, "max_epochs": 5}
+    assert len(model.history_) == 5
+    assert bytes_of(model) == bytes_of(HsigmoidLanguageModel(**TINY, optimizer=optimizer, **shown).fit(SENTENCES))
+
+
+def test_later_calls_keep_the_batch_size_of_the_first(tmp_path):
+    model = HsigmoidLanguageModel(**TINY).partial_fit(SENTENCES)
+    save_model(model, tmp_path / "lm")
+    many = SENTENCES * 50
+    assert HsigmoidLanguageModel(**TINY).partial_fit(many).batch_size_ > 32
+    for each in (model, load_model(tmp_path / "lm")):
+        assert each.partial_fit(many).batch_size_ == 32
+
+
+class CountBatches(Callback):
+    n_batches = 0
+
+    def on_batch_end(self, net, training=False, **kwargs):
+        CountBatches.n_batches += training
+
+
+def test_a_training_that_diverges_ends_before_its_last_step():
+    model = HsigmoidLanguageModel(**TINY, learning_rate=3000.0, batch_size=4, warmup_steps=0, callbacks=[CountBatches])
+    with pytest.raises(ValueError, match=r"diverged. Set a smaller learning_rate. The perplexity of the training"):
+        copy.deepcopy(model).fit(SENTENCES * 10)
+    assert CountBatches.n_batches <= 200
