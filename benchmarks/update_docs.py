@@ -1,4 +1,4 @@
-"""Write the tables and figures of the docs from the measured results: experiments, mixtures, probabilities, sentence_encoder.
+"""Write the tables and figures of the docs from the measured results of experiments, calibration and sentences.
 
 python benchmarks/update_docs.py
 """
