@@ -1,4 +1,4 @@
-"""Write the tables and figures of the docs from the measured results of experiments, calibration and sentences.
+"""Write tables and figures of the docs from the results of experiments, calibration and sentences.
 
 python benchmarks/update_docs.py
 """

@@ -19,7 +19,7 @@ from sklearn_hashnlp.language._batches import WindowDataset
 from sklearn_hashnlp.language._net import LanguageNet, make_language_net
 from sklearn_hashnlp.language._neural import NeuralLanguageModel
 from sklearn_hashnlp.language._reader import Tokenizer, TrainingData, read_training_data
-from sklearn_hashnlp.language._resume import Resumed, SeedEpochs, check_same_training
+from sklearn_hashnlp.language._resume import Resumed, SeedEpochs, check_free, check_same_training
 from sklearn_hashnlp.language._trees import WordTree, language_tree, mean_hidden_states, word_clusters
 from sklearn_hashnlp.language._windows import Padding
 from sklearn_hashnlp.nn._nplm import Activation, Architecture, Initialization, OutputLayer
@@ -458,7 +458,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         seeds = draw_seeds(self.random_state)
         resumes = bool(self.warm_start) and hasattr(self, "net_")
         if checkpoints is not None:
-            self._check_free(checkpoints, len(self.history_) if resumes else 0)
+            check_free(checkpoints, len(self.history_) if resumes else 0, caller=type(self).__name__)
         tokenizer = self._tokenizer if resumes else None
         corpus = read_training_data(self, X, X_valid, seed=seeds.split, hash_seed=seeds.hash, tokenizer=tokenizer)
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
@@ -583,15 +583,6 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         with plain_torch(device):
             vectors = mean_hidden_states(net, corpus.windows, n_classes)
         return word_clusters(np.bincount(corpus.windows.y, minlength=n_classes), vectors, seed=seeds.hash)
-
-    def _check_free(self, checkpoints: EpochCheckpoints, n_epochs: int) -> None:
-        later = [epoch for epoch in checkpoints.epochs() if epoch > n_epochs]
-        if later:
-            raise ValueError(
-                f"{type(self).__name__}: checkpoint_dir={str(checkpoints.folder)!r} holds "
-                f"{checkpoints.path(later[0]).name} of an earlier training. Set resume=True to go on with that, or "
-                "give another folder, or delete it."
-            )
 
     def _resume(self, checkpoints: EpochCheckpoints, X: Any, X_valid: Any) -> HsigmoidLanguageModel:
         """Go on with an interrupted training as if it had not been interrupted."""

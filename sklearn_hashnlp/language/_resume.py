@@ -25,6 +25,16 @@ class Resumed:
     best_weights: dict[str, Tensor]  # those of its best epoch, if they are to be returned to
 
 
+def check_free(checkpoints: EpochCheckpoints, n_epochs: int, caller: str) -> None:
+    """Check that a folder holds no checkpoints that a training from so many epochs on would mix with its own."""
+    later = [epoch for epoch in checkpoints.epochs() if epoch > n_epochs]
+    if later:
+        raise ValueError(
+            f"{caller}: checkpoint_dir={str(checkpoints.folder)!r} holds {checkpoints.path(later[0]).name} of an "
+            "earlier training. Set resume=True to go on with that, or give another folder, or delete it."
+        )
+
+
 def check_same_training(estimator: Any, model: Any, corpus: TrainingData, checkpoints: EpochCheckpoints) -> None:
     """Check that going on gives what the training would have given without an interruption."""
     folder = f"{type(estimator).__name__}: checkpoint_dir={str(checkpoints.folder)!r}"

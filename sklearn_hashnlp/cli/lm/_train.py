@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ComputeDevice, Device, Json, ModelFolder, Quiet, Seed, check_device
-from sklearn_hashnlp.cli._screen import Screen, command_name, counted
+from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._options import (
     Activation,
     Architecture,
@@ -27,6 +26,7 @@ from sklearn_hashnlp.cli.lm._options import (
     TreeKind,
 )
 from sklearn_hashnlp.cli.lm._train_counts import check_options, train_counts
+from sklearn_hashnlp.cli.lm._training_results import show_results
 
 if TYPE_CHECKING:
     from sklearn_hashnlp import HsigmoidLanguageModel
@@ -450,7 +450,7 @@ def train(
     _fit(screen, language_model, data, valid, lowercase=lowercase)
     seconds = time.perf_counter() - started
     save_model(language_model, model)
-    _show_results(screen, language_model, model, seconds)
+    show_results(screen, language_model, model, seconds)
 
 
 def _fit(
@@ -476,43 +476,3 @@ def _fit(
         raise
     finally:
         language_model.set_params(callbacks=None)  # not saved with the model
-
-
-def _show_results(screen: Screen, language_model: HsigmoidLanguageModel, model: Path, seconds: float) -> None:
-    """Print the size and the perplexity of the model."""
-    from sklearn_hashnlp.training._callbacks import format_perplexity
-
-    history = language_model.history_
-    epoch = history[-1] if history else {}
-    if language_model.early_stopping:
-        epoch = min(history, key=lambda entry: entry["valid_loss"])
-    n_words = len(language_model.vocabulary_)
-    if screen.as_json:
-        report: dict[str, Any] = {
-            "model": str(model),
-            "n_words": n_words,
-            "n_parameters": language_model.n_parameters_,
-            "seconds": round(seconds, 3),
-            "epoch": epoch.get("epoch"),
-            "train_perplexity": epoch.get("train_perplexity"),
-            "valid_perplexity": epoch.get("valid_perplexity"),
-            "history": history,
-            "log": language_model.log_,
-        }
-        screen.show_json(report)
-        return
-    if screen.quiet:
-        if "valid_perplexity" in epoch:  # requested by --valid
-            print(format_perplexity(epoch["valid_loss"], 4))
-        return
-    screen.show(
-        f"Trained {counted(len(history), 'epoch')} with a vocabulary of {counted(n_words, 'word')} in {seconds:.1f} s"
-    )
-    if "valid_perplexity" in epoch:
-        perplexity = format_perplexity(epoch["valid_loss"])
-        screen.show(f"Validation perplexity {perplexity} after epoch {epoch['epoch']}", style="bold")
-    screen.show(f"Saved in {model}")
-    command, folder = command_name(), shlex.quote(str(model))
-    screen.note("\nNext, generate sentences, or score some:")
-    screen.note(f"  {command} lm sample --model {folder} --samples 5", style="bold")
-    screen.note(f"  {command} lm score --model {folder} FILE", style="bold")
