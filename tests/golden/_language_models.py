@@ -90,11 +90,12 @@ def _test() -> list[str]:
 
 
 def _predictions(model: HsigmoidLanguageModel) -> Arrays:
+    contexts = CONTEXTS if model.padding == "full" else CONTEXTS[1:]  # without padding, one needs words
     return {
         "scores": model.score_samples(_test()),
-        "probabilities": model.predict_proba(CONTEXTS),
+        "probabilities": model.predict_proba(contexts),
         "vectors": model.embeddings_,
-        "words": model.predict(CONTEXTS),
+        "words": model.predict(contexts),
     } | losses(model)
 
 

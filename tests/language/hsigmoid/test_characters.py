@@ -140,7 +140,7 @@ def test_learning_rate_and_damping_depend_on_the_number_of_bits():
         assert len(group["params"]) == 1
         assert group["lr"] == pytest.approx(0.1 / root)
         assert group["eps"] == pytest.approx(15 / 32 / root)
-        assert len(net.optimizer_.param_groups) == 3
+        assert len(net.optimizer_.param_groups) == 4
         assert sum(len(each["params"]) for each in net.optimizer_.param_groups) == len(list(net.module_.parameters()))
 
 

@@ -2,7 +2,7 @@ import warnings
 
 import pytest
 
-from sklearn_hashnlp.training._estimator import level_of_user
+from sklearn_hashnlp._sklearn import level_of_user
 from tests.sentence_texts import make
 
 
