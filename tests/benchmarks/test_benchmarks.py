@@ -476,6 +476,7 @@ def test_the_page_on_what_projections_cost_quotes_what_was_measured():
         assert re.search(rf"{least}\sto {most} times as fast as {reference.split()[0]}", page)
 
 
+@pytest.mark.slow
 def test_dictionaries_are_measured_beside_scikit_learns(data, capsys):
     module, path = importlib.import_module("bench_ngram_dictionary"), data / "results.json"
     module.main(["--data", str(data), "--output", str(path), "--sets", "trec", "--peer-rows", "20"])

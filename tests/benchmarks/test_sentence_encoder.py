@@ -53,6 +53,7 @@ def sentence_bench(tmp_path, monkeypatch):
     return module
 
 
+@pytest.mark.slow
 def test_models_are_evaluated_once_and_monitored_on_the_first_half(sentence_bench, tmp_path, monkeypatch):
     arguments = ["--data", str(tmp_path), "--work", str(tmp_path / "work"), "--output", str(tmp_path / "results.json")]
     arguments += ["--seeds", "2", "--ablation-seeds", "1", "--ablations", "1 layer", "--rounds", "1"]
