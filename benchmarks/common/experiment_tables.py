@@ -18,7 +18,10 @@ from .results_file import FOLDER
 RESULTS = FOLDER / "experiments.jsonl"
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "experiments.md"
-OTHER_PAGES = {DOCS / "reversal.md": FOLDER / "reversal.jsonl"}
+OTHER_PAGES = {
+    DOCS / "mixtures.md": FOLDER / "ptb-table.jsonl",
+    DOCS / "reversal.md": FOLDER / "reversal.jsonl",
+}
 BLOCK = re.compile(r"(<!-- tables: ([a-z -]+) -->\n).*?(<!-- end of tables -->)", re.DOTALL)
 LONG = 24  # rows
 
