@@ -107,20 +107,24 @@ def log1p_of_unit(x: Number) -> Number:
 
 
 @inlined
-def dot(u: NDArray[Any], v: NDArray[Any]) -> Number:
-    """Return the dot product of two vectors."""
-    total = u.dtype.type(0)
+def dot(u: NDArray[Any], v: NDArray[Any], sums: NDArray[Any]) -> Number:
+    """Return the dot product of two vectors, computed in the dtype of ``sums``, which is not read."""
+    kind = sums.dtype.type
+    total = kind(0)
     for column in range(len(u)):
-        total += u[column] * v[column]
+        total += kind(u[column]) * v[column]
     return total
 
 
 @inlined
-def dot_4(u: NDArray[Any], v_0: NDArray[Any], v_1: NDArray[Any], v_2: NDArray[Any], v_3: NDArray[Any]) -> Number:
+def dot_4(
+    u: NDArray[Any], v_0: NDArray[Any], v_1: NDArray[Any], v_2: NDArray[Any], v_3: NDArray[Any], sums: NDArray[Any]
+) -> Number:
     """Return the dot products of a vector with four others, as a tuple."""
-    s_0 = s_1 = s_2 = s_3 = u.dtype.type(0)
+    kind = sums.dtype.type
+    s_0 = s_1 = s_2 = s_3 = kind(0)
     for column in range(len(u)):
-        value = u[column]
+        value = kind(u[column])
         s_0 += value * v_0[column]
         s_1 += value * v_1[column]
         s_2 += value * v_2[column]
@@ -138,12 +142,14 @@ def dot_16(
     v_1: NDArray[Any],
     v_2: NDArray[Any],
     v_3: NDArray[Any],
+    sums: NDArray[Any],
 ) -> Number:
     """Return the dot products of four vectors with four others, as a tuple of four numbers for each u."""
-    s_00 = s_01 = s_02 = s_03 = s_10 = s_11 = s_12 = s_13 = u_0.dtype.type(0)
-    s_20 = s_21 = s_22 = s_23 = s_30 = s_31 = s_32 = s_33 = u_0.dtype.type(0)
+    kind = sums.dtype.type
+    s_00 = s_01 = s_02 = s_03 = s_10 = s_11 = s_12 = s_13 = kind(0)
+    s_20 = s_21 = s_22 = s_23 = s_30 = s_31 = s_32 = s_33 = kind(0)
     for column in range(len(u_0)):
-        a_0, a_1, a_2, a_3 = u_0[column], u_1[column], u_2[column], u_3[column]
+        a_0, a_1, a_2, a_3 = kind(u_0[column]), kind(u_1[column]), kind(u_2[column]), kind(u_3[column])
         b_0, b_1, b_2, b_3 = v_0[column], v_1[column], v_2[column], v_3[column]
         s_00 += a_0 * b_0
         s_01 += a_0 * b_1

@@ -123,11 +123,18 @@ def add_scores(
     bias: NDArray[Any],  # (n_scores,)
     path_nodes: PathNodes,
     scores: NDArray[Any],  # (n,): in the order of ``path_nodes.score_starts``
+    *,
+    is_steady: bool = False,
 ) -> None:
-    """Add to each score the bias, and the dot product of its weight row with the row's input."""
+    """Add to each score the bias, and the dot product of its weight row with the row's input.
+
+    With ``is_steady`` the scores of a row are the same bits whatever the other rows, in about twice the time.
+    """
+    # Blocks of different sizes may sum in different orders. In float64 the rounding to float32 removes what differs.
+    sums = np.empty(0, dtype=np.float64) if is_steady else scores
     groups = path_nodes.weight_rows, path_nodes.weight_starts, path_nodes.starts
     _add_bias(bias, *groups, path_nodes.score_starts, scores)
-    _add_products(inputs, weight, *groups, path_nodes.rows, path_nodes.score_starts, scores)
+    _add_products(inputs, weight, *groups, path_nodes.rows, path_nodes.score_starts, scores, sums)
 
 
 @compiled
@@ -156,6 +163,7 @@ def _add_products(
     rows: NDArray[np.int32],
     score_starts: NDArray[np.int64],
     scores: NDArray[Any],
+    sums: NDArray[Any],
 ) -> None:
     # A node is a small matrix product of the inputs of its pairs with its weight rows: in blocks of four by four, and
     # the rest in smaller ones. The blocks depend on the node alone.
@@ -171,14 +179,15 @@ def _add_products(
             out_1, out_2, out_3 = out_0 + arity, out_0 + 2 * arity, out_0 + 3 * arity
             for j in range(0, n_blocked, 4):
                 row = first + j
-                sums = dot_16(x_0, x_1, x_2, x_3, weight[row], weight[row + 1], weight[row + 2], weight[row + 3])
+                w_0, w_1, w_2, w_3 = weight[row], weight[row + 1], weight[row + 2], weight[row + 3]
+                block = dot_16(x_0, x_1, x_2, x_3, w_0, w_1, w_2, w_3, sums)
                 for i in range(4):
-                    scores[out_0 + j + i] += sums[0][i]
-                    scores[out_1 + j + i] += sums[1][i]
-                    scores[out_2 + j + i] += sums[2][i]
-                    scores[out_3 + j + i] += sums[3][i]
+                    scores[out_0 + j + i] += block[0][i]
+                    scores[out_1 + j + i] += block[1][i]
+                    scores[out_2 + j + i] += block[2][i]
+                    scores[out_3 + j + i] += block[3][i]
             for j in range(n_blocked, arity):
-                s_0, s_1, s_2, s_3 = dot_4(weight[first + j], x_0, x_1, x_2, x_3)
+                s_0, s_1, s_2, s_3 = dot_4(weight[first + j], x_0, x_1, x_2, x_3, sums)
                 scores[out_0 + j] += s_0
                 scores[out_1 + j] += s_1
                 scores[out_2 + j] += s_2
@@ -187,13 +196,13 @@ def _add_products(
             x, out = inputs[rows[at]], score_start + (at - start) * arity
             for j in range(0, n_blocked, 4):
                 row = first + j
-                s_0, s_1, s_2, s_3 = dot_4(x, weight[row], weight[row + 1], weight[row + 2], weight[row + 3])
+                s_0, s_1, s_2, s_3 = dot_4(x, weight[row], weight[row + 1], weight[row + 2], weight[row + 3], sums)
                 scores[out + j] += s_0
                 scores[out + j + 1] += s_1
                 scores[out + j + 2] += s_2
                 scores[out + j + 3] += s_3
             for j in range(n_blocked, arity):
-                scores[out + j] += dot(x, weight[first + j])
+                scores[out + j] += dot(x, weight[first + j], sums)
 
 
 def sum_log_probs(

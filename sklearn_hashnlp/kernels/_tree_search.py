@@ -120,11 +120,11 @@ def _score_node(
     weight, n_blocked = scorer.weight, n_scores // 4 * 4
     for j in range(0, n_blocked, 4):
         row = first + j
-        sums = dot_4(x, weight[row], weight[row + 1], weight[row + 2], weight[row + 3])
+        sums = dot_4(x, weight[row], weight[row + 1], weight[row + 2], weight[row + 3], scores)
         for i in range(4):
             scores[j + i] = sums[i] + scorer.bias[row + i]
     for j in range(n_blocked, n_scores):
-        scores[j] = dot(x, weight[first + j]) + scorer.bias[first + j]
+        scores[j] = dot(x, weight[first + j], scores) + scorer.bias[first + j]
     n_slots = len(scorer.direct)
     for feature in features:
         if feature >= 0:

@@ -16,7 +16,7 @@ from sklearn_hashnlp.kernels._tree_forward import UpwardTree, add_scores, find_p
 from sklearn_hashnlp.nn._autograd import kernels_apply, sparse_gradient
 from sklearn_hashnlp.nn._tree_torch import PathTensors, Scorer, path_log_probs
 
-_N_ARGUMENTS = 10  # of CompiledPaths.forward
+_N_ARGUMENTS = 11  # of CompiledPaths.forward
 _MIN_BACKGROUND = 2**22  # fewer multiplications are not worth another thread
 
 
@@ -39,6 +39,7 @@ class CompiledPaths(torch.autograd.Function):
         paths: PathTensors,  # the same tree, for second derivatives
         constants: tuple[int, int],  # of the hash function of direct connections
         sparse: bool,
+        steady: bool,  # whether a row depends on no other row; in training the order of sums is free
     ) -> Tensor:  # (rows,)
         """Compute the log-probability of the target of each row."""
         # Saved so that torch detects tensors that change before the backward pass.
@@ -52,7 +53,7 @@ class CompiledPaths(torch.autograd.Function):
             add_direct(
                 direct.detach().contiguous().numpy(), ctx.slots, path_nodes.starts, path_nodes.score_starts, scores
             )
-        add_scores(inputs.numpy(), weight.numpy(), bias.numpy(), path_nodes, scores)
+        add_scores(inputs.numpy(), weight.numpy(), bias.numpy(), path_nodes, scores, is_steady=steady)
         log_probs, ctx.derivatives = sum_log_probs(scores, path_nodes, len(target))
         ctx.path_nodes, ctx.n_scores, ctx.sparse = path_nodes, len(weight), sparse
         ctx.paths, ctx.constants = paths, constants

@@ -104,9 +104,9 @@ def test_single_precision_is_rounded_once():
 
 @vectorized
 def multiply(u, v, out):
-    out[0, 0] = dot(u[0], v[0])
-    row = dot_4(u[1], v[0], v[1], v[2], v[3])
-    block = dot_16(u[2], u[3], u[4], u[5], v[0], v[1], v[2], v[3])
+    out[0, 0] = dot(u[0], v[0], out)
+    row = dot_4(u[1], v[0], v[1], v[2], v[3], out)
+    block = dot_16(u[2], u[3], u[4], u[5], v[0], v[1], v[2], v[3], out)
     for j in range(4):
         out[1, j] = row[j]
         for i in range(4):

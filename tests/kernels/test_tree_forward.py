@@ -62,6 +62,25 @@ def test_scores_are_products_and_biases_exactly(n_rows, most_children, width, dt
     assert (scores == expected).all()
 
 
+@pytest.mark.parametrize("most_children", [2, 3, 22])
+def test_steady_scores_are_the_same_whatever_the_other_rows(most_children):
+    rng = np.random.default_rng(0)
+    tree = random_shape(60, most_children, seed=0)
+    targets = rng.integers(0, 60, 40)
+    inputs, weight = (rng.normal(size=(n, 100)).astype(np.float32) for n in (40, tree.n_scores))
+    bias = np.zeros(tree.n_scores, dtype=np.float32)
+
+    def log_probs(some):
+        path_nodes = find_path_nodes(targets[:some], upward_tree(tree))
+        scores = np.zeros(path_nodes.score_starts[-1], dtype=np.float32)
+        add_scores(inputs[:some], weight, bias, path_nodes, scores, is_steady=True)
+        return sum_log_probs(scores, path_nodes, some)[0]
+
+    together = log_probs(40)
+    for n_rows in range(1, 40):
+        np.testing.assert_array_equal(log_probs(n_rows), together[:n_rows])
+
+
 @given(tree=TREES, seed=st.integers(0, 9), scale=st.sampled_from([0.1, 3.0, 300.0]))
 def test_log_probs_and_derivatives_follow_the_formula(tree, seed, scale):
     rng = np.random.default_rng(seed)
