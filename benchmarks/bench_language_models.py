@@ -45,6 +45,7 @@ PARTS = ("builders", "networks", "time", "ranking")
 SMALL: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 256, "dropout": 0.3, "embedding_dropout": 0.1} | {
     "learning_rate": 0.5,
     "batch_size": 512,
+    "max_grad_norm": None,
 }
 EPOCHS_OF_BUILDERS = 4
 EPOCHS_BEFORE = 2  # of the small network with the cluster tree, from which the tree is learned
@@ -63,6 +64,7 @@ BUILDERS: dict[str, dict[str, Any]] = {
 LARGE: dict[str, Any] = {"embedding_dim": 128, "hidden_size": 400, "dropout": 0.5, "embedding_dropout": 0.2} | {
     "learning_rate": 0.3,  # the wider network needs a smaller one
     "batch_size": 512,
+    "max_grad_norm": None,
     "max_epochs": 8,
 }
 HASHED: dict[str, Any] = {

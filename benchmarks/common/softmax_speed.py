@@ -21,7 +21,14 @@ from .softmax_baselines import BATCH, LanguageBaseline, Words, fused_is_faster
 from .timing import median_ratio, order_of_round, summarize_seconds
 
 SIZES = {"order": 5, "embedding_dim": 64, "hidden_size": 256}
-OURS = {**SIZES, "batch_size": BATCH, "dropout": 0.0, "embedding_dropout": 0.0, "warmup_steps": 0}
+OURS = {
+    **SIZES,
+    "batch_size": BATCH,
+    "dropout": 0.0,
+    "embedding_dropout": 0.0,
+    "warmup_steps": 0,
+    "max_grad_norm": None,
+}
 SOFTMAX, ADAPTIVE = "softmax", "adaptive"
 SOFTMAX_BATCHES = 200  # of the 1,816 of an epoch: all take the same time
 LEARNING_RATES, SCHEDULES = (1e-3, 2e-3), ("constant", "linear")

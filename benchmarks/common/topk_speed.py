@@ -29,6 +29,7 @@ MODEL: dict[str, Any] = {
     "learning_rate": 0.002,
     "learning_rate_schedule": "linear",
     "warmup_steps": 0,
+    "max_grad_norm": None,
     "max_epochs": 1,
     "random_state": 0,
 }

@@ -144,9 +144,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     weight_decay : float, default=0.0
         Decoupled weight decay: with each update a weight also loses ``learning_rate * weight_decay`` times itself. Rows
         of tables, such as word embeddings, decay only in steps that train them [5]_, and biases do not decay.
-    max_grad_norm : float or None, default=None
+    max_grad_norm : float or None, default=0.5
         Largest norm of the gradients of all parameters together, sparse ones included, to which they are scaled down
-        [6]_; None does not clip. Gradients are those of the mean loss of a batch.
+        [6]_; None does not clip, and the loss may rise at first. Gradients are those of the mean loss of a batch.
     lr_plateau : (int, float) or None, default=None
         Patience and factor: the learning rate is multiplied by the factor after so many epochs without a smaller
         validation loss. Only with validation sentences.
@@ -339,7 +339,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         learning_rate_schedule: Schedule = "linear",
         warmup_steps: int = 100,
         weight_decay: float = 0.0,
-        max_grad_norm: float | None = None,
+        max_grad_norm: float | None = 0.5,
         lr_plateau: tuple[int, float] | list[float] | None = None,
         max_epochs: int | Auto = "auto",
         max_time: float | None = None,

@@ -55,6 +55,7 @@ LANGUAGE_MODEL: dict[str, Any] = {
     "direct_learning_rate": 1.0,
     "learning_rate_schedule": "linear",
     "warmup_steps": 0,
+    "max_grad_norm": None,
     "lr_plateau": None,
     "max_epochs": 2,
     "max_time": None,

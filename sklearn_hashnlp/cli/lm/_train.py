@@ -273,11 +273,11 @@ def train(
         float, typer.Option(min=0.0, help="Decoupled weight decay, not of biases.", rich_help_panel=_TRAINING)
     ] = 0.0,
     max_grad_norm: Annotated[
-        float | None,
+        float,
         typer.Option(
-            min=0.0, help="Clip the norm of all gradients together.", show_default=False, rich_help_panel=_TRAINING
+            min=0.0, help="Clip the norm of all gradients together; 0: do not clip.", rich_help_panel=_TRAINING
         ),
-    ] = None,
+    ] = 0.5,
     dropout: Annotated[
         float,
         typer.Option(min=0.0, max=0.99, help="Dropout rate of the hidden layer.", rich_help_panel=_TRAINING),
@@ -366,7 +366,6 @@ def train(
         ("--learning-rate", learning_rate),
         ("--bias-learning-rate", bias_learning_rate),
         ("--direct-learning-rate", direct_learning_rate),
-        ("--max-grad-norm", max_grad_norm),
         ("--validation-fraction", validation_fraction),
         ("--max-time", max_time),
     ):
@@ -432,7 +431,7 @@ def train(
         learning_rate_schedule=schedule.value,
         warmup_steps=warmup_steps,
         weight_decay=weight_decay,
-        max_grad_norm=max_grad_norm,
+        max_grad_norm=max_grad_norm or None,
         max_epochs="auto" if epochs is None else epochs,
         max_time=max_time,
         batch_size="auto" if batch_size is None else batch_size,

@@ -155,6 +155,7 @@ def _train(
         bias_learning_rate=settings.bias_learning_rate,
         learning_rate_schedule=settings.schedule,
         warmup_steps=0,
+        max_grad_norm=None,
         max_epochs=settings.epochs,
         batch_size=settings.batch_size,
         log_every=settings.log_every,

@@ -99,6 +99,9 @@ def test_every_option_reaches_the_model(hashnlp: Any, sentences: Path, tmp_path:
     result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--output", "softmax", "--tie-weights")
     assert result.code == 0, result.err
     assert load_model(tmp_path / "m").tie_weights
+    result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, "--max-grad-norm", 0)
+    assert result.code == 0, result.err
+    assert load_model(tmp_path / "m").max_grad_norm is None
 
 
 def test_choices_are_those_of_the_parameters() -> None:
@@ -251,7 +254,7 @@ def test_errors_in_files_are_one_line(
             "with --resume it needs --keep best or all",
         ),
         (["--output", "softmax", "--direct-connections", "hashed"], "--direct-connections hashed needs --output"),
-        (["--max-grad-norm", 0], "--max-grad-norm must be greater than 0"),
+        (["--max-grad-norm", -1], "--max-grad-norm"),
         (["--learning-rate", 0], "--learning-rate must be greater than 0"),
         (["--max-time", 0], "--max-time must be greater than 0"),
         (["--order", 1], "--order"),

@@ -149,7 +149,7 @@ def test_a_training_of_an_earlier_release_is_resumed(tmp_path, monkeypatch):
         "a cat saw the dog",
         "the dog saw a cat on the mat",
     ]
-    options = {"embedding_dim": 4, "hidden_size": 5, "learning_rate": 0.5, "max_epochs": 4}
+    options = {"embedding_dim": 4, "hidden_size": 5, "learning_rate": 0.5, "max_epochs": 4, "max_grad_norm": None}
     resumed = make(**options, checkpoint_dir=tmp_path, resume=True).fit(5 * sentences)
     whole = make(**options).fit(5 * sentences)
     assert [entry["epoch"] for entry in resumed.history_] == [1, 2, 3, 4]

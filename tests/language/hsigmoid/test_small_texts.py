@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -54,3 +55,13 @@ def test_a_first_call_of_partial_fit_is_better_than_the_frequencies_of_words(tex
     train, test = texts
     model = HsigmoidLanguageModel(**OUTPUTS[output], min_count=2, random_state=0).partial_fit(train)
     assert model.perplexity(test) < add_one_perplexity(model, train, test)
+
+
+def test_clipped_gradients_keep_a_high_learning_rate_from_divergence():
+    docstrings = [" ".join(re.findall(r"\w+|[^\w\s]", text.lower())) for text in load_stdlib_docstrings().data[:1000]]
+    train, test = docstrings[200:], docstrings[:200]
+    options = {"min_count": 2, "learning_rate": 2.0, "max_epochs": 1, "random_state": 0}
+    model = HsigmoidLanguageModel(**options).fit(train)
+    assert model.perplexity(test) < add_one_perplexity(model, train, test)
+    with pytest.raises(ValueError, match="The training diverged"):
+        HsigmoidLanguageModel(max_grad_norm=None, **options).fit(train)
