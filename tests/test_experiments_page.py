@@ -27,10 +27,12 @@ def test_the_page_shows_the_results(tables):
 
 
 def test_other_pages_show_the_results_of_their_files(tables):
-    for page, path in tables.OTHER_PAGES.items():
+    for page, names in tables.RECIPES.items():
         text = page.read_text(encoding="utf-8")
         assert tables.BLOCK.search(text)
-        assert tables.fill(text, read_results(path)) == text
+        results = [result for name in names for result in read_results(tables.FOLDER / f"{name}.jsonl")]
+        assert {result["recipe"] for result in results} == set(names)
+        assert tables.fill(text, results) == text
 
 
 def test_other_results_make_another_page(tables):

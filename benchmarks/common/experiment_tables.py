@@ -18,9 +18,11 @@ from .results_file import FOLDER
 RESULTS = FOLDER / "experiments.jsonl"
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "experiments.md"
-OTHER_PAGES = {
-    DOCS / "mixtures.md": FOLDER / "ptb-table.jsonl",
-    DOCS / "reversal.md": FOLDER / "reversal.jsonl",
+RECIPES = {  # results of the other pages
+    DOCS / "coming_from_paddle.md": ["hsigmoid-ptb"],
+    DOCS / "coming_from_tensorflow.md": ["nplm"],
+    DOCS / "mixtures.md": ["ptb-table", "brown"],
+    DOCS / "reversal.md": ["reversal"],
 }
 BLOCK = re.compile(r"(<!-- tables: ([a-z -]+) -->\n).*?(<!-- end of tables -->)", re.DOTALL)
 LONG = 24  # rows
@@ -58,7 +60,9 @@ def draw(results: Sequence[dict[str, Any]], folder: Path) -> None:
 
 def update_pages() -> None:
     """Write the tables into the pages and the figures next to them."""
-    results = read_results(RESULTS)
-    draw(results, PAGE.with_name("images"))
-    for page, path in ({PAGE: RESULTS} | OTHER_PAGES).items():
-        page.write_text(fill(page.read_text(encoding="utf-8"), read_results(path)), encoding="utf-8")
+    results = {PAGE: read_results(RESULTS)}
+    draw(results[PAGE], PAGE.with_name("images"))
+    for page, names in RECIPES.items():
+        results[page] = [result for name in names for result in read_results(FOLDER / f"{name}.jsonl")]
+    for page, measured in results.items():
+        page.write_text(fill(page.read_text(encoding="utf-8"), measured), encoding="utf-8")
