@@ -80,7 +80,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "cluster": LARGE | {"tree": "cluster"},
     "learned": LARGE | {"tree": "learned"},
     "hashed": LARGE | HASHED,
-    "modern": LARGE | {"tree": "learned", "arch": "modern"} | FAR,
+    "modern": LARGE | {"tree": "learned", "arch": "modern", "optimizer": "adam", "learning_rate": 0.001} | FAR,
     "far hashed": LARGE | HASHED | FAR,
 }
 GOALS = {"softmax": 140.0, "hashed": 125.0, "far hashed": 112.0}

@@ -22,7 +22,7 @@ RECIPES = {  # results of the other pages
     DOCS / "coming_from_paddle.md": ["hsigmoid-ptb"],
     DOCS / "coming_from_tensorflow.md": ["nplm"],
     DOCS / "mixtures.md": ["ptb-table", "brown"],
-    DOCS / "reversal.md": ["reversal"],
+    DOCS / "reversal.md": ["reversal", "reversal-sgd"],
 }
 BLOCK = re.compile(r"(<!-- tables: ([a-z -]+) -->\n).*?(<!-- end of tables -->)", re.DOTALL)
 LONG = 24  # rows

@@ -241,7 +241,8 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
             raise ValueError(f"{name}.sample needs n and max_length of at least 0, got {n!r} and {max_length!r}.")
         vocabulary = self._tokenizer.vocabulary
         draw = self._sampler(int(check_random_state(random_state).randint(2**31 - 1)))
-        sentences = [self._tokenizer.read_context(start) for _ in range(n)]
+        keep_end = self._reads_across_sentences()
+        sentences = [self._tokenizer.read_context(start, keep_end=keep_end) for _ in range(n)]
         unfinished = sentences
         while unfinished := [sentence for sentence in unfinished if len(sentence) < max_length]:
             drawn = draw(self._encode_contexts(unfinished)).tolist()
@@ -284,7 +285,8 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
 
     def _batches_of(self, contexts: Any) -> Iterator[Any]:
         check_is_fitted(self)
-        parts = _batches(self._tokenizer.read_contexts(contexts), self._batch_size())
+        beginnings = self._tokenizer.read_contexts(contexts, keep_end=self._reads_across_sentences())
+        parts = _batches(beginnings, self._batch_size())
         return map(self._encode_contexts, parts)
 
     def _words_of(self, batches: Iterator[NDArray[np.int64]]) -> NDArray[np.str_]:

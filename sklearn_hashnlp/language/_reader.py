@@ -66,22 +66,23 @@ class Tokenizer:
         """Read beginnings of sentences as contexts of the next word."""
         return self.encode_contexts(self.read_contexts(X))
 
-    def read_contexts(self, X: Any) -> list[list[str]]:
+    def read_contexts(self, X: Any, *, keep_end: bool | None = None) -> list[list[str]]:
         """Read the words of beginnings of sentences."""
         if isinstance(X, str):
             raise TypeError(
                 f"{self.caller} needs a list of contexts, got a single str. Wrap it in a list: [{X!r:.40}]."
             )
         documents = enumerate(as_documents(X, caller=self.caller))
-        return [self.read_context(each, index=index) for index, each in documents]
+        return [self.read_context(each, index=index, keep_end=keep_end) for index, each in documents]
 
-    def read_context(self, beginning: Any, *, index: int = 0) -> list[str]:
+    def read_context(self, beginning: Any, *, index: int = 0, keep_end: bool | None = None) -> list[str]:
         """Read the words of one beginning; with ``padding="reference"`` there must be a trained context of them."""
+        # After an end token that is kept comes the first word of the next sentence.
         words = tokenize(
             beginning,
             index=index,
             special_tokens=self.special_tokens,
-            keep_end=self.far.across_sentences,  # what follows is the first word of the next sentence
+            keep_end=self.far.across_sentences if keep_end is None else keep_end,
             caller=self.caller,
         )
         n_needed = 0 if self.padding == "full" else self.order - 2

@@ -144,7 +144,9 @@ def test_keys_of_older_versions_are_renamed(tmp_path: Path) -> None:
     assert path.read_text() == text
 
 
-@pytest.mark.parametrize("name", ["experiments", "reversal", "hsigmoid-ptb", "ptb-table", "brown", "nplm"])
+@pytest.mark.parametrize(
+    "name", ["experiments", "reversal", "hsigmoid-ptb", "ptb-table", "brown", "nplm", "reversal-sgd"]
+)
 def test_recorded_results_have_the_settings_of_their_recipes(name: str) -> None:
     results = read_results(Path(__file__).parents[2] / "benchmarks" / "results" / f"{name}.jsonl")
     assert results

@@ -31,7 +31,7 @@ _SGD_DESCRIPTION = """\
 The experiment reversal in the form of the reference implementation: one string at a time, stochastic gradient descent
 with learning rate 0.1 on the loss summed over the symbols of a string, gradients clipped to a norm of 5, initial
 weights as in the library of the reference, and 20 epochs on 3,000 fixed strings, one epoch of each output layer in
-turn. Each epoch has its own random order. From torch's smaller initial weights it learns much more slowly.
+turn. Each epoch has its own random order.
 
 Difference: torch's LSTM, which has no peephole connections. About ten minutes on one core."""
 

@@ -100,8 +100,8 @@ def test_a_network_that_reads_across_sentences_is_mixed(frequency_bins):
     text = ["a b c", "d a", "a a c b f"]
     last = [*text[-1].split(), "</s>"]
     before = " </s> ".join([*text[:-1], ""]).split()
-    steps = model.predict_proba([[*before, *last[:end]] for end in range(1, len(last))])
-    ids = [vocabulary[word] for word in last[1:]]
+    steps = model.predict_proba([[*before, *last[:end]] for end in range(len(last))])
+    ids = [vocabulary[word] for word in last]
     expected = model._log_prob(model._windows(text))[-len(ids) :]
     np.testing.assert_allclose(np.log(steps[np.arange(len(ids)), ids]), expected, rtol=1e-5)
     assert model._reads_across_sentences()
