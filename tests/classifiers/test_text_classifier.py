@@ -111,6 +111,7 @@ def test_the_number_of_jobs_changes_nothing():
     assert one.predict_proba(TEXTS).tobytes() == two.predict_proba(TEXTS).tobytes()
 
 
+@pytest.mark.slow  # the demo's test compares the same texts with linear models
 def test_on_the_standard_librarys_docstrings_it_is_not_below_a_linear_model():
     texts, labels = load_stdlib_docstrings(return_X_y=True)
     parts = train_test_split(texts, labels, test_size=0.25, stratify=labels, random_state=0)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 
+import joblib
 import numpy as np
 import pytest
 import torch
@@ -89,10 +91,14 @@ def test_callbacks_see_each_label_of_a_row_by_itself():
     assert callback.predicted.tolist() == model.predict(X).tolist()
 
 
-def test_callbacks_in_a_parallel_search():
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])  # starts processes
+def test_callbacks_in_a_parallel_search(backend):
     callback = EpochScoring("accuracy", lower_is_better=False, on_train=True, use_caching=False)
     model = HashEmbeddingClassifier(**SMALL, callbacks=[callback])
-    search = GridSearchCV(model, {"max_epochs": [1, 2]}, cv=2, n_jobs=2, error_score="raise").fit(X, Y)
+    model = pickle.loads(pickle.dumps(model))  # as processes get it
+    search = GridSearchCV(model, {"max_epochs": [1, 2]}, cv=2, n_jobs=2, error_score="raise")
+    with joblib.parallel_config(backend=backend):
+        search.fit(X, Y)
     assert len(search.best_estimator_.net_.history[:, "accuracy"]) == search.best_params_["max_epochs"]
 
 

@@ -283,6 +283,7 @@ def test_more_rows_than_exist_are_all_rows(data: Path) -> None:
     assert (test["n_train"], test["valid_accuracy"]) == (100, None)  # ten rows are too few for validation
 
 
+@pytest.mark.slow  # test_run_all kills a cheaper recipe, and each recipe resumes after any result above
 def test_after_kill_9_the_table_is_the_same(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "found.jsonl"
     changes = ["max_epochs=15", "embedding_dim=32", "n_buckets_grid=50,60,70,80", "folds=2", f"data={data}"]

@@ -71,6 +71,7 @@ for index, (name, n_steps) in enumerate(KILLED):
 KILLED = [("heads", 12), ("monitor, best between", 13), ("report", 5)]
 
 
+@pytest.mark.slow  # a language model is killed in the quick tests; below, trainings stop by an exception
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_a_killed_training_resumes_to_the_same_weights(tmp_path, uninterrupted):
     root = Path(__file__).parents[3]
