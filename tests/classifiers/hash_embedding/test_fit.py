@@ -96,9 +96,10 @@ def test_scores_do_not_depend_on_how_rows_are_cut_into_batches(aggregation, monk
     model = HashEmbeddingClassifier(**SMALL, aggregation=aggregation, hidden_layer_sizes=(9,)).fit(X, LABELS)
     many = csr_array(X[np.arange(2500) % 240])
     expected = model.predict_proba(many).tobytes()
-    for values in (1, 50, 3000):
+    for values, rows in ((1, X), (50, many), (3000, many)):
         monkeypatch.setattr(_sparse_net, "PREDICT_VALUES", values)
-        assert model.predict_proba(many).tobytes() == expected
+        probabilities = model.predict_proba(rows).tobytes()
+        assert probabilities == expected[: len(probabilities)]
 
 
 def test_batches_of_long_rows_are_small():
