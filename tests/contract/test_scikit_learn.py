@@ -27,7 +27,7 @@ CASES = {
     "HashEmbeddingClassifier, hinge": (_SMALL_TABLES(loss="hinge"), _DENSE | _SPARSE),
     "HashEmbeddingClassifier, hsigmoid": (_SMALL_TABLES(loss="hsigmoid"), _DENSE | _SPARSE | _FEW_STEPS),
     "SGNNClassifier": (SGNNClassifier(), _DENSE),
-    "SGNNClassifier, ova": (SGNNClassifier(loss="ova"), _DENSE),
+    "SGNNClassifier, ova": (SGNNClassifier(loss="ova", hidden_layer_sizes=(64,)), _DENSE),
     **{
         f"SGNNProjector, {output}, {hyperplanes}": (
             SGNNProjector(n_projections=2, n_bits=5, output=output, hyperplanes=hyperplanes),
