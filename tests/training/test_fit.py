@@ -371,8 +371,16 @@ def test_the_two_measures_disagree_on_the_best_epoch():
 
 
 @pytest.mark.parametrize("on_disk", [False, True], ids=["in memory", "on disk"])
-@pytest.mark.parametrize("architecture", [{}, {"variant": "standard"}, {"hidden_sizes": [8]}], ids=str)
-@pytest.mark.parametrize("monitor", ["valid_acc", "valid_loss"])
+@pytest.mark.parametrize(
+    ("monitor", "architecture"),
+    [
+        ("valid_acc", {}),
+        ("valid_loss", {}),
+        ("valid_acc", {"variant": "standard"}),
+        ("valid_loss", {"hidden_sizes": [8]}),
+    ],
+    ids=str,
+)
 def test_the_weights_of_the_best_epoch_are_kept(monitor, architecture, on_disk, tmp_path):
     steps = EveryStep()
     folder = tmp_path / "kept" if on_disk else None
