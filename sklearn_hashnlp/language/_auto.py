@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn_hashnlp.training._optimizers import OptimizerName
 Auto: TypeAlias = Literal["auto"]
 
 _LEARNING_RATES: Final[dict[OptimizerName, float]] = {"adagrad": 0.5, "adam": 0.002}
-_SGD_LEARNING_RATE = 0.01  # times the batch size, as the gradient is the mean over the batch
+_SGD_LEARNING_RATE = 0.25  # times the root of the batch size
 _EPOCHS = 5  # with the linear schedule; of a text of any size the later ones only overfit
 _STEPS = 128  # an epoch has about so many, if the batch size allows
 _LOG_BATCH_SIZES = 5, 9  # 32 to 512
@@ -25,6 +26,6 @@ def auto_settings(estimator: Any, n_windows: int, batch_size: int | None) -> dic
         batch_size = int(2 ** np.clip(np.round(np.log2(n_windows / _STEPS)), *_LOG_BATCH_SIZES))
     learning_rate = estimator.learning_rate
     if learning_rate == "auto":
-        learning_rate = _LEARNING_RATES.get(estimator.optimizer, _SGD_LEARNING_RATE * batch_size)
+        learning_rate = _LEARNING_RATES.get(estimator.optimizer, _SGD_LEARNING_RATE * sqrt(batch_size))
     max_epochs = _EPOCHS if estimator.max_epochs == "auto" else int(estimator.max_epochs)
     return {"learning_rate": float(learning_rate), "max_epochs": max_epochs, "batch_size": batch_size}

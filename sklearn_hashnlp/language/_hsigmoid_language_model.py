@@ -129,9 +129,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     optimizer : {"adagrad", "adam", "sgd"}, default="adagrad"
         Row-wise AdaGrad, with damped first steps of rare words, row-wise Adam, or plain stochastic gradient descent
         without momentum, which a table with sparse gradients has no natural form of. Adam needs a smaller
-        ``learning_rate``, such as 0.002, and SGD a larger one, such as 5.
+        ``learning_rate``, such as 0.002, and SGD a larger one, such as 3.
     learning_rate : float or "auto", default="auto"
-        Learning rate. ``"auto"``: 0.5 for AdaGrad, 0.002 for Adam, and a hundredth of the batch size for SGD.
+        Learning rate. ``"auto"``: 0.5 for AdaGrad, 0.002 for Adam, and a quarter of the batch size's square root for SGD.
     bias_learning_rate : float, default=1.0
         Factor of the learning rate of the hidden layer's bias.
     direct_learning_rate : float, default=1.0
