@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from numbers import Integral, Real
 from os import PathLike
@@ -33,7 +34,12 @@ from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_see
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, torch_seed
 from sklearn_hashnlp.trees import SoftmaxTree
 
-_SMALL_EMBEDDING, _SMALL_HIDDEN, _SMALL_EPOCHS = 64, 256, 2  # of the network that tree="learned" trains first
+# Of the network that tree="learned" trains first: its share of max_time, and what it has of the other one.
+_SMALL_EMBEDDING, _SMALL_HIDDEN, _SMALL_EPOCHS, _SMALL_TIME = 64, 256, 2, 0.25
+_SMALL_PARAMETERS = (
+    *("order", "far_context", "across_sentences", "embedding", "n_embeddings", "n_buckets", "n_projections", "n_bits"),
+    *("optimizer", "learning_rate", "warmup_steps", "max_grad_norm", "batch_size", "device"),
+)
 _LOGGED_WINDOWS = 2**13  # enough for a loss to two digits, in a tenth of a second
 
 
@@ -131,7 +137,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         without momentum, which a table with sparse gradients has no natural form of. Adam needs a smaller
         ``learning_rate``, such as 0.002, and SGD a larger one, such as 3.
     learning_rate : float or "auto", default="auto"
-        Learning rate. ``"auto"``: 0.5 for AdaGrad, 0.002 for Adam, and a quarter of the batch size's square root for SGD.
+        Learning rate. ``"auto"``: 0.5 for AdaGrad, 0.002 for Adam, and a quarter of the root of the batch size for SGD.
     bias_learning_rate : float, default=1.0
         Factor of the learning rate of the hidden layer's bias.
     direct_learning_rate : float, default=1.0
@@ -153,7 +159,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     max_epochs : int or "auto", default="auto"
         Number of epochs. ``"auto"``: 5.
     max_time : float or None, default=None
-        Seconds of training after which ``fit`` stops, at the earliest after the first step.
+        Seconds of training after which ``fit`` stops, at the earliest after the first step. With ``tree="learned"`` the
+        small network takes at most a quarter of them.
     batch_size : int or "auto", default="auto"
         Predicted words per batch. ``"auto"``: the power of two nearest to a 128th of the predicted words, at least 32
         and at most 512; later calls of ``partial_fit``, or of ``fit`` with ``warm_start``, keep that of the first.
@@ -461,9 +468,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             check_free(checkpoints, len(self.history_) if resumes else 0, caller=type(self).__name__)
         tokenizer = self._tokenizer if resumes else None
         corpus = read_training_data(self, X, X_valid, seed=seeds.split, hash_seed=seeds.hash, tokenizer=tokenizer)
+        began = time.monotonic()
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
-        self._train(net, corpus, self._settings(net, corpus), checkpoints)
+        settings = self._settings(net, corpus)
+        if settings.max_time is not None:  # the tree has taken its part
+            settings = replace(settings, max_time=settings.max_time - (time.monotonic() - began))
+        self._train(net, corpus, settings, checkpoints)
         return self._check_convergence()
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -503,6 +514,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         self._seeds, self._first_epoch = seeds, len(net.history)
         settings = self._settings(net, corpus).single_epoch()
         self._train(net, corpus, replace(settings, warmup_steps=int(self.warmup_steps)), None)  # of a new net alone
+        net.check_loss(self.history_[-1]["train_loss"])
         return self
 
     def _check_parameters(self) -> None:
@@ -557,24 +569,14 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     def _learn_tree(self, corpus: TrainingData, seeds: Seeds, device: str) -> SoftmaxTree:
         """Train a small network with the tree of co-occurrences, and cluster the words by its hidden states."""
         small = HsigmoidLanguageModel(
-            order=self.order,
+            **{name: getattr(self, name) for name in _SMALL_PARAMETERS},
             embedding_dim=min(self.embedding_dim, _SMALL_EMBEDDING),
             hidden_size=min(self.hidden_size, _SMALL_HIDDEN),
-            far_context=self.far_context,
-            across_sentences=self.across_sentences,
             tree="cluster",
-            embedding=self.embedding,
-            n_embeddings=self.n_embeddings,
-            n_buckets=self.n_buckets,
-            n_projections=self.n_projections,
-            n_bits=self.n_bits,
-            optimizer=self.optimizer,
-            learning_rate=self.learning_rate,
-            batch_size=self.batch_size,
             max_epochs=_SMALL_EPOCHS,
+            max_time=None if self.max_time is None else _SMALL_TIME * self.max_time,
             dropout=0.25,
             embedding_dropout=0.0,
-            device=self.device,
         )
         small._seeds, small._first_epoch = seeds, 0
         net = small._net_to_train(corpus, seeds, device, resumes=False)
@@ -598,10 +600,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         if self.early_stopping and corpus.valid_windows is not None:
             at_best = model if best == last else checkpoints.load(best)
             weights = {key: value.clone() for key, value in at_best.net_.module_.state_dict().items()}
-        rates = [group["lr"] for group in net.optimizer_.param_groups]
         planned = model.max_epochs_
         self._seeds, self._first_epoch, self._trained_on, self.log_ = seeds, first, model._trained_on, model.log_
-        self.batch_size_ = model.batch_size_
+        self.batch_size_, self.learning_rate_, self.max_epochs_ = model.batch_size_, model.learning_rate_, planned
         self._hold(net, corpus.tokenizer, list(model.history_))
         settings = self._settings(net, corpus)
         patience = self.n_iter_no_change if self.early_stopping else None
@@ -609,6 +610,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             if weights:
                 net.module_.load_state_dict(weights)
             return self
+        factor = settings.learning_rate / model.learning_rate_
+        rates = [group["lr"] * factor for group in net.optimizer_.param_groups]
         return self._train(net, corpus, settings, checkpoints, Resumed(first, rates, planned, weights))
 
     def _train(
@@ -687,10 +690,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         model = type(self)(**parameters | {"checkpoint_dir": folder_of(self.checkpoint_dir)})
         model._seeds, model._first_epoch = self._seeds, self._first_epoch
         model._trained_on, model.log_ = self._trained_on, log
-        model.learning_rate_, model.batch_size_, model.max_epochs_ = (
-            self.learning_rate_,
-            self.batch_size_,
-            self.max_epochs_,
-        )
+        for name in ("learning_rate_", "batch_size_", "max_epochs_"):
+            setattr(model, name, getattr(self, name))
         model._hold(net, tokenizer, [])
         return model

@@ -38,6 +38,11 @@ def check_free(checkpoints: EpochCheckpoints, n_epochs: int, caller: str) -> Non
 def check_same_training(estimator: Any, model: Any, corpus: TrainingData, checkpoints: EpochCheckpoints) -> None:
     """Check that going on gives what the training would have given without an interruption."""
     folder = f"{type(estimator).__name__}: checkpoint_dir={str(checkpoints.folder)!r}"
+    if estimator.optimizer != model.optimizer:
+        raise ValueError(
+            f"{folder} holds a training by optimizer={model.optimizer!r}, whose state {estimator.optimizer!r} cannot "
+            "take over. Set the same optimizer, or give another folder."
+        )
     if corpus.tokenizer.vocabulary.words != model._tokenizer.vocabulary.words or estimator.tree != model.tree:
         raise ValueError(
             f"{folder} holds a training on other words or with another tree. Give the same sentences, vocabulary and "

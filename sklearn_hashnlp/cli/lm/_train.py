@@ -245,7 +245,7 @@ def train(
         typer.Option(
             min=0.0,
             help="Learning rate; lower it if training diverges. Default: auto, 0.5 for adagrad, 0.002 for adam, a "
-            "hundredth of the batch size for sgd.",
+            "quarter of the batch size's square root for sgd.",
             show_default=False,
             rich_help_panel=_TRAINING,
         ),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.language import HsigmoidLanguageModel
+from sklearn_hashnlp.language import HsigmoidLanguageModel, _hsigmoid_language_model
 from sklearn_hashnlp.language._trees import mean_hidden_states, word_clusters
+from sklearn_hashnlp.training._fit import fit_net
 from tests.oracles import language as oracle
 
 RNG = np.random.default_rng(0)
@@ -83,3 +84,17 @@ def test_nothing_to_read_is_refused(model):
         model.learned_tree([])
     with pytest.raises(ValueError, match="found no word to read"):
         model.context_vectors([])
+
+
+def test_the_small_network_takes_its_part_of_the_time(monkeypatch):
+    given = []
+
+    def record(net, train, valid, settings, **options):
+        given.append((settings.max_time, settings.max_grad_norm))
+        return fit_net(net, train, valid, settings, **options)
+
+    monkeypatch.setattr(_hsigmoid_language_model, "fit_net", record)
+    HsigmoidLanguageModel(**SMALL, tree="learned", max_time=60.0, max_grad_norm=0.1).fit(RARE)
+    (first, first_norm), (second, _) = given
+    assert (first, first_norm) == (15.0, 0.1)
+    assert 0 < second < 60

@@ -13,7 +13,7 @@ import pytest
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.nn import NPLM
-from sklearn_hashnlp.persistence import load_model
+from sklearn_hashnlp.persistence import load_model, save_model
 from tests.language.hsigmoid.small_models import GRAMMAR, SENTENCES, VALID, VARIED, bytes_of, losses, make
 
 
@@ -55,6 +55,19 @@ def test_a_training_that_was_killed_is_resumed(tmp_path, options, epoch):
     assert resumed.log_ == whole.log_
     finished = make(**kept, callbacks=[KillAt(1)]).fit(SENTENCES, X_valid=VALID)
     assert bytes_of(finished) == bytes_of(whole)
+    for name in ("learning_rate_", "batch_size_", "max_epochs_"):
+        assert getattr(finished, name) == getattr(resumed, name) == getattr(whole, name)
+    save_model(finished.set_params(callbacks=None, checkpoint_dir=None), tmp_path / "saved")
+
+
+def test_another_learning_rate_than_before(tmp_path):
+    options = {"learning_rate_schedule": "constant", "checkpoint_dir": tmp_path, "resume": True}
+    make(**options, learning_rate=0.5, max_epochs=2).fit(SENTENCES)
+    resumed = make(**options, learning_rate=0.25, max_epochs=3).fit(SENTENCES)
+    assert resumed.learning_rate_ == 0.25
+    assert {group["lr"] for group in resumed.net_.optimizer_.param_groups} == {0.25}
+    with pytest.raises(ValueError, match="a training by optimizer='adagrad', whose state 'sgd' cannot take over"):
+        make(**options, optimizer="sgd", max_epochs=4).fit(SENTENCES)
 
 
 def test_more_epochs_than_before(tmp_path):
