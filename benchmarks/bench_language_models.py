@@ -140,7 +140,8 @@ def builders(data: DataFolder, options: argparse.Namespace, _work: Path, known: 
 def networks(data: DataFolder, options: argparse.Namespace, work: Path, known: dict[str, Any]) -> dict[str, Any]:
     for name in options.networks:
         settings = NETWORKS[name] | ({"max_epochs": 2} if options.rows is not None else {})
-        known[name] = measure(data, name, settings | checkpoints_in(work, name))
+        measured = measure(data, name, settings | checkpoints_in(work, name))
+        known[name] = measured | {"commit": environment(*PACKAGES)["commit"]}
     return {"models": known}
 
 
