@@ -69,15 +69,28 @@ def test_predictions_after_a_beginning_are_those_of_the_definition(options):
     np.testing.assert_allclose(model.predict_proba(beginnings), expected, rtol=1e-12)
 
 
-def test_contexts_hold_earlier_sentences():
-    model = make()
-    text = [sentence for sentence in TEXT if sentence][:6]
-    before = [word for sentence in text[:-1] for word in [*sentence, "</s>"]]
-    last = [*spelled(model, text[-1]), "</s>"]
-    steps = model.predict_proba([[*before, *last[:end]] for end in range(1, len(last))])
-    ids = [model.vocabulary_[word] for word in last]
-    expected = model._log_prob(model._windows(text))[-len(last) + 1 :]
-    np.testing.assert_allclose(np.log(steps[np.arange(len(steps)), ids[1:]]), expected, rtol=1e-12)
+def log_probs_word_by_word(model, text):
+    """Return the log-probability of each word of a text, predicted after all words before it."""
+    words = [word for sentence in text for word in [*sentence, "</s>"]]
+    steps = model.predict_proba([words[:end] for end in range(len(words))])
+    ids = [model.vocabulary_.get(word, model.vocabulary_["<unk>"]) for word in words]
+    return np.log(steps[np.arange(len(ids)), ids])
+
+
+@pytest.mark.parametrize("options", SETTINGS)
+def test_a_text_is_the_product_of_its_words_after_all_words_before(options):
+    model, text = make(**options), [*TEXT[:8], [], [], *TEXT[8:12]]
+    expected = log_probs_word_by_word(model, text)
+    np.testing.assert_allclose(model._log_prob(model._windows(text)), expected, rtol=1e-12)
+    assert model.score_samples(text).sum() == pytest.approx(expected.sum(), rel=1e-12)
+
+
+def test_the_end_of_a_context_is_a_word_only_where_sentences_are_read_across():
+    across, within = make(), make(reset="sentence")
+    ended, same, other = (across.predict_proba([words]) for words in ("a b </s>", "a b", "a b <unk>"))
+    assert not np.array_equal(ended, same)
+    assert not np.array_equal(ended, other)
+    assert within.predict_proba(["a b </s>"]).tobytes() == within.predict_proba(["a b"]).tobytes()
 
 
 @given(

@@ -90,6 +90,19 @@ def test_mixtures_can_be_mixed(model):
 
 
 @pytest.mark.parametrize("frequency_bins", [False, True])
+def test_a_text_is_the_product_of_its_words_after_all_words_before(frequency_bins):
+    members = [KneserNeyLanguageModel(order=3), CacheLanguageModel(), CacheLanguageModel(reset="sentence")]
+    model = InterpolatedLanguageModel(members, frequency_bins=frequency_bins).fit(TRAIN, X_valid=VALID)
+    text = ["a b c", "d a", "", "", "a a c z f", "b"]
+    words = " </s> ".join([*text, ""]).split()
+    steps = model.predict_proba([words[:end] for end in range(len(words))])
+    ids = [model.vocabulary_.get(word, model.vocabulary_["<unk>"]) for word in words]
+    expected = np.log(steps[np.arange(len(ids)), ids])
+    np.testing.assert_allclose(model._log_prob(model._windows(text)), expected, rtol=1e-12)
+    assert model.score_samples(text).sum() == pytest.approx(expected.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("frequency_bins", [False, True])
 def test_a_network_that_reads_across_sentences_is_mixed(frequency_bins):
     far = network(far_context=6, across_sentences=True).fit(TRAIN)
     vocabulary = far.vocabulary_
