@@ -216,7 +216,8 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         random_state : int, RandomState instance or None, default=None
             Seed or generator of the sampled words.
         start : str or list of str, default=""
-            The words that each sentence begins with; with ``padding="reference"`` at least ``order - 2``.
+            The words that each sentence begins with; with ``padding="reference"`` at least ``order - 2``. A model that
+            reads across sentences also takes sentences before it, each ended by ``</s>``.
         max_length : int, default=100
             Maximum number of words, those of ``start`` included; longer sentences are cut off. All words of
             ``start`` are returned, also if they are more.
@@ -224,19 +225,24 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         list of list of str
-            The words of each sentence, those of ``start`` first, without ``<s>`` and ``</s>``.
+            The words of each sentence, those of ``start`` first, without the ``<s>`` before them and the ``</s>`` after
+            them. If ``start`` holds sentences before, these are returned as well, each with its ``</s>``.
 
         Raises
         ------
         ValueError
             If ``n`` or ``max_length`` is negative, or ``start`` too short.
         TypeError
-            If ``n`` is no integer, or ``start`` no sentence.
+            If ``n`` or ``max_length`` is no integer, or ``start`` no sentence.
         """
         check_is_fitted(self)
         name = type(self).__name__
         if not is_integer(n):
             raise TypeError(f"{name}.sample: n must be an integer; pass the words as start=. Got {n!r}.")
+        if not is_integer(max_length):
+            raise TypeError(
+                f"{name}.sample: max_length must be an integer; for no limit pass a large one. Got {max_length!r}."
+            )
         if n < 0 or max_length < 0:
             raise ValueError(f"{name}.sample needs n and max_length of at least 0, got {n!r} and {max_length!r}.")
         vocabulary = self._tokenizer.vocabulary

@@ -110,6 +110,17 @@ def test_samples_begin_and_end_as_asked(model):
         model.sample(-1)
 
 
+@pytest.mark.parametrize("wrong", [None, 2.5, "9", True])
+def test_the_maximum_length_of_samples_is_an_integer(model, wrong):
+    with pytest.raises(TypeError, match=rf"BigramModel\.sample: max_length must be an integer; .* Got {wrong!r}"):
+        model.sample(max_length=wrong)
+    assert model.sample(1, 0, max_length=np.int64(3)) == model.sample(1, 0, max_length=3)
+
+
+def test_samples_within_sentences_begin_without_the_special_tokens_around_the_start(model):
+    assert model.sample(9, 0, start="<s> b a </s>") == model.sample(9, 0, start="b a")
+
+
 def test_words_that_never_follow_are_never_sampled():
     model = BigramModel(alpha=1e-300).fit(["a b", "a b"])
     model.table_ = np.where(model.table_ < -100, -np.inf, model.table_)

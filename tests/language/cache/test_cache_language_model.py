@@ -130,6 +130,15 @@ def test_samples_repeat_themselves():
     assert {tuple(words) for words in model.sample(9, 0, start="a b a b", max_length=6)} == {tuple("ababab")}
 
 
+def test_sentences_before_a_sample_are_returned_as_they_are_given():
+    model = make()
+    samples = model.sample(20, 0, start="<s> a b </s>")
+    assert all(words[:3] == ["a", "b", "</s>"] for words in samples)
+    assert not any({"<s>", "</s>"} & set(words[3:]) for words in samples)
+    assert any(len(words) > 3 for words in samples)
+    assert model.sample(2, 0, start="a b </s> a", max_length=3) == [["a", "b", "</s>", "a"]] * 2
+
+
 @pytest.mark.parametrize("options", [{"cache_size": 0}, {"decay": 0.0}, {"decay": 1.1}, {"bigram_prior": 0.0}])
 def test_wrong_parameters_are_refused(options):
     with pytest.raises(ValueError, match=f"{next(iter(options))}.* CacheLanguageModel"):

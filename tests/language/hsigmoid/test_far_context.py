@@ -34,6 +34,9 @@ def test_sentences_before_count():
     assert model.predict(contexts).tolist() == ["red", "blue"]
     starts = model.predict([["a", "red", "door", "</s>"], ["a", "red", "door", "</s>", "paint", "it", "red", "</s>"]])
     assert starts.tolist() == ["paint", "a"]
+    samples = model.sample(9, 0, start="a red door </s>")
+    assert all(words[:4] == ["a", "red", "door", "</s>"] and "</s>" not in words[4:] for words in samples)
+    assert any(words[4:] == ["paint", "it", "red"] for words in samples)
     alone, behind = (model.score_samples([*before, "paint it red"])[-1] for before in ([], ["a red door"]))
     assert behind > alone + 0.1
     assert behind > model.score_samples(["a blue door", "paint it red"])[-1] + 1

@@ -79,6 +79,12 @@ def test_samples_follow_the_probabilities():
         assert drawn[word] / 4000 == pytest.approx(prob, abs=0.03)
 
 
+def test_sentences_before_a_sample_are_returned_as_they_are_given(model):
+    samples = model.sample(20, 0, start="a b </s>")
+    assert all(words[:3] == ["a", "b", "</s>"] and "</s>" not in words[3:] for words in samples)
+    assert any(len(words) > 3 for words in samples)
+
+
 def test_mixtures_can_be_mixed(model):
     first, *others = fitted_members()
     inner = InterpolatedLanguageModel([first, *others[:1]], prefit=True, weights="equal").fit()
