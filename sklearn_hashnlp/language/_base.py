@@ -269,11 +269,9 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         generator = np.random.default_rng(seed)
 
         def draw(contexts: Any) -> NDArray[np.int64]:
-            drawn = [np.empty(0, dtype=np.int64)]
-            for part in _batches(contexts, self._batch_size()):
-                sums = np.cumsum(np.exp(self._log_probs(part)), axis=1)
-                drawn.append((sums <= sums[:, -1:] * generator.random((len(part), 1))).sum(axis=1))
-            return np.concatenate(drawn)
+            parts = _batches(contexts, self._batch_size())
+            drawn = [draw_columns(np.exp(self._log_probs(part)), generator) for part in parts]
+            return np.concatenate([np.empty(0, dtype=np.int64), *drawn])
 
         return draw
 
@@ -319,6 +317,13 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         tags.input_tags.two_d_array = False
         tags.target_tags.required = False
         return tags
+
+
+def draw_columns(probabilities: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.int64]:
+    """Draw a column for each row, by probabilities that need not sum to one; a column of 0 is never drawn."""
+    sums = np.cumsum(probabilities, axis=1)
+    drawn: NDArray[np.int64] = (sums <= sums[:, -1:] * generator.random((len(sums), 1))).sum(axis=1)
+    return drawn
 
 
 def _batches(contexts: Any, size: int) -> Iterator[Any]:

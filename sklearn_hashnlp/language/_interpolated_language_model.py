@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context, name_estimators
-from sklearn_hashnlp.language._base import BaseLanguageModel
+from sklearn_hashnlp.language._base import BaseLanguageModel, draw_columns
 from sklearn_hashnlp.language._mixture import ContextBins, Members, MixedText, em_weights_by_bin, interpolate
 from sklearn_hashnlp.language._reader import read_training_sentences
 from sklearn_hashnlp.language._sentences import Sentences, read_sentences
@@ -321,8 +321,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         samplers = [model._sampler(int(generator.integers(2**31 - 1))) for model in self.models_]
 
         def draw(contexts: MixedText) -> NDArray[np.int64]:
-            sums = np.cumsum(self._weights_of(contexts), axis=1)
-            chosen = (sums <= sums[:, -1:] * generator.random((len(contexts), 1))).sum(axis=1)
+            chosen = draw_columns(self._weights_of(contexts), generator)
             words = np.empty(len(contexts), dtype=np.int64)
             for index, sampler in enumerate(samplers):
                 rows = np.flatnonzero(chosen == index)

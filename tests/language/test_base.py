@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from sklearn_hashnlp.language._base import BATCH_SIZE
+from sklearn_hashnlp.language._base import BATCH_SIZE, draw_columns
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.persistence._model_document import ALLOWED_CLASSES
 from tests.language.bigram_model import BigramModel
@@ -125,6 +125,14 @@ def test_words_that_never_follow_are_never_sampled():
     model = BigramModel(alpha=1e-300).fit(["a b", "a b"])
     model.table_ = np.where(model.table_ < -100, -np.inf, model.table_)
     assert model.sample(BATCH_SIZE + 5, 0) == [["a", "b"]] * (BATCH_SIZE + 5)
+
+
+def test_columns_are_drawn_by_their_probabilities():
+    probabilities = np.tile([0.0, 2.0, 0.0, 6.0, 0.0], (4000, 1))
+    drawn = draw_columns(probabilities, np.random.default_rng(0))
+    assert set(drawn.tolist()) == {1, 3}
+    assert (drawn == 1).mean() == pytest.approx(0.25, abs=0.03)
+    assert draw_columns(probabilities[:0], np.random.default_rng(0)).shape == (0,)
 
 
 def test_the_vocabulary_is_learned_or_set():
