@@ -44,7 +44,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         Number of last words that make up the context of ``frequency_bins``.
     prefit : bool, default=False
         Whether the models are fitted already, and are used as they are. Otherwise ``fit`` fits clones of them on ``X``,
-        and gives those that learn a vocabulary the vocabulary of the first.
+        and gives those that learn a vocabulary, also within other mixtures, that of the first.
     validation_fraction : float, default=0.1
         Share of the sentences of ``X``, its last ones, that become validation text. Only with ``weights="em"``, without
         ``X_valid`` and without ``prefit``.
@@ -270,11 +270,8 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         models: list[BaseLanguageModel] = []
         for template in self.models:
             model = clone(template)
-            parameters = model.get_params(deep=False)
-            if models and "vocabulary" in parameters and parameters["vocabulary"] is None:
-                start, end, unknown = models[0]._tokenizer.special_tokens
-                tokens = {"start_token": start, "end_token": end, "unknown_token": unknown}
-                model.set_params(vocabulary=models[0].vocabulary_, **tokens)
+            if models:
+                _set_vocabulary(model, models[0])
             options = {}
             if valid is not None and has_fit_parameter(model, "X_valid"):
                 options = {"X_valid": valid.reader()}
@@ -371,6 +368,17 @@ def _special_tokens(model: Any) -> SpecialTokens:
     if isinstance(model, InterpolatedLanguageModel):
         return _special_tokens(model.models[0])
     return model._tokenizer.special_tokens if hasattr(model, "_tokenizer") else SpecialTokens.of(model)
+
+
+def _set_vocabulary(model: Any, first: BaseLanguageModel) -> None:
+    """Set vocabulary and special tokens of a model, or of those in a mixture, that is to learn them otherwise."""
+    if isinstance(model, InterpolatedLanguageModel):
+        for _, one in () if model.prefit else model._named_models():  # fitted ones have theirs
+            _set_vocabulary(one, first)
+    elif getattr(model, "vocabulary", first) is None:
+        start, end, unknown = first._tokenizer.special_tokens
+        tokens = {"start_token": start, "end_token": end, "unknown_token": unknown}
+        model.set_params(vocabulary=first.vocabulary_, **tokens)
 
 
 def _check_weights(weights: Any, n_models: int, name: str) -> None:

@@ -38,6 +38,29 @@ def test_clones_are_fitted_with_the_vocabulary_of_the_first():
     assert model.models_[1].score_samples(UNSEEN).tobytes() == alone.score_samples(UNSEEN).tobytes()
 
 
+def test_mixtures_in_mixtures_are_fitted_with_the_vocabulary_of_the_first():
+    first = KneserNeyLanguageModel(order=3, min_count=30, start_token="<b>", end_token="<e>")
+    inner = InterpolatedLanguageModel([InterpolatedLanguageModel(counting()), CacheLanguageModel(reset="sentence")])
+    model = InterpolatedLanguageModel([first, inner]).fit(TRAIN, X_valid=VALID)
+    deepest = model.models_[1].models_[0]
+    assert len(model.vocabulary_) < 6 + 3
+    for one in (model.models_[1], deepest, *deepest.models_, model.models_[1].models_[1]):
+        assert one.vocabulary_ == model.vocabulary_
+    assert all(template.vocabulary is None for template in inner.models[0].models)  # only the clones are changed
+    innermost = InterpolatedLanguageModel([inner, CacheLanguageModel()]).fit(TRAIN, X_valid=VALID)
+    assert innermost.models_[1].vocabulary_ == innermost.models_[0].models_[0].models_[0].vocabulary_
+
+
+def test_a_mixture_of_fitted_models_in_a_mixture_keeps_its_vocabulary():
+    fitted = mixture()
+    model = InterpolatedLanguageModel([KneserNeyLanguageModel(vocabulary=fitted.vocabulary_), fitted])
+    assert model.fit(TRAIN, X_valid=VALID).models_[1].models_[0] is fitted.models_[0]
+    with pytest.raises(
+        ValueError, match=r"is a word of models\[1\], InterpolatedLanguageModel, but not of models\[0\]"
+    ):
+        InterpolatedLanguageModel([KneserNeyLanguageModel(min_count=30), fitted]).fit(TRAIN, X_valid=VALID)
+
+
 def test_the_last_sentences_are_validation_text_where_there_is_no_other():
     model = InterpolatedLanguageModel(counting(), validation_fraction=0.25).fit(TRAIN)
     split = InterpolatedLanguageModel(counting()).fit(TRAIN[:60], X_valid=TRAIN[60:])
