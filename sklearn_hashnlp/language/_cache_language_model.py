@@ -18,6 +18,7 @@ from sklearn_hashnlp.language._vocabulary import SpecialTokens
 from sklearn_hashnlp.language._windows import FarContext, WordWindows
 
 Reset: TypeAlias = Literal["never", "sentence"]
+_KEPT_PARAMETERS = "cache_size", "decay", "unigram_prior", "bigram_prior", "reset"  # predictions depend on them
 
 
 class CacheLanguageModel(BaseLanguageModel):
@@ -58,6 +59,8 @@ class CacheLanguageModel(BaseLanguageModel):
         The words and their ids: columns of ``predict_proba``. ``<s>``, which is never predicted, is the last.
     word_probs_ : ndarray of float64 of shape (n_words - 1,)
         Frequency of each word in the training text, with 1 added to each count.
+    cache_size_, decay_, unigram_prior_, bigram_prior_, reset_ : int, float, float, float, str
+        The parameters when the model was fitted, by which it predicts.
 
     See Also
     --------
@@ -106,6 +109,11 @@ class CacheLanguageModel(BaseLanguageModel):
     }
 
     word_probs_: NDArray[np.float64]
+    cache_size_: int
+    decay_: float
+    unigram_prior_: float
+    bigram_prior_: float
+    reset_: Reset
 
     def __init__(
         self,
@@ -173,23 +181,31 @@ class CacheLanguageModel(BaseLanguageModel):
         )
         counts = 1 + np.bincount(tokenizer.windows(corpus).y, minlength=tokenizer.vocabulary.n_classes)
         self.word_probs_ = counts / counts.sum()
+        self._keep_parameters(self.get_params(deep=False))
         self._set_tokenizer(tokenizer)
         return self
 
+    def _keep_parameters(self, parameters: dict[str, Any]) -> None:
+        """Keep the parameters that predictions depend on, since those of the constructor may be set again."""
+        self.cache_size_, self.reset_ = int(parameters["cache_size"]), parameters["reset"]
+        self.decay_ = float(parameters["decay"])
+        self.unigram_prior_ = float(parameters["unigram_prior"])
+        self.bigram_prior_ = float(parameters["bigram_prior"])
+
     def _reads_across_sentences(self) -> bool:
-        return self.reset == "never"
+        return self.reset_ == "never"
 
     def _read_corpus(self, X: Any) -> Sentences:
         return read_sentences(X, special_tokens=self._tokenizer.special_tokens, caller=type(self).__name__)
 
     def _encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
-        width = min(max(map(len, beginnings), default=0), int(self.cache_size))
-        far = FarContext(max(width, 1), across_sentences=self.reset == "never")  # which knows the ends of sentences
+        width = min(max(map(len, beginnings), default=0), self.cache_size_)
+        far = FarContext(max(width, 1), across_sentences=self.reset_ == "never")  # which knows the ends of sentences
         return replace(self._tokenizer, far=far).encode_contexts(beginnings)
 
     def _log_prob(self, windows: WordWindows) -> NDArray[np.float64]:
         text = windows.y
-        starts = windows.offsets[:-1] if self.reset == "sentence" else np.zeros(1, dtype=np.int64)
+        starts = windows.offsets[:-1] if self.reset_ == "sentence" else np.zeros(1, dtype=np.int64)
         counts = count_before(text, starts, len(self.word_probs_), self._count_weights())
         return self._interpolate(self.word_probs_[text], counts)
 
@@ -200,18 +216,19 @@ class CacheLanguageModel(BaseLanguageModel):
 
     def _count_weights(self) -> NDArray[np.float64]:
         """Return the weight of a word in the cache by its distance."""
-        return np.power(float(self.decay), np.arange(int(self.cache_size)), dtype=np.float64)
+        return np.power(self.decay_, np.arange(self.cache_size_), dtype=np.float64)
 
     def _interpolate(self, word_probs: NDArray[np.float64], counts: CacheCounts) -> NDArray[np.float64]:
         """Return log-probabilities by the counts and the frequencies in the training text."""
-        unigrams = (counts.words + self.unigram_prior * word_probs) / (counts.n_words + self.unigram_prior)
-        bigrams = (counts.bigrams + self.bigram_prior * unigrams) / (counts.n_bigrams + self.bigram_prior)
+        unigrams = (counts.words + self.unigram_prior_ * word_probs) / (counts.n_words + self.unigram_prior_)
+        bigrams = (counts.bigrams + self.bigram_prior_ * unigrams) / (counts.n_bigrams + self.bigram_prior_)
         log_probs: NDArray[np.float64] = np.log(bigrams)
         return log_probs
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         values, arrays = super()._get_model_state()
-        return values, arrays | {"word_probs": self.word_probs_}
+        kept = {name: getattr(self, f"{name}_") for name in _KEPT_PARAMETERS}
+        return values | kept, arrays | {"word_probs": self.word_probs_}
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._set_model_state(values, arrays)
@@ -220,4 +237,8 @@ class CacheLanguageModel(BaseLanguageModel):
             raise ValueError(f"{word_probs.dtype} {word_probs.shape} are no frequencies of {n_classes} words.")
         if not (word_probs > 0).all() or not np.isclose(word_probs.sum(), 1):
             raise ValueError("The frequencies of words are not positive, or do not sum to 1.")
+        # The first models did not store these.
+        kept = {name: values.get(name, getattr(self, name)) for name in _KEPT_PARAMETERS}
+        type(self)(**kept)._validate_params()
         self.word_probs_ = word_probs
+        self._keep_parameters(kept)

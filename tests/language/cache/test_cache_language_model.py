@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp import CacheLanguageModel
+from sklearn_hashnlp import CacheLanguageModel, load_model, save_model
 from sklearn_hashnlp.persistence._model_document import decode_model, encode_model
 from sklearn_hashnlp.persistence._values import ModelFormatError
 from tests.oracles.mixtures import cache_prob
@@ -150,6 +150,42 @@ def test_windows_of_ids_are_refused():
         make().score(lambda: iter([(0, 1)]))
     with pytest.raises(TypeError, match="CacheLanguageModel reads sentences"):
         CacheLanguageModel(vocabulary={"a": 0}).fit(lambda: iter([(0, 0)]))
+
+
+@pytest.mark.parametrize(
+    "options", [{"reset": "bogus"}, {"cache_size": 1, "decay": 0.1}, {"unigram_prior": 1e9}], ids=str
+)
+def test_a_fitted_model_predicts_by_the_parameters_of_fit(options, tmp_path):
+    model = make(reset="sentence", bigram_prior=0.5)
+    scores, probs = model.score_samples(TEXT), model.predict_proba(["a b </s>"])
+    model.set_params(bigram_prior=1e9, **options)
+    assert model.score_samples(TEXT).tobytes() == scores.tobytes()
+    assert model.predict_proba(["a b </s>"]).tobytes() == probs.tobytes()
+    if "reset" in options:
+        model.set_params(reset="never")  # a model is saved with parameters that it accepts
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert loaded.score_samples(TEXT).tobytes() == scores.tobytes()
+    assert loaded.bigram_prior == 1e9
+    assert loaded.bigram_prior_ == 0.5
+    assert not np.allclose(loaded.fit(TRAIN).score_samples(TEXT), scores)
+
+
+def test_models_that_did_not_store_their_parameters_still_load():
+    model = make(cache_size=3, decay=0.5, unigram_prior=3, bigram_prior=4, reset="sentence")
+    description, arrays = encode_model(model)
+    for name in ("cache_size", "decay", "unigram_prior", "bigram_prior", "reset"):
+        del description["state"][name]
+    loaded = decode_model(description, arrays)
+    assert loaded.score_samples(TEXT).tobytes() == model.score_samples(TEXT).tobytes()
+
+
+@pytest.mark.parametrize(("name", "value"), [("reset", "bogus"), ("cache_size", 0), ("decay", "much")])
+def test_a_model_with_damaged_parameters_is_refused(name, value):
+    description, arrays = encode_model(make())
+    description["state"][name] = value
+    with pytest.raises(ModelFormatError, match=name):
+        decode_model(description, arrays)
 
 
 def test_a_damaged_model_is_refused():
