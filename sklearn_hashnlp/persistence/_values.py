@@ -57,6 +57,8 @@ def encode_value(value: Any, where: str, encode_estimator: Callable[[Any, str], 
         }  # the order of a set differs between processes
     if type(value) is dict:
         return {"dict": [[encode(key), encode(part)] for key, part in value.items()]}
+    if type(value) is np.ndarray and value.dtype.name in _DTYPE_NAMES:
+        return {"array": [value.dtype.name, list(value.shape), encode(value.ravel().tolist())]}
     if isinstance(value, np.dtype) and value.name in _DTYPE_NAMES:
         return {"dtype": value.name}
     if isinstance(value, type):
@@ -98,13 +100,17 @@ def decode_value(value: Any, where: str, decode_estimator: Callable[[Any, str], 
                 return _SCALAR_TYPES[content]
             case "dtype" | "numpy_type" if content in _DTYPE_NAMES:
                 return np.dtype(content) if tag == "dtype" else np.dtype(content).type
+            case "array":
+                dtype, shape, numbers = content
+                if dtype in _DTYPE_NAMES:
+                    return np.array(decode(numbers), dtype=dtype).reshape(shape)
             case "tree":
                 return import_module(_TREES).SoftmaxTree.from_arrays(content)
             case "estimator":
                 return decode_estimator(content, where)
     except ModelFormatError:
         raise
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, OverflowError, TypeError, ValueError) as error:
         raise ModelFormatError(f"The value of {where} is damaged: {_short(value)} ({error}).") from error
     raise ModelFormatError(f"The value of {where} is of an unknown kind: {_short(value)}.")
 
@@ -119,7 +125,7 @@ def _reason(value: Any) -> str:
         name = getattr(value, "__name__", type(value).__name__)
         return f"it is code ({name}), and loading a folder runs none. Unset it, {joblib}"
     if isinstance(value, np.ndarray):
-        return "it is an array. Use a list."
+        return f"it is an array of {value.dtype}, not of numbers. Use a list."
     return f"it is of type {type(value).__module__}.{type(value).__qualname__}. Unset it, {joblib}"
 
 

@@ -78,6 +78,25 @@ def test_numpy_scalars_and_subclasses_become_plain(value: Any, plain: Any) -> No
     assert type(round_trip(value)) is type(plain)
 
 
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([[0.1, np.inf], [np.nan, -0.0]]),
+        np.array([1, 1, 2]),
+        np.array([True, False]),
+        np.float32([0.1]),
+        np.array([2**64 - 1], dtype=np.uint64),
+        np.array(0.5),
+        np.empty((0, 3), dtype=np.float16),
+        np.arange(6).reshape(2, 3).T,
+    ],
+    ids=repr,
+)
+def test_arrays_of_numbers_keep_dtype_and_shape(array: Any) -> None:
+    decoded = round_trip(array)
+    assert (decoded.dtype, decoded.shape, decoded.tobytes()) == (array.dtype, array.shape, array.tobytes())
+
+
 def test_sets_are_written_in_one_order() -> None:
     words = [f"word{number}" for number in range(50)]
     assert encode_value(frozenset(words), "it", print) == encode_value(frozenset(reversed(words)), "it", print)
@@ -95,7 +114,7 @@ def test_estimators_are_encoded_by_the_callback() -> None:
         (lambda text: text, r"it is code \(<lambda>\)"),
         (np.random.RandomState(0), "it is a random generator. Use an int as seed"),
         (np.random.default_rng(0), "it is a random generator"),
-        (np.arange(3), "it is an array. Use a list"),
+        (np.array(["a"]), "it is an array of <U1, not of numbers. Use a list"),
         ([{"a": object()}], r"it is of type builtins\.object.*joblib\.dump"),
         (b"bytes", r"builtins\.bytes"),
         (str, r"it is code \(str\)"),
@@ -121,6 +140,13 @@ def test_values_that_a_folder_cannot_hold(value: Any, message: str) -> None:
         {"numpy_type": ["float64"]},
         {"type": "os.system"},
         {"call": "os.system"},
+        {"array": []},
+        {"array": ["object", [1], [0]]},
+        {"array": [["int64"], [1], [0]]},
+        {"array": ["int64", [2], [0]]},
+        {"array": ["uint8", [1], [-1]]},
+        {"array": ["float64", [1], [{"tuple": []}]]},
+        {"array": ["float64", [1]]},
     ],
 )
 def test_damaged_values_are_named(value: Any) -> None:

@@ -23,6 +23,17 @@ def test_a_loaded_model_is_the_saved_one(order, tmp_path):
     assert loaded.vocabulary_ == model.vocabulary_
 
 
+def test_parameters_that_are_arrays_are_saved(tmp_path):
+    discounts, counts = np.full((4, 3), 0.5), np.array([1, 1, 2])
+    model = KneserNeyLanguageModel(order=4, discounts=discounts, min_ngram_counts=counts).fit(SENTENCES)
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert loaded.score_samples(SENTENCES).tobytes() == model.score_samples(SENTENCES).tobytes()
+    assert np.array_equal(loaded.discounts, discounts)
+    assert np.array_equal(loaded.min_ngram_counts, counts)
+    assert loaded.fit(SENTENCES).n_ngrams_ == model.n_ngrams_
+
+
 def _set(index, value):
     def change(array):
         array[index] = value
