@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sklearn_hashnlp import HsigmoidLanguageModel
+from sklearn_hashnlp import HsigmoidLanguageModel, KneserNeyLanguageModel
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.text import split_sentences
 
@@ -27,7 +27,7 @@ def texts():
     """Return sentences to train on and to test with."""
     docstrings = load_stdlib_docstrings().data[::20]
     sentences = [sentence.lower() for docstring in docstrings for sentence in split_sentences(docstring)]
-    return sentences[:600:2], sentences[1:600:2]
+    return sentences[:300:2], sentences[1:300:2]
 
 
 def add_one_perplexity(model, train, test):
@@ -55,6 +55,14 @@ def test_a_first_call_of_partial_fit_is_better_than_the_frequencies_of_words(tex
     train, test = texts
     model = HsigmoidLanguageModel(**OUTPUTS[output], min_count=2, random_state=0).partial_fit(train)
     assert model.perplexity(test) < add_one_perplexity(model, train, test)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_a_default_training_is_better_than_smoothed_frequencies_of_words(texts, output):
+    train, test = texts
+    model = HsigmoidLanguageModel(**OUTPUTS[output], min_count=2, random_state=0).fit(train)
+    frequencies = KneserNeyLanguageModel(order=1, vocabulary=model.vocabulary_).fit(train)
+    assert model.perplexity(test) < 0.95 * frequencies.perplexity(test)
 
 
 def test_clipped_gradients_keep_a_high_learning_rate_from_divergence():
