@@ -279,6 +279,10 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         """Return whether the score of a sentence depends on the sentences before it."""
         return False
 
+    def _n_context_words(self) -> int:
+        """Return the number of last words that a prediction can depend on."""
+        return self._tokenizer.order - 1 + self._tokenizer.far.n_words
+
     def _batch_size(self) -> int:
         """Return the number of contexts whose probabilities of all words may lie in memory at once."""
         return max(1, min(BATCH_SIZE, _MAX_PROBABILITIES // self._tokenizer.vocabulary.n_classes))

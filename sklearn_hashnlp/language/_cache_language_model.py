@@ -195,6 +195,9 @@ class CacheLanguageModel(BaseLanguageModel):
     def _reads_across_sentences(self) -> bool:
         return self.reset_ == "never"
 
+    def _n_context_words(self) -> int:
+        return self.cache_size_
+
     def _read_corpus(self, X: Any) -> Sentences:
         return read_sentences(X, special_tokens=self._tokenizer.special_tokens, caller=type(self).__name__)
 

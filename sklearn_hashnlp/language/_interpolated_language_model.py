@@ -303,6 +303,10 @@ class InterpolatedLanguageModel(BaseLanguageModel):
     def _reads_across_sentences(self) -> bool:
         return any(model._reads_across_sentences() for model in self.models_)
 
+    def _n_context_words(self) -> int:
+        bins = self._members.bins
+        return max([0 if bins is None else bins.length, *(model._n_context_words() for model in self.models_)])
+
     def _encode_contexts(self, beginnings: list[list[str]]) -> MixedText:
         return self._members.encode_contexts(beginnings)
 

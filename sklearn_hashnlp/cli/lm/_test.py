@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +19,7 @@ from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Search, WordSea
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base import BaseLanguageModel
 
+_MAX_CONTEXT_WORDS = 2**22  # of the contexts in memory at once
 
 HELP = """\
 Test a model: predict the last word of each line, or every word, and count how many are right.
@@ -35,7 +36,8 @@ last words of a longer context (four for a 5-gram model), and pads a shorter one
 A blank line gives a blank line.
 
 With --every-word each line is a whole sentence, and every word that is predicted in training is predicted, including \
-</s> at the end.
+</s> at the end. A model that reads across sentences (lm train --across-sentences, lm mix --cache) then reads all \
+lines as one text; without --every-word each line stands alone.
 
 Output is one line per word: the predicted word (with --top K the K most probable words), a tab, and the true word. \
 The last line is the hit rate: the fraction of hits. An unknown true word is <unk>. With --json each word is an object \
@@ -79,24 +81,26 @@ def evaluate(
 
     language_model = load_language_model(model)
     lowercase, unknown = Lowercase(screen, language_model), language_model._tokenizer.special_tokens.unknown
+    text = _Text(language_model, every_word=every_word)
     n_hits = n_words = 0
     with line_batches(screen, file, action="Testing", unit="line", size=batch_size) as batches:
         for lines in batches:
-            windows = [_windows(language_model, lowercase(line), every_word=every_word) for line in lines]
-            contexts = [context for line_windows in windows for context, _ in line_windows]
-            predictions = iter(_predictions(language_model, contexts, search, top))
+            windows = [text.add(lowercase(line)) for line in lines]
+            contexts = (text.words[start:end] for line_windows in windows for start, end in line_windows)
+            predictions = _predictions(language_model, contexts, search, top)
             outputs = []
             for line, line_windows in zip(lines, windows, strict=True):
                 if not line.strip() and not as_json:
                     outputs.append("\n")
-                for _, true in line_windows:
-                    predicted = next(predictions)
+                for _, end in line_windows:
+                    predicted, true = next(predictions), text.words[end]
                     hit = (true if true in language_model.vocabulary_ else unknown) in predicted
                     n_hits, n_words = n_hits + hit, n_words + 1
                     outputs.append(_output_line(predicted, true, hit=hit, as_list=top is not None, as_json=as_json))
             if not summary:
                 sys.stdout.writelines(outputs)
                 sys.stdout.flush()
+            text.forget()
     rate = n_hits / n_words if n_words else None
     if as_json:
         screen.show_json({"hit_rate": rate, "n_hits": n_hits, "n_words": n_words})
@@ -107,31 +111,68 @@ def evaluate(
         screen.note("No words to predict.")
 
 
-def _windows(model: BaseLanguageModel, line: str, *, every_word: bool) -> list[tuple[list[str], str]]:
-    """Return the beginnings of a line, each with the word after it."""
-    words = line.split()
-    if not words:
-        return []
-    if not every_word:
-        return [(words[:-1], words[-1])]
-    # With padding="reference" contexts have one <s> and no padding before it.
-    tokenizer = model._tokenizer
-    n_first = 0 if tokenizer.padding == "full" else tokenizer.order - 2
-    return [(words[:end], word) for end, word in enumerate([*words, tokenizer.special_tokens.end]) if end >= n_first]
+class _Text:
+    """Words of lines, and where the context of each predicted word begins and ends among them."""
+
+    def __init__(self, model: BaseLanguageModel, *, every_word: bool) -> None:
+        self.words: list[str] = []
+        self._every_word = every_word
+        self._across = every_word and model._reads_across_sentences()
+        self._width = model._n_context_words()
+        tokenizer = model._tokenizer
+        self._special_tokens = tokenizer.special_tokens
+        # With padding="reference" contexts have one <s> and no padding before it.
+        self._n_first = 0 if tokenizer.padding == "full" else tokenizer.order - 2
+
+    def add(self, line: str) -> list[tuple[int, int]]:
+        """Add a line; return the start and the end of each context, at whose end is the predicted word."""
+        from sklearn_hashnlp.language._sentences import tokenize
+
+        start = len(self.words)
+        if not self._every_word:
+            self.words += line.split()
+            return [(start, len(self.words) - 1)] if len(self.words) > start else []
+        if not line.strip():
+            return []
+        tokens = self._special_tokens
+        sentence = tokenize(line, index=0, special_tokens=tokens, caller="lm test")
+        # Only at its ends are the tokens of start and end more than unknown words.
+        self.words += [tokens.unknown if word in (tokens.start, tokens.end) else word for word in sentence]
+        self.words.append(tokens.end)
+        first = 0 if self._across else start
+        return [(max(first, end - self._width), end) for end in range(start + self._n_first, len(self.words))]
+
+    def forget(self) -> None:
+        """Drop the words that no later context holds."""
+        n_kept = self._width if self._across else 0
+        del self.words[: max(len(self.words) - n_kept, 0)]
 
 
 def _predictions(
-    model: BaseLanguageModel, contexts: list[list[str]], search: Search, top: int | None
+    model: BaseLanguageModel, contexts: Iterable[list[str]], search: Search, top: int | None
 ) -> Iterator[Sequence[str]]:
     """Yield the predicted words of each context, the most probable first."""
-    if not contexts:
-        return
-    if top is None:
-        from sklearn_hashnlp.cli.lm._loading import predict_words
+    from sklearn_hashnlp.cli.lm._loading import predict_words
 
-        yield from ([word] for word in predict_words(model, contexts, search))
-    else:
-        yield from ([word for word, _ in row] for row in model.predict_topk(contexts, top))
+    for part in _parts(contexts):
+        if top is None:
+            yield from ([word] for word in predict_words(model, part, search))
+        else:
+            yield from ([word for word, _ in row] for row in model.predict_topk(part, top))
+
+
+def _parts(contexts: Iterable[list[str]]) -> Iterator[list[list[str]]]:
+    """Yield contexts in lists that fit into memory: each context holds most words of the one before again."""
+    part: list[list[str]] = []
+    n_words = 0
+    for context in contexts:
+        part.append(context)
+        n_words += len(context)
+        if n_words >= _MAX_CONTEXT_WORDS:
+            yield part
+            part, n_words = [], 0
+    if part:
+        yield part
 
 
 def _output_line(predicted: Sequence[str], true: str, *, hit: bool, as_list: bool, as_json: bool) -> str:

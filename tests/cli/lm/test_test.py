@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sklearn_hashnlp import HsigmoidLanguageModel
+from sklearn_hashnlp import CacheLanguageModel, HsigmoidLanguageModel, InterpolatedLanguageModel
+from sklearn_hashnlp.cli.lm import _test
 from sklearn_hashnlp.language._windows import sentence_windows
 from sklearn_hashnlp.persistence import load_model, save_model
 
@@ -68,6 +69,71 @@ def test_every_word_of_a_reference_model_omits_the_first_words(hashnlp: Any, tmp
     out = hashnlp(*arguments, stdin="I have a dream that one day\nI have\n").out.splitlines()
     assert [json.loads(line)["true"] for line in out[:-1]] == ["dream", "that", "one", "day", "</s>"]
     assert json.loads(out[-1])["n_words"] == 5
+
+
+TEXT = [
+    "the cat sat on the mat",
+    "",
+    "the cat saw zebra",
+    "<s> on </s> mat the cat </s>",
+    "a dog saw",
+    "the dog sat",
+] * 3
+
+
+def models_across_sentences() -> dict[str, Any]:
+    """Models whose contexts hold words of earlier sentences, all of fewer words than ``TEXT`` has."""
+    corpus = [line for line in TEXT if line and "<" not in line]
+    cache = CacheLanguageModel(cache_size=9, decay=0.9).fit(corpus)
+    sizes: dict[str, Any] = {"order": 3, "embedding_dim": 4, "hidden_size": 4, "max_epochs": 9, "random_state": 0}
+    network = HsigmoidLanguageModel(
+        **sizes, far_context=6, across_sentences=True, learning_rate=2.0, vocabulary=cache.vocabulary_
+    ).fit(corpus)
+    within = HsigmoidLanguageModel(**sizes, vocabulary=cache.vocabulary_).fit(corpus)
+    mixture = InterpolatedLanguageModel([within, cache], prefit=True, weights=[0.3, 0.7]).fit()
+    return {"cache": cache, "network": network, "mixture": mixture}
+
+
+@pytest.mark.parametrize("part", [2**22, 20])
+@pytest.mark.parametrize("kind", ["cache", "network", "mixture"])
+def test_every_word_reads_the_earlier_lines_where_the_model_does(
+    hashnlp: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, part: int
+) -> None:
+    model = models_across_sentences()[kind]
+    save_model(model, tmp_path / "m")
+    words = " ".join(f"{line} </s>" for line in TEXT if line)
+    words = words.replace("<s> on </s> mat the cat </s>", "on <unk> mat the cat").split()
+    contexts = [words[:end] for end in range(len(words))]
+    log_probs = np.log(model.predict_proba(contexts))
+    ids = [model.vocabulary_.get(word, model.vocabulary_["<unk>"]) for word in words]
+    scores = model.score_samples([line for line in TEXT if line])
+    assert log_probs[np.arange(len(ids)), ids].sum() == pytest.approx(scores.sum(), rel=1e-5)
+    monkeypatch.setattr(_test, "_MAX_CONTEXT_WORDS", part)
+    command = ["lm", "test", "-m", tmp_path / "m", "--every-word"]
+    predicted = model.predict(contexts).tolist()
+    pairs = [f"{one}\t{other}" for one, other in zip(predicted, words, strict=True)]
+    for size in (2, 2000):
+        out = hashnlp(*command, "--batch-size", size, stdin="\n".join(TEXT)).out.splitlines()
+        assert [line for line in out[:-1] if line] == pairs
+        assert out.count("") == 3
+    alone = hashnlp(*command, stdin=TEXT[-1]).out.splitlines()
+    assert alone[:-1] != pairs[-4:]
+    top = hashnlp(*command, "--top", 2, stdin="\n".join(TEXT)).out.splitlines()[-2]
+    assert top.split("\t")[:2] == [word for word, _ in model.predict_topk([words[:-1]], 2)[0]]
+
+
+def test_contexts_of_every_word_hold_no_more_words_than_the_model_reads(
+    hashnlp: Any, lm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths: list[int] = []
+
+    def predict(self: Any, contexts: Any, search: str) -> Any:
+        lengths.extend(map(len, contexts))
+        return np.array(["the"] * len(contexts))
+
+    monkeypatch.setattr(HsigmoidLanguageModel, "predict", predict)
+    assert hashnlp("lm", "test", "-m", lm, "--every-word", stdin="the cat sat on the mat\nthe\n").code == 0
+    assert lengths == [0, 1, 2, 2, 2, 2, 2, 0, 1]
 
 
 def test_top_and_json(hashnlp: Any, lm: Path) -> None:
