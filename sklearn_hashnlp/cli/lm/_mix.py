@@ -80,7 +80,15 @@ def mix(
     train_sentences = None if train is None else [lowercase(line) for line in sentence_reader(train)()]
     valid_sentences = [lowercase(line) for line in sentence_reader(valid)()]
     if cache is not None:
-        members.append(CacheLanguageModel(cache_size=cache, vocabulary=members[0].vocabulary_).fit(train_sentences))
+        start, end, unknown = members[0]._tokenizer.special_tokens
+        recent = CacheLanguageModel(
+            cache_size=cache,
+            vocabulary=members[0].vocabulary_,
+            start_token=start,
+            end_token=end,
+            unknown_token=unknown,
+        )
+        members.append(recent.fit(train_sentences))
         names.append("cache")
     mixture = InterpolatedLanguageModel(members, frequency_bins=bins, context_length=context_length, prefit=True)
     mixture.fit(train_sentences if bins else None, X_valid=valid_sentences)

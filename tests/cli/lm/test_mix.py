@@ -75,6 +75,19 @@ def test_a_cache_reads_all_lines_as_one_text(hashnlp: Any, lm: Path, corpus: lis
     assert scores == pytest.approx(cache.score_samples(lines), abs=1e-4)
 
 
+def test_the_cache_has_the_special_tokens_of_the_models(
+    hashnlp: Any, corpus: list[str], valid: Path, tmp_path: Path
+) -> None:
+    tokens = {"start_token": "<b>", "end_token": "<e>", "unknown_token": "UNK"}
+    counts = KneserNeyLanguageModel(order=2, **tokens).fit(corpus)
+    save_model(counts, tmp_path / "counts")
+    arguments = ["--valid", valid, "--train", valid, "--cache", 50]
+    result = hashnlp("lm", "mix", tmp_path / "counts", "-m", tmp_path / "m", *arguments)
+    assert result.code == 0, result.err
+    cache = CacheLanguageModel(cache_size=50, vocabulary=counts.vocabulary_, **tokens).fit(VALID)
+    assert load_model(tmp_path / "m").models_[1].score(VALID) == cache.score(VALID)
+
+
 @pytest.mark.parametrize("option", [["--cache", 5], ["--bins"]])
 def test_cache_and_bins_need_the_training_text(
     hashnlp: Any, folders: list[Path], valid: Path, tmp_path: Path, option: list[Any]
