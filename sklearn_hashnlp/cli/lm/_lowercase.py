@@ -18,8 +18,8 @@ class Lowercase:
     def __init__(self, screen: Screen, model: BaseLanguageModel) -> None:
         self._screen = screen
         self._vocabulary = model.vocabulary_
-        n_capitalized = sum(word != word.lower() for word in self._vocabulary)
-        self._lowercases = n_capitalized <= _MAX_CAPITALIZED * len(self._vocabulary)
+        words = self._vocabulary.keys() - set(model._tokenizer.special_tokens)  # these are not from the text
+        self._lowercases = sum(word != word.lower() for word in words) <= _MAX_CAPITALIZED * len(words)
         self._noted = False
 
     def __call__(self, line: str) -> str:

@@ -51,6 +51,16 @@ def test_options_reach_the_model(hashnlp: Any, sentences: Path, tmp_path: Path) 
     assert {name: model.get_params()[name] for name in expected} == expected
 
 
+def test_capitals_of_special_tokens_are_none_of_the_text(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+    words = ("--lowercase", "--start-token", "[B]", "--end-token", "[E]", "--unknown-token", "UNK")
+    assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *COUNTS, *words).code == 0
+    lowercase, capitals = (
+        hashnlp("lm", "score", "-m", tmp_path / "m", stdin=line) for line in ("the cat UNK\n", "The CAT UNK\n")
+    )
+    assert "words are lowercased" in capitals.err
+    assert capitals.out.split("\t")[0] == lowercase.out.split("\t")[0]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
