@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import math
 import tempfile
 from array import array
@@ -23,15 +25,14 @@ _NGRAMS_AT_ONCE = 2**16
 _MAX_DIGITS = 20  # of a number of n-grams
 _WHITESPACE = b" \t\n\r\x0b\x0c"  # what bytes.split takes for it
 _ENCODING = ("utf-8", "surrogateescape")  # other bytes come back as they were
+_UNFINISHED = ".unfinished-"
 
 
 def write_arpa(path: Path, trie: NgramTrie, words: Sequence[str], sizes: Sequence[int]) -> None:
-    """Write a model of so many n-grams of each order, compressed if the name ends with .gz."""
-    encoded = [word.encode(*_ENCODING) for word in words]
-    for word, code in zip(words, encoded, strict=True):
-        if code.split() != [code]:
-            raise ValueError(f"An ARPA file cannot hold the word {word!r}: it is empty or contains whitespace.")
-    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=path.parent) as folder:
+    """Write a model of so many n-grams of each order, compressed if the name ends with .gz, .bz2 or .xz."""
+    check_arpa_path(path)
+    encoded = list(map(_encode, words))
+    with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=path.parent) as folder:
         unfinished = Path(folder, path.name)
         with _create(unfinished) as file:
             file.write(b"\\data\\\n")
@@ -47,9 +48,45 @@ def write_arpa(path: Path, trie: NgramTrie, words: Sequence[str], sizes: Sequenc
         unfinished.replace(path)
 
 
+def check_arpa_path(path: Path) -> None:
+    """Check that an ARPA file can be written, before n-grams are counted rather than after."""
+    if path.suffix.lower() == ".zip":
+        raise ValueError(
+            f"{path}: an ARPA file cannot be written as a zip archive. Use .gz, .bz2 or .xz to compress it."
+        )
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; expected the name of an ARPA file to write.")
+    try:
+        # By writing, because os.access is wrong for root, read-only mounts and network drives.
+        Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=path.parent)).rmdir()
+    except OSError as error:
+        raise OSError(error.errno, f"no ARPA file can be written there ({error.strerror})", str(path)) from error
+
+
+def _encode(word: str) -> bytes:
+    """Encode a word; raise an error for one that would not be read back."""
+    try:
+        code = word.encode(*_ENCODING)
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"An ARPA file cannot hold the word {word!r}: UTF-8 cannot encode its lone surrogate {word[error.start]!r}."
+        ) from error
+    if code.split() != [code]:
+        raise ValueError(f"An ARPA file cannot hold the word {word!r}: it is empty or contains whitespace.")
+    other = code.decode(*_ENCODING)
+    if other != word:
+        raise ValueError(f"An ARPA file cannot hold the word {word!r}: its lone surrogates would be read as {other!r}.")
+    return code
+
+
 def _create(path: Path) -> IO[bytes]:
-    if path.suffix.lower() == ".gz":
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
         return cast(IO[bytes], gzip.GzipFile(path, "wb", mtime=0))  # without a time the same model has the same bytes
+    if suffix == ".bz2":
+        return cast(IO[bytes], bz2.BZ2File(path, "wb"))
+    if suffix == ".xz":
+        return cast(IO[bytes], lzma.LZMAFile(path, "wb"))
     return path.open("wb")
 
 

@@ -189,12 +189,14 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         Parameters
         ----------
         path : str or path-like
-            File to write, compressed if its name ends with ``.gz``; an existing file is replaced atomically.
+            File to write, compressed if its name ends with ``.gz``, ``.bz2`` or ``.xz``; an existing file is replaced
+            atomically.
 
         Raises
         ------
         ValueError
-            If a word is empty, contains whitespace, or is ``<s>``, ``</s>`` or ``<unk>`` without being that token.
+            If a word is empty, contains whitespace, cannot be encoded in UTF-8, or is ``<s>``, ``</s>`` or ``<unk>``
+            without being that token; or if the name of the file ends with ``.zip``.
         OSError
             If the file cannot be written.
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from sklearn_hashnlp.language._base import BaseLanguageModel
     from sklearn_hashnlp.language._neural import NeuralLanguageModel
 
+_ARPA_SUFFIXES = (".arpa", ".arpa.gz", ".arpa.bz2", ".arpa.xz", ".arpa.zip")
+
 
 def check_sentences(path: Path) -> None:
     """Raise an error for a file without sentences, before torch is loaded."""
@@ -37,7 +39,7 @@ def load_language_model(folder: Path) -> BaseLanguageModel:
     from sklearn_hashnlp.language._base import BaseLanguageModel
     from sklearn_hashnlp.persistence import load_model
 
-    if folder.name.endswith((".arpa", ".arpa.gz")) and not folder.is_dir():
+    if folder.name.endswith(_ARPA_SUFFIXES) and not folder.is_dir():
         from sklearn_hashnlp.language import KneserNeyLanguageModel
 
         return KneserNeyLanguageModel.load_arpa(folder)

@@ -119,7 +119,7 @@ LanguageModelFolder = Annotated[
         "-m",
         metavar="DIR",
         help="Folder of the model, or of one epoch of a checkpoint folder, such as checkpoints/epoch-00003; or an ARPA "
-        "file (.arpa, .arpa.gz).",
+        "file (.arpa, also compressed: .arpa.gz, .arpa.bz2, .arpa.xz, .arpa.zip).",
         show_default=False,
     ),
 ]

@@ -212,7 +212,7 @@ def train(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="kneser-ney: save the model in the ARPA format of KenLM and SRILM, too; .gz compresses.",
+            help="kneser-ney: save the model in the ARPA format of KenLM and SRILM, too; .gz, .bz2 or .xz compresses.",
             show_default=False,
         ),
     ] = None,

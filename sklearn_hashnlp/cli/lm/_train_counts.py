@@ -51,10 +51,13 @@ def train_counts(
     """Train and save a model on files that have been checked."""
     from sklearn_hashnlp.cli.lm._loading import sentence_reader
     from sklearn_hashnlp.language import KneserNeyLanguageModel
+    from sklearn_hashnlp.language._arpa import check_arpa_path
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
     check_replaceable(model)
+    if arpa is not None and (model.is_dir() or model not in arpa.parents):  # the folder of a new model is still missing
+        check_arpa_path(arpa)
     start_token, end_token, unknown_token = special_tokens
     language_model = KneserNeyLanguageModel(
         order=order,

@@ -80,6 +80,29 @@ def test_options_of_the_other_type_are_refused(
     assert not (tmp_path / "m").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no/such/x.arpa", "no/such/x.arpa: no ARPA file can be written there (No such file or directory)"),
+        ("x.arpa.zip", "x.arpa.zip: an ARPA file cannot be written as a zip archive"),
+    ],
+)
+def test_an_arpa_file_that_cannot_be_written_is_refused_before_training(
+    hashnlp: Any, sentences: Path, tmp_path: Path, name: str, message: str
+) -> None:
+    result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *COUNTS, "--arpa", tmp_path / name)
+    assert (result.code, result.err.count("\n")) == (1, 1)
+    assert message in result.err
+    assert not (tmp_path / "m").exists()
+
+
+def test_the_arpa_file_may_lie_in_the_folder_of_a_new_model(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+    arguments = ["-m", tmp_path / "m", *COUNTS, "--arpa", tmp_path / "m" / "m.arpa"]
+    for _ in range(2):
+        assert hashnlp("lm", "train", sentences, *arguments).code == 0
+        assert (tmp_path / "m" / "m.arpa").is_file()
+
+
 def test_the_other_commands_read_it(hashnlp: Any, counted: Path, sentences: Path, corpus: list[str]) -> None:
     model = load_model(counted)
     score = hashnlp("lm", "score", "-m", counted, sentences, "--perplexity", "--quiet")
@@ -96,9 +119,10 @@ def test_the_other_commands_read_it(hashnlp: Any, counted: Path, sentences: Path
 
 
 def test_an_arpa_file_is_a_model(hashnlp: Any, counted: Path, sentences: Path, tmp_path: Path) -> None:
-    load_model(counted).save_arpa(tmp_path / "lm.arpa.gz")
     expected = hashnlp("lm", "score", "-m", counted, sentences)
-    assert hashnlp("lm", "score", "-m", tmp_path / "lm.arpa.gz", sentences).out == expected.out
+    for suffix in (".gz", ".bz2", ".xz"):
+        load_model(counted).save_arpa(tmp_path / f"lm.arpa{suffix}")
+        assert hashnlp("lm", "score", "-m", tmp_path / f"lm.arpa{suffix}", sentences).out == expected.out
     (tmp_path / "other.arpa").write_text("no model")
     result = hashnlp("lm", "score", "-m", tmp_path / "other.arpa", sentences)
     assert (result.code, result.err.count("\n")) == (1, 1)

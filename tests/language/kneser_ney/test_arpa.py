@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sklearn_hashnlp import KneserNeyLanguageModel, load_model, save_model
+from sklearn_hashnlp.datasets._lines import suffix_of
 from sklearn_hashnlp.persistence import ModelFormatError
 from tests.oracles.arpa import Arpa
 
 SENTENCES = ["a b c", "a b d", "b c a", "c", "a b c d", "é a"]
 
 
-@pytest.mark.parametrize("name", ["model.arpa", "model.arpa.gz"])
+@pytest.mark.parametrize("name", ["model.arpa", "model.arpa.gz", "model.arpa.bz2", "model.arpa.xz"])
 @pytest.mark.parametrize("order", [1, 2, 3, 7])
 def test_a_file_is_read_back_to_the_last_bit(order, name, tmp_path):
     model = KneserNeyLanguageModel(order=order).fit([*SENTENCES, "nicht-utf8\udcff"])
@@ -28,6 +30,7 @@ def test_a_file_is_read_back_to_the_last_bit(order, name, tmp_path):
     assert loaded.predict_proba(SENTENCES).tobytes() == model.predict_proba(SENTENCES).tobytes()
     assert np.isnan(loaded.discounts_).all()
     assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert suffix_of((tmp_path / name).read_bytes()) == (None if name == "model.arpa" else Path(name).suffix)
     save_model(loaded, tmp_path / "folder")
     assert load_model(tmp_path / "folder").score_samples(SENTENCES).tolist() == model.score_samples(SENTENCES).tolist()
 
@@ -132,6 +135,34 @@ def test_a_word_with_whitespace_is_refused_and_nothing_is_written(word, tmp_path
     with pytest.raises(ValueError, match="cannot hold the word"):
         model.save_arpa(tmp_path / "model.arpa")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("x\ud800", r"the word 'x\\ud800': UTF-8 cannot encode its lone surrogate '\\ud800'"),
+        ("\udcc3\udca9", r"the word '\\udcc3\\udca9': its lone surrogates would be read as 'é'"),
+    ],
+)
+def test_a_word_that_would_not_be_read_back_is_refused_and_nothing_is_written(word, message, tmp_path):
+    model = KneserNeyLanguageModel(order=2).fit([["é", word]])
+    with pytest.raises(ValueError, match=message):
+        model.save_arpa(tmp_path / "model.arpa")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_written_is_refused_by_its_own_name(tmp_path):
+    model = KneserNeyLanguageModel(order=2).fit(SENTENCES)
+    (tmp_path / "file").write_text("x")
+    for name in ("missing/model.arpa", "file/model.arpa"):
+        with pytest.raises(OSError, match="no ARPA file can be written there") as caught:
+            model.save_arpa(tmp_path / name)
+        assert caught.value.filename == str(tmp_path / name)
+    with pytest.raises(IsADirectoryError, match="is a folder; expected the name of an ARPA file"):
+        model.save_arpa(tmp_path)
+    with pytest.raises(ValueError, match=r"model\.zip: an ARPA file cannot be written as a zip archive"):
+        model.save_arpa(tmp_path / "model.zip")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_the_smallest_file_is_a_model(tmp_path):
