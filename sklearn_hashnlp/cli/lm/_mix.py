@@ -55,7 +55,9 @@ def mix(
         typer.Option("--cache", metavar="N", min=1, help="Add a cache of the N most recent words.", show_default=False),
     ] = None,
     bins: Annotated[bool, typer.Option("--bins", help="Learn weights by the frequency of contexts.")] = False,
-    context_length: Annotated[int, typer.Option(min=1, max=8, help="Words of these contexts.")] = 2,
+    context_length: Annotated[
+        int | None, typer.Option(min=1, max=8, help="Words of these contexts. Default: 2.", show_default=False)
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -63,6 +65,10 @@ def mix(
     screen = Screen(as_json=as_json, quiet=quiet)
     if train is None and (cache is not None or bins):
         raise typer.BadParameter(f"{'--bins' if bins else '--cache'} needs --train, the sentences of the training.")
+    if train is not None and cache is None and not bins:
+        raise typer.BadParameter("--train needs --cache or --bins, which read the training sentences.")
+    if context_length is not None and not bins:
+        raise typer.BadParameter("--context-length needs --bins, whose contexts have this length.")
     from sklearn_hashnlp.cli.lm._loading import check_sentences, load_language_model, sentence_reader
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
@@ -90,7 +96,9 @@ def mix(
         )
         members.append(recent.fit(train_sentences))
         names.append("cache")
-    mixture = InterpolatedLanguageModel(members, frequency_bins=bins, context_length=context_length, prefit=True)
+    mixture = InterpolatedLanguageModel(
+        members, frequency_bins=bins, context_length=2 if context_length is None else context_length, prefit=True
+    )
     mixture.fit(train_sentences if bins else None, X_valid=valid_sentences)
     save_model(mixture, model)
     _show_results(screen, mixture, names, valid_sentences, model)

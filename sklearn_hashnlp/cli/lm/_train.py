@@ -362,6 +362,10 @@ def train(
         raise typer.BadParameter("--early-stopping restores the best epoch; with --resume it needs --keep best or all.")
     if direct_connections is DirectConnections.hashed and output is not OutputLayer.hsigmoid:
         raise typer.BadParameter(f"--direct-connections hashed needs --output hsigmoid, not {output.value}.")
+    if across_sentences and far_context == 0:
+        raise typer.BadParameter("--across-sentences needs --far-context, the number of words that it adds.")
+    if n_blocks > 1 and arch is not Architecture.modern:
+        raise typer.BadParameter(f"--n-blocks {n_blocks} needs --arch modern, not {arch.value}.")
     for name, value in (
         ("--learning-rate", learning_rate),
         ("--bias-learning-rate", bias_learning_rate),

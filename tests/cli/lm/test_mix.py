@@ -97,6 +97,21 @@ def test_cache_and_bins_need_the_training_text(
     assert not (tmp_path / "m").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--train"], "--train needs --cache or --bins"),
+        (["--cache", 5, "--context-length", 3, "--train"], "--context-length needs --bins"),
+    ],
+)
+def test_options_without_the_one_that_they_belong_to_are_refused(
+    hashnlp: Any, folders: list[Path], valid: Path, tmp_path: Path, options: list[Any], message: str
+) -> None:
+    result = hashnlp("lm", "mix", *folders, "--valid", valid, "-m", tmp_path / "m", *options, valid)
+    assert (result.code, message in result.err) == (2, True)
+    assert not (tmp_path / "m").exists()
+
+
 def test_models_with_other_words_are_an_error_of_one_line(hashnlp: Any, lm: Path, valid: Path, tmp_path: Path) -> None:
     save_model(KneserNeyLanguageModel().fit(["strange words"]), tmp_path / "other")
     result = hashnlp("lm", "mix", lm, tmp_path / "other", "--valid", valid, "-m", tmp_path / "m")

@@ -254,6 +254,8 @@ def test_errors_in_files_are_one_line(
             "with --resume it needs --keep best or all",
         ),
         (["--output", "softmax", "--direct-connections", "hashed"], "--direct-connections hashed needs --output"),
+        (["--across-sentences"], "--across-sentences needs --far-context"),
+        (["--n-blocks", 3], "--n-blocks 3 needs --arch modern, not plain"),
         (["--max-grad-norm", -1], "--max-grad-norm"),
         (["--learning-rate", 0], "--learning-rate must be greater than 0"),
         (["--max-time", 0], "--max-time must be greater than 0"),
