@@ -19,6 +19,8 @@ OUTPUTS = {
     "softmax": {"output": "softmax"},
     "softmax, direct": {"output": "softmax", "direct_connections": True},
     "adaptive": {"output": "adaptive"},
+    "modern": {"arch": "modern"},
+    "modern, adaptive": {"arch": "modern", "output": "adaptive"},
 }
 
 
