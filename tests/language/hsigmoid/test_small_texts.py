@@ -19,8 +19,6 @@ OUTPUTS = {
     "softmax": {"output": "softmax"},
     "softmax, direct": {"output": "softmax", "direct_connections": True},
     "adaptive": {"output": "adaptive"},
-    "modern": {"arch": "modern"},
-    "modern, adaptive": {"arch": "modern", "output": "adaptive"},
 }
 
 
@@ -65,6 +63,15 @@ def test_a_default_training_is_better_than_smoothed_frequencies_of_words(texts, 
     model = HsigmoidLanguageModel(**OUTPUTS[output], min_count=2, random_state=0).fit(train)
     frequencies = KneserNeyLanguageModel(order=1, vocabulary=model.vocabulary_).fit(train)
     assert model.perplexity(test) < 0.95 * frequencies.perplexity(test)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_blocks": 4, "output": "adaptive"}], ids=str)
+def test_the_first_epoch_of_a_modern_network_is_better_than_the_frequencies_of_words(options):
+    docstrings = load_stdlib_docstrings().data[::20]
+    sentences = [sentence.lower() for docstring in docstrings for sentence in split_sentences(docstring)][:600]
+    train, test = sentences[::2], sentences[1::2]
+    model = HsigmoidLanguageModel(**options, arch="modern", min_count=2, random_state=0).fit(train, X_valid=test)
+    assert model.history_[0]["valid_perplexity"] < add_one_perplexity(model, train, test)
 
 
 def test_clipped_gradients_keep_a_high_learning_rate_from_divergence():
