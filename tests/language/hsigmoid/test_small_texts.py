@@ -65,12 +65,11 @@ def test_a_default_training_is_better_than_smoothed_frequencies_of_words(texts, 
     assert model.perplexity(test) < 0.95 * frequencies.perplexity(test)
 
 
-@pytest.mark.parametrize("options", [{}, {"n_blocks": 4, "output": "adaptive"}], ids=str)
-def test_the_first_epoch_of_a_modern_network_is_better_than_the_frequencies_of_words(options):
+def test_the_first_epoch_of_a_modern_network_is_better_than_the_frequencies_of_words():
     docstrings = load_stdlib_docstrings().data[::20]
     sentences = [sentence.lower() for docstring in docstrings for sentence in split_sentences(docstring)][:600]
     train, test = sentences[::2], sentences[1::2]
-    model = HsigmoidLanguageModel(**options, arch="modern", min_count=2, random_state=0).fit(train, X_valid=test)
+    model = HsigmoidLanguageModel(arch="modern", min_count=2, random_state=0).fit(train, X_valid=test)
     assert model.history_[0]["valid_perplexity"] < add_one_perplexity(model, train, test)
 
 
