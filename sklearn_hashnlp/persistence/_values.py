@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,8 @@ def encode_value(value: Any, where: str, encode_estimator: Callable[[Any, str], 
         return {"dict": [[encode(key), encode(part)] for key, part in value.items()]}
     if type(value) is np.ndarray and value.dtype.name in _DTYPE_NAMES:
         return {"array": [value.dtype.name, list(value.shape), encode(value.ravel().tolist())]}
+    if isinstance(value, PurePath):
+        return {"path": str(value)}
     if isinstance(value, np.dtype) and value.name in _DTYPE_NAMES:
         return {"dtype": value.name}
     if isinstance(value, type):
@@ -104,6 +107,8 @@ def decode_value(value: Any, where: str, decode_estimator: Callable[[Any, str], 
                 dtype, shape, numbers = content
                 if dtype in _DTYPE_NAMES:
                     return np.array(decode(numbers), dtype=dtype).reshape(shape)
+            case "path":
+                return Path(content)
             case "tree":
                 return import_module(_TREES).SoftmaxTree.from_arrays(content)
             case "estimator":

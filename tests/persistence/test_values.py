@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,13 @@ def test_numpy_scalars_and_subclasses_become_plain(value: Any, plain: Any) -> No
 def test_arrays_of_numbers_keep_dtype_and_shape(array: Any) -> None:
     decoded = round_trip(array)
     assert (decoded.dtype, decoded.shape, decoded.tobytes()) == (array.dtype, array.shape, array.tobytes())
+
+
+def test_paths_are_paths() -> None:
+    path = Path("folder", "checkpoints")
+    restored = round_trip((path, None))
+    assert restored == (path, None)
+    assert isinstance(restored[0], Path)
 
 
 def test_sets_are_written_in_one_order() -> None:

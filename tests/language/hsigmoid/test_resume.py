@@ -57,7 +57,7 @@ def test_a_training_that_was_killed_is_resumed(tmp_path, options, epoch):
     assert bytes_of(finished) == bytes_of(whole)
     for name in ("learning_rate_", "batch_size_", "max_epochs_"):
         assert getattr(finished, name) == getattr(resumed, name) == getattr(whole, name)
-    save_model(finished.set_params(callbacks=None, checkpoint_dir=None), tmp_path / "saved")
+    save_model(finished.set_params(callbacks=None), tmp_path / "saved")
 
 
 def test_another_learning_rate_than_before(tmp_path):
