@@ -128,7 +128,7 @@ def add_scores(
 ) -> None:
     """Add to each score the bias, and the dot product of its weight row with the row's input.
 
-    With ``is_steady`` the scores of a row are the same bits whatever the other rows, in about twice the time.
+    With ``is_steady`` the float32 scores of a row are the same bits whatever the other rows, which takes longer.
     """
     # Blocks of different sizes may sum in different orders. In float64 the rounding to float32 removes what differs.
     sums = np.empty(0, dtype=np.float64) if is_steady else scores

@@ -31,7 +31,7 @@ first losses with W are so large that training may be taken for diverged, which 
 
 Every word of a sentence and </s> count; <unk> is a word of the text. It needs train.txt, valid.txt and test.txt as
 Tomas Mikolov prepared them in one folder: pass it by --set data=FOLDER, or name it ptb/ in the folder that the
-environment variable HASHNLP_DATA names. About ten minutes on one core, nearly all of them for the softmax."""
+environment variable HASHNLP_DATA names. About three minutes on one core, most of them for the softmax."""
 
 _POST: dict[str, Any] = {"output": "softmax", "init": "uniform", "optimizer": "sgd"}
 _NETWORKS: dict[str, dict[str, Any]] = {
