@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing as index_rows
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions, validate_parameter_constraints
 from sklearn.utils.metaestimators import available_if as _available_if
 from sklearn.utils.validation import _check_method_params as index_rows_of_parameters
+from sklearn.utils.validation import check_is_fitted
 
 try:
     from sklearn.utils._sparse import _align_api_if_sparse
@@ -65,6 +66,7 @@ __all__ = [
     "Pipeline",
     "StrOptions",
     "available_if",
+    "check_fitted",
     "configuration",
     "configure",
     "fit_context",
@@ -96,6 +98,12 @@ def available_if(check: Callable[[Any], bool]) -> Callable[[_Method], _Method]:
     """Return scikit-learn's decorator of a method that not every estimator has; the method keeps its type."""
     decorator: Callable[[_Method], _Method] = _available_if(check)
     return decorator
+
+
+def check_fitted(estimator: Any, attribute: str) -> None:
+    """Raise scikit-learn's error for an estimator without a learned attribute; its own check takes longer."""
+    if attribute not in vars(estimator):
+        check_is_fitted(estimator)
 
 
 def literal_options(literal: Any) -> StrOptions:

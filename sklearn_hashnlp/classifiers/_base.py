@@ -14,7 +14,15 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._sklearn import MAX_INTEGER, BaseEstimator, Interval, Options, StrOptions, literal_options
+from sklearn_hashnlp._sklearn import (
+    MAX_INTEGER,
+    BaseEstimator,
+    Interval,
+    Options,
+    StrOptions,
+    check_fitted,
+    literal_options,
+)
 from sklearn_hashnlp.classifiers._labels import (
     Labels,
     as_label_lists,
@@ -156,7 +164,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         ValueError
             As in ``decision_function``.
         """
-        check_is_fitted(self)
+        check_fitted(self, "classes_")
         if self._loss.multilabel:
             indicator = (self._scores(X) > 0).astype(np.int64)
             return as_label_lists(indicator, self.classes_) if self._label_lists else indicator
@@ -281,7 +289,10 @@ class NetClassifier(ScoringClassifier, FittedNet):
         return scores
 
     def _check_finite(self, scores: NDArray[np.float64]) -> None:
-        if not np.isfinite(scores).all():
+        self._check_all_finite(bool(np.isfinite(scores).all()))
+
+    def _check_all_finite(self, finite: bool) -> None:
+        if not finite:
             raise ValueError(
                 f"{type(self).__name__} cannot predict labels: a score is infinite or not a number. If the training "
                 "diverged, train again by fit with warm_start=False. Otherwise "

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 from torch import nn
 
-from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
+from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, check_fitted, fit_context, literal_options
 from sklearn_hashnlp.classifiers._base import (
     CLASSIFIER_TRAINING,
     NetClassifier,
@@ -25,6 +25,7 @@ from sklearn_hashnlp.classifiers._base import (
 from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, fit_temperature, update_temperature
 from sklearn_hashnlp.classifiers._idf import initialize_importance
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
+from sklearn_hashnlp.classifiers._linear_scores import linear_model, plain_rows, score_rows
 from sklearn_hashnlp.classifiers._losses import LOSSES, LossName, TreeLoss, make_loss, takes_several_labels
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
@@ -513,6 +514,9 @@ class HashEmbeddingClassifier(NetClassifier):
         return SparseDataset(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
 
     def _rows(self, X: Any) -> SparseDataset:
+        rows = None if hasattr(self, "feature_names_in_") else plain_rows(X, self.n_features_in_)
+        if rows is not None:
+            return rows
         self._refuse_texts(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
         return SparseDataset(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
@@ -633,8 +637,24 @@ class HashEmbeddingClassifier(NetClassifier):
         self._tree_name, self._idf_divisor = tree_name, idf_divisor
         self._keep(net, labels, len(rows), resumes=resumes)
 
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        check_fitted(self, "net_")
+        model = linear_model(self.net_.module_)
+        if model is None:
+            return super()._scores(X)
+        scores, _, finite = score_rows(model, self._rows(X))
+        self._check_all_finite(finite)
+        return scores
+
     def _most_probable(self, X: Any) -> NDArray[np.int64]:
-        return self._tree_topk(X, 1)[1][:, 0] if isinstance(self._loss, TreeLoss) else super()._most_probable(X)
+        if isinstance(self._loss, TreeLoss):
+            return self._tree_topk(X, 1)[1][:, 0]
+        model = linear_model(self.net_.module_)
+        if model is None:
+            return super()._most_probable(X)
+        _, labels, finite = score_rows(model, self._rows(X), with_scores=False)
+        self._check_all_finite(finite)
+        return labels
 
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if not isinstance(self._loss, TreeLoss):

@@ -14,6 +14,8 @@ from torch import Tensor
 
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._compiled_step import CompiledStep, supports_compiled_step
+from sklearn_hashnlp.classifiers._linear_scores import linear_model
+from sklearn_hashnlp.classifiers._linear_scores import score_rows as score_linear_rows
 from sklearn_hashnlp.classifiers._losses import SoftmaxLoss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseBatches, SparseDataset
@@ -50,6 +52,9 @@ class SparseNet(ClassifierNet):
 
     def score_rows(self, rows: SparseDataset) -> NDArray[np.float64]:
         """Compute the scores of all rows of a dataset."""
+        model = linear_model(self.module_)
+        if model is not None:
+            return score_linear_rows(model, rows)[0]
         head = self.module_.head.in_double()
         with torch.inference_mode():
             scores = [head.scores(block).float().cpu().numpy() for block in self._document_vectors(rows)]

@@ -16,7 +16,7 @@ from torch import Tensor
 from sklearn_hashnlp.kernels._rows import gather_rows
 from sklearn_hashnlp.training._batches import Batches, Dataset, as_tensor
 
-_LARGE, _SMALL = 1e15, 1e-15  # between them squares neither overflow nor underflow in float32
+LARGE, SMALL = 1e15, 1e-15  # between them squares neither overflow nor underflow in float32
 MAX_COLUMNS = 2**31 - 1 + 2**16  # two vectorizers of 2**30 columns each, and other columns; ids are hashed by 32 bits
 _BATCHES_PER_GATHER = 64  # enough to keep a device busy, and few enough for its memory
 
@@ -37,23 +37,23 @@ def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
     if not matrix.data.all():
         matrix = matrix.copy()
         matrix.eliminate_zeros()
-    if not matrix.nnz or (matrix.data.min() >= _SMALL and matrix.data.max() <= _LARGE):
+    if not matrix.nnz or (matrix.data.min() >= SMALL and matrix.data.max() <= LARGE):
         return matrix  # the usual case, counts, without a copy
     if any_scale:
         # reduceat needs a value where an empty last row begins: the appended zero. Empty rows are repeated 0 times.
         largest = np.maximum.reduceat(np.append(np.abs(matrix.data), np.float32(0)), matrix.indptr[:-1])
-        extreme = (largest > _LARGE) | (largest < _SMALL)
+        extreme = (largest > LARGE) | (largest < SMALL)
         if extreme.any():
             divisor = np.where(extreme, largest, np.float32(1))  # dividing by 1 does not change the other rows
             data = matrix.data / np.repeat(divisor, np.diff(matrix.indptr))
             matrix = csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
     else:
         index = int(np.abs(matrix.data).argmax())
-        if abs(matrix.data[index]) > _LARGE:
+        if abs(matrix.data[index]) > LARGE:
             row = int(np.searchsorted(matrix.indptr, index, side="right")) - 1
             raise ValueError(
                 f"X has the value {matrix.data[index]:g} in row {row}, and normalize=None takes absolute values up to "
-                f"{_LARGE:g} only: the squares of larger ones overflow in float32. Scale X down, or set normalize='l2'."
+                f"{LARGE:g} only: the squares of larger ones overflow in float32. Scale X down, or set normalize='l2'."
             )
     return matrix
 

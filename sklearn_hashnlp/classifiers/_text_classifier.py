@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import config_context
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._sklearn import BaseEstimator, Pipeline, fit_context, literal_options
+from sklearn_hashnlp._sklearn import BaseEstimator, Pipeline, check_fitted, fit_context, literal_options
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier, ImportanceInit
 from sklearn_hashnlp.classifiers._labels import has_several_labels
 from sklearn_hashnlp.classifiers._losses import LossName, takes_several_labels
@@ -605,12 +604,17 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             self._fitted_features = {name: getattr(self, name) for name in _OF_FEATURES}
 
     def _fitted(self) -> HashEmbeddingClassifier:
-        check_is_fitted(self)
+        check_fitted(self, "pipeline_")
         classifier: HashEmbeddingClassifier = self.pipeline_[-1]
         return classifier
 
     def _rows(self, X: Any) -> Any:
-        return self._count(self.pipeline_[:-1].transform, X)
+        def transform(rows: Any) -> Any:
+            for _, step in self.pipeline_.steps[:-1]:  # a pipeline of them would have to be made for each call
+                rows = step.transform(rows)
+            return rows
+
+        return self._count(transform, X)
 
     def _count(self, transform: Callable[[Any], Any], X: Any) -> Any:
         """Return the n-gram counts of texts."""
