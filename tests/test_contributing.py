@@ -28,4 +28,4 @@ def test_the_tree_has_every_folder():
     tree, arrows = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
     assert len(FOLDERS) > 10
     assert set(re.findall(r"(\w+)/", tree)) - {"sklearn_hashnlp"} == FOLDERS
-    assert set(re.findall(r"\w+", arrows)) - {"_lazy", "_sklearn", "_threads"} == FOLDERS
+    assert set(re.findall(r"\w+", arrows)) - {"_hash_specification", "_lazy", "_sklearn", "_threads"} == FOLDERS

@@ -6,7 +6,6 @@ import json
 import platform
 from contextlib import suppress
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +16,8 @@ _PACKAGES: Final = ("sklearn-hashnlp", "scikit-learn", "torch", "skorch", "numpy
 
 def write_report(folder: Path, report: dict[str, Any]) -> None:
     """Write a report beside a saved model, with the date, the versions and the digest of that model."""
+    from importlib.metadata import version  # takes time to import, and few commands write a report
+
     document = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
@@ -37,7 +38,7 @@ def read_report(folder: Path) -> dict[str, Any]:
 
 
 def _digest(folder: Path) -> str | None:
-    from sklearn_hashnlp.persistence._model_folder import PARAMETERS_FILE
+    from sklearn_hashnlp.persistence._folder_files import PARAMETERS_FILE
 
     document = json.loads((folder / PARAMETERS_FILE).read_text(encoding="utf-8"))
     return str(document["digest"]) if "digest" in document else None

@@ -22,9 +22,6 @@ _ADDEND = np.uint32(0xE6546B64)
 _FMIX_1 = np.uint32(0x85EBCA6B)
 _FMIX_2 = np.uint32(0xC2B2AE35)
 
-HASH_SPECIFICATION = 1
-"""Increased by one whenever the slot of any key changes: loading an older model fails instead of misreading it."""
-
 
 @inlined
 def fmix32(word: Number) -> Number:
@@ -102,16 +99,3 @@ def mix_word(word: Number) -> Number:
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return word ^ (word >> np.uint64(31))
-
-
-def splitmix64(seed: int, n_values: int) -> list[int]:
-    """Return the first 64-bit integers of SplitMix64 for a seed."""
-    # Steele, Lea & Flood (2014). Fast splittable pseudorandom number generators. OOPSLA, figure 17.
-    mask = 2**64 - 1
-    values = []
-    for step in range(1, n_values + 1):
-        z = (seed + step * int(GAMMA)) & mask
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
-        values.append(z ^ (z >> 31))
-    return values

@@ -25,8 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp._hash_specification import splitmix64
 from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
-from sklearn_hashnlp.kernels._hashes import fmix32, splitmix64
+from sklearn_hashnlp.kernels._hashes import fmix32
 
 PROJECTION_SPECIFICATION = 1
 """The version of the specification above; a saved model holds it."""

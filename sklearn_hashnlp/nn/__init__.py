@@ -1,6 +1,6 @@
 """Torch modules, usable alone: feature ids to vectors without a dictionary."""
 
-from sklearn_hashnlp.kernels._hashes import HASH_SPECIFICATION
+from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
 from sklearn_hashnlp.nn._hash_embedding import HashEmbedding, HashEmbeddingBag
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
 from sklearn_hashnlp.nn._nplm import NPLM

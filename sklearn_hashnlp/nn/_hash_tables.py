@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp.kernels._hashes import HASH_SPECIFICATION
-from sklearn_hashnlp.nn._hashing import hash_constants, mix_tensor, slot_tensor
+from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION, hash_constants
+from sklearn_hashnlp.nn._hashing import mix_tensor, slot_tensor
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
 
 

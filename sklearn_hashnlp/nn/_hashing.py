@@ -5,8 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sklearn_hashnlp.kernels._hashes import splitmix64
-
 #: The dtypes that ids may have.
 INTEGERS = {
     *(torch.int8, torch.int16, torch.int32, torch.int64),
@@ -14,12 +12,6 @@ INTEGERS = {
 }
 LOW_32_BITS = 2**32 - 1
 _MULTIPLIER_1, _MULTIPLIER_2 = 0x85EBCA6B, 0xC2B2AE35  # of fmix32
-
-
-def hash_constants(seed: int, n_functions: int) -> tuple[tuple[int, int], ...]:
-    """Draw the multiplier and the addend of each of several independent hash functions."""
-    values = splitmix64(seed, 2 * n_functions)
-    return tuple(zip(values[::2], values[1::2], strict=True))
 
 
 def mix_tensor(keys: Tensor) -> Tensor:

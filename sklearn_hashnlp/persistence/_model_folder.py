@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
 import tempfile
 import time
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from sklearn_hashnlp.persistence._model_document import Arrays, decode_model, encode_model
+from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
+from sklearn_hashnlp.persistence._folder_files import (
+    FORMAT,
+    FORMAT_VERSION,
+    METADATA_KEY,
+    PARAMETERS_FILE,
+    WEIGHTS_FILE,
+    digest,
+    explained,
+    read_folder,
+)
+from sklearn_hashnlp.persistence._model_document import decode_model, encode_model
 from sklearn_hashnlp.persistence._precision import Precision
-from sklearn_hashnlp.persistence._values import ModelFormatError
 
-FORMAT = "sklearn-hashnlp model"
-# Older versions are still read. 1: whole tables and int64 row numbers, all arrays as they are. 2: three parameters of
-# SGNNSentenceEncoder by other names.
-FORMAT_VERSION = 3
-PARAMETERS_FILE = "parameters.json"
-WEIGHTS_FILE = "weights.safetensors"
-
-_METADATA_KEY = "sklearn-hashnlp"  # only one key: safetensors writes several in random order
 _UNFINISHED = ".saving-"
 _MAX_SAVING_SECONDS = 3600.0
 
@@ -104,10 +104,10 @@ def save_model(
     document = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
-        "hash_specification": _hash_specification() if arrays else None,
+        "hash_specification": HASH_SPECIFICATION if arrays else None,
         "model": description,
     }
-    document["digest"] = _digest(document, arrays)
+    document["digest"] = digest(document, arrays)
     _check_contents(folder)
     folder.mkdir(parents=True, exist_ok=True)
     # In the folder itself, because renaming is atomic only within one file system.
@@ -115,7 +115,7 @@ def save_model(
     try:
         parameters, weights = unfinished / PARAMETERS_FILE, unfinished / WEIGHTS_FILE
         parameters.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-        save_file(arrays, weights, metadata={_METADATA_KEY: json.dumps(document)})
+        save_file(arrays, weights, metadata={METADATA_KEY: json.dumps(document)})
         weights.chmod(parameters.stat().st_mode)  # safetensors writes files that only their owner can read
         _flush(parameters)
         _flush(weights)
@@ -171,102 +171,9 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
         ...
     FileNotFoundError: No model in 'no-such-folder': the folder does not exist.
     """
-    folder = Path(folder)
-    if not folder.is_dir():
-        reason = "it is a file, not a folder" if folder.exists() else "the folder does not exist"
-        raise FileNotFoundError(f"No model in {str(folder)!r}: {reason}.")
-    if not (folder / WEIGHTS_FILE).exists():
-        if not (folder / PARAMETERS_FILE).exists():
-            raise FileNotFoundError(
-                f"No model in {str(folder)!r}: expected {PARAMETERS_FILE} and {WEIGHTS_FILE} there."
-            )
-        raise ModelFormatError(
-            f"{folder / WEIGHTS_FILE} is missing: saving was interrupted or has not finished, or the copy is "
-            "incomplete."
-        )
-    document, arrays = _read_weights(folder / WEIGHTS_FILE)
-    try:
-        _check_document(document, arrays)
-        _check_copy(folder / PARAMETERS_FILE, document)
+    document, arrays = read_folder(folder)
+    with explained(folder):
         return decode_model(document["model"], arrays)
-    except ModelFormatError as error:
-        raise ModelFormatError(f"The model in {str(folder)!r} cannot be loaded. {error}") from error
-    except RecursionError as error:
-        raise ModelFormatError(f"The model in {str(folder)!r} cannot be loaded. It is nested too deeply.") from error
-
-
-def _read_weights(path: Path) -> tuple[dict[str, Any], Arrays]:
-    """Read the document and arrays from one open file, so that both are of the same model."""
-    path.open("rb").close()  # safetensors has one message for every file that cannot be opened
-    try:
-        with safe_open(path, framework="np") as file:
-            text = (file.metadata() or {}).get(_METADATA_KEY)
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (a safetensors handle is not a dict)
-    except (SafetensorError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ModelFormatError(f"{path} is damaged or not a safetensors file of numpy arrays ({error}).") from error
-    if text is None:
-        raise ModelFormatError(f"{path} is not a model of sklearn-hashnlp: its header describes no model.")
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ModelFormatError(f"{path} is damaged: its header is not JSON ({error}).") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ModelFormatError(f"{path} is not a model of sklearn-hashnlp: its header describes something else.")
-    return document, arrays
-
-
-def _check_document(document: dict[str, Any], arrays: Arrays) -> None:
-    """Check the versions first: the digest may depend on them."""
-    version = document.get("format_version")
-    if type(version) is not int or version < 1:
-        raise ModelFormatError(f"Its format version is {version!r}; expected a positive integer.")
-    if version > FORMAT_VERSION:
-        raise ModelFormatError(
-            f"Its format version is {version}, but this version of sklearn-hashnlp reads versions up to "
-            f"{FORMAT_VERSION}. Upgrade with: pip install --upgrade sklearn-hashnlp"
-        )
-    if document.get("digest") != _digest({key: document[key] for key in document if key != "digest"}, arrays):
-        raise ModelFormatError(
-            f"The digest of {WEIGHTS_FILE} is wrong: the file was damaged or changed. Copy it again."
-        )
-    specification = document.get("hash_specification")
-    if specification is not None and specification != _hash_specification():
-        raise ModelFormatError(
-            f"It was trained with version {specification!r} of the hash functions, but this version of sklearn-hashnlp "
-            f"has {_hash_specification()!r}, whose hashes differ. Load it with the version that saved it, or train it "
-            "again."
-        )
-
-
-def _check_copy(path: Path, document: dict[str, Any]) -> None:
-    try:
-        copy = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelFormatError(f"{path.name} is missing: the copy of the folder is incomplete.") from None
-    except (ValueError, RecursionError) as error:
-        raise ModelFormatError(f"{path.name} is damaged: it is not JSON ({error}).") from error
-    if not isinstance(copy, dict) or "digest" not in copy:
-        raise ModelFormatError(f"{path.name} is damaged: it has no digest.")
-    if copy["digest"] == document["digest"] and copy != document:
-        raise ModelFormatError(
-            f"{path.name} was edited. It is a copy for reading; the model has the parameters in {WEIGHTS_FILE}. Undo "
-            "the edit. To change a parameter, load the model, call set_params and save it again."
-        )
-
-
-def _digest(document: dict[str, Any], arrays: Arrays) -> str:
-    """Return a digest of the document and arrays, which does not depend on the order of arrays in the file."""
-    sha = hashlib.sha256(json.dumps(document, sort_keys=True).encode())
-    for name, array in sorted(arrays.items()):
-        sha.update(json.dumps([name, array.dtype.name, array.shape]).encode())
-        if array.size:  # an empty array has no bytes, and no memory view either
-            sha.update(array.reshape(-1).view("uint8").data)
-    return f"sha256:{sha.hexdigest()}"
-
-
-def _hash_specification() -> Any:
-    """Return the version of the hash functions, imported on use."""
-    return import_module("sklearn_hashnlp.kernels._hashes").HASH_SPECIFICATION
 
 
 def check_replaceable(folder: Path) -> None:
@@ -306,7 +213,7 @@ def _is_model(folder: Path) -> bool:
         if isinstance(copy, dict) and copy.get("format") == FORMAT:
             return True
     with suppress(OSError, SafetensorError), safe_open(folder / WEIGHTS_FILE, framework="np") as file:
-        return _METADATA_KEY in (file.metadata() or {})
+        return METADATA_KEY in (file.metadata() or {})
     return False
 
 

@@ -10,7 +10,6 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 # Every JSON object in a model is a tag with its content, because JSON has no tuples, sets, keys other than strings, or
 # infinity.
@@ -69,7 +68,7 @@ def encode_value(value: Any, where: str, encode_estimator: Callable[[Any, str], 
             return {"numpy_type": np.dtype(value).name}
         if value in _SCALAR_TYPES.values():
             return {"type": value.__name__}
-    elif isinstance(value, BaseEstimator):
+    elif _is_estimator(value):
         return {"estimator": encode_estimator(value, where)}
     elif type(value) is getattr(sys.modules.get(_TREES), "SoftmaxTree", None):
         return {"tree": {name: array.tolist() for name, array in value.to_arrays().items()}}
@@ -118,6 +117,12 @@ def decode_value(value: Any, where: str, decode_estimator: Callable[[Any, str], 
     except (KeyError, OverflowError, TypeError, ValueError) as error:
         raise ModelFormatError(f"The value of {where} is damaged: {_short(value)} ({error}).") from error
     raise ModelFormatError(f"The value of {where} is of an unknown kind: {_short(value)}.")
+
+
+def _is_estimator(value: Any) -> bool:
+    from sklearn.base import BaseEstimator  # takes long to import, and a model that is read has no use for it
+
+    return isinstance(value, BaseEstimator)
 
 
 def _reason(value: Any) -> str:

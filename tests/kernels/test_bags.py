@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp.kernels._bags import (
     L1_BAG_NORM,
     L2_BAG_NORM,
@@ -15,7 +16,6 @@ from sklearn_hashnlp.kernels._bags import (
     group_bags,
 )
 from sklearn_hashnlp.kernels._hash_ids import STANDARD, locate_ids
-from sklearn_hashnlp.nn._hashing import hash_constants
 
 from ..oracles import bags as plain
 from ..oracles.hashing import hash_slot

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp.kernels._hash_ids import IMPROVED, PAPER, STANDARD, count_rows, locate_ids
-from sklearn_hashnlp.nn._hashing import hash_constants
 
 from ..oracles import bags
 from ..oracles.hashing import hash_slots

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp.kernels._tree_features import add_direct, direct_gradients, locate_features
 from sklearn_hashnlp.kernels._tree_forward import find_path_nodes
-from sklearn_hashnlp.nn._hashing import hash_constants
 from sklearn_hashnlp.trees import balanced_tree
 
 from ..oracles.hashing import feature_slot

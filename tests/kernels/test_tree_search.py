@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp.kernels._tree_search import TreeScorer, descend, search_best
-from sklearn_hashnlp.nn._hashing import hash_constants
 
 from ..oracles.tree_kernels import all_log_probs, branch_log_probs
 from ..random_trees import chain, random_shape

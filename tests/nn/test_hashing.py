@@ -8,8 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels._hashes import HASH_SPECIFICATION
-from sklearn_hashnlp.nn._hashing import hash_constants, hash_tensor, history_hashes, mix_tensor
+from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION, hash_constants
+from sklearn_hashnlp.nn._hashing import hash_tensor, history_hashes, mix_tensor
 
 from ..oracles import hashing as oracle
 

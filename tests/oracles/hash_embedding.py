@@ -7,7 +7,7 @@ import statistics
 
 import torch
 
-from sklearn_hashnlp.nn._hashing import hash_constants
+from sklearn_hashnlp._hash_specification import hash_constants
 
 from .hashing import hash_slot
 

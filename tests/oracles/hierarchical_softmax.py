@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from sklearn_hashnlp.nn._hashing import hash_constants
+from sklearn_hashnlp._hash_specification import hash_constants
 
 from .hashing import feature_slot
 

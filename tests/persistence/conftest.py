@@ -64,5 +64,5 @@ def centroids(monkeypatch: pytest.MonkeyPatch) -> type[Centroids]:
     module.Centroids = Centroids  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(_model_document.ALLOWED_CLASSES, "Centroids", module.__name__)
-    monkeypatch.setattr(_model_folder, "_hash_specification", lambda: 1)
+    monkeypatch.setattr(_model_folder, "HASH_SPECIFICATION", 1)
     return Centroids

@@ -20,7 +20,7 @@ from safetensors.numpy import save_file
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 
-from sklearn_hashnlp.persistence import ModelFormatError, _model_folder, load_model, save_model
+from sklearn_hashnlp.persistence import ModelFormatError, _folder_files, _model_folder, load_model, save_model
 from sklearn_hashnlp.persistence._precision import Precision
 
 TEXTS = ["good day", "bad day", "good good", "bad night"]
@@ -45,7 +45,7 @@ def rewrite(folder: Path, **changes: Any) -> None:
         document = json.loads(file.metadata()["sklearn-hashnlp"]) | changes
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     document.pop("digest")
-    document["digest"] = _model_folder._digest(document, arrays)
+    document["digest"] = _folder_files.digest(document, arrays)
     save_file(arrays, folder / FILES[1], metadata={"sklearn-hashnlp": json.dumps(document)})
     (folder / FILES[0]).write_text(json.dumps(document))
 
@@ -122,7 +122,7 @@ def test_a_sentence_encoder_of_format_version_2_loads() -> None:
 def test_a_model_without_learned_state_needs_no_hash_specification(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_model_folder, "import_module", None)
+    monkeypatch.setattr(_model_folder, "HASH_SPECIFICATION", 99)
     save_model(HashingVectorizer(n_features=8), tmp_path)
     assert load_model(tmp_path).n_features == 8
 

@@ -26,7 +26,7 @@ from sklearn_hashnlp import (
 )
 from sklearn_hashnlp.kernels._compile import _CacheFile
 from sklearn_hashnlp.nn import _lazy_zeros
-from sklearn_hashnlp.persistence import ModelFormatError, _model_folder, load_word_vectors
+from sklearn_hashnlp.persistence import ModelFormatError, _folder_files, load_word_vectors
 from tests.cli.conftest import BAD, GOOD, small_pipeline
 
 BITS = np.random.default_rng(0).integers(0, 2, (40, 8), dtype=np.uint8)
@@ -40,7 +40,7 @@ def edit(folder: Path, change: Any) -> None:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     change(document["model"])
     del document["digest"]
-    document["digest"] = _model_folder._digest(document, arrays)
+    document["digest"] = _folder_files.digest(document, arrays)
     save_file(arrays, folder / "weights.safetensors", metadata={"sklearn-hashnlp": json.dumps(document)})
     (folder / "parameters.json").write_text(json.dumps(document))
 

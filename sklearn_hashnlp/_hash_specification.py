@@ -1,0 +1,27 @@
+"""The version of the hash functions of hash embeddings, and their constants; plain Python, for every folder."""
+
+from __future__ import annotations
+
+HASH_SPECIFICATION = 1
+"""Increased by one whenever the slot of any key changes: loading an older model fails instead of misreading it."""
+
+_GAMMA = 0x9E3779B97F4A7C15  # the increment of SplitMix64's state: 2**64 over the golden ratio
+
+
+def splitmix64(seed: int, n_values: int) -> list[int]:
+    """Return the first 64-bit integers of SplitMix64 for a seed."""
+    # Steele, Lea & Flood (2014). Fast splittable pseudorandom number generators. OOPSLA, figure 17.
+    mask = 2**64 - 1
+    values = []
+    for step in range(1, n_values + 1):
+        z = (seed + step * _GAMMA) & mask
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+        values.append(z ^ (z >> 31))
+    return values
+
+
+def hash_constants(seed: int, n_functions: int) -> tuple[tuple[int, int], ...]:
+    """Draw the multiplier and the addend of each of several independent hash functions."""
+    values = splitmix64(seed, 2 * n_functions)
+    return tuple(zip(values[::2], values[1::2], strict=True))

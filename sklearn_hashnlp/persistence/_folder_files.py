@@ -1,0 +1,129 @@
+"""The two files of a model folder, and their checks; without scikit-learn, which takes long to import."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+
+from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
+from sklearn_hashnlp.persistence._values import ModelFormatError
+
+Arrays = dict[str, NDArray[Any]]
+
+FORMAT = "sklearn-hashnlp model"
+# Older versions are still read. 1: whole tables and int64 row numbers, all arrays as they are. 2: three parameters of
+# SGNNSentenceEncoder by other names.
+FORMAT_VERSION = 3
+PARAMETERS_FILE = "parameters.json"
+WEIGHTS_FILE = "weights.safetensors"
+METADATA_KEY = "sklearn-hashnlp"  # only one key: safetensors writes several in random order
+
+
+def read_folder(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
+    """Read the document and the arrays of a model folder, and check that they are whole and can be loaded."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        reason = "it is a file, not a folder" if folder.exists() else "the folder does not exist"
+        raise FileNotFoundError(f"No model in {str(folder)!r}: {reason}.")
+    if not (folder / WEIGHTS_FILE).exists():
+        if not (folder / PARAMETERS_FILE).exists():
+            raise FileNotFoundError(
+                f"No model in {str(folder)!r}: expected {PARAMETERS_FILE} and {WEIGHTS_FILE} there."
+            )
+        raise ModelFormatError(
+            f"{folder / WEIGHTS_FILE} is missing: saving was interrupted or has not finished, or the copy is "
+            "incomplete."
+        )
+    document, arrays = _read_weights(folder / WEIGHTS_FILE)
+    with explained(folder):
+        _check_document(document, arrays)
+        _check_copy(folder / PARAMETERS_FILE, document)
+    return document, arrays
+
+
+@contextmanager
+def explained(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the folder in errors of the model in it."""
+    try:
+        yield
+    except ModelFormatError as error:
+        raise ModelFormatError(f"The model in {str(folder)!r} cannot be loaded. {error}") from error
+    except RecursionError as error:
+        raise ModelFormatError(f"The model in {str(folder)!r} cannot be loaded. It is nested too deeply.") from error
+
+
+def _read_weights(path: Path) -> tuple[dict[str, Any], Arrays]:
+    """Read the document and arrays from one open file, so that both are of the same model."""
+    path.open("rb").close()  # safetensors has one message for every file that cannot be opened
+    try:
+        with safe_open(path, framework="np") as file:
+            text = (file.metadata() or {}).get(METADATA_KEY)
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (a safetensors handle is not a dict)
+    except (SafetensorError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ModelFormatError(f"{path} is damaged or not a safetensors file of numpy arrays ({error}).") from error
+    if text is None:
+        raise ModelFormatError(f"{path} is not a model of sklearn-hashnlp: its header describes no model.")
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ModelFormatError(f"{path} is damaged: its header is not JSON ({error}).") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelFormatError(f"{path} is not a model of sklearn-hashnlp: its header describes something else.")
+    return document, arrays
+
+
+def _check_document(document: dict[str, Any], arrays: Arrays) -> None:
+    """Check the versions first: the digest may depend on them."""
+    version = document.get("format_version")
+    if type(version) is not int or version < 1:
+        raise ModelFormatError(f"Its format version is {version!r}; expected a positive integer.")
+    if version > FORMAT_VERSION:
+        raise ModelFormatError(
+            f"Its format version is {version}, but this version of sklearn-hashnlp reads versions up to "
+            f"{FORMAT_VERSION}. Upgrade with: pip install --upgrade sklearn-hashnlp"
+        )
+    if document.get("digest") != digest({key: document[key] for key in document if key != "digest"}, arrays):
+        raise ModelFormatError(
+            f"The digest of {WEIGHTS_FILE} is wrong: the file was damaged or changed. Copy it again."
+        )
+    specification = document.get("hash_specification")
+    if specification is not None and specification != HASH_SPECIFICATION:
+        raise ModelFormatError(
+            f"It was trained with version {specification!r} of the hash functions, but this version of sklearn-hashnlp "
+            f"has {HASH_SPECIFICATION!r}, whose hashes differ. Load it with the version that saved it, or train it "
+            "again."
+        )
+
+
+def _check_copy(path: Path, document: dict[str, Any]) -> None:
+    try:
+        copy = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelFormatError(f"{path.name} is missing: the copy of the folder is incomplete.") from None
+    except (ValueError, RecursionError) as error:
+        raise ModelFormatError(f"{path.name} is damaged: it is not JSON ({error}).") from error
+    if not isinstance(copy, dict) or "digest" not in copy:
+        raise ModelFormatError(f"{path.name} is damaged: it has no digest.")
+    if copy["digest"] == document["digest"] and copy != document:
+        raise ModelFormatError(
+            f"{path.name} was edited. It is a copy for reading; the model has the parameters in {WEIGHTS_FILE}. Undo "
+            "the edit. To change a parameter, load the model, call set_params and save it again."
+        )
+
+
+def digest(document: dict[str, Any], arrays: Arrays) -> str:
+    """Return a digest of the document and arrays, which does not depend on the order of arrays in the file."""
+    sha = hashlib.sha256(json.dumps(document, sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        sha.update(json.dumps([name, array.dtype.name, array.shape]).encode())
+        if array.size:  # an empty array has no bytes, and no memory view either
+            sha.update(array.reshape(-1).view("uint8").data)
+    return f"sha256:{sha.hexdigest()}"
