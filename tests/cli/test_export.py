@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector
@@ -48,11 +50,26 @@ def test_predicted_labels_are_compared_with_those_before(hashnlp: Any, folder: P
     assert hashnlp(*arguments, "--quiet").out == ""
 
 
+@pytest.mark.parametrize("name", ["small.py", "small"])
+def test_a_classifier_of_hash_embeddings(hashnlp: Any, model: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "texts.txt").write_text("a fine film\n\nlong and dull\n", encoding="utf-8")
+    result = hashnlp("export", "--model", model, tmp_path / name, "--compare", tmp_path / "texts.txt")
+    assert result.code == 0, result.err
+    assert "Same predicted label for 3 of 3 texts" in result.out
+    size = hashnlp("export", "--model", model, tmp_path / name, "--precision", "int8", "--json").json["bytes"]
+    paths = [tmp_path / name] if name.endswith(".py") else list((tmp_path / name).glob("*.*"))
+    assert size == sum(path.stat().st_size for path in paths)
+    texts = ["a fine film", "", "long and dull"]
+    assert runpy.run_path(str(tmp_path / name))["predict"](texts).tolist() == load_model(model).predict(texts).tolist()
+
+
 def test_errors(hashnlp: Any, folder: Path, model: Path, tmp_path: Path) -> None:
-    result = hashnlp("export", "--model", model, tmp_path / "small.py")
+    other = make_pipeline(HashingVectorizer(n_features=64), LogisticRegression()).fit(["a", "b"], ["x", "y"])
+    save_model(other, tmp_path / "other")
+    result = hashnlp("export", "--model", tmp_path / "other", tmp_path / "small.py")
     assert result.code == 1
     assert "cannot be exported" in result.err
-    assert "got HashingVectorizer, HashEmbeddingClassifier" in result.err
+    assert "got HashingVectorizer, LogisticRegression" in result.err
     result = hashnlp("export", "--model", folder, tmp_path / "small.py", "--compare", tmp_path / "nothing")
     assert result.code == 1
     assert "nothing does not exist" in result.err
@@ -62,5 +79,5 @@ def test_errors(hashnlp: Any, folder: Path, model: Path, tmp_path: Path) -> None
 
 def test_help_has_examples(hashnlp: Any) -> None:
     out = hashnlp("export", "--help").out
-    for word in ("SGNNClassifier", "save_model", "numpy", "python intents.py", "--compare"):
+    for word in ("SGNNClassifier", "save_model", "numpy", "python spam.py", "--compare"):
         assert word in out

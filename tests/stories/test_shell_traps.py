@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from sklearn_hashnlp.persistence import load_model
 
 SMALL = ["--buckets", 500, "--dim", 4, "--epochs", 3]
 TAGS = [("sauce,cheese", "a cheese sauce"), ("cheese", "old cheese"), ("bread", "fresh bread"), ("sauce", "red sauce")]
@@ -65,9 +68,20 @@ def test_a_loss_of_one_label_is_refused_in_words_of_the_shell(
     assert f"--loss {loss} is for one label per text, and {tags} has several: leave --loss out" in result.err
 
 
-def test_a_model_that_cannot_be_exported_says_how_to_train_one(hashnlp: Any, tagger: Path, tmp_path: Path) -> None:
+def test_a_model_of_several_labels_is_exported(hashnlp: Any, tagger: Path, tmp_path: Path) -> None:
     result = hashnlp("export", "-m", tagger, tmp_path / "m.py")
-    assert (result.code, "Train it with --sgnn" in result.err) == (1, True)
+    assert result.code == 0, result.err
+    texts = [text for _, text in TAGS]
+    expected = load_model(tagger).predict(texts).tolist()
+    assert runpy.run_path(str(tmp_path / "m.py"))["predict"](texts).tolist() == expected
+
+
+def test_a_model_that_cannot_be_exported_says_why(hashnlp: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("label,text\n" + "a,good film\nb,bad film\n" * 9, encoding="utf-8")
+    assert hashnlp("train", path, "-m", tmp_path / "m", "--loss", "hsigmoid", *SMALL).code == 0
+    result = hashnlp("export", "-m", tmp_path / "m", tmp_path / "m.py")
+    assert (result.code, "loss='hsigmoid' is not supported" in result.err) == (1, True)
 
 
 @pytest.mark.parametrize("valid", [True, False])

@@ -1,21 +1,12 @@
-"""A text classifier in one file: a self-governing neural network that depends on Python and numpy only.
+"""A self-governing neural network with numpy alone: a part of the files that export_predictor writes.
 
-    python model.py "some text" "another one"       prints one label per line
-    python model.py --proba < texts.txt             reads one text per line, prints labels and probabilities
-    import model; model.predict(["some text"])      model.predict_proba, model.CLASSES
-
-Exported by sklearn-hashnlp. Texts are converted to counts of hashed n-grams, these to bits by sign random projections,
-and dense layers with integer weights compute the scores: bits and labels are those of the quantized pipeline that was
-exported. The weights are the last string, as bytes: copy the file as binary, and do not convert encoding or line ends.
+Texts are converted to counts of hashed n-grams, these to bits by sign random projections, and dense layers with integer
+weights compute the scores: bits and labels are those of the quantized pipeline that was exported.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
-import sys
-import zlib
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
@@ -23,6 +14,16 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+
+from sklearn_hashnlp.classifiers._standalone_common import (
+    _check_texts,
+    _class_probabilities,
+    _mix,
+    _murmur3,
+    _read_content,
+    _run_program,
+    _unpack_labels,
+)
 
 _CACHE_SIZE = 4096  # of the coefficients of columns, and of the bits of words
 _BLOCK = 1024  # columns per matrix product
@@ -38,26 +39,16 @@ def predict(texts: Iterable[str]) -> Any:
 
 def predict_proba(texts: Iterable[str]) -> Any:
     """Estimate the probability of each label for each text: an array of shape (n_texts, n_classes)."""
-    scores, model = _scores(texts), _model()
-    if model["multilabel"]:
-        return np.exp(-np.logaddexp(0, -model["inverse_temperature"] * scores))
-    # The softmax of log-sigmoids is sigmoids divided by their sum.
-    logits = -np.logaddexp(0, -scores) if model["link"] == "log_sigmoid" else scores
-    logits = model["inverse_temperature"] * logits
-    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return odds / odds.sum(axis=1, keepdims=True)
+    options = {name: _model()[name] for name in ("multilabel", "link", "inverse_temperature")}
+    return _class_probabilities(_scores(texts), **options)
 
 
 def _scores(texts: Iterable[str]) -> Any:
-    if isinstance(texts, str):
-        raise ValueError("predict takes a list of texts, got a single string. Wrap it in a list: predict([text]).")
-    scores = [_score(_project(_check_text(text, position))) for position, text in enumerate(texts)]
+    scores = [_score(_project(_check_text(text, position))) for position, text in enumerate(_check_texts(texts))]
     return np.array(scores).reshape(len(scores), len(_model()["labels"]["values"]))
 
 
-def _check_text(text: Any, position: int) -> str:
-    if not isinstance(text, str):
-        raise TypeError(f"Text {position} is of type {type(text).__name__}; all texts must be str.")
+def _check_text(text: str, position: int) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -96,43 +87,16 @@ def _ngrams(text: str) -> Counter[str]:
 def _columns(text: str) -> tuple[Any, Any]:
     """Return the sorted columns of a text's n-grams, and their values."""
     featurizer = _model()["featurizer"]
-    lengths: dict[int, list[bytes]] = {}
-    counts: dict[int, list[int]] = {}
-    for ngram, count in _ngrams(text).items():
-        encoded = ngram.encode()
-        lengths.setdefault(len(encoded), []).append(encoded)
-        counts.setdefault(len(encoded), []).append(count)
-    if not lengths:
+    counts = _ngrams(text)
+    if not counts:
         return np.empty(0, dtype=np.int64), np.empty(0)
-    hashes = np.concatenate([_murmur3(ngrams) for ngrams in lengths.values()]).astype(np.int64)
-    values = np.concatenate([np.array(part) for part in counts.values()])
+    hashes = _murmur3([ngram.encode() for ngram in counts]).astype(np.int64)
+    values = np.array(list(counts.values()))
     if featurizer["alternate_sign"]:
         values = np.where(hashes < 0, -values, values)
     columns, inverse = np.unique(np.abs(hashes) % featurizer["n_features"], return_inverse=True)
     sums = np.bincount(inverse.ravel(), weights=values)  # exact: sums of integers
     return columns, np.ones(len(sums)) if featurizer["binary"] else sums
-
-
-def _murmur3(strings: list[bytes]) -> Any:
-    """Hash byte strings of one length by MurmurHash3_x86_32, seed 0."""
-    length = len(strings[0])
-    padded = np.zeros((len(strings), -(-length // 4) * 4), dtype=np.uint8)
-    padded[:, :length] = np.frombuffer(b"".join(strings), dtype=np.uint8).reshape(-1, length)
-    blocks = padded.view("<u4").astype(np.uint32)
-    state = np.zeros(len(strings), dtype=np.uint32)
-    for index in range(blocks.shape[1]):
-        block = blocks[:, index] * np.uint32(0xCC9E2D51)
-        block = (block << np.uint32(15) | block >> np.uint32(17)) * np.uint32(0x1B873593)
-        state = state ^ block
-        if 4 * index + 4 <= length:  # not for the bytes of an incomplete block
-            state = (state << np.uint32(13) | state >> np.uint32(19)) * np.uint32(5) + np.uint32(0xE6546B64)
-    return _mix(state ^ np.uint32(length)).view(np.int32)
-
-
-def _mix(words: Any) -> Any:
-    words = (words ^ words >> np.uint32(16)) * np.uint32(0x85EBCA6B)
-    words = (words ^ words >> np.uint32(13)) * np.uint32(0xC2B2AE35)
-    return words ^ words >> np.uint32(16)
 
 
 # Counts to bits: sign random projections.
@@ -238,15 +202,7 @@ def _score(row: Any) -> Any:
 @cache
 def _model() -> dict[str, Any]:
     """Read the model from the last string of this file."""
-    first, *others = _MODEL.encode("latin-1").split(b"=")
-    content = first + b"".join(bytes([(part[0] - 64) % 256]) + part[1:] for part in others)
-    if zlib.crc32(content) != _CHECKSUM:
-        raise ValueError(
-            "This file was changed: its weights are damaged. Copy it as a binary file, and do not edit it."
-        )
-    content = zlib.decompress(content)
-    header, _, content = content.partition(b"\n")
-    model: dict[str, Any] = json.loads(header)
+    model, content = _read_content(_MODEL, _CHECKSUM)
 
     def take(dtype: str, *shape: int) -> Any:
         nonlocal content
@@ -265,7 +221,7 @@ def _model() -> dict[str, Any]:
 
 @cache
 def _classes() -> Any:
-    return np.array(_model()["labels"]["values"], dtype=np.dtype(_model()["labels"]["dtype"]))
+    return _unpack_labels(_model()["labels"])
 
 
 def __getattr__(name: str) -> Any:
@@ -274,25 +230,8 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _main() -> None:
-    parser = argparse.ArgumentParser(description="Predict the labels of texts, one per line.")
-    parser.add_argument("texts", nargs="*", metavar="TEXT", help="a text; without any, lines of standard input")
-    parser.add_argument("--proba", action="store_true", help="print all labels with their probabilities")
-    arguments = parser.parse_args()
-    if not arguments.texts:
-        sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]  # stdin is a text stream
-    for text in arguments.texts or (line.rstrip("\r\n") for line in sys.stdin):
-        if arguments.proba:
-            pairs = sorted(zip(predict_proba([text])[0].tolist(), _classes().tolist(), strict=True), reverse=True)
-            print("\t".join(f"{label}\t{probability:.4f}" for probability, label in pairs), flush=True)
-        elif _model()["multilabel"]:
-            print("\t".join(map(str, _classes()[predict([text])[0] == 1].tolist())), flush=True)
-        else:
-            print(predict([text])[0], flush=True)
-
-
 _CHECKSUM = 0
 _MODEL = ""
 
 if __name__ == "__main__":
-    _main()
+    _run_program(predict, predict_proba, _classes)

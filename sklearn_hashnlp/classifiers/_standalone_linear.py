@@ -1,0 +1,288 @@
+"""A linear classifier over hash embeddings with numpy alone: a part of the files that export_predictor writes.
+
+Texts are converted to counts of hashed n-grams, these to the sum of their hash embeddings, and a linear layer computes
+the scores. Hashes are those of the pipeline that was exported, and sums are computed in float32 in the same order.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sklearn_hashnlp.classifiers._standalone_common import (
+    _check_texts,
+    _class_probabilities,
+    _map_weights,
+    _mix,
+    _murmur3,
+    _read_content,
+    _run_program,
+    _take_arrays,
+    _unpack_labels,
+)
+
+_MAX_CHARACTERS = 2**16  # of the texts whose n-grams are hashed together
+
+
+class LinearTextPredictor:
+    """A classifier of texts from a header of parameters and the arrays of its weights."""
+
+    def __init__(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+        self.header = header
+        self.classes_ = _unpack_labels(header["labels"])
+        self.multilabel = bool(header["multilabel"])
+        self._arrays = arrays
+        self._weight = arrays["weight"].astype(np.float64).T
+        self._vectorizers = [_Vectorizer(options) for options in header["vectorizers"]]
+
+    def predict(self, texts: Iterable[str]) -> Any:
+        """Predict the label of each text; of several labels lists, or an indicator matrix, as the classifier does."""
+        scores = self.scores(texts)
+        if not self.multilabel:
+            return self.classes_[scores.argmax(axis=1)]
+        indicator = (scores > 0).astype(np.int64)
+        if not self.header["label_lists"]:
+            return indicator
+        lists = np.empty(len(indicator), dtype=object)
+        for index, row in enumerate(indicator):
+            lists[index] = self.classes_[row > 0].tolist()
+        return lists
+
+    def predict_proba(self, texts: Iterable[str]) -> Any:
+        """Estimate the probability of each label for each text: an array of shape (n_texts, n_classes)."""
+        options = {name: self.header[name] for name in ("multilabel", "link", "inverse_temperature")}
+        return _class_probabilities(self.scores(texts), **options)
+
+    def scores(self, texts: Iterable[str]) -> Any:
+        """Compute the scores of texts: an array of shape (n_texts, n_classes)."""
+        vectors = [vector for part in _in_parts(_check_texts(texts)) for vector in self._embed(*part)]
+        documents = np.array(vectors, dtype=np.float64).reshape(len(vectors), len(self._weight))
+        # Rounded to float32, they do not depend on the order in which the layer adds up.
+        return (documents @ self._weight + self._arrays["bias"]).astype(np.float32).astype(np.float64)
+
+    def _embed(self, first: int, texts: list[str]) -> Iterator[Any]:
+        """Yield the vector of each text."""
+        parts, offset = [], 0
+        for vectorizer in self._vectorizers:
+            columns, signs, owners = vectorizer.hash_ngrams(first, texts)
+            parts.append((vectorizer, columns + offset, signs, owners, *self._look_up(columns + offset)))
+            offset += vectorizer.n_features
+        for index in range(len(texts)):
+            weights, pool = [], []
+            for vectorizer, columns, signs, owners, importance, vectors in parts:
+                first_of, counts = vectorizer.count(columns, signs, owners[index])
+                weights.append(counts[:, np.newaxis] * importance[first_of])
+                pool.append(vectors[first_of])
+            yield self._sum(np.concatenate(weights), np.concatenate(pool))
+
+    def _look_up(self, columns: Any) -> tuple[Any, Any]:
+        """Return the importance weights of columns, (n, k), and the rows of the pool, (n, k, d)."""
+        bag = self.header["bag"]
+        ids = (columns & 0xFFFFFFFF).astype(np.uint32)
+        first, *others = [[np.uint64(number) for number in pair] for pair in bag["constants"]]
+        mixed = _mix(ids).astype(np.uint64)
+        standard = bag["variant"] == "standard"
+        n_rows = bag["num_embeddings"]
+        rows = _slots(mixed, first, n_rows) if bag["hash_rows"] else columns
+        if standard:
+            vectors = self._rows_of("pool", rows, 0.0)[:, np.newaxis]
+            return np.ones((len(columns), 1), dtype=np.float32), vectors
+        if bag["variant"] == "paper":
+            mixed = _mix(rows.astype(np.uint32)).astype(np.uint64)
+        slots = np.stack([_slots(mixed, pair, bag["num_buckets"]) for pair in others], axis=1)
+        importance = self._rows_of("importance", rows, bag["importance_init"])
+        vectors = self._rows_of("pool", slots.ravel(), 0.0)
+        return importance, vectors.reshape(*slots.shape, vectors.shape[1])
+
+    def _rows_of(self, name: str, rows: Any, initial: float) -> Any:
+        """Return rows of a table, of which only those may be stored that were trained."""
+        values, stored = self._arrays[name], self._arrays.get(f"{name}.rows")
+        if stored is None:
+            return self._decode(name, values[rows])
+        if not len(stored):
+            return np.full((len(rows), values.shape[1]), initial, dtype=np.float32)
+        at = np.minimum(np.searchsorted(stored, rows), len(stored) - 1)
+        found = (stored[at] == rows)[:, np.newaxis]
+        return np.where(found, self._decode(name, values[at]), np.float32(initial))
+
+    def _decode(self, name: str, values: Any) -> Any:
+        """Return values of a table in float32; levels of eight bits are closer together near zero."""
+        if values.dtype != np.int8:
+            return values.astype(np.float32, copy=False)
+        roots = values / np.float32(127)
+        return roots * np.abs(roots) * self._arrays[f"{name}.scale"]
+
+    def _sum(
+        self,
+        weights: Any,  # (n, k): importance times count
+        vectors: Any,  # (n, k, d)
+    ) -> Any:
+        """Return the vector of a document."""
+        bag = self.header["bag"]
+        n_hashes, standard = weights.shape[1], bag["variant"] == "standard"
+        if bag["aggregation"] == "median" and not standard:
+            parts = [_add_up(np.median(vectors * weights[:, :, np.newaxis], axis=1))]
+        elif bag["aggregation"] == "concat" and not standard:
+            parts = [_add_up(weights[:, i : i + 1] * vectors[:, i]) for i in range(n_hashes)]
+        else:
+            parts = [_add_up(weights.reshape(-1, 1) * vectors.reshape(-1, vectors.shape[2]))]
+        if bag["append_weight"] and not standard:
+            parts.append(_add_up(weights))
+        document = np.concatenate(parts)
+        if bag["normalize"] is None:
+            return document
+        sizes = weights * weights if bag["normalize"] == "l2" else np.abs(weights)
+        norm = _add_up(sizes.T.reshape(-1, 1))[0] * np.float32(1 / n_hashes)
+        norm = np.sqrt(norm) if bag["normalize"] == "l2" else norm
+        return document / (norm if norm > 0 else np.float32(1))
+
+
+def _in_parts(texts: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield texts in parts, each with the index of its first text."""
+    first = size = 0
+    for index, text in enumerate(texts, 1):
+        size += len(text)
+        if size >= _MAX_CHARACTERS or index == len(texts):
+            yield first, texts[first:index]
+            first, size = index, 0
+
+
+def _slots(mixed: Any, constants: list[Any], size: int) -> Any:
+    high = (mixed * constants[0] + constants[1]) >> np.uint64(32)
+    return (high * np.uint64(size) >> np.uint64(32)).astype(np.int64)
+
+
+def _add_up(values: Any) -> Any:
+    """Add up the rows of a matrix of float32, one after the other."""
+    if not len(values):
+        return np.zeros(values.shape[1], dtype=np.float32)
+    return np.add.accumulate(values.astype(np.float32, copy=False), axis=0)[-1]
+
+
+class _Vectorizer:
+    """The n-grams of texts, hashed and counted as by scikit-learn's HashingVectorizer."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.options = options
+        self.n_features = int(options["n_features"])
+        self._find_words = re.compile(options["token_pattern"]).findall if options["analyzer"] == "word" else None
+        self._stop_words = frozenset(options["stop_words"])
+
+    def hash_ngrams(self, first: int, texts: list[str]) -> tuple[Any, Any, list[Any]]:
+        """Return columns and signs of the distinct n-grams of texts, and the indices of each text's n-grams."""
+        index_of: dict[str, int] = {}
+        owners = []
+        for text in texts:
+            indices = [index_of.setdefault(ngram, len(index_of)) for ngram in self.ngrams(text)]
+            owners.append(np.array(indices, dtype=np.int64))
+        try:
+            encoded = [ngram.encode() for ngram in index_of]
+        except UnicodeEncodeError:
+            self._refuse_surrogates(first, texts)
+            raise
+        hashes = _murmur3(encoded).astype(np.int64)
+        return np.abs(hashes) % self.n_features, np.where(hashes < 0, -1, 1), owners
+
+    def count(self, columns: Any, signs: Any, indices: Any) -> tuple[Any, Any]:
+        """Return the index of an n-gram of each column of a text, in the order of the columns, and their values."""
+        _, at, inverse = np.unique(columns[indices], return_index=True, return_inverse=True)
+        weights = signs[indices] if self.options["alternate_sign"] else None
+        values = np.bincount(inverse.ravel(), weights=weights, minlength=len(at)).astype(np.float64)
+        values = np.ones_like(values) if self.options["binary"] else values
+        if self.options["norm"] is not None and values.any():
+            values = values / (np.abs(values).sum() if self.options["norm"] == "l1" else np.sqrt((values**2).sum()))
+        values = values.astype(np.float32)
+        weight = self.options["weight"]
+        return indices[at], values if weight is None else (values * weight).astype(np.float32)
+
+    def ngrams(self, text: str) -> list[str]:
+        """Return the n-grams of a text."""
+        text = text.lower() if self.options["lowercase"] else text
+        text = _strip_accents(text, self.options["strip_accents"])
+        low, high = self.options["ngram_range"]
+        if self._find_words is not None:
+            words = [word for word in self._find_words(text) if word not in self._stop_words]
+            ngrams = list(words) if low == 1 else []
+            for n in range(max(low, 2), min(high, len(words)) + 1):
+                ngrams += [" ".join(words[start : start + n]) for start in range(len(words) - n + 1)]
+            return ngrams
+        if self.options["analyzer"] == "char":
+            text = re.sub(r"\s\s+", " ", text)
+            lengths = range(low, min(high, len(text)) + 1)
+            return [text[start : start + n] for n in lengths for start in range(len(text) - n + 1)]
+        ngrams = []
+        for word in text.split():
+            marked = f" {word} "
+            for n in range(low, high + 1):
+                ngrams += [marked[start : start + n] for start in range(max(len(marked) - n, 0) + 1)]
+                if n >= len(marked):  # a short word counts once
+                    break
+        return ngrams
+
+    def _refuse_surrogates(self, first: int, texts: list[str]) -> None:
+        for position, text in enumerate(texts, first):
+            for ngram in self.ngrams(text):
+                try:
+                    ngram.encode()
+                except UnicodeEncodeError as error:
+                    raise ValueError(
+                        f"{self.options['class']}: document {position} holds the lone surrogate "
+                        f"{ngram[error.start]!r} inside the n-gram {ngram!r}, which UTF-8 cannot encode. Repair it "
+                        "with text.encode('utf-8', 'replace').decode('utf-8')."
+                    ) from error
+
+
+def _strip_accents(text: str, how: str | None) -> str:
+    if how is None or text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFKD", text)
+    if how == "ascii":
+        return decomposed.encode("ascii", "ignore").decode("ascii")
+    return "".join(character for character in decomposed if not unicodedata.combining(character))
+
+
+# The model of an exported file.
+
+
+def predict(texts: Iterable[str]) -> Any:
+    """Predict the label of each text; of several labels lists, or an indicator matrix, as the classifier does."""
+    return _model().predict(texts)
+
+
+def predict_proba(texts: Iterable[str]) -> Any:
+    """Estimate the probability of each label for each text: an array of shape (n_texts, n_classes)."""
+    return _model().predict_proba(texts)
+
+
+def _classes() -> Any:
+    return _model().classes_
+
+
+def __getattr__(name: str) -> Any:
+    if name == "CLASSES":
+        return _classes()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@cache
+def _model() -> LinearTextPredictor:
+    """Read the model from the last string of this file, or map it from a file beside it."""
+    if _MODEL:
+        header, content = _read_content(_MODEL, _CHECKSUM)
+        buffer = np.frombuffer(content, dtype=np.uint8)
+    else:
+        header, buffer = _map_weights(Path(__file__).with_name("weights.bin"))
+    return LinearTextPredictor(header, _take_arrays(header["arrays"], buffer))
+
+
+_CHECKSUM = 0
+_MODEL = ""
+
+if __name__ == "__main__":
+    _run_program(predict, predict_proba, _classes)

@@ -1,0 +1,327 @@
+"""Predictors of hash embeddings with numpy alone: labels and scores of the pipeline, from a file or a model folder."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import Normalizer
+
+from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier, make_text_classifier
+from sklearn_hashnlp.classifiers import export_predictor
+from sklearn_hashnlp.classifiers._linear_predictor import LINKS, UnsupportedModelError, model_of_document
+from sklearn_hashnlp.classifiers._losses import LOSSES
+from sklearn_hashnlp.classifiers._standalone_linear import LinearTextPredictor, _Vectorizer
+from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.persistence._folder_files import read_folder
+
+TEXTS = ["where is the station", "Who wrote it ?", "how many are there", "where do I go", "who was there", "how much"]
+LABELS = ["place", "person", "number", "place", "person", "number"]
+HARD = [
+    "",
+    " \t\r\n\x1c\x1f\x85\u00a0\u2003\u3000",
+    "a\0b \0\0",
+    "🙂 👩‍👩‍👧 🇫🇷x",
+    "naïve ﬁancé ÅNGSTRÖM",
+    "İstanbul ΑΣ ΌΣΟΣ ẞ ǅ",
+    "मी हिन्दी 中文字 кот העברית",
+    "e\u0301 \u0301 x\u200by z\ufeff",
+    "don't -- stop... (<now>) </s> _x_ a_b a  b",
+    "z" * 300,
+    "the the the the cat the",
+    "".join(map(chr, range(1, 400))),
+    "one two three four five six seven " * 3,
+]
+SMALL: dict[str, Any] = {"n_buckets": 97, "n_embeddings": 301, "embedding_dim": 5, "random_state": 0}
+
+
+def load(path: Path) -> Any:
+    """Import a predictor as a module of its own."""
+    file = path if path.suffix == ".py" else path / "__init__.py"
+    where = None if path.suffix == ".py" else [str(path)]
+    spec = util.spec_from_file_location("exported_linear", file, submodule_search_locations=where)
+    assert spec is not None
+    assert spec.loader is not None
+    module = util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    for name in [name for name in sys.modules if name.partition(".")[0] == spec.name]:
+        del sys.modules[name]
+    return module
+
+
+def from_folder(model: Any, folder: Path, precision: str = "float32") -> LinearTextPredictor:
+    """Save a model, and read the predictor of ``hashnlp predict`` from the folder."""
+    save_model(model, folder, precision=precision)
+    document, arrays = read_folder(folder)
+    return LinearTextPredictor(*model_of_document(document["model"], arrays))
+
+
+def check(model: Any, folder: Path, texts: list[str] = HARD + TEXTS, *, tolerance: float = 0.0) -> None:
+    """Compare the scores of a folder's predictor, and the answers of a file, with those of the model."""
+    predictor = from_folder(model, folder / "model")
+    steps = getattr(model, "pipeline_", model)
+    scores = steps[-1]._scores(steps[:-1].transform(texts))
+    assert np.abs(predictor.scores(texts) - scores).max() <= tolerance
+    export_predictor(model, folder / "exported.py")
+    exported = load(folder / "exported.py")
+    for answers in (predictor, exported):
+        labels = answers.predict(texts)
+        assert labels.tolist() == model.predict(texts).tolist()
+        assert labels.dtype == model.predict(texts).dtype
+        assert answers.predict_proba(texts) == pytest.approx(model.predict_proba(texts), abs=1e-7)
+    assert exported.CLASSES.tolist() == model.classes_.tolist()
+
+
+def pipeline(vectorizer: Any, **parameters: Any) -> Pipeline:
+    return make_pipeline(vectorizer, HashEmbeddingClassifier(**SMALL | parameters)).fit(TEXTS, LABELS)
+
+
+@pytest.mark.parametrize("features", ["words", "words+characters", "characters"])
+def test_text_classifiers(features, tmp_path):
+    check(TextClassifier(features=features, random_state=0).fit(TEXTS, LABELS), tmp_path)
+    check(make_text_classifier(features=features, **SMALL).fit(TEXTS, LABELS), tmp_path)
+
+
+@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
+@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
+@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
+def test_variants(variant, aggregation, normalize, tmp_path):
+    options = {"variant": variant, "aggregation": aggregation, "normalize": normalize, "n_hashes": 3}
+    vectorizer = HashingNgramVectorizer(n_features=2**31 - 1, norm=None)
+    tolerance = 1e-5 if aggregation == "median" else 0.0
+    check(pipeline(vectorizer, **options, append_weight=normalize != "l1"), tmp_path, tolerance=tolerance)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"loss": "ova"},
+        {"loss": "hinge"},
+        {"importance_init": "ones"},
+        {"importance_init": "zeros"},
+        {"hash_rows": False},
+        {"calibrate": False},
+        {"embedding_dim": 1, "n_hashes": 1},
+        {"n_embeddings": 10**6, "n_buckets": 10**6},
+    ],
+    ids=str,
+)
+def test_options_of_the_classifier(options, tmp_path):
+    check(pipeline(HashingNgramVectorizer(n_features=300, norm=None), **options), tmp_path)
+
+
+VECTORIZERS: list[dict[str, Any]] = [
+    {},
+    {"ngram_range": (2, 3), "lowercase": False},
+    {"token_pattern": r"\w+|[^\w\s]", "ngram_range": (1, 2)},
+    {"token_pattern": r"(\w)\w*"},
+    {"analyzer": "char", "ngram_range": (1, 4)},
+    {"analyzer": "char_wb", "ngram_range": (2, 5)},
+    {"analyzer": "char_wb", "ngram_range": (6, 9)},
+    {"strip_accents": "unicode"},
+    {"strip_accents": "ascii", "analyzer": "char"},
+    {"stop_words": "english"},
+    {"stop_words": ["the", "is"], "ngram_range": (1, 2)},
+    {"binary": True, "ngram_range": (1, 2)},
+    {"norm": "l1"},
+    {"norm": "l2", "dtype": np.float32},
+    {"alternate_sign": False},
+    {"n_features": 3, "norm": None},
+    {"n_features": 3, "binary": True, "norm": None},
+]
+
+
+@pytest.mark.parametrize("options", VECTORIZERS, ids=str)
+@pytest.mark.parametrize("cls", [HashingNgramVectorizer, HashingVectorizer])
+def test_hashes_and_counts_are_those_of_the_vectorizer(options, cls):
+    from sklearn_hashnlp.classifiers._linear_predictor import vectorizer_header
+
+    vectorizer = cls(**options)
+    stop_words = sorted(vectorizer.get_stop_words() or [])
+    own = _Vectorizer(vectorizer_header(cls.__name__, vectorizer.get_params(), stop_words, None))
+    texts = HARD + TEXTS
+    columns, signs, owners = own.hash_ngrams(0, texts)
+    X = vectorizer.transform(texts)
+    for row, indices in enumerate(owners):
+        at, values = own.count(columns, signs, indices)
+        assert np.array_equal(columns[at], X[row].indices)
+        assert values == pytest.approx(X[row].data, rel=1e-6)
+
+
+@pytest.mark.parametrize("options", [VECTORIZERS[9], VECTORIZERS[10], VECTORIZERS[12]], ids=str)
+def test_vectorizers_in_pipelines(options, tmp_path):
+    model = pipeline(HashingVectorizer(**options))
+    export_predictor(model, tmp_path / "exported.py")
+    exported = load(tmp_path / "exported.py")
+    assert exported.predict(HARD).tolist() == model.predict(HARD).tolist()
+    assert exported.predict_proba(HARD) == pytest.approx(model.predict_proba(HARD), abs=1e-5)
+
+
+def test_unions_with_weights(tmp_path):
+    parts = [("a", HashingNgramVectorizer(norm=None)), ("b", HashingNgramVectorizer(analyzer="char")), ("c", "drop")]
+    check(pipeline(FeatureUnion(parts, transformer_weights={"b": 0.3})), tmp_path, tolerance=1e-6)
+
+
+@given(texts=st.lists(st.text(max_size=60), min_size=1, max_size=4))
+def test_any_texts(any_model, texts):
+    model, predictor = any_model
+    assert np.array_equal(predictor.scores(texts), model[-1]._scores(model[0].transform(texts)))
+
+
+@pytest.fixture(name="any_model", scope="module")
+def _any_model(tmp_path_factory):
+    model = make_text_classifier(features="words+characters", **SMALL).fit(TEXTS, LABELS)
+    return model, from_folder(model, tmp_path_factory.mktemp("any") / "model")
+
+
+def test_long_texts_and_many_texts_have_the_same_scores(any_model):
+    model, predictor = any_model
+    texts = ["y" * 5000, "no " * 30_000, *HARD * 30]
+    assert np.array_equal(predictor.scores(texts), model[-1]._scores(model[0].transform(texts)))
+    assert predictor.scores([]).shape == (0, 3)
+    assert predictor.predict([]).shape == (0,)
+    assert predictor.predict_proba([]).shape == (0, 3)
+
+
+def test_texts_that_are_refused(any_model):
+    model, predictor = any_model
+    with pytest.raises(ValueError, match="Wrap it in a list"):
+        predictor.predict("text")
+    with pytest.raises(TypeError, match="Text 1 is of type int"):
+        predictor.predict(["text", 3])
+    for answers in (model, predictor):
+        with pytest.raises(ValueError, match=r"HashingNgramVectorizer: document 1 holds the lone surrogate '\\ud800'"):
+            answers.predict(["a", "b \ud800"])
+    words = from_folder_of_words = pipeline(HashingNgramVectorizer())
+    assert from_folder_of_words is words
+    header = {**predictor.header["vectorizers"][0], "token_pattern": r"(?u)\b\w\w+\b"}
+    assert _Vectorizer(header).hash_ngrams(0, ["ab \ud800"])[0].shape == (1,)  # in no n-gram
+    assert words.predict(["ab \ud800"]).shape == (1,)
+
+
+@pytest.mark.parametrize("lists", [True, False])
+def test_several_labels(lists, tmp_path):
+    y: Any = [["p", "w"], ["w"], [], ["p"], ["w"], ["p", "w"]]
+    y = y if lists else np.array([[int("p" in row), int("w" in row)] for row in y])
+    model = TextClassifier(max_epochs=30, random_state=0).fit(TEXTS, y)
+    assert any(len(np.atleast_1d(row)) for row in model.predict(TEXTS))
+    check(model, tmp_path)
+    result = subprocess.run([sys.executable, tmp_path / "exported.py", *TEXTS], capture_output=True, text=True)
+    expected = [row if lists else np.flatnonzero(row).tolist() for row in model.predict(TEXTS)]
+    assert result.stdout.splitlines() == ["\t".join(map(str, labels)) for labels in expected], result.stderr
+
+
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+def test_precision_is_that_of_a_saved_model(precision, tmp_path):
+    model = make_text_classifier(n_buckets=300, n_embeddings=10**6, random_state=0).fit(TEXTS, LABELS)
+    predictor = from_folder(model, tmp_path / "model", precision)
+    loaded = load_model(tmp_path / "model")
+    assert np.array_equal(predictor.scores(HARD), loaded[-1]._scores(loaded[0].transform(HARD)))
+    export_predictor(model, tmp_path / "exported.py", precision=precision)
+    assert load(tmp_path / "exported.py").predict_proba(HARD) == pytest.approx(loaded.predict_proba(HARD), abs=1e-7)
+    with pytest.raises(ValueError, match="precision must be one of"):
+        export_predictor(model, tmp_path / "exported.py", precision="int4")
+
+
+def test_a_folder(tmp_path):
+    model = TextClassifier(random_state=0).fit(TEXTS, LABELS)
+    size = export_predictor(model, tmp_path / "exported")
+    files = {path.name: path.stat().st_size for path in (tmp_path / "exported").iterdir()}
+    assert set(files) == {"__main__.py", "__init__.py", "weights.bin"}
+    assert size == sum(files.values())
+    module = load(tmp_path / "exported")
+    assert module.predict(HARD).tolist() == model.predict(HARD).tolist()
+    assert module.CLASSES.tolist() == model.classes_.tolist()
+    command = [sys.executable, "-W", "error", tmp_path / "exported", *TEXTS]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert output.splitlines() == model.predict(TEXTS).tolist()
+
+
+WITHOUT_THE_PACKAGE = """
+import sys, time
+
+class Absent:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in {"sklearn_hashnlp", "sklearn", "scipy", "torch", "numba", "skorch"}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent)
+sys.path.insert(0, sys.argv[1])
+import exported
+print(*exported.predict(["where is it", ""]))
+[peak] = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
+print(time.process_time(), int(peak.split()[1]) / 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+@pytest.mark.parametrize("name", ["exported.py", "exported"])
+def test_numpy_is_enough_and_the_start_is_light(name, tmp_path):
+    rng = np.random.default_rng(0)
+    words = rng.integers(0, 50_000, (3000, 20)).astype(str)
+    model = make_text_classifier(n_buckets=10**5, n_embeddings=10**5, embedding_dim=4, random_state=0)
+    model.fit([" ".join(row) for row in words], np.arange(3000) % 2)
+    export_predictor(model, tmp_path / name)
+    command = [sys.executable, "-W", "error", "-c", WITHOUT_THE_PACKAGE, tmp_path]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert lines[0].split() == [str(label) for label in model.predict(["where is it", ""])]
+    seconds, memory = map(float, lines[1].split())
+    assert seconds < 0.5
+    assert memory < 60
+
+
+def test_a_file_that_was_changed_is_refused(tmp_path):
+    path = tmp_path / "exported.py"
+    export_predictor(pipeline(HashingNgramVectorizer()), path)
+    content = path.read_bytes()
+    start = content.index(b'_MODEL = "') + 300
+    path.write_bytes(content[:start] + b"a" + content[start + 1 :])
+    with pytest.raises(ValueError, match="its weights are damaged"):
+        load(path).predict(["text"])
+
+
+def test_losses_and_links_are_those_of_the_classifier():
+    assert {name: loss.link for name, loss in LOSSES.items() if name != "hsigmoid"} == LINKS
+
+
+@pytest.mark.parametrize(
+    ("vectorizer", "options", "message"),
+    [
+        (HashingNgramVectorizer(), {"hidden_layer_sizes": (4,)}, "with hidden_layer_sizes is not supported"),
+        (HashingNgramVectorizer(), {"loss": "hsigmoid"}, "with loss='hsigmoid' is not supported"),
+        (HashingNgramVectorizer(tokenizer=str.split, token_pattern=None), {}, "with a tokenizer is not supported"),
+        (HashingNgramVectorizer(analyzer=str.split), {}, "is not supported"),
+    ],
+)
+def test_options_that_are_not_supported(vectorizer, options, message, tmp_path):
+    model = pipeline(vectorizer, **options)
+    with pytest.raises(ValueError, match=message):
+        export_predictor(model, tmp_path / "model.py")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_models_that_are_not_supported(tmp_path):
+    steps = [HashingVectorizer(), Normalizer(), HashEmbeddingClassifier(**SMALL)]
+    other = make_pipeline(*steps).fit(TEXTS, LABELS)
+    with pytest.raises(TypeError, match="got HashingVectorizer, Normalizer, HashEmbeddingClassifier"):
+        export_predictor(other, tmp_path / "model.py")
+    with pytest.raises(UnsupportedModelError):
+        from_folder(other, tmp_path / "other")
+    with pytest.raises(NotFittedError):
+        export_predictor(TextClassifier(), tmp_path / "model.py")
+    with pytest.raises(UnsupportedModelError, match="those of scikit-learn"):
+        from_folder(pipeline(HashingVectorizer(stop_words="english")), tmp_path / "english")
+    with pytest.raises(UnsupportedModelError, match="a HashingVectorizer is not supported"):
+        from_folder(HashingVectorizer(), tmp_path / "vectorizer")
