@@ -114,12 +114,12 @@ def predict(
     if errors is Errors.skip and kind not in TABLES:
         raise typer.BadParameter("--errors skip is for tables; a line without a prediction would shift those after it.")
     written = output_format(output, kind, as_json=as_json)
-    from sklearn_hashnlp.cli._pipelines import is_multilabel, load_classifier
+    from sklearn_hashnlp.cli._light_classifier import load_predictor
     from sklearn_hashnlp.datasets._columns import Columns
     from sklearn_hashnlp.datasets._row_formats import RowFormat
 
-    classifier = load_classifier(model)
-    if threshold is None and top is None and is_multilabel(classifier):
+    classifier = load_predictor(model)
+    if threshold is None and top is None and classifier.multilabel:
         threshold = _MULTILABEL_THRESHOLD
     lists = top is not None or threshold is not None
     decoding = "surrogateescape" if errors is Errors.skip else errors.value
