@@ -8,8 +8,9 @@ speed       Training time on AG News. fastText (dim 10, word bigrams, minCount 1
             trained model; fastText only for its own call on a file written before, which favors fastText. The texts of
             that file (as they are, as tokens, or as lowercase tokens), its learning rate and epochs are chosen on a
             validation set, a tenth of the training rows.
-prediction  Texts per second on the test rows of AG News, alternately: ours from raw strings, fastText's compiled
-            function on texts tokenized beforehand, which favors fastText.
+prediction  Texts per second on the test rows of AG News, alternately: ours from raw strings, with as many threads as
+            processors and with one; fastText's compiled function, which has one thread, on texts tokenized beforehand,
+            which favors fastText, in one call and in two processes that hold half of the texts each.
 memory      Growth of peak memory in training, each method in a new process.
 accuracy    Every labeled data set, mean over the seeds: ours with each value of `features` and the defaults, ours
             tuned on training rows, and the baselines: fastText tuned in the same way, and TF-IDF with a linear SVM on
@@ -123,7 +124,7 @@ def run_against_fasttext(
         classifier_speed.show_training(speed)
     if "prediction" in options.part:
         setting = settings[classifier_speed.PUBLISHED]
-        speed = classifier_speed.prediction(fasttext, data, setting, options.repeats, options.threads, log)
+        speed = classifier_speed.prediction(fasttext, folder, data, setting, options.repeats, options.threads, log)
         result["prediction"] = env | speed
         write_result(path, result)
         classifier_speed.show_prediction(speed)

@@ -1,14 +1,21 @@
 """Write the tables and figures of the docs from the measured results.
 
 The pages are coming_from_gensim, coming_from_paddle, coming_from_tensorflow, experiments, language_model, mixtures,
-probabilities, reversal and sentence_encoder.
+probabilities, reversal, sentence_encoder and serving.
 
 python benchmarks/update_docs.py
 """
 
 from __future__ import annotations
 
-from common import calibration_table, experiment_tables, language_robustness_table, sentence_tables, word_vector_tables
+from common import (
+    calibration_table,
+    experiment_tables,
+    language_robustness_table,
+    sentence_tables,
+    serving_table,
+    word_vector_tables,
+)
 
 
 def main() -> None:
@@ -17,6 +24,7 @@ def main() -> None:
     experiment_tables.update_pages()
     word_vector_tables.update_page()
     language_robustness_table.update_page()
+    serving_table.update_page()
 
 
 if __name__ == "__main__":

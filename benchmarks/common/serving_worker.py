@@ -1,0 +1,104 @@
+"""A process that serves one model: its start, answers to single texts, and to eight threads at once.
+
+Run as a script, with a kind of model, its path and a file of texts; it imports nothing but what the model needs. The
+last line of its output is JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+THREADS = 8
+TOKENS = re.compile(r"\w+|[^\w\s]")
+
+
+def load(kind: str, path: str) -> Callable[[str], Any]:
+    """Load a model, and return the function that predicts the label of one text."""
+    if kind == "exported":
+        sys.path.insert(0, str(Path(path).parent))
+        module = __import__(Path(path).stem)
+        return lambda text: module.predict([text])[0]
+    if kind == "folder":
+        from sklearn_hashnlp import load_model
+
+        model = load_model(path)
+        return lambda text: model.predict([text])[0]
+    if kind == "joblib":
+        import joblib
+
+        model = joblib.load(path)
+        return lambda text: model.predict([text])[0]
+    package, _, file = path.partition("|")
+    sys.path.append(package)
+    import fasttext
+
+    predict = fasttext.load_model(file).f.predict
+    return lambda text: predict(" ".join(TOKENS.findall(text.lower())) + "\n", 1, 0.0, "strict")
+
+
+def serve(kind: str, path: str, texts: list[str]) -> dict[str, Any]:
+    """Measure the start of this process, and its answers."""
+    predict = load(kind, path)
+    predict(texts[0])
+    measured: dict[str, Any] = {"start s": time.process_time(), "memory MiB": peak_mb()}
+    for text in texts[:50]:
+        predict(text)
+    measured["single ms"] = statistics.median(alone := latencies(predict, texts))
+    measured["single p99 ms"] = percentile(alone, 99)
+    answers: list[list[float]] = []
+    threads = [threading.Thread(target=lambda: answers.append(latencies(predict, texts))) for _ in range(THREADS)]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    seconds = time.perf_counter() - start
+    together = [milliseconds for answer in answers for milliseconds in answer]
+    measured["threads ms"] = statistics.median(together)
+    measured["threads p99 ms"] = percentile(together, 99)
+    measured["threads texts/s"] = len(together) / seconds
+    measured["single texts/s"] = 1000 * len(alone) / sum(alone)
+    return measured
+
+
+def run_command(command: list[str], text: str) -> dict[str, Any]:
+    """Measure a command that predicts the label of one text."""
+    subprocess.run(command, input=text.replace("\n", " ") + "\n", text=True, check=True, stdout=subprocess.DEVNULL)
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {"start s": usage.ru_utime + usage.ru_stime, "memory MiB": usage.ru_maxrss / 1024}
+
+
+def latencies(predict: Callable[[str], Any], texts: list[str]) -> list[float]:
+    """Return the milliseconds of each answer."""
+    measured = []
+    for text in texts:
+        start = time.perf_counter()
+        predict(text)
+        measured.append(1000 * (time.perf_counter() - start))
+    return measured
+
+
+def percentile(values: list[float], percent: float) -> float:
+    return sorted(values)[min(int(len(values) * percent / 100), len(values) - 1)]
+
+
+def peak_mb() -> float:
+    """Return the peak resident memory of this process in MiB."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+if __name__ == "__main__":
+    kind, path, file = sys.argv[1:]
+    texts = json.loads(Path(file).read_text(encoding="utf-8"))
+    print(json.dumps(run_command(json.loads(path), texts[0]) if kind == "command" else serve(kind, path, texts)))
