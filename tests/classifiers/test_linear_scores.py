@@ -1,0 +1,160 @@
+"""Scores of nets without hidden layers: the bits of torch's modules, on any number of threads, for any matrix."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csc_array, csr_array, csr_matrix
+
+from sklearn_hashnlp import HashEmbeddingClassifier, TextClassifier
+from sklearn_hashnlp.classifiers import _hash_embedding_classifier, _linear_scores, _sparse_net
+from sklearn_hashnlp.classifiers._linear_scores import linear_model, plain_rows
+
+N_COLUMNS = 500
+
+
+def rows(n_rows: int = 60, *, seed: int = 0, density: float = 0.05) -> csr_array:
+    rng = np.random.default_rng(seed)
+    return csr_array(
+        rng.integers(1, 4, (n_rows, N_COLUMNS)) * (rng.random((n_rows, N_COLUMNS)) < density), dtype=np.float32
+    )
+
+
+def trained(**parameters: Any) -> HashEmbeddingClassifier:
+    defaults = {"n_buckets": 50, "n_embeddings": 300, "embedding_dim": 5, "random_state": 0, "max_epochs": 1}
+    model = HashEmbeddingClassifier(**defaults | parameters)
+    return model.fit(rows(), np.arange(60) % 3)
+
+
+def by_torch(model: HashEmbeddingClassifier, X: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+    with monkeypatch.context() as patch:
+        for module in (_hash_embedding_classifier, _sparse_net):
+            patch.setattr(module, "linear_model", lambda module: None)
+        return model._scores(X), model.predict(X)
+
+
+@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
+@pytest.mark.parametrize("aggregation", ["sum", "concat"])
+@pytest.mark.parametrize("options", [{}, {"normalize": None, "n_hashes": 1}, {"loss": "ova", "append_weight": False}])
+def test_the_bits_of_torch(variant, aggregation, options, monkeypatch):
+    model = trained(variant=variant, aggregation=aggregation, **options)
+    assert linear_model(model.net_.module_) is not None
+    X = rows(80, seed=1)
+    scores, labels = by_torch(model, X, monkeypatch)
+    assert np.array_equal(model._scores(X), scores)
+    assert np.array_equal(model.predict(X), labels)
+    assert np.array_equal(model.net_.score_rows(model._rows(X)), scores)
+
+
+def test_other_nets_are_left_to_torch():
+    assert linear_model(trained(hidden_layer_sizes=(4,)).net_.module_) is None
+    assert linear_model(trained(loss="hsigmoid").net_.module_) is None
+    assert linear_model(trained(aggregation="median").net_.module_) is None
+    assert linear_model(trained(aggregation="median", variant="standard").net_.module_) is not None
+    model = trained()
+    assert linear_model(torch.nn.Linear(1, 1)) is None
+    assert linear_model(trained().net_.module_.double()) is None
+    seen = []
+    model.net_.module_.bag.register_forward_hook(lambda *_: seen.append(1))
+    assert linear_model(model.net_.module_) is None
+    model.predict(rows())
+    assert seen
+
+
+def test_weights_that_change_are_seen():
+    model = trained()
+    before = model.decision_function(rows())
+    with torch.no_grad():
+        model.net_.module_.head[0].bias += 1
+    assert model.decision_function(rows()) == pytest.approx(before + 1, abs=1e-5)
+
+
+def test_any_number_of_threads(monkeypatch):
+    model = trained()
+    X = rows(3000, seed=2, density=0.1)  # several blocks for each thread
+    results = []
+    for n_threads in (1, 2, 5):
+        monkeypatch.setattr(_linear_scores, "_n_processors", lambda n_threads=n_threads: n_threads)
+        results.append(model._scores(X))
+    monkeypatch.setattr(_linear_scores, "_MIN_VALUES", 10**9)
+    for result in results:
+        assert np.array_equal(result, model._scores(X))
+
+
+def test_rows_of_a_vectorizer_need_no_conversion():
+    X = rows()
+    assert plain_rows(X, N_COLUMNS) is not None
+    assert plain_rows(csr_matrix(X), N_COLUMNS) is not None
+    wide = csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
+    assert plain_rows(wide, N_COLUMNS) is not None
+    assert plain_rows(csr_array((2, N_COLUMNS), dtype=np.float32), N_COLUMNS) is not None
+
+
+def changed(name: str) -> Any:
+    X = rows()
+    if name == "infinite":
+        X.data[3] = np.inf
+    elif name == "not a number":
+        X.data[3] = np.nan
+    elif name == "zero":
+        X.data[3] = 0
+    elif name == "large":
+        X.data[3] = 1e20
+    elif name == "unsorted":
+        X.indices[:2] = X.indices[:2][::-1].copy()
+    return X
+
+
+@pytest.mark.parametrize("name", ["infinite", "not a number", "zero", "large", "unsorted"])
+def test_rows_that_need_the_full_checks(name):
+    assert plain_rows(changed(name), N_COLUMNS) is None
+
+
+@pytest.mark.parametrize(
+    "X",
+    [rows().toarray(), csc_array(rows()), rows().astype(np.float64), rows()[:, :-1], rows()[:0]],
+    ids=lambda X: str(type(X)),
+)
+def test_other_matrices_need_the_full_checks(X):
+    assert plain_rows(X, N_COLUMNS) is None
+
+
+def test_answers_do_not_depend_on_the_form_of_the_rows():
+    model = trained()
+    X = rows(20, seed=3)
+    expected = model.predict_proba(X)
+    for other in (X.toarray(), csc_array(X), X.astype(np.float64), csr_matrix(X)):
+        assert np.array_equal(model.predict_proba(other), expected)
+    X.data[5] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(X)
+    with pytest.raises(ValueError, match="features"):
+        model.predict(rows()[:, :-1])
+
+
+def test_scores_that_are_not_finite_are_an_error():
+    model = trained()
+    with torch.no_grad():
+        model.net_.module_.head[0].bias[1] = np.inf
+    for predict in (model.predict, model.decision_function, model.predict_proba):
+        with pytest.raises(ValueError, match="a score is infinite or not a number"):
+            predict(rows())
+
+
+def test_eight_threads_at_once_get_the_answers_of_one():
+    texts = [f"word{i % 7} of text {i}" for i in range(200)]
+    model = TextClassifier(random_state=0).fit(texts, [i % 7 for i in range(200)])
+    expected = model.predict(texts).tolist()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda text: model.predict([text])[0], texts))
+    finally:
+        sys.setswitchinterval(interval)
+    assert answers == expected
