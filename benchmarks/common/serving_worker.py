@@ -56,7 +56,8 @@ def serve(kind: str, path: str, texts: list[str]) -> dict[str, Any]:
     measured["single ms"] = statistics.median(alone := latencies(predict, texts))
     measured["single p99 ms"] = percentile(alone, 99)
     answers: list[list[float]] = []
-    threads = [threading.Thread(target=lambda: answers.append(latencies(predict, texts))) for _ in range(THREADS)]
+    some = texts[: max(len(texts) // 4, 1)]
+    threads = [threading.Thread(target=lambda: answers.append(latencies(predict, some))) for _ in range(THREADS)]
     start = time.perf_counter()
     for thread in threads:
         thread.start()
