@@ -64,8 +64,8 @@ def export_predictor(
     """Write a fitted classifier of texts as a Python file or folder that predicts with numpy only.
 
     The result is a script (``python model.py "some text"``) and a module with ``predict(texts)``,
-    ``predict_proba(texts)`` and ``CLASSES``. It starts without scikit-learn and torch: a first answer takes about
-    0.2 s, and a small model 45 MB of memory. It contains no pickle.
+    ``predict_proba(texts)`` and ``CLASSES``. It starts without scikit-learn and torch: in a fraction of a second,
+    and with less than 60 MB of memory if the model is small. It contains no pickle.
 
     Of a classifier of hash embeddings it predicts the labels, and probabilities within 1e-5. A self-governing neural
     network is quantized to eight bits: labels are those of ``quantize(pipeline)``.
