@@ -1,17 +1,31 @@
-"""The ``hashnlp`` command and its subcommands."""
+"""The ``hashnlp`` command and its subcommands, whose modules are imported for the command that is run."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sklearn_hashnlp import __version__
-from sklearn_hashnlp.cli import _demo, _export, _info, _predict, _test, _train
 from sklearn_hashnlp.cli._errors import CommandGroup
-from sklearn_hashnlp.cli.experiments import _app as _experiments
-from sklearn_hashnlp.cli.lm import _app as _lm
-from sklearn_hashnlp.cli.sentences import _app as _sentences
+
+if TYPE_CHECKING:
+    app: typer.Typer
+
+_COMMANDS = {  # in the order of the help: the module, and the function in it
+    "demo": ("_demo", "demo"),
+    "train": ("_train", "train"),
+    "predict": ("_predict", "predict"),
+    "test": ("_test", "evaluate"),
+    "info": ("_info", "info"),
+    "export": ("_export", "export"),
+}
+_GROUPS = {"lm": "lm._app", "sentences": "sentences._app", "experiments": "experiments._app"}
+_COMPLETION = "_HASHNLP_COMPLETE"  # set by the shell where it asks for completions
 
 _HELP = """\
 Train and use text classifiers, language models and sentence encoders. No vocabulary and no GPU is needed.
@@ -36,25 +50,41 @@ Exit codes: 0 success, 1 error in a file, a model or the data, 2 wrong usage, \
 Errors are one line on stderr; --debug after a command, or HASHNLP_DEBUG=1, prints a traceback.
 """
 
-app = typer.Typer(
-    name="hashnlp",
-    cls=CommandGroup,
-    help=_HELP,
-    epilog=_EPILOG,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("demo", help=_demo.HELP)(_demo.demo)
-app.command("train", help=_train.HELP)(_train.train)
-app.command("predict", help=_predict.HELP)(_predict.predict)
-app.command("test", help=_test.HELP)(_test.evaluate)
-app.command("info", help=_info.HELP)(_info.info)
-app.command("export", help=_export.HELP)(_export.export)
-app.add_typer(_lm.app, name="lm", help=_lm.HELP)
-app.add_typer(_sentences.app, name="sentences", help=_sentences.HELP)
-app.add_typer(_experiments.app, name="experiments", help=_experiments.HELP)
+
+def app_for(arguments: Sequence[str]) -> typer.Typer:
+    """Return the command line with the one command that the arguments name, or with all."""
+    name = arguments[0] if arguments else ""
+    if (name in _COMMANDS or name in _GROUPS) and _COMPLETION not in os.environ:
+        return _make_app([name])
+    return _whole_app()
+
+
+@cache
+def _whole_app() -> typer.Typer:
+    return _make_app([*_COMMANDS, *_GROUPS])
+
+
+def _make_app(names: Iterable[str]) -> typer.Typer:
+    app = typer.Typer(
+        name="hashnlp",
+        cls=CommandGroup,
+        help=_HELP,
+        epilog=_EPILOG,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_top)
+    for name in names:
+        if name in _COMMANDS:
+            module, function = _COMMANDS[name]
+            command = import_module(f"sklearn_hashnlp.cli.{module}")
+            app.command(name, help=command.HELP)(getattr(command, function))
+        else:
+            group = import_module(f"sklearn_hashnlp.cli.{_GROUPS[name]}")
+            app.add_typer(group.app, name=name, help=group.HELP)
+    return app
 
 
 def _print_version(requested: bool) -> None:
@@ -63,7 +93,6 @@ def _print_version(requested: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _top(
     version: Annotated[
         bool,
@@ -71,3 +100,9 @@ def _top(
     ] = False,
 ) -> None:
     """Declare the options of ``hashnlp`` itself."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":  # with all commands
+        return _whole_app()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from types import FrameType
 
 from sklearn_hashnlp.cli._streams import prepare_streams
@@ -29,9 +30,9 @@ def main() -> None:
         signal.signal(signal.SIGINT, _exit_interrupted)
     try:
         prepare_streams()
-        from sklearn_hashnlp.cli._app import app
+        from sklearn_hashnlp.cli._app import app_for
 
-        app(prog_name="hashnlp")
+        app_for(sys.argv[1:])(prog_name="hashnlp")
     finally:
         signal.signal(signal.SIGINT, handler)
 

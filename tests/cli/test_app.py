@@ -12,6 +12,7 @@ import typer
 
 from sklearn_hashnlp import __version__
 from sklearn_hashnlp.cli import app
+from sklearn_hashnlp.cli._app import app_for
 
 COMMANDS = ["demo", "train", "predict", "test"]
 
@@ -60,3 +61,25 @@ def test_help_imports_no_heavy_modules() -> None:
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"
+
+
+def test_only_the_command_that_is_run_is_imported() -> None:
+    program = (
+        "import sys; from sklearn_hashnlp.cli._app import app_for\n"
+        "print([command.name for command in app_for(['predict', '--help']).registered_commands])\n"
+        "print(sorted({'sklearn_hashnlp.cli._train', 'sklearn_hashnlp.cli.lm'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout == "['predict']\n[]\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["nonsense"], ["-V", "predict"]])
+def test_all_commands_are_known_where_none_is_named(arguments: list[str]) -> None:
+    assert app_for(arguments) is app
+    assert len(app.registered_commands) == 6
+    assert len(app.registered_groups) == 3
+
+
+def test_completions_are_of_all_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_HASHNLP_COMPLETE", "complete_bash")
+    assert app_for(["predict"]) is app

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sklearn_hashnlp.kernels._hashes import splitmix64
+from sklearn_hashnlp._hash_specification import splitmix64
 from sklearn_hashnlp.kernels._hyperplanes import PRIME, QUANTILES, Hyperplanes, coefficients
 
 from .hashing import fmix32
