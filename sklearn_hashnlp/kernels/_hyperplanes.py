@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp._hash_specification import splitmix64
 from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
 from sklearn_hashnlp.kernels._hashes import fmix32
+from sklearn_hashnlp.kernels._simd import LANES, byte_lookup
 
 PROJECTION_SPECIFICATION = 1
 """The version of the specification above; a saved model holds it."""
@@ -35,7 +36,7 @@ PROJECTION_SPECIFICATION = 1
 NORMAL, SIGN, GOOGLE = 0, 1, 2
 KINDS = {"normal": NORMAL, "sign": SIGN, "google": GOOGLE}
 
-GROUP = 32
+GROUP = LANES
 """Hyperplanes are computed in groups of 32: one word of signs, or eight words of bytes."""
 
 PRIME = 2**31 - 1
@@ -60,8 +61,9 @@ QUANTILES = np.array([-value for value in reversed(_UPPER_QUANTILES)] + list(_UP
 """The coefficient of each of the 256 values of a byte, ascending and symmetric."""
 
 # Eight signs by eight bits, and two coefficients by two bytes, in the order of the hyperplanes: one lookup for eight,
-# or for two.
+# or for two where the processor has no instruction for many.
 _SIGNS = (2 * ((np.arange(256)[:, np.newaxis] >> np.arange(8)) & 1) - 1).astype(np.int8).view("<u8").ravel()
+_look_up_quantiles = byte_lookup(QUANTILES.tolist())
 _PAIRS = np.stack([np.tile(QUANTILES, 256), np.repeat(QUANTILES, 256)], axis=1).view("<u2").ravel()
 
 
@@ -84,18 +86,19 @@ class Hyperplanes(NamedTuple):
         first, second, *others = splitmix64(seed, 2 + (n if kind_code == GOOGLE else 0))
         keys = np.array([part for value in (first, second) for part in (value % 2**32, value >> 32)], dtype=np.uint32)
         width = -(-n // GROUP) * GROUP
-        signs = np.empty(width, dtype=np.int8)
-        _fill_signs(TIE_COLUMN, keys, np.empty(width // GROUP, dtype=np.uint32), signs)
-        return cls(
+        hyperplanes = cls(
             kind=kind_code,
             n=n,
             keys=keys,
             threshold=int(density * 2**32),
             pairs=_PAIRS if kind_code == NORMAL else _PAIRS[:0],
             seeds=np.array([1 + value % (PRIME - 1) for value in others], dtype=np.int64),
-            ties=(signs > 0).astype(np.uint8),
+            ties=np.empty(width, dtype=np.uint8),
             scale=1 / (PRIME // 2) if kind_code == GOOGLE else 1 / sqrt(n * density * mean_square(kind_code)),
         )
+        signs = _coefficients(np.array([TIE_COLUMN]), width, hyperplanes._replace(kind=SIGN, threshold=2**32))
+        hyperplanes.ties[:] = signs[0] > 0
+        return hyperplanes
 
 
 def mean_square(kind: int) -> float:
@@ -111,62 +114,84 @@ def _start(column: Number, key: Number) -> Number:
 
 
 @compiled
-def _fill_words(column: Number, key_a: Number, key_b: Number, words: NDArray[np.uint32]) -> None:
-    state = _start(column, key_a)
-    step = np.uint32(_start(column, key_b) | np.uint32(1))
-    for i in range(len(words)):
-        words[i] = fmix32(np.uint32(state + np.uint32(np.uint32(i) * step)))
+def start_columns(columns: NDArray[np.int64], keys: NDArray[np.uint32], starts: NDArray[np.uint32]) -> None:
+    """Compute state and step of columns for :func:`fill_table`, and those of their density."""
+    for row in range(len(columns)):
+        for key in range(4):
+            starts[row, key] = _start(columns[row], keys[key]) | np.uint32(key & 1)
+
+
+@inlined
+def _word(state: Number, step: Number, number: Number) -> Number:
+    return fmix32(np.uint32(state + np.uint32(np.uint32(number) * step)))
 
 
 @compiled
-def _fill_signs(column: Number, keys: NDArray[np.uint32], words: NDArray[np.uint32], out: NDArray[np.int8]) -> None:
-    n_words = len(out) // GROUP
-    _fill_words(column, keys[0], keys[1], words[:n_words])
-    eights = out.view(np.uint64)
-    for i in range(n_words):
-        word = words[i]
-        eights[4 * i] = _SIGNS[word & np.uint32(255)]
-        eights[4 * i + 1] = _SIGNS[(word >> np.uint32(8)) & np.uint32(255)]
-        eights[4 * i + 2] = _SIGNS[(word >> np.uint32(16)) & np.uint32(255)]
-        eights[4 * i + 3] = _SIGNS[word >> np.uint32(24)]
+def fill_table(
+    starts: NDArray[np.uint32],  # (n_columns, 4)
+    first: Number,  # a multiple of GROUP
+    n: Number,  # a multiple of GROUP
+    kind: Number,
+    threshold: Number,
+    pairs: NDArray[np.uint16],
+    words: NDArray[np.uint32],  # (n or more,): scratch
+    table: NDArray[np.int8],  # (n_columns or more, n or more)
+) -> None:
+    """Write the coefficients of columns in the hyperplanes ``first ... first + n - 1``, for NORMAL and SIGN."""
+    if kind == NORMAL:
+        _fill_quantiles(starts, first, n, pairs, words, table)
+    else:
+        _fill_signs(starts, first, n, table)
+    if threshold < 2**32:
+        _thin_out(starts, first, n, threshold, words, table)
 
 
 @compiled
 def _fill_quantiles(
-    column: Number,
-    keys: NDArray[np.uint32],
+    starts: NDArray[np.uint32],
+    first: Number,
+    n: Number,
     pairs: NDArray[np.uint16],
     words: NDArray[np.uint32],
-    out: NDArray[np.int8],
+    table: NDArray[np.int8],
 ) -> None:
-    n_words = len(out) // 4
-    _fill_words(column, keys[0], keys[1], words[:n_words])
-    twos = out.view(np.uint16)
-    for i in range(n_words):
-        word = words[i]
-        twos[2 * i] = pairs[word & np.uint32(0xFFFF)]
-        twos[2 * i + 1] = pairs[word >> np.uint32(16)]
+    first_word = first // 4
+    for column in range(len(starts)):
+        state, step = starts[column, 0], starts[column, 1]
+        for i in range(n // 4):
+            words[i] = _word(state, step, first_word + i)
+        _look_up_quantiles(words, pairs, table, column, n // GROUP)
 
 
 @compiled
-def fill_column(
-    column: Number,
-    kind: Number,
-    keys: NDArray[np.uint32],
+def _fill_signs(starts: NDArray[np.uint32], first: Number, n: Number, table: NDArray[np.int8]) -> None:
+    eights = table.view(np.uint64)
+    for column in range(len(starts)):
+        state, step = starts[column, 0], starts[column, 1]
+        for i in range(n // GROUP):
+            word = _word(state, step, first // GROUP + i)
+            eights[column, 4 * i] = _SIGNS[word & np.uint32(255)]
+            eights[column, 4 * i + 1] = _SIGNS[(word >> np.uint32(8)) & np.uint32(255)]
+            eights[column, 4 * i + 2] = _SIGNS[(word >> np.uint32(16)) & np.uint32(255)]
+            eights[column, 4 * i + 3] = _SIGNS[word >> np.uint32(24)]
+
+
+@compiled
+def _thin_out(
+    starts: NDArray[np.uint32],
+    first: Number,
+    n: Number,
     threshold: Number,
-    pairs: NDArray[np.uint16],
-    words: NDArray[np.uint32],  # (width,): scratch
-    out: NDArray[np.int8],  # (width,)
+    words: NDArray[np.uint32],
+    table: NDArray[np.int8],
 ) -> None:
-    """Write the coefficients of one column in all hyperplanes, for NORMAL and SIGN."""
-    if kind == NORMAL:
-        _fill_quantiles(column, keys, pairs, words, out)
-    else:
-        _fill_signs(column, keys, words, out)
-    if threshold < 2**32:
-        _fill_words(column, keys[2], keys[3], words)
-        for i in range(len(out)):
-            out[i] = out[i] * np.int8(words[i] < threshold)
+    """Set all coefficients to 0 but a share of them, the density."""
+    for column in range(len(starts)):
+        state, step = starts[column, 2], starts[column, 3]
+        for i in range(n):
+            words[i] = _word(state, step, first + i)
+        for i in range(n):
+            table[column, i] = table[column, i] * np.int8(words[i] < threshold)
 
 
 def coefficients(
@@ -178,8 +203,15 @@ def coefficients(
     if hyperplanes.kind == GOOGLE:
         values = (columns[:, np.newaxis] % PRIME) * hyperplanes.seeds % PRIME
         return np.where(values > PRIME // 2, values - PRIME, values)
-    out = np.empty((len(columns), len(hyperplanes.ties)), dtype=np.int8)
-    words = np.empty(out.shape[1], dtype=np.uint32)
-    for column, row in zip(columns, out, strict=True):
-        fill_column(column, hyperplanes.kind, hyperplanes.keys, hyperplanes.threshold, hyperplanes.pairs, words, row)
-    return out[:, : hyperplanes.n].astype(np.int64)
+    return _coefficients(columns, len(hyperplanes.ties), hyperplanes)[:, : hyperplanes.n].astype(np.int64)
+
+
+def _coefficients(columns: NDArray[np.int64], width: int, hyperplanes: Hyperplanes) -> NDArray[np.int8]:
+    """Return the coefficients of some columns in the first hyperplanes, a multiple of GROUP, for NORMAL and SIGN."""
+    starts = np.empty((len(columns), 4), dtype=np.uint32)
+    start_columns(columns, hyperplanes.keys, starts)
+    out = np.empty((len(columns), width), dtype=np.int8)
+    words = np.empty(width, dtype=np.uint32)
+    kind, threshold, pairs = hyperplanes.kind, hyperplanes.threshold, hyperplanes.pairs
+    fill_table(starts, 0, width, kind, threshold, pairs, words, out)
+    return out

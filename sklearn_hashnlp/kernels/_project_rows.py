@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels._compile import Number, compiled
-from sklearn_hashnlp.kernels._hashes import GAMMA
-from sklearn_hashnlp.kernels._hyperplanes import GOOGLE, PRIME, Hyperplanes, fill_column
+from sklearn_hashnlp.kernels._equal_rows import first_equal_rows
+from sklearn_hashnlp.kernels._hyperplanes import GOOGLE, GROUP, PRIME, Hyperplanes, fill_table, start_columns
+from sklearn_hashnlp.kernels._projection_chunks import (
+    COLUMNS,
+    COUNTS,
+    MAX_PER_VALUE,
+    SLICES,
+    ZEROS,
+    Chunk,
+    empty_chunk,
+    fill_chunk,
+    new_chunk,
+)
+from sklearn_hashnlp.kernels._simd import add_rows, add_rows_in_5
 
 _BITS, _SIGNS, _PACKED, _SUMS = 0, 1, 2, 3
 _FORMS = {"bits": _BITS, "signs": _SIGNS, "packed": _PACKED, "sums": _SUMS}
 ProjectionForm: TypeAlias = Literal["bits", "signs", "packed", "sums"]
 
-# Number of columns whose coefficients are cached. Frequent n-grams occur again and again: a few thousand texts have
-# some 16,000 of up to three characters. At 1120 hyperplanes the cache takes 18 MB, whatever the width of the matrix.
-_MAX_CACHED = 16384
-_MAX_COLUMNS = 256  # columns that are looked up, then added: a call for each would cost more than to add it
-_COLUMNS_PER_PASS = 4  # columns that are added in one pass over the sums
-# The largest sum of absolute values that, times the largest coefficient, fits into 16 or 32 bits.
-_MAX_SIZE_INT16 = (2**15 - 1) // 127
-_MAX_SIZE_INT32 = (2**31 - 1) // 127
-_HALF_WORD = np.uint64(32)
+# Rows are projected in chunks, and a chunk on one tile of hyperplanes after the other. Frequent n-grams occur again and
+# again (a few thousand texts have some 16,000 of up to three characters), so the coefficients of a chunk's columns are
+# computed once for each tile, in a table small enough for the caches of a processor.
+_TILE = 5 * GROUP  # hyperplanes: their sums fit into the vector registers of x86
+_MAX_COLUMNS = 2**15  # of a chunk: a table of 5 MB
+_MAX_ENTRIES = 2**20  # of a chunk: 5 MB
+_MAX_SLICE = 2**12  # values of a row that are appended to a chunk at a time
+_BATCH = 32  # rows that are added, then written: a call for each would cost more than to write it
+_CACHE_LINE = 64  # bytes
+_TO_HIGHEST_BYTE, _HIGHEST_BYTE = np.uint64(0x8040201008040201), np.uint64(56)
 
 
 def project_rows(
@@ -35,38 +48,38 @@ def project_rows(
     out: NDArray[Any],  # (n_rows, n), or (n_rows, ceil(n / 8)) if packed
 ) -> None:
     """Project the rows of a CSR matrix on hyperplanes; equal rows are projected once."""
-    n_cached = min(max(len(indices), 1), _MAX_CACHED)
-    _project(
-        indptr,
-        indices,
-        data,
-        first_equal_rows(indptr, indices, data),
-        hyperplanes.kind,
-        hyperplanes.keys,
-        hyperplanes.threshold,
-        hyperplanes.pairs,
-        hyperplanes.seeds,
-        hyperplanes.ties,
-        hyperplanes.scale,
-        hyperplanes.n,
-        # Allocated here, as numpy asks for huge pages: the faults of small ones take longer than the coefficients.
-        np.empty((n_cached, len(hyperplanes.ties)), dtype=np.int8),
-        np.uint64(64 - (2 * n_cached - 1).bit_length()),  # the table is at most half full
-        _FORMS[form],
-        out.view(np.uint8) if form != "sums" else np.empty((0, 0), dtype=np.uint8),
-        out if form == "sums" else np.empty((0, 0), dtype=np.float32),
-    )
+    firsts = first_equal_rows(indptr, indices, data)
+    bit_rows = out.view(np.uint8) if form != "sums" else np.empty((0, 0), dtype=np.uint8)
+    sum_rows = out if form == "sums" else np.empty((0, 0), dtype=np.float32)
+    result = (hyperplanes.ties, hyperplanes.scale, hyperplanes.n, _FORMS[form], bit_rows, sum_rows)
+    if hyperplanes.kind == GOOGLE:
+        _project_google(indptr, indices, data, firsts, hyperplanes.seeds, *result)
+    else:
+        n_columns = min(max(len(indices), 1), _MAX_COLUMNS)
+        max_slice = min(n_columns, _MAX_SLICE)
+        n_entries = MAX_PER_VALUE * min(len(indices), max(_MAX_ENTRIES // MAX_PER_VALUE, max_slice))
+        _project(
+            indptr,
+            indices,
+            data,
+            firsts,
+            hyperplanes.kind,
+            hyperplanes.keys,
+            hyperplanes.threshold,
+            hyperplanes.pairs,
+            _aligned_table(n_columns),
+            n_entries,
+            max_slice,
+            *result,
+        )
+    _copy_equal(firsts, out, -1 if form == "signs" else 0)
 
 
-class _CoefficientCache(NamedTuple):
-    """The coefficients of recent columns, one row each, and an open-addressing hash table of their rows."""
-
-    slots: NDArray[np.int32]  # the row of the column in each slot, or -1
-    shift: np.uint64  # from a 64-bit hash to a slot
-    columns: NDArray[np.int64]  # (n_cached,): the column of each row
-    n_columns: NDArray[np.int64]  # (1,)
-    rows: NDArray[np.int8]  # (n_cached, width)
-    words: NDArray[np.uint32]  # (width,): scratch
+def _aligned_table(n_rows: int) -> NDArray[np.int8]:
+    """Allocate a table of coefficients, none of whose vectors crosses the border of a cache line."""
+    memory = np.empty(n_rows * _TILE + _CACHE_LINE, dtype=np.int8)
+    start = -memory.ctypes.data % _CACHE_LINE
+    return memory[start : start + n_rows * _TILE].reshape(n_rows, _TILE)
 
 
 @compiled
@@ -79,162 +92,178 @@ def _project(
     keys: NDArray[np.uint32],
     threshold: Number,
     pairs: NDArray[np.uint16],
-    seeds: NDArray[np.int64],
+    table: NDArray[np.int8],
+    n_entries: Number,
+    max_slice: Number,
     ties: NDArray[np.uint8],
     scale: float,
     n: Number,
-    rows: NDArray[np.int8],
-    shift: Number,
     form: Number,
     bit_rows: NDArray[np.uint8],
     sum_rows: NDArray[np.float32],
 ) -> None:
-    width = len(ties)
-    cache = _CoefficientCache(
-        np.full(1 << (64 - np.int64(shift)), -1, dtype=np.int32),
-        shift,
-        np.empty(len(rows), dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        rows,
-        np.empty(width, dtype=np.uint32),
-    )
-    cache_rows = np.empty(_MAX_COLUMNS, dtype=np.int64)
-    sums_16 = np.zeros(width, dtype=np.int16)
-    sums_32 = np.empty(width, dtype=np.int32)
-    sums_64 = np.empty(width, dtype=np.float64)
-    bits = np.zeros(width, dtype=np.uint8)  # those after the last hyperplane stay 0
-    for row in range(len(indptr) - 1):
-        first = firsts[row]
-        if first != row:
-            if form == _SUMS:
-                _copy(sum_rows[first], sum_rows[row])
+    chunk = new_chunk(len(table), n_entries, len(firsts), len(firsts) + len(indices) // max_slice)
+    words = np.empty(_TILE, dtype=np.uint32)
+    places = np.empty(max_slice, dtype=np.int32)
+    n_tiles = (len(ties) + _TILE - 1) // _TILE
+    sums = np.empty((n_tiles, _TILE), dtype=np.float64)  # kept for a row that goes on in the next chunk
+    row: Number = 0
+    value: Number = np.int64(0)
+    while row < len(firsts):
+        row, value = fill_chunk(chunk, row, value, indptr, indices, data, firsts, places)
+        columns = chunk.columns[: chunk.sizes[COLUMNS]]
+        starts = np.empty((len(columns), 4), dtype=np.uint32)
+        start_columns(columns, keys, starts)
+        for tile in range(n_tiles):
+            first = tile * _TILE
+            width = min(_TILE, len(ties) - first)
+            fill_table(starts, first, width, kind, threshold, pairs, words, table)
+            result = (first, width, ties, scale, n, form, bit_rows, sum_rows)
+            _project_counts(table, chunk.entries, chunk.weights, chunk.counts[: chunk.sizes[COUNTS]], *result)
+            if chunk.sizes[SLICES]:
+                _project_slices(table, chunk, indptr, data, sums[tile : tile + 1], *result)
+        empty_chunk(chunk)
+
+
+@compiled
+def _project_counts(
+    table: NDArray[np.int8],
+    entries: NDArray[np.int32],
+    weights: NDArray[np.uint8],
+    counts: NDArray[np.int64],
+    first: Number,
+    width: Number,
+    ties: NDArray[np.uint8],
+    scale: float,
+    n: Number,
+    form: Number,
+    bit_rows: NDArray[np.uint8],
+    sum_rows: NDArray[np.float32],
+) -> None:
+    """Project the rows of a few small counts on a tile."""
+    sums = np.empty((_BATCH, _TILE), dtype=np.int16)
+    rows = np.empty(_BATCH, dtype=np.int64)
+    for begin in range(0, len(counts), _BATCH):
+        n_rows = min(_BATCH, len(counts) - begin)
+        for i in range(n_rows):
+            rows[i], first_entry, last_entry = counts[begin + i, 0], counts[begin + i, 1], counts[begin + i, 2]
+            if width == _TILE:
+                add_rows_in_5(table, 0, entries, weights, first_entry, last_entry, sums, i * _TILE)
             else:
-                _copy(bit_rows[first], bit_rows[row])
-            continue
-        columns, values = indices[indptr[row] : indptr[row + 1]], data[indptr[row] : indptr[row + 1]]
-        size, are_integral = _sum_of_absolutes(values)
-        divisor = 1.0
-        if size == 0:
-            sums_16[:] = -1  # every bit is 0
-            if form == _SUMS:
-                sums_16[:] = 0
-            _write(sums_16, ties, scale, divisor, n, form, bits, row, bit_rows, sum_rows)
-        elif kind == GOOGLE:
-            sums_64[:] = 0
-            _add_google(columns, seeds, values, sums_64)
-            divisor = size
-            _write(sums_64, ties, scale, divisor, n, form, bits, row, bit_rows, sum_rows)
-        elif not are_integral or size > _MAX_SIZE_INT32:
-            sums_64[:] = 0
-            for begin in range(0, len(columns), _MAX_COLUMNS):
-                _cache_columns(columns[begin : begin + _MAX_COLUMNS], kind, keys, threshold, pairs, cache, cache_rows)
-                _add_float64(cache.rows, cache_rows, values[begin : begin + _MAX_COLUMNS], sums_64)
-            _write(sums_64, ties, scale, divisor, n, form, bits, row, bit_rows, sum_rows)
-        elif size > _MAX_SIZE_INT16 or len(columns) > _MAX_COLUMNS:
-            sums_32[:] = 0
-            for begin in range(0, len(columns), _MAX_COLUMNS):
-                _cache_columns(columns[begin : begin + _MAX_COLUMNS], kind, keys, threshold, pairs, cache, cache_rows)
-                _add_int32(cache.rows, cache_rows, values[begin : begin + _MAX_COLUMNS], sums_16, sums_32)
-            _write(sums_32, ties, scale, divisor, n, form, bits, row, bit_rows, sum_rows)
+                for column in range(0, width, GROUP):
+                    add_rows(table, column, entries, weights, first_entry, last_entry, sums, i * _TILE)
+        _write(sums[:n_rows], rows, 1.0, first, width, ties, scale, n, form, bit_rows, sum_rows)
+
+
+@compiled
+def _project_slices(
+    table: NDArray[np.int8],
+    chunk: Chunk,
+    indptr: NDArray[np.int64],
+    data: NDArray[np.float64],
+    sums: NDArray[np.float64],  # (1, _TILE)
+    first: Number,
+    width: Number,
+    ties: NDArray[np.uint8],
+    scale: float,
+    n: Number,
+    form: Number,
+    bit_rows: NDArray[np.uint8],
+    sum_rows: NDArray[np.float32],
+) -> None:
+    """Project the slices of other rows on a tile: begin the sums of a row, or go on with them."""
+    slices, segments = chunk.slices, chunk.segments
+    segment = np.int64(0)
+    for number in range(chunk.sizes[SLICES]):
+        row, first_value, last_value = slices[number, 0], slices[number, 1], slices[number, 2]
+        first_entry, last_segment = slices[number, 3], slices[number, 4]
+        if first_value == indptr[row]:
+            sums[:] = 0
+        if last_segment < 0:
+            entries = chunk.entries[first_entry : first_entry + last_value - first_value]
+            _add_float64(table, entries, data[first_value:last_value], width, sums)
         else:
-            sums_16[:] = 0
-            _cache_columns(columns, kind, keys, threshold, pairs, cache, cache_rows)
-            _add_int16(cache.rows, cache_rows, values, sums_16)
-            _write(sums_16, ties, scale, divisor, n, form, bits, row, bit_rows, sum_rows)
+            _add_segments(table, width, chunk.entries, chunk.weights, segments[segment:last_segment], sums)
+            segment = last_segment
+        if last_value == indptr[row + 1]:
+            _write(sums, slices[number], 1.0, first, width, ties, scale, n, form, bit_rows, sum_rows)
 
 
 @compiled
-def _cache_columns(
-    columns: NDArray[np.int64],
-    kind: Number,
-    keys: NDArray[np.uint32],
-    threshold: Number,
-    pairs: NDArray[np.uint16],
-    cache: _CoefficientCache,
-    cache_rows: NDArray[np.int64],
+def _add_segments(
+    table: NDArray[np.int8],
+    width: Number,
+    entries: NDArray[np.int32],
+    weights: NDArray[np.uint8],
+    segments: NDArray[np.int32],
+    sums: NDArray[np.float64],
 ) -> None:
-    """Look up the cache rows of some columns, and compute those that are not cached; a full cache is emptied."""
-    slots, shift, columns_held = cache.slots, cache.shift, cache.columns
-    n_columns = cache.n_columns[0]
-    if n_columns + len(columns) > len(columns_held):
-        slots[:] = -1
-        n_columns = 0
-    for i in range(len(columns)):
-        column = columns[i]
-        slot = np.int64((np.uint64(column) * GAMMA) >> shift)
-        while slots[slot] >= 0 and columns_held[slots[slot]] != column:
-            slot = (slot + 1) & (len(slots) - 1)
-        if slots[slot] < 0:
-            slots[slot] = n_columns
-            columns_held[n_columns] = column
-            fill_column(column, kind, keys, threshold, pairs, cache.words, cache.rows[n_columns])
-            n_columns += 1
-        cache_rows[i] = slots[slot]
-    cache.n_columns[0] = n_columns
-
-
-@compiled
-def _add_int16(
-    coefficients: NDArray[np.int8], cache_rows: NDArray[np.int64], values: NDArray[np.float64], sums: NDArray[np.int16]
-) -> None:
-    """Add products with small integers, exactly as in float64, and several times as fast."""
-    row = np.zeros(_COLUMNS_PER_PASS, dtype=np.int64)
-    times = np.zeros(_COLUMNS_PER_PASS, dtype=np.int16)
-    for begin in range(0, len(values), _COLUMNS_PER_PASS):
-        n_values = min(_COLUMNS_PER_PASS, len(values) - begin)
-        for one in range(n_values):
-            row[one], times[one] = cache_rows[begin + one], np.int16(values[begin + one])
-        for one in range(n_values, _COLUMNS_PER_PASS):
-            times[one] = 0
-        row_0, row_1, row_2, row_3 = row[0], row[1], row[2], row[3]
-        times_0, times_1, times_2, times_3 = times[0], times[1], times[2], times[3]
-        for i in range(len(sums)):
-            first = np.int16(coefficients[row_0, i] * times_0) + np.int16(coefficients[row_1, i] * times_1)
-            second = np.int16(coefficients[row_2, i] * times_2) + np.int16(coefficients[row_3, i] * times_3)
-            sums[i] = np.int16(sums[i] + np.int16(np.int16(first) + np.int16(second)))
-
-
-@compiled
-def _add_int32(
-    coefficients: NDArray[np.int8],
-    cache_rows: NDArray[np.int64],
-    values: NDArray[np.float64],
-    sums_16: NDArray[np.int16],
-    sums: NDArray[np.int32],
-) -> None:
-    """Add products with integers: as many as fit into 16 bits at a time, and large ones by themselves."""
-    begin = 0
-    while begin < len(values):
-        size = 0.0
-        end = begin
-        while end < len(values) and size + abs(values[end]) <= _MAX_SIZE_INT16:
-            size += abs(values[end])
-            end += 1
-        if end > begin:
-            sums_16[:] = 0
-            _add_int16(coefficients, cache_rows[begin:end], values[begin:end], sums_16)
-            for i in range(len(sums)):
-                sums[i] = np.int32(sums[i] + np.int32(sums_16[i]))
+    """Add segments, each summed in 16 bits, times their factors: integers below 2**53, so this is exact."""
+    sums_16 = np.zeros((1, _TILE), dtype=np.int16)
+    for number in range(len(segments)):
+        begin, end = np.int64(segments[number, 0]), np.int64(segments[number, 1])
+        factor = np.float64(segments[number, 2])
+        if width == _TILE:
+            add_rows_in_5(table, 0, entries, weights, begin, end, sums_16, 0)
         else:
-            row, value = cache_rows[begin], np.int32(values[begin])
-            for i in range(len(sums)):
-                sums[i] = np.int32(sums[i] + np.int32(coefficients[row, i] * value))
-            end += 1
-        begin = end
+            for column in range(0, width, GROUP):
+                add_rows(table, column, entries, weights, begin, end, sums_16, 0)
+        for i in range(_TILE):
+            sums[0, i] += np.float64(sums_16[0, i]) * factor
 
 
 @compiled
 def _add_float64(
-    coefficients: NDArray[np.int8],
-    cache_rows: NDArray[np.int64],
+    table: NDArray[np.int8],
+    rows: NDArray[np.int32],
     values: NDArray[np.float64],
+    width: Number,
     sums: NDArray[np.float64],
 ) -> None:
     """Add products in the order of the columns, each rounded before it is added."""
-    for column in range(len(values)):
-        row, value = cache_rows[column], values[column]
-        for i in range(len(sums)):
-            sums[i] += value * np.float64(coefficients[row, i])
+    n_fours = len(rows) // 4 * 4
+    for begin in range(0, n_fours, 4):
+        row_0, row_1, row_2, row_3 = rows[begin], rows[begin + 1], rows[begin + 2], rows[begin + 3]
+        value_0, value_1, value_2, value_3 = values[begin], values[begin + 1], values[begin + 2], values[begin + 3]
+        for i in range(width):
+            total = sums[0, i] + value_0 * np.float64(table[row_0, i])
+            total += value_1 * np.float64(table[row_1, i])
+            total += value_2 * np.float64(table[row_2, i])
+            sums[0, i] = total + value_3 * np.float64(table[row_3, i])
+    for at in range(n_fours, len(rows)):
+        row, value = rows[at], values[at]
+        for i in range(width):
+            sums[0, i] += value * np.float64(table[row, i])
+
+
+@compiled
+def _project_google(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    data: NDArray[np.float64],
+    firsts: NDArray[np.int64],
+    seeds: NDArray[np.int64],
+    ties: NDArray[np.uint8],
+    scale: float,
+    n: Number,
+    form: Number,
+    bit_rows: NDArray[np.uint8],
+    sum_rows: NDArray[np.float32],
+) -> None:
+    sums = np.empty((1, len(ties)), dtype=np.float64)
+    for row in range(len(firsts)):
+        if firsts[row] != row:
+            continue
+        begin, end = indptr[row], indptr[row + 1]
+        size = 0.0
+        for value in data[begin:end]:
+            size += abs(value)
+        if size == 0:
+            firsts[row] = ZEROS
+            continue
+        sums[:] = 0
+        _add_google(indices[begin:end], seeds, data[begin:end], sums[0])
+        _write(sums, firsts[row : row + 1], size, 0, len(ties), ties, scale, n, form, bit_rows, sum_rows)
 
 
 @compiled
@@ -253,110 +282,69 @@ def _add_google(
 
 
 @compiled
-def _sum_of_absolutes(data: NDArray[np.float64]) -> tuple[float, bool]:
-    """Return the sum of absolute values, in order, and whether all values are integers."""
-    size = 0.0
-    are_integral = True
-    for value in data:
-        size += abs(value)
-        are_integral &= value == np.floor(value)
-    return size, are_integral
-
-
-@compiled
-def _write_bits(
-    sums: NDArray[Any],
-    ties: NDArray[np.uint8],
-    n: Number,
-    form: Number,
-    bits: NDArray[np.uint8],
-    out: NDArray[np.uint8],
-) -> None:
-    target = bits if form == _PACKED else out
-    for i in range(n):
-        target[i] = np.uint8(sums[i] > 0) | (np.uint8(sums[i] == 0) & ties[i])
-    if form == _SIGNS:
-        for i in range(len(out)):
-            out[i] = np.uint8(np.uint8(out[i] << np.uint8(1)) - np.uint8(1))  # 255 is -1
-    elif form == _PACKED:
-        for byte in range(len(out)):
-            eight = np.uint8(0)
-            for bit in range(8):
-                eight |= np.uint8(bits[8 * byte + bit] << np.uint8(7 - bit))
-            out[byte] = eight
-
-
-@compiled
-def _copy(row: NDArray[Any], out: NDArray[Any]) -> None:
-    for i in range(len(out)):
-        out[i] = row[i]
-
-
-@compiled
-def _write_sums(sums: NDArray[Any], scale: float, divisor: float, out: NDArray[np.float32]) -> None:
-    for i in range(len(out)):
-        out[i] = np.float32(np.float64(sums[i]) * scale / divisor)
-
-
-@compiled
 def _write(
-    sums: NDArray[Any],
+    sums: NDArray[Any],  # (n_rows, width or more)
+    rows: NDArray[np.int64],  # (n_rows or more,)
+    divisor: float,
+    first: Number,
+    width: Number,
     ties: NDArray[np.uint8],
     scale: float,
-    divisor: float,
     n: Number,
     form: Number,
-    bits: NDArray[np.uint8],
-    row: Number,
     bit_rows: NDArray[np.uint8],
     sum_rows: NDArray[np.float32],
 ) -> None:
+    """Write the projections of rows on the hyperplanes from the first one."""
+    end = min(first + width, n)
     if form == _SUMS:
-        _write_sums(sums, scale, divisor, sum_rows[row])
-    else:
-        _write_bits(sums, ties, n, form, bits, bit_rows[row])
-
-
-def first_equal_rows(
-    indptr: NDArray[np.int64],  # (n_rows + 1,)
-    indices: NDArray[np.int64],  # (n_values,)
-    data: NDArray[np.float64],  # (n_values,)
-) -> NDArray[np.int64]:  # (n_rows,)
-    """Return for each row of a CSR matrix the first row that is equal to it, bit by bit."""
-    n_rows = len(indptr) - 1
-    firsts = np.empty(n_rows, dtype=np.int64)
-    slots = np.full(2 << n_rows.bit_length(), -1, dtype=np.int64)
-    _find_equal_rows(indptr, indices, data.view(np.int64), slots, firsts)
-    return firsts
+        for number in range(len(sums)):
+            scaled = sum_rows[rows[number], first:end]
+            for i in range(len(scaled)):
+                scaled[i] = np.float32(np.float64(sums[number, i]) * scale / divisor)
+        return
+    if form == _PACKED:
+        _write_packed(sums, rows, first, end, ties, bit_rows)
+        return
+    of_ties = ties[first:end]
+    for number in range(len(sums)):
+        out = bit_rows[rows[number], first:end]
+        for i in range(len(out)):
+            out[i] = np.uint8(sums[number, i] > 0) | (np.uint8(sums[number, i] == 0) & of_ties[i])
+        if form == _SIGNS:
+            for i in range(len(out)):
+                out[i] = np.uint8(np.uint8(out[i] << np.uint8(1)) - np.uint8(1))  # 255 is -1
 
 
 @compiled
-def _find_equal_rows(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int64],
-    data: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    firsts: NDArray[np.int64],
+def _write_packed(
+    sums: NDArray[Any],
+    rows: NDArray[np.int64],
+    first: Number,
+    end: Number,
+    ties: NDArray[np.uint8],
+    bit_rows: NDArray[np.uint8],
 ) -> None:
-    mask = np.uint64(len(slots) - 1)
+    of_ties = ties[first:end]
+    bits = np.zeros(len(of_ties) + 7, dtype=np.uint8)  # those behind the last hyperplane stay 0
+    eights = bits[: len(bits) // 8 * 8].view(np.uint64)
+    for number in range(len(sums)):
+        for i in range(len(of_ties)):
+            bits[i] = np.uint8(sums[number, i] > 0) | (np.uint8(sums[number, i] == 0) & of_ties[i])
+        out = bit_rows[rows[number], first // 8 : (end + 7) // 8]
+        for i in range(len(out)):
+            # The product moves the lowest bit of byte number k to bit 63 - k.
+            out[i] = np.uint8((eights[i] * _TO_HIGHEST_BYTE) >> _HIGHEST_BYTE)
+
+
+@compiled
+def _copy_equal(firsts: NDArray[np.int64], out: NDArray[Any], zero: Number) -> None:
+    """Write the projections of rows that are equal to others, and of rows of zeros: all bits are 0."""
     for row in range(len(firsts)):
-        start, stop = indptr[row], indptr[row + 1]
-        state = np.uint64(stop - start)
-        for i in range(start, stop):
-            state = (state ^ np.uint64(indices[i])) * GAMMA
-            state = (state ^ (state >> _HALF_WORD) ^ np.uint64(data[i])) * GAMMA
-        slot = np.int64((state ^ (state >> _HALF_WORD)) & mask)
-        while True:
-            other = slots[slot]
-            if other < 0:
-                slots[slot] = firsts[row] = row
-                break
-            shift = indptr[other] - start
-            if indptr[other + 1] - stop == shift:
-                i = start
-                while i < stop and indices[i] == indices[i + shift] and data[i] == data[i + shift]:
-                    i += 1
-                if i == stop:
-                    firsts[row] = other
-                    break
-            slot = np.int64(np.uint64(slot + 1) & mask)
+        first, target = firsts[row], out[row]
+        if first == ZEROS:
+            target[:] = zero
+        elif first != row:
+            source = out[first]
+            for i in range(len(target)):
+                target[i] = source[i]

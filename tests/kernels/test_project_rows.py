@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels import Hyperplanes, _project_rows, project_rows
+from sklearn_hashnlp.kernels._equal_rows import first_equal_rows
 from sklearn_hashnlp.kernels._hyperplanes import PRIME, coefficients
-from sklearn_hashnlp.kernels._project_rows import first_equal_rows
 
 from ..oracles import hyperplanes as plain
 
@@ -67,7 +71,7 @@ def test_density(rows, kind, density):
     np.testing.assert_array_equal(project(rows, hyperplanes, "bits"), expected)
 
 
-@pytest.mark.parametrize("size", [258, 259, 4 * 258, 2**31 // 127, 2**31 // 127 + 1])
+@pytest.mark.parametrize("size", [258, 259, 4 * 258, 2**31 // 127, 2**31 - 1, 2**31])
 @pytest.mark.parametrize("n_columns", [1, 3, 4, 257, 600])
 def test_no_integer_overflows(size, n_columns):
     # The largest sums that each kind of accumulator may have to hold: all coefficients of the largest size and sign.
@@ -83,16 +87,55 @@ def test_no_integer_overflows(size, n_columns):
     assert project(rows, hyperplanes, "bits").tolist() == [plain.bits(rows[0], hyperplanes)]
 
 
-def test_columns_that_the_cache_cannot_hold_are_computed_anew(monkeypatch):
+# One hyperplane; one and more vectors of them; whole tiles; and a tile with vectors and a byte behind it.
+@pytest.mark.parametrize("n", [1, 32, 70, 160, 320, 399])
+@pytest.mark.parametrize("kind", ["normal", "sign"])
+def test_any_number_of_hyperplanes(n, kind):
+    rng = np.random.default_rng(n)
+    hyperplanes = Hyperplanes.of(kind, n)
+    rows = [
+        [(int(c), value) for c in np.unique(rng.integers(0, 50, 9))] for value in (1.0, 28.0, -3.0, 300.0, 0.1, 0.0)
+    ]
+    expected = np.array([plain.bits(row, hyperplanes) for row in rows], dtype=np.uint8)
+    np.testing.assert_array_equal(project(rows, hyperplanes, "bits"), expected)
+    np.testing.assert_array_equal(project(rows, hyperplanes, "signs"), 2 * expected.astype(np.int8) - 1)
+    np.testing.assert_array_equal(project(rows, hyperplanes, "packed"), np.packbits(expected, axis=1))
+    sums = np.array([plain.sums(row, hyperplanes) for row in rows]) * hyperplanes.scale
+    np.testing.assert_array_equal(project(rows, hyperplanes, "sums"), sums.astype(np.float32))
+
+
+@pytest.mark.parametrize("limits", [{"_MAX_COLUMNS": 256}, {"_MAX_SLICE": 50}, {"_MAX_ENTRIES": 600, "_MAX_SLICE": 90}])
+@pytest.mark.parametrize("scale", [1.0, -100.0, 0.1])
+def test_rows_in_any_number_of_chunks(monkeypatch, limits, scale):
     rng = np.random.default_rng(0)
-    hyperplanes = Hyperplanes.of("normal", 32)
-    rows = [[(int(c), float(rng.integers(1, 4))) for c in np.unique(rng.integers(0, 3000, 700))] for _ in range(8)]
-    expected = project(rows, hyperplanes, "sums")
-    monkeypatch.setattr(_project_rows, "_MAX_CACHED", 256)
-    np.testing.assert_array_equal(project(rows, hyperplanes, "sums"), expected)
-    np.testing.assert_array_equal(
-        expected[0], np.float32(np.array(plain.sums(rows[0], hyperplanes)) * hyperplanes.scale)
-    )
+    hyperplanes = Hyperplanes.of("normal", 192)
+    sizes = [700, 20, 300, 5, 0, 90, 256, 257, 20, 700]
+    columns = [np.unique(rng.integers(0, 3000, size)) for size in sizes]
+    rows = [[(int(c), scale * float(rng.integers(1, 4))) for c in row] for row in columns]
+    expected = np.array([plain.sums(row, hyperplanes) for row in rows]) * hyperplanes.scale
+    np.testing.assert_array_equal(project(rows, hyperplanes, "sums"), expected.astype(np.float32))
+    for name, limit in limits.items():
+        monkeypatch.setattr(_project_rows, name, limit)
+    np.testing.assert_array_equal(project(rows, hyperplanes, "sums"), expected.astype(np.float32))
+
+
+@pytest.mark.slow
+def test_processors_without_avx2_give_the_same(tmp_path):
+    hyperplanes = Hyperplanes.of("normal", 224)
+    row = [(column, float(1 + column % 5)) for column in range(100)]
+    expected = project([row], hyperplanes, "sums")
+    code = f"""
+import sys
+import numpy as np
+from sklearn_hashnlp.kernels import Hyperplanes, project_rows
+out = np.empty((1, 224), dtype=np.float32)
+columns = np.arange(100)
+project_rows(np.array([0, 100]), columns, 1.0 + columns % 5, Hyperplanes.of("normal", 224), "sums", out)
+np.save({str(tmp_path / "sums.npy")!r}, out)
+"""
+    plain_processor = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=os.environ | plain_processor, check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "sums.npy"), expected)
 
 
 def test_google_is_what_the_released_code_gives():
