@@ -13,11 +13,15 @@ from typing import Any, NamedTuple
 
 
 class Peer(NamedTuple):
-    """A package: the module to import, its distribution, and what must be installed next to it."""
+    """A package: the module to import, its distribution, and what must be installed next to it.
+
+    ``needs`` are installed alone, ``needs_all`` with their own dependencies.
+    """
 
     module: str
     distribution: str
     needs: tuple[str, ...] = ()
+    needs_all: tuple[str, ...] = ()
 
 
 @contextlib.contextmanager
@@ -35,8 +39,10 @@ def peer_folder(peer: Peer, folder: Path | None) -> Iterator[Path]:
 
 def _install(peer: Peer, folder: Path) -> None:
     print(f"Installing {peer.distribution} into {folder} ...", flush=True)
-    options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--target", str(folder)]
-    subprocess.run([sys.executable, "-m", "pip", "install", *options, peer.distribution, *peer.needs], check=True)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(folder)]
+    if peer.needs_all:
+        subprocess.run([*pip, *peer.needs_all], check=True)
+    subprocess.run([*pip, "--no-deps", peer.distribution, *peer.needs], check=True)
 
 
 def import_peer(peer: Peer, folder: Path) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from . import sentence_search
+from . import sentence_search, sentence_teacher_tables
 from .results_file import FOLDER, read_result
 from .sentence_models import ABLATIONS, BASELINES, ENCODERS
 
@@ -142,6 +142,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "speed": speed,
     "ablation": ablation,
     "report": report,
+    "teacher": lambda result: sentence_teacher_tables.table(result["teacher"]),
 }
 
 
@@ -170,7 +171,13 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join([shown[0], "|---" * len(heads) + "|", *shown[1:]])
 
 
+def read_results() -> dict[str, Any]:
+    """Read the JSON of both sentence benchmarks."""
+    result, of_teacher = (read_result(FOLDER / f"sentence_{name}.json") for name in ("encoder", "teacher"))
+    return result | ({"teacher": of_teacher} if of_teacher else {})
+
+
 def update_page() -> None:
     """Write the tables into the page."""
-    result = read_result(FOLDER / "sentence_encoder.json")
+    result = read_results()
     PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), result), encoding="utf-8")

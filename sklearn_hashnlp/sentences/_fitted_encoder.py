@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Callable
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -22,21 +24,27 @@ from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
 from sklearn_hashnlp.sentences._net import SentenceNet, net_from_state
 from sklearn_hashnlp.sentences._paragraphs import truncate_words
 from sklearn_hashnlp.sentences._projections import CachedProjections
-from sklearn_hashnlp.sentences._reader import SentenceReader
+from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, SentenceReader
 from sklearn_hashnlp.sentences._training import TrainingState
+from sklearn_hashnlp.sentences._vector_regression import VectorRegression
 from sklearn_hashnlp.text._documents import as_documents, in_chunks
+from sklearn_hashnlp.text._word_projections import encode_words
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 
 _CHUNK_CHARACTERS = 2**21  # some 400,000 words, some 30,000 of them distinct
+_REGRESSION = "regression."  # begins the names of its arrays
 _BATCH_WORDS = 2**14  # with the padding: many words of a batch are the same, and memory is bounded
 
 
 class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, FittedNet):  # type: ignore[misc]  # scikit-learn has no types
-    """The methods of :class:`SGNNSentenceEncoder` that need a trained net."""
+    """The methods of :class:`SGNNSentenceEncoder` that need what ``fit`` has learned."""
 
     context_weight: ContextWeight
+    vector_weight: float
+    n_jobs: int | None
+    max_words: int
     net_: SentenceNet
     log_: list[dict[str, Any]]
     waiting_share_: float
@@ -44,6 +52,7 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
     _seeds: Seeds
     _trained_on: int | None  # checksum of the training paragraphs
     _training_state: TrainingState | None  # where a training stands that can be resumed
+    _regression: VectorRegression | None = None  # of an encoder that was fitted to vectors, with or without a net
     _measures = ("train_loss", "dur")
     _net_from_state = staticmethod(net_from_state)
 
@@ -76,16 +85,12 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
         """Compute sentence vectors as an array, whatever container ``set_output`` has set for :meth:`transform`."""
         check_is_fitted(self)
         name = type(self).__name__
-        weight = _check_weight(self.context_weight, self.net_.module_.network, caller=name)
         longest, parts = 0, []
+        encode = self._sentence_encoder(name)
         for first, chunk in in_chunks(as_documents(X, caller=name), n_characters=_CHUNK_CHARACTERS):
-            words, rows = self._reader.word_ids(chunk, first=first, caller=name)
+            words, rows = encode_words(chunk, first=first, featurizer=WORD_SPLITTER, caller=name)
             longest = max(longest, int(np.diff(rows.offsets).max(initial=0)))
-            with plain_torch(torch.device(self.net_.device).type):
-                vectors = encode_sentences(
-                    self.net_, self._reader, words, rows, weight, max_words=self.max_words, n_jobs=self.n_jobs
-                )
-            parts.append(vectors)
+            parts.append(encode(words, truncate_words(rows, self.max_words)))
         if longest > self.max_words:
             warnings.warn(
                 f"{name}: the longest text has {longest:,} words; texts are truncated to {self.max_words:,} words. Set "
@@ -93,6 +98,25 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
                 stacklevel=level_of_user(),
             )
         return np.concatenate(parts) if parts else np.empty((0, self._n_features_out), dtype=np.float32)
+
+    def _sentence_encoder(self, name: str) -> Callable[[list[str], Ragged], NDArray[np.float32]]:
+        """Return the function that encodes sentences, given as distinct words and rows of word ids."""
+        regression, n_jobs = self._regression, self.n_jobs
+        regress = None if regression is None else partial(regression.encode, n_threads=effective_n_jobs(n_jobs))
+        if regress is not None and not hasattr(self, "net_"):
+            return regress
+        weight = _check_weight(self.context_weight, self.net_.module_.network, caller=name)
+
+        def embed(words: list[str], rows: Ragged) -> NDArray[np.float32]:
+            with plain_torch(torch.device(self.net_.device).type):
+                return encode_sentences(
+                    self.net_, self._reader, words, rows, weight, max_words=self.max_words, n_jobs=n_jobs
+                )
+
+        if regress is None:
+            return embed
+        share = _check_vector_weight(self.vector_weight, caller=name)
+        return lambda words, rows: concatenate(regress(words, rows), embed(words, rows), share)
 
     def similarity(self, A: Any, B: Any) -> NDArray[np.float32]:
         """Compute the cosine similarities of pairs of texts.
@@ -180,40 +204,74 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.net_.module_.network.dim)
+        of_net = self.net_.module_.network.dim if hasattr(self, "net_") else 0
+        return int(of_net + (0 if self._regression is None else self._regression.dim))
 
     def _hold(self, net: SentenceNet, reader: SentenceReader, history: list[dict[str, Any]]) -> None:
         self._reader = reader
         self._keep_net(net, history)
 
+    def _forget(self) -> None:
+        """Remove what was learned before."""
+        for name in ("net_", "waiting_share_", "_reader", "_seeds", "_trained_on"):
+            self.__dict__.pop(name, None)
+        self.log_, self._regression = [], None
+
+    def _hold_regression(self, regression: VectorRegression, history: list[dict[str, Any]]) -> None:
+        """Set what was learned from vectors, beside a net or without one."""
+        self._regression, self._training_state = regression, None
+        self.history_ = history
+        self._count_parameters()
+
     def _keep_net(self, net: Any, history: list[dict[str, Any]]) -> None:
         super()._keep_net(net, history)
-        self.n_parameters_ = sum(parameter.numel() for parameter in net.module_.network.parameters())
+        self._count_parameters()
+
+    def _count_parameters(self) -> None:
+        network = self.net_.module_.network if hasattr(self, "net_") else None
+        self.n_parameters_ = sum(parameter.numel() for parameter in network.parameters()) if network else 0
+        self.n_parameters_ += 0 if self._regression is None else self._regression.coefficients.size
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return everything learned, as JSON values and as arrays."""
         check_is_fitted(self)
-        values, arrays = self.net_.to_state()
+        values: dict[str, Any] = {"history": self.history_, "log": self.log_}
+        arrays: dict[str, NDArray[Any]] = {}
+        if self._regression is not None:
+            values["regression"], of_regression = self._regression.to_state()
+            arrays = {f"{_REGRESSION}{name}": array for name, array in of_regression.items()}
+        if not hasattr(self, "net_"):
+            return values, arrays
+        net_values, net_arrays = self.net_.to_state()
         reader_values, reader_arrays = self._reader.to_state()
-        return values | {
+        arrays |= net_arrays | {f"reader.{name}": array for name, array in reader_arrays.items()}
+        return net_values | values | {
             "reader": reader_values,
-            "history": self.history_,
-            "log": self.log_,
             "seeds": list(self._seeds),
             "trained_on": self._trained_on,
             "waiting_share": self.waiting_share_,
-        }, arrays | {f"reader.{name}": array for name, array in reader_arrays.items()}
+        }, arrays
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Load what :meth:`_get_model_state` returned, whatever the parameters are by now."""
-        of_reader = {name[7:]: array for name, array in arrays.items() if name.startswith("reader.")}
-        reader = SentenceReader.from_state(values["reader"], of_reader)
-        self.log_, self._seeds, self._trained_on = values["log"], Seeds(*values["seeds"]), values["trained_on"]
-        self.waiting_share_, self._training_state = values["waiting_share"], None
-        self._hold(net_from_state(values, arrays, values["history"]), reader, [])
+        self.log_, self._regression = values["log"], None
+        if "reader" in values:
+            of_reader = {name[7:]: array for name, array in arrays.items() if name.startswith("reader.")}
+            reader = SentenceReader.from_state(values["reader"], of_reader)
+            self._seeds, self._trained_on = Seeds(*values["seeds"]), values["trained_on"]
+            self.waiting_share_, self._training_state = values["waiting_share"], None
+            of_net = {name: array for name, array in arrays.items() if not name.startswith(_REGRESSION)}
+            self._hold(net_from_state(values, of_net, values["history"]), reader, [])
+        if "regression" in values:
+            n = len(_REGRESSION)
+            of_regression = {name[n:]: array for name, array in arrays.items() if name.startswith(_REGRESSION)}
+            regression = VectorRegression.from_state(values["regression"], of_regression)
+            self._hold_regression(regression, values["history"])
 
     def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
         state = self._training_state
+        if self._regression is not None:
+            return None
         if state is None and not self.net_.optimizer_.state:
             return None
         values, arrays = self.net_.to_training_state()
@@ -239,6 +297,25 @@ def _check_weight(weight: Any, network: SentenceNetwork, *, caller: str) -> Cont
                 f"context_weight={weight!r}. Fit it with a weight between 0 and 1, or set context_weight={learned}."
             )
     return "auto" if weight == "auto" else float(weight)
+
+
+def _check_vector_weight(weight: Any, *, caller: str) -> float:
+    """Check the weight of the vectors that were learned, which may have been set after training."""
+    if not (isinstance(weight, Real) and 0 <= float(weight) <= 1):
+        raise ValueError(
+            f"The 'vector_weight' parameter of {caller} must be a number from 0 to 1. Got {weight!r} instead."
+        )
+    return float(weight)
+
+
+def concatenate(first: NDArray[np.float32], second: NDArray[np.float32], weight: float) -> NDArray[np.float32]:
+    """Concatenate unit vectors so that cosine similarities are averaged, with a weight of the first."""
+    parts: NDArray[np.float32] = np.hstack(
+        (np.float32(math.sqrt(weight)) * first, np.float32(math.sqrt(1 - weight)) * second)
+    )
+    lengths = np.sqrt(np.einsum("ij,ij->i", parts, parts))
+    parts /= np.where(lengths > 0, lengths, 1)[:, np.newaxis]
+    return parts
 
 
 def encode_sentences(

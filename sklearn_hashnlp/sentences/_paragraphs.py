@@ -16,7 +16,7 @@ from sklearn_hashnlp._sklearn import level_of_user
 from sklearn_hashnlp.datasets import stream_paragraphs
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.text import CharNgramFeaturizer
-from sklearn_hashnlp.text._documents import as_documents, check_encodable
+from sklearn_hashnlp.text._documents import as_documents, check_encodable, in_chunks
 from sklearn_hashnlp.text._word_projections import encode_words
 
 Splitter = Callable[[str], list[str]]
@@ -80,6 +80,34 @@ def read_paragraphs(
         )
     counts = np.array(n_sentences, dtype=np.int64)
     return _assemble(list(word_ids), np.concatenate(values), np.concatenate(lengths), counts, max_sentences)
+
+
+def read_texts(X: Any, *, featurizer: CharNgramFeaturizer, max_words: int, caller: str) -> tuple[list[str], Ragged]:
+    """Return the distinct words of texts, and each text, truncated with a warning, as word ids."""
+    word_ids: dict[str, int] = {}
+    values, lengths = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
+    longest = 0
+    for first, chunk in in_chunks(as_documents(X, caller=caller), n_characters=_CHUNK_CHARACTERS):
+        words, rows = encode_words(chunk, first=first, featurizer=featurizer, caller=caller)
+        ids = np.fromiter((word_ids.setdefault(word, len(word_ids)) for word in words), np.int32, len(words))
+        truncated, truncated_lengths = _truncate(rows, max_words)
+        longest = max(longest, int(np.diff(rows.offsets).max(initial=0)))
+        values.append(ids[truncated])
+        lengths.append(truncated_lengths)
+    if longest > max_words:
+        warnings.warn(
+            f"{caller}: the longest text has {longest:,} words; texts are truncated to {max_words:,} words. Set "
+            "max_words, or pass shorter texts.",
+            stacklevel=level_of_user(),
+        )
+    offsets = np.concatenate(([0], np.cumsum(np.concatenate(lengths))))
+    return list(word_ids), Ragged(np.concatenate(values), offsets)
+
+
+def single_sentences(words: list[str], rows: Ragged) -> Paragraphs:
+    """Return texts, given as word ids, as paragraphs of one sentence."""
+    lengths = np.diff(rows.offsets)
+    return _assemble(words, rows.values, lengths, np.ones(len(lengths), dtype=np.int64), 1)
 
 
 def warn_of_single_sentences(paragraphs: Paragraphs, *, caller: str) -> None:

@@ -15,6 +15,9 @@ from sklearn_hashnlp.sentences._paragraphs import Paragraphs
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 from sklearn_hashnlp.text._word_projections import encode_words
 
+WORD_SPLITTER = CharNgramFeaturizer(split="punctuation", lowercase=True)
+"""Splits texts into words, in lowercase, and punctuation, as the featurizer of every reader does."""
+
 N_COUNTERS = 2**20
 _MAX_IDF = 9.0  # that of a word in one of 3,000 sentences; rarer words, among them misspelled ones, weigh no more
 _IDF_POWER = 1.5

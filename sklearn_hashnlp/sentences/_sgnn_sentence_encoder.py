@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
+from joblib import effective_n_jobs
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
 from sklearn_hashnlp.nn._sgnn_transformer import Start
@@ -21,9 +22,15 @@ from sklearn_hashnlp.sentences._checkpoint import check_free, read_checkpoint
 from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder
 from sklearn_hashnlp.sentences._net import EpochsOfParagraphs, make_sentence_net, sentence_architecture
 from sklearn_hashnlp.sentences._objective import SentenceLoss, sentence_objective, start_and_end
-from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, warn_of_single_sentences
+from sklearn_hashnlp.sentences._paragraphs import (
+    Paragraphs,
+    read_paragraphs,
+    read_texts,
+    single_sentences,
+    warn_of_single_sentences,
+)
 from sklearn_hashnlp.sentences._projections import CachedProjections
-from sklearn_hashnlp.sentences._reader import SentenceReader, WordFrequencies
+from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, SentenceReader, WordFrequencies
 from sklearn_hashnlp.sentences._training import (
     RecordTraining,
     TrainingState,
@@ -31,6 +38,7 @@ from sklearn_hashnlp.sentences._training import (
     load_trained_weights,
     score_of,
 )
+from sklearn_hashnlp.sentences._vector_regression import VectorRegression, check_vectors, is_matrix
 from sklearn_hashnlp.sentences._word_pretraining import pretrain, set_context_component
 from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training._checkpoints import SaveFromTimeToTime
@@ -54,6 +62,9 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     First word embeddings are fitted to the co-occurrence of words by least squares. Then the second part is trained,
     except for its tables, by a contrastive loss: sentences of the same paragraph should be similar, those of other
     paragraphs should not [2]_. The loss is computed from the second part only.
+
+    Given vectors that another model computed for the texts, ``fit`` learns to reproduce them by ridge regression on
+    hashed words, pairs of words and character n-grams, in place of the second stage; they come before the two parts.
 
     Parameters
     ----------
@@ -106,6 +117,16 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         Weights of three losses: ``loss`` of sentences in paragraphs; the same loss of words in sentences; and masked
         word prediction. A pair is interpolated linearly from its first number, at the first step, to its second, at the
         last. At least one weight must be positive at some time.
+    n_features : int, default=2**18
+        With vectors as ``y``: maximal number of words, pairs and character n-grams, the most frequent of the texts.
+    n_components : int or None, default=256
+        With vectors as ``y``: number of their principal components to learn, without their mean. None learns them in
+        their own coordinates; with ``vector_weight=1`` they can be compared with vectors of the other model.
+    alpha : float, default=3.0
+        With vectors as ``y``: penalty of the ridge regression.
+    vector_weight : float, default=0.7
+        With vectors as ``y``: weight of what was learned from them in the cosine similarity, from 0 to 1; the two parts
+        have the rest, and with 1 are not fitted. Like ``context_weight`` it can be changed after training.
     sentence_splitter : callable or None, default=None
         Splits a text into a list of sentences; None is :func:`~sklearn_hashnlp.text.split_sentences`.
     max_sentences : int, default=8
@@ -220,6 +241,10 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         "loss": [literal_options(SentenceLoss)],
         "temperature": [Interval(Real, 0, MAX_REAL, closed="right")],
         **{name: [Interval(Real, 0, MAX_REAL, closed="both"), tuple, list] for name in _HEAD_WEIGHTS},
+        "n_features": [Interval(Integral, 1, 2**30, closed="both")],
+        "n_components": [Interval(Integral, 1, MAX_INTEGER, closed="both"), None],
+        "alpha": [Interval(Real, 0, MAX_REAL, closed="right")],
+        "vector_weight": [Interval(Real, 0, 1, closed="both")],
         "sentence_splitter": [callable, None],
         "max_sentences": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "max_words": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
@@ -266,6 +291,10 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         sentence_weight: float | tuple[float, float] = 1.0,
         word_weight: float | tuple[float, float] = 0.0,
         masked_weight: float | tuple[float, float] = 0.0,
+        n_features: int = 2**18,
+        n_components: int | None = 256,
+        alpha: float = 3.0,
+        vector_weight: float = 0.7,
         sentence_splitter: Callable[[str], list[str]] | None = None,
         max_sentences: int = 8,
         max_words: int = 512,
@@ -308,6 +337,10 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         self.sentence_weight = sentence_weight
         self.word_weight = word_weight
         self.masked_weight = masked_weight
+        self.n_features = n_features
+        self.n_components = n_components
+        self.alpha = alpha
+        self.vector_weight = vector_weight
         self.sentence_splitter = sentence_splitter
         self.max_sentences = max_sentences
         self.max_words = max_words
@@ -329,16 +362,18 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Train the encoder on paragraphs.
+        """Train the encoder on paragraphs, or on texts and the vectors that another model computed for them.
 
         Parameters
         ----------
         X : iterable of (str, list of str or path-like), path-like or callable
             Paragraphs: texts, which are split into sentences, or lists of sentences. A path-like object such as
             ``pathlib.Path``: a text file in UTF-8 with one paragraph per line, possibly compressed. A callable
-            without arguments returns an iterator of paragraphs.
-        y : None
-            Ignored.
+            without arguments returns an iterator of paragraphs. With vectors as ``y`` an iterable of str: sentences or
+            short texts, like those to encode later; they are not split.
+        y : array-like of shape (n_texts, n_columns) or None, default=None
+            Vectors to reproduce, such as those of a Transformer; only their directions are learned. Labels, in one
+            column or as zeros and ones, are ignored, as in a pipeline with a classifier.
 
         Returns
         -------
@@ -351,7 +386,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             If ``X`` is not as described.
         ValueError
             If a parameter is not as described, ``X`` has no words, or training diverges; if ``checkpoint_dir`` is not
-            empty and ``resume`` is not set, or holds a training with other paragraphs or parameters.
+            empty and ``resume`` is not set, or holds a training with other paragraphs or parameters. If ``y`` has
+            another number of rows than ``X``, NaN, infinite values or only zeros, or ``checkpoint_dir`` is set with it.
         RuntimeError
             If ``device="cuda"`` and torch finds no CUDA device.
         OSError
@@ -359,6 +395,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
+        if is_matrix(y):
+            return self._fit_vectors(X, y, device)
         checkpoint = read_checkpoint(self) if self.resume else None
         if self.checkpoint_dir is not None and checkpoint is None:
             check_free(self)
@@ -385,7 +423,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         X : iterable of (str, list of str or path-like), path-like or callable
             Paragraphs, as in ``fit``.
         y : None
-            Ignored.
+            Ignored; vectors are refused.
 
         Returns
         -------
@@ -395,13 +433,43 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         Raises
         ------
         TypeError, ValueError, RuntimeError, OSError
-            As in ``fit``.
+            As in ``fit``; ``ValueError`` also if ``y`` or an earlier ``fit`` has vectors.
         """
         self._check_parameters()
+        if is_matrix(y) or self._regression is not None:
+            raise ValueError(
+                f"{type(self).__name__}.partial_fit trains on paragraphs, not on vectors. Call fit with all texts."
+            )
         device = resolve_device(self.device, caller=type(self).__name__)
         paragraphs = self._read(X)
         projections = self._projections(paragraphs) if hasattr(self, "net_") else self._begin(paragraphs, device)
         return self._train(paragraphs, projections, None)
+
+    def _fit_vectors(self, X: Any, y: Any, device: str) -> Self:
+        """Learn the vectors of texts, and without them what the words of texts tell."""
+        name = type(self).__name__
+        if self.checkpoint_dir is not None:
+            raise ValueError(f"{name}: learning from vectors has no checkpoints. Set checkpoint_dir=None.")
+        words, rows = read_texts(X, featurizer=WORD_SPLITTER, max_words=int(self.max_words), caller=name)
+        vectors = check_vectors(y, len(rows.offsets) - 1, caller=name)
+        if not words:
+            raise ValueError(f"{name}: there is no word in X to learn from.")
+        self._forget()
+        if self.vector_weight < 1:
+            self._begin(single_sentences(words, rows), device)
+        regression, losses = VectorRegression.fit(
+            words,
+            rows,
+            vectors,
+            max_ngrams=int(self.n_features),
+            n_components=None if self.n_components is None else int(self.n_components),
+            alpha=float(self.alpha),
+            n_threads=effective_n_jobs(self.n_jobs),
+            verbose=int(self.verbose),
+        )
+        self._hold_regression(regression, [{"epoch": n, "train_loss": loss} for n, loss in enumerate(losses, 1)])
+        self._score("vectors")
+        return self
 
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
@@ -461,7 +529,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         paragraphs = read_paragraphs(
             X,
             split=split_sentences if self.sentence_splitter is None else self.sentence_splitter,
-            featurizer=SentenceReader(1, 1, (1, 1), 0, WordFrequencies(np.zeros(1, np.int32), 0)).featurizer,
+            featurizer=WORD_SPLITTER,
             max_sentences=int(self.max_sentences),
             max_words=int(self.max_words),
             caller=name,
@@ -486,6 +554,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
                 net.initialize()
         self.log_, self.waiting_share_, self._seeds = [], 0.0, seeds
         self._trained_on, self._training_state = paragraphs.digest(), None
+        self._regression = None
         self._hold(net, reader, [])
         projections = self._projections(paragraphs)
         self._score("untrained")
@@ -509,7 +578,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
 
     def _score(self, stage: str) -> None:
         if self.monitor is not None:
-            self.net_.module_.eval()
+            if hasattr(self, "net_"):
+                self.net_.module_.eval()
             self.log_.append({"stage": stage, "epoch": 0, "step": 0, "score": score_of(self)})
             if self.verbose > 1:
                 print(f"{stage}: score {self.log_[-1]['score']:.4f}")
@@ -523,6 +593,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
             )
         self.log_, self.waiting_share_, self._seeds = model.log_, model.waiting_share_, model._seeds
         self._trained_on, self._training_state = model._trained_on, model._training_state
+        self._regression = None
         self._hold(model.net_, model._reader, model.history_)
         if self._training_state is None:
             return self

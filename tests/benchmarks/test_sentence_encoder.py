@@ -7,8 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.benchmarks.labeled_rows import FOLDER
-
 FILMS = {"good": ["a fine funny film", "funny and fine acting"], "bad": ["dull and far too long", "too dull to see"]}
 
 TINY = {
@@ -126,7 +124,7 @@ def test_a_reviews_vector_is_the_mean_of_those_of_its_sentences():
 
 def test_the_page_on_sentence_vectors_quotes_what_was_measured():
     module = importlib.import_module("common.sentence_tables")
-    results = json.loads((FOLDER / "results" / "sentence_encoder.json").read_text(encoding="utf-8"))
+    results = module.read_results()
     page = module.PAGE.read_text(encoding="utf-8")
     assert {block[1] for block in module.BLOCK.findall(page)} == set(module.TABLES)
     assert module.fill(page, results) == page  # else: python benchmarks/update_docs.py

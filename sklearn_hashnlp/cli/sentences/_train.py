@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,10 +25,15 @@ Train a sentence encoder on the paragraphs of a text file, and save it.
   hashnlp sentences train articles.txt --model encoder
   hashnlp sentences train book.txt --model encoder --paragraphs block
   hashnlp sentences train articles.txt.gz --model encoder --epochs 2 --seed 1
+  hashnlp sentences train texts.txt --model encoder --vectors vectors.npy
 
 Train it on the texts that you want to search, or on text like them; some thousand paragraphs are enough to begin \
 with. With --paragraphs line every line is a paragraph; with --paragraphs block a paragraph ends at a blank line. \
 Sentences of the same paragraph are learned to be similar, so a paragraph should have several sentences.
+
+With --vectors the encoder learns to reproduce vectors that another model, such as a Transformer, has computed for the \
+lines of FILE: a NumPy array of one row per line, as numpy.save writes it. --paragraphs and --epochs then have no \
+effect.
 
 An existing model in DIR is replaced when training has finished; Ctrl-C keeps it.
 """
@@ -49,6 +54,10 @@ def train(
     layers: Annotated[
         int, typer.Option(min=0, help="Number of Transformer layers; with 0, training is many times as fast.")
     ] = 0,
+    vectors: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Vectors of the lines to learn, a .npy file.", show_default=False),
+    ] = None,
     threads: Threads = 1,
     seed: Seed = 0,
     device: ComputeDevice = Device.cpu,
@@ -59,6 +68,10 @@ def train(
     screen = Screen(as_json=as_json, quiet=quiet)
     check_text_file(data)
     check_device(device)
+    if vectors is not None:
+        settings = {"n_layers": layers, "n_jobs": threads, "device": device.value, "random_state": seed}
+        _train_on_vectors(screen, data, vectors, model, settings, as_json=as_json)
+        return
     from sklearn_hashnlp import SGNNSentenceEncoder
     from sklearn_hashnlp.datasets import stream_paragraphs
     from sklearn_hashnlp.persistence import save_model
@@ -100,6 +113,50 @@ def train(
             }
         )
         return
+    _show_result(screen, seconds, model)
+
+
+def _train_on_vectors(
+    screen: Screen, data: Path, file: Path, model: Path, settings: dict[str, Any], *, as_json: bool
+) -> None:
+    """Train an encoder on lines and their vectors, and save it."""
+    if not file.is_file():
+        raise FileNotFoundError(f"{file} is no file; expected a NumPy array with the vectors of the lines of {data}.")
+    import numpy as np
+
+    from sklearn_hashnlp import SGNNSentenceEncoder
+    from sklearn_hashnlp.datasets._lines import read_lines
+    from sklearn_hashnlp.persistence import save_model
+    from sklearn_hashnlp.persistence._model_folder import check_replaceable
+
+    check_replaceable(model)
+    try:
+        vectors = np.load(file, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise ValueError(f"{file} is not a NumPy array; expected one that numpy.save has written.") from error
+    texts = [line.rstrip("\r\n") for line in read_lines(data)]
+    shape: tuple[int, ...] = getattr(vectors, "shape", ())
+    if len(shape) != 2 or vectors.dtype.kind not in "fiu" or len(texts) != shape[0]:
+        raise ValueError(
+            f"{file} has an array of shape {shape} and {data} has {_count(len(texts), 'line')}; expected a matrix of "
+            "numbers with a row for each line."
+        )
+    screen.note(f"Read {_count(len(texts), 'text')} from {data}, and vectors of {shape[1]:,} columns")
+    encoder = SGNNSentenceEncoder(**settings)
+    started = time.perf_counter()
+    with screen.warnings_as_notes(), screen.progress() as progress:
+        progress.add_task("Training", total=None)
+        encoder.fit(texts, np.asarray(vectors, dtype=np.float32))
+    seconds = time.perf_counter() - started
+    save_model(encoder, model)
+    if as_json:
+        result = {"model": str(model), "n_texts": len(texts), "n_parameters": encoder.n_parameters_}
+        screen.show_json(result | {"seconds": round(seconds, 3), "history": encoder.history_})
+        return
+    _show_result(screen, seconds, model)
+
+
+def _show_result(screen: Screen, seconds: float, model: Path) -> None:
     screen.show(f"Trained in {seconds:.1f} s")
     screen.show(f"Saved in {model}")
     screen.note("\nNext, search a file, one text per line:")

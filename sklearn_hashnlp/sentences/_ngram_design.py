@@ -1,0 +1,188 @@
+"""Texts as the rows of a regression: hashed words, pairs of words and character n-grams, the most frequent ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sklearn_hashnlp.kernels import (
+    Ragged,
+    find_fingerprints,
+    fingerprint_ngrams,
+    fingerprint_slots,
+    murmur3,
+    word_character_units,
+)
+from sklearn_hashnlp.kernels._sparse_products import pair_fingerprints
+from sklearn_hashnlp.sentences._ridge import Design
+from sklearn_hashnlp.text._documents import pack
+
+# Chosen on vectors of a Transformer for sentences of Wikipedia that were not fitted, and on the development set of the
+# STS benchmark.
+_NGRAM_RANGE = (3, 5)  # of the characters of a word with its boundaries
+_IDF_POWER = 1.5  # rare words have larger coefficients
+_PAIR_WEIGHT = 0.5
+_CHARACTER_WEIGHT = 1.5
+_NORM_POWER = 0.7  # a row is divided by its norm to this power: with 1 long texts count too little, with 0 too much
+_MIN_PAIR_TEXTS = 2
+_MIN_NGRAM_WORDS = 2  # an n-gram of one word alone is that word
+_HIGH_SEED, _LOW_SEED = 0x9747B28C, 0
+_CHUNK = 2**20  # characters of words whose n-grams are computed at once
+
+
+@dataclass(frozen=True)
+class NgramDictionary:
+    """The n-grams that a regression knows, by their hashes: words, character n-grams, pairs of words."""
+
+    fingerprints: NDArray[np.uint64]  # (n_columns,)
+    counts: NDArray[np.int32]  # (n_columns,): the number of training texts with it
+    sizes: tuple[int, int, int]  # words, character n-grams, pairs
+    n_texts: int
+
+    @cached_property
+    def _slots(self) -> NDArray[np.int32]:
+        return fingerprint_slots(self.fingerprints)
+
+    @cached_property
+    def _idf(self) -> NDArray[np.float32]:
+        return self._smoothed_idf(self.counts).astype(np.float32)
+
+    def _smoothed_idf(self, counts: NDArray[Any]) -> NDArray[np.float64]:
+        idf: NDArray[np.float64] = np.log((1 + self.n_texts) / (1 + np.minimum(counts, self.n_texts))) + 1
+        return idf
+
+    @classmethod
+    def learn(cls, words: list[str], rows: Ragged, max_columns: int) -> NgramDictionary:
+        """Choose the most frequent n-grams of texts, given as rows of word ids."""
+        once = distinct(rows, len(words))
+        word_counts = np.bincount(once.values, minlength=len(words))
+        word_hashes = word_fingerprints(words)
+        characters = character_fingerprints(words)
+        ngrams, which, n_words = np.unique(characters.values, return_inverse=True, return_counts=True)
+        owners = np.repeat(np.arange(len(words)), np.diff(characters.offsets))
+        ngram_counts = np.bincount(which, weights=word_counts[owners], minlength=len(ngrams)).astype(np.int64)
+        known = n_words >= _MIN_NGRAM_WORDS
+        pairs, pair_counts = np.unique(_distinct_pairs(word_hashes, rows).values, return_counts=True)
+        frequent = pair_counts >= _MIN_PAIR_TEXTS
+        candidates = [
+            (word_hashes, word_counts),
+            (ngrams[known], ngram_counts[known]),
+            (pairs[frequent], pair_counts[frequent]),
+        ]
+        threshold = _threshold(np.concatenate([counts for _, counts in candidates]), max_columns)
+        parts = [_most_frequent(*candidate, threshold) for candidate in candidates]
+        fingerprints, counts = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        sizes = len(parts[0][0]), len(parts[1][0]), len(parts[2][0])
+        return cls(fingerprints, counts.astype(np.int32), sizes, len(rows.offsets) - 1)
+
+    def design(self, words: list[str], rows: Ragged) -> Design:
+        """Return the rows of texts: n-grams of words, weighted by document frequency, and pairs of words."""
+        hashes = word_fingerprints(words)
+        spellings, counts = self._spellings(words, hashes)
+        once = distinct(rows, len(words))
+        weights = (self._smoothed_idf(counts) ** _IDF_POWER).astype(np.float32)
+        norms = np.sqrt(np.bincount(_owners(once), np.square(weights[once.values]), len(rows.offsets) - 1))
+        divisors = np.where(norms > 0, norms, 1) ** _NORM_POWER
+        n_texts, n_columns = len(rows.offsets) - 1, len(self.fingerprints)
+        outer = _csr(once, weights[once.values] / divisors[_owners(once)], (n_texts, len(words)))
+        pairs = find_fingerprints(_distinct_pairs(hashes, rows), self.fingerprints, self._slots)
+        pair_weights = _PAIR_WEIGHT * self._idf[pairs.values] ** _IDF_POWER / divisors[_owners(pairs)]
+        return Design(outer, spellings, _csr(pairs, pair_weights, (n_texts, n_columns)))
+
+    def _spellings(self, words: list[str], hashes: NDArray[np.uint64]) -> tuple[csr_array, NDArray[np.int32]]:
+        """Return the n-grams of words, and the number of training texts with each word."""
+        characters = character_fingerprints(words)
+        hashes_of_both = Ragged(
+            np.insert(characters.values, characters.offsets[:-1], hashes),
+            characters.offsets + np.arange(len(words) + 1),
+        )
+        found = find_fingerprints(hashes_of_both, self.fingerprints, self._slots)
+        is_word = found.values < self.sizes[0]
+        owners = _owners(found)
+        counts = np.zeros(len(words), dtype=np.int32)
+        counts[owners[is_word]] = self.counts[found.values[is_word]]
+        values = np.where(is_word, 0, self._idf[found.values])
+        norms = np.sqrt(np.bincount(owners, np.square(values), len(words)))
+        values = np.where(is_word, 1, _CHARACTER_WEIGHT * values / np.where(norms > 0, norms, 1)[owners])
+        return _csr(found, values, (len(words), len(self.fingerprints))), counts
+
+
+def word_fingerprints(words: list[str]) -> NDArray[np.uint64]:
+    """Hash words to 64 bits: the MurmurHash3_x86_32 of two seeds."""
+    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    rows = Ragged(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+    high, low = (murmur3(rows, seed=seed).view(np.uint32).astype(np.uint64) for seed in (_HIGH_SEED, _LOW_SEED))
+    return high << np.uint64(32) | low
+
+
+def character_fingerprints(words: list[str]) -> Ragged:
+    """Hash the distinct character n-grams of each word to 64 bits."""
+    parts = [
+        fingerprint_ngrams(word_character_units(texts, before="<", after=">"), _NGRAM_RANGE)
+        for texts in pack(
+            words, lowercase=False, preprocess=None, check_surrogates=_accept_surrogates, max_characters=_CHUNK
+        )
+    ]
+    lengths = np.concatenate([np.diff(part.offsets) for part in parts]) if parts else np.zeros(0, np.int64)
+    values = np.concatenate([part.values for part in parts]) if parts else np.zeros(0, np.uint64)
+    return Ragged(values, np.concatenate(([0], np.cumsum(lengths))))
+
+
+def _accept_surrogates(_position: Any, _text: Any) -> None:
+    """Accept all words: texts have been checked."""
+
+
+def distinct(rows: Ragged, n_ids: int) -> Ragged:
+    """Return the distinct ids of each row, ascending."""
+    keys = _owners(rows) * max(n_ids, 1) + rows.values
+    keys.sort()
+    keys = keys[np.diff(keys, prepend=-1) > 0]
+    owners, values = np.divmod(keys, max(n_ids, 1))
+    return Ragged(values, _offsets(owners, len(rows.offsets) - 1))
+
+
+def _distinct_pairs(hashes: NDArray[np.uint64], rows: Ragged) -> Ragged:
+    """Return the fingerprints of the distinct pairs of neighboring words of each row, ascending."""
+    pairs = Ragged(*pair_fingerprints(hashes, rows.values, rows.offsets))
+    owners = _owners(pairs)
+    order = np.lexsort((pairs.values, owners))
+    values, owners = pairs.values[order], owners[order]
+    first = np.ones(len(values), dtype=np.bool_)
+    first[1:] = (values[1:] != values[:-1]) | (owners[1:] != owners[:-1])
+    return Ragged(values[first], _offsets(owners[first], len(rows.offsets) - 1))
+
+
+def _owners(rows: Ragged) -> NDArray[np.int64]:
+    """Return the row of each value."""
+    return np.repeat(np.arange(len(rows.offsets) - 1), np.diff(rows.offsets))
+
+
+def _offsets(owners: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
+    return np.concatenate(([0], np.cumsum(np.bincount(owners, minlength=n_rows))))
+
+
+def _threshold(counts: NDArray[np.int64], max_columns: int) -> int:
+    """Return the smallest count with which at most so many remain."""
+    if len(counts) <= max_columns:
+        return 0
+    return int(np.partition(counts, len(counts) - max_columns - 1)[len(counts) - max_columns - 1]) + 1
+
+
+def _most_frequent(
+    fingerprints: NDArray[np.uint64], counts: NDArray[np.int64], threshold: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return those of some count or more, the most frequent first."""
+    order = np.lexsort((fingerprints, -counts))
+    order = order[: np.count_nonzero(counts >= threshold)]
+    return fingerprints[order], counts[order]
+
+
+def _csr(rows: Ragged, values: NDArray[Any], shape: tuple[int, int]) -> csr_array:
+    indptr = rows.offsets.astype(np.int64)
+    return csr_array((values.astype(np.float32), rows.values.astype(np.int32), indptr), shape=shape)
