@@ -13,6 +13,7 @@ from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.kernels._sparse_products import add_product
 
 _TARGET_BLOCK = 64  # targets that are fitted at once: memory is for so many columns, and not for all
+_SOLVED = 1e-13  # of the first squared gradient: what float32 can resolve
 _TINY = np.finfo(np.float64).tiny
 
 Rows = NDArray[np.float32]
@@ -97,13 +98,13 @@ def _fit_block(
     solution = np.zeros((design.shape[1], residuals.shape[1]), dtype=np.float32)
     gradient = transposed @ residuals
     direction, square = gradient.copy(), _dot(gradient, gradient)
-    losses = [_dot(residuals, residuals).sum()]
+    losses, smallest = [_dot(residuals, residuals).sum()], _SOLVED * square
     for _ in range(n_steps):
         change = design @ direction
         curvature = transposed @ change
         curvature += np.float32(alpha) * direction
-        # The direction of a solved target is zero: no division by zero.
-        step = (square / np.maximum(_dot(direction, curvature), _TINY)).astype(np.float32)
+        # The direction of a solved target consists of rounding errors, or of zeros.
+        step = (square / np.maximum(_dot(direction, curvature), _TINY) * (square > smallest)).astype(np.float32)
         solution += step * direction
         residuals -= step * change
         gradient -= step * curvature

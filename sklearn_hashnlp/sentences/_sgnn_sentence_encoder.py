@@ -124,7 +124,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         their own coordinates; with ``vector_weight=1`` they can be compared with vectors of the other model.
     alpha : float, default=3.0
         With vectors as ``y``: penalty of the ridge regression.
-    vector_weight : float, default=0.7
+    vector_weight : float, default=0.5
         With vectors as ``y``: weight of what was learned from them in the cosine similarity, from 0 to 1; the two parts
         have the rest, and with 1 are not fitted. Like ``context_weight`` it can be changed after training.
     sentence_splitter : callable or None, default=None
@@ -294,7 +294,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         n_features: int = 2**18,
         n_components: int | None = 256,
         alpha: float = 3.0,
-        vector_weight: float = 0.7,
+        vector_weight: float = 0.5,
         sentence_splitter: Callable[[str], list[str]] | None = None,
         max_sentences: int = 8,
         max_words: int = 512,
