@@ -204,8 +204,10 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
 
     @property
     def _n_features_out(self) -> int:
-        of_net = self.net_.module_.network.dim if hasattr(self, "net_") else 0
-        return int(of_net + (0 if self._regression is None else self._regression.dim))
+        of_regression = 0 if self._regression is None else self._regression.dim
+        if of_regression and not hasattr(self, "net_"):
+            return of_regression
+        return of_regression + int(self.net_.module_.network.dim)
 
     def _hold(self, net: SentenceNet, reader: SentenceReader, history: list[dict[str, Any]]) -> None:
         self._reader = reader
