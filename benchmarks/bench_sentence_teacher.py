@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 from common import sentence_tasks, sentence_teacher
 from common.data import DataFolder, data_folder, read_text
-from common.results_file import add_output_option, environment, output_path, read_result, write_result
-from common.sentence_teacher_tables import draw, table
+from common.results_file import FOLDER, add_output_option, environment, output_path, read_result, write_result
+from common.sentence_teacher_tables import PLOT, draw, table
 from sklearn.preprocessing import normalize
 
 from sklearn_hashnlp import load_model, save_model
@@ -101,8 +101,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 classify(bench, name)
     print(table(bench.result))
     if path is not None:
-        draw(bench.result, options.plot or path.with_suffix(".png"))
-        print(f"Written: {path}")
+        plot = PLOT if path == FOLDER / RESULT else path.with_suffix(".png")
+        draw(bench.result, plot)
+        print(f"Written: {path} and {plot}")
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -118,9 +119,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--package", type=Path, help="folder to install the teacher in, if needed (default: not kept)")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), help="default: all")
     parser.add_argument("--sets", nargs="+", choices=sentence_tasks.SETS, default=list(sentence_tasks.SETS))
-    parser.add_argument("--windows", type=int, default=61_440, help="number of windows (default: %(default)s)")
+    parser.add_argument("--windows", type=int, default=53_248, help="number of windows (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="of speed (default: %(default)s)")
-    parser.add_argument("--plot", type=Path, help="the plot (default: beside the JSON)")
     parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
     parser.add_argument("--rows", type=int, help="this many rows of each file: a test run")
     add_output_option(parser, RESULT)

@@ -142,7 +142,7 @@ TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
     "speed": speed,
     "ablation": ablation,
     "report": report,
-    "teacher": lambda result: sentence_teacher_tables.table(result["teacher"]),
+    "teacher": lambda result: sentence_teacher_tables.section(result["teacher"]),
 }
 
 

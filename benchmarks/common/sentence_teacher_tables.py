@@ -18,6 +18,17 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join(f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in line)}|" for line in lines)
 
 
+def section(result: dict[str, Any]) -> str:
+    """Return the table, the cosine on held-out sentences, and the plot."""
+    cosines = [run["held-out cosine"] for run in result["models"].values() if "held-out cosine" in run]
+    parts = [table(result)]
+    parts += [
+        f"On the held-out sentences, the mean cosine of vectors in the teacher's coordinates and its own is {cosine:.3f}."
+        for cosine in cosines
+    ]
+    return "\n\n".join([*parts, f"![Size of the folder against rank correlation](images/{PLOT.name})"])
+
+
 def _cells(run: dict[str, Any]) -> list[str]:
     sizes = [f"{run[kind]['bytes'] / MEGABYTE:.0f}" if kind in run else "" for kind in ("float32", "int8")]
     scores = [f"{run[kind]['whole']:.1f}" if kind in run else "" for kind in ("similarity", "int8")]
