@@ -23,7 +23,7 @@ def section(result: dict[str, Any]) -> str:
     cosines = [run["held-out cosine"] for run in result["models"].values() if "held-out cosine" in run]
     parts = [table(result)]
     parts += [
-        f"On the held-out sentences, the mean cosine of vectors in the teacher's coordinates and its own is {cosine:.3f}."
+        f"On held-out sentences, the mean cosine of vectors in the teacher's coordinates and its own is {cosine:.3f}."
         for cosine in cosines
     ]
     return "\n\n".join([*parts, f"![Size of the folder against rank correlation](images/{PLOT.name})"])
