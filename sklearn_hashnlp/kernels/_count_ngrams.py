@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._compile import Number, compiled, vectorized
 from sklearn_hashnlp.kernels._ragged import Ragged
 
 NO_NORM, L1, L2 = 0, 1, 2
@@ -16,6 +16,7 @@ NO_NORM, L1, L2 = 0, 1, 2
 
 _MAX_INSERTION_SORT = 12  # hashes of a row
 _MAX_BUCKET_SORT = 4096
+_N_EXCHANGES = 2
 _DIGIT_BITS = 11
 _MAX_FLOAT32_SQUARED = 2**12  # the square of a larger integer is rounded in float32, as in scikit-learn
 
@@ -59,10 +60,13 @@ def _count(
     largest_row = 0
     for row in range(n_rows):
         largest_row = max(largest_row, offsets[row + 1] - offsets[row])
-    keys = np.empty(largest_row, dtype=np.uint32)
-    spare = np.empty(largest_row, dtype=np.uint32)
-    sums = np.empty(largest_row, dtype=np.int64)
+    keys = np.empty(largest_row + 1, dtype=np.uint32)
+    spare = np.empty(largest_row + 1, dtype=np.uint32)
+    sums = np.empty(largest_row + 1, dtype=np.int32)
     buckets = np.empty(2 * _MAX_BUCKET_SORT, dtype=np.uint32)
+    key_bits = 1
+    while (2 * n_features - 1) >> key_bits:
+        key_bits += 1
     indptr = np.empty(n_rows + 1, dtype=np.int64)
     end = 0
     for row in range(n_rows):
@@ -70,11 +74,17 @@ def _count(
         size = offsets[row + 1] - offsets[row]
         _make_keys(hashes, offsets[row], size, n_features, alternate_sign, keys)
         if size <= _MAX_BUCKET_SORT:
-            sorted_keys = _sort_by_buckets(keys, spare, size, n_features, buckets)
+            sorted_keys = _sort_by_buckets(keys, spare, size, key_bits, buckets)
         else:
             sorted_keys = _sort_by_digits(keys, spare, size)
-        begin = end
-        end = _sum_duplicates(sorted_keys, size, binary, norm, sums, indices, data, begin)
+        n_entries = _sum_duplicates(sorted_keys, size, sums, indices, end)
+        if binary:
+            _set_ones(n_entries, norm, data, end)
+        elif size <= _MAX_BUCKET_SORT:
+            _set_counts(sums, n_entries, norm, data, end)
+        else:
+            _set_large_counts(sums, n_entries, norm, data, end)
+        end += n_entries
     indptr[n_rows] = end
     return indptr
 
@@ -90,17 +100,18 @@ def _make_keys(
 ) -> None:
     """Compute the sort key of each hash: 2 * column + (1 for a negative sign)."""
     sign_bit = np.uint32(alternate_sign)
+    begin = np.uint64(first)  # unsigned indices spare the loops a test for negative ones
     if n_features & (n_features - 1) == 0:
         mask = np.uint32(n_features - 1)
-        for i in range(size):
-            hash_ = hashes[first + i]
+        for i in range(np.uint64(size)):
+            hash_ = hashes[begin + i]
             column = np.uint32(abs(hash_)) & mask
             keys[i] = np.uint32(column << np.uint32(1)) | (np.uint32(np.uint32(hash_) >> np.uint32(31)) & sign_bit)
         return
     divisor = np.float64(n_features)
     reciprocal = 1.0 / divisor
-    for i in range(size):
-        hash_ = hashes[first + i]
+    for i in range(np.uint64(size)):
+        hash_ = hashes[begin + i]
         # A division would take longer. All numbers here are exact in float64 but the reciprocal, so that an integer
         # quotient may come out just below itself: the remainder is then the divisor.
         magnitude = abs(np.float64(hash_))
@@ -112,32 +123,68 @@ def _make_keys(
 
 @compiled
 def _sort_by_buckets(
-    keys: NDArray[np.uint32],
-    spare: NDArray[np.uint32],
+    keys: NDArray[np.uint32],  # (more than size,)
+    spare: NDArray[np.uint32],  # (more than size,)
     size: Number,
-    n_features: Number,
+    key_bits: Number,
     buckets: NDArray[np.uint32],
 ) -> NDArray[np.uint32]:
-    """Sort by two buckets per key, then by insertion: hashes are uniform, so few keys still move."""
-    if size > _MAX_INSERTION_SORT:
-        n_buckets = np.int64(32)
-        while n_buckets < 2 * size and n_buckets < len(buckets):
-            n_buckets *= 2
-        scale = (np.uint64(n_buckets) << np.uint64(31)) // np.uint64(n_features)  # from key to bucket, times 2**32
-        buckets[:n_buckets] = 0
-        for i in range(size):
-            buckets[(np.uint64(keys[i]) * scale) >> np.uint64(32)] += np.uint32(1)
-        start = np.uint32(0)
-        for i in range(n_buckets):
-            count = buckets[i]
-            buckets[i] = start
-            start += count
-        for i in range(size):
-            bucket = (np.uint64(keys[i]) * scale) >> np.uint64(32)
-            spare[buckets[bucket]] = keys[i]
-            buckets[bucket] += np.uint32(1)
-        keys = spare
-    # Unsigned indices spare the loop a test for negative ones.
+    """Sort by a bucket or two per key, then by exchanging neighbors: hashes are uniform, so few keys still move."""
+    if size <= _MAX_INSERTION_SORT:
+        _insert_in_order(keys, size)
+        return keys
+    bucket_bits = 4
+    while (1 << bucket_bits) < size:
+        bucket_bits += 1
+    shift = np.uint32(max(key_bits - bucket_bits, 0))
+    n_buckets = np.uint64(1) << np.uint64(min(bucket_bits, key_bits))
+    n_keys = np.uint64(size)
+    buckets[:n_buckets] = 0
+    for i in range(n_keys):
+        buckets[keys[i] >> shift] += np.uint32(1)
+    start = np.uint32(0)
+    for i in range(n_buckets):
+        count = buckets[i]
+        buckets[i] = start
+        start += count
+    for i in range(n_keys):
+        bucket = keys[i] >> shift
+        to = buckets[bucket]
+        spare[to] = keys[i]
+        buckets[bucket] = to + np.uint32(1)
+
+    # Odd-even transposition sort: no branch, and vector instructions. Keys of a bucket with more distinct ones than it
+    # has rounds are left to an insertion sort, which is fast where few keys move, but has a branch per key.
+    spare[n_keys] = np.uint32(0xFFFFFFFF)
+    for _ in range(_N_EXCHANGES):
+        _exchange_neighbors(spare, np.uint64(0), np.uint64((size + 1) // 2))
+        _exchange_neighbors(spare, np.uint64(1), np.uint64(size // 2))
+    if not _is_sorted(spare, size):
+        _insert_in_order(spare, size)
+    return spare
+
+
+@compiled
+def _exchange_neighbors(keys: NDArray[np.uint32], first: Number, n_pairs: Number) -> None:
+    """Sort each pair of neighbors, the first of them at ``first`` (unsigned)."""
+    for pair in range(n_pairs):
+        i = first + np.uint64(2) * pair
+        left, right = keys[i], keys[i + np.uint64(1)]
+        keys[i] = min(left, right)
+        keys[i + np.uint64(1)] = max(left, right)
+
+
+@compiled
+def _is_sorted(keys: NDArray[np.uint32], size: Number) -> bool:
+    n_descents = np.uint32(0)
+    for i in range(np.uint64(max(size - 1, 0))):
+        n_descents += np.uint32(keys[i] > keys[i + np.uint64(1)])
+    return n_descents == 0
+
+
+@compiled
+def _insert_in_order(keys: NDArray[np.uint32], size: Number) -> None:
+    """Insertion sort."""
     one = np.uint64(1)
     for i in range(one, np.uint64(size)):
         key = keys[i]
@@ -146,7 +193,6 @@ def _sort_by_buckets(
             keys[j] = keys[j - one]
             j -= one
         keys[j] = key
-    return keys
 
 
 @compiled
@@ -170,54 +216,75 @@ def _sort_by_digits(keys: NDArray[np.uint32], spare: NDArray[np.uint32], size: N
 def _sum_duplicates(
     keys: NDArray[np.uint32],
     size: Number,
-    binary: bool,
-    norm: Number,
-    sums: NDArray[np.int64],
+    sums: NDArray[np.int32],  # (more than size,)
     indices: NDArray[np.int32],
-    data: NDArray[Any],
     begin: Number,
 ) -> Number:
-    """Write a row, one entry per column, from its sorted keys; return the end of the entries."""
+    """Write the distinct columns of a row from ``begin`` on; return their number.
+
+    ``sums[i]`` is then the sum of the signs of all keys in the first i columns.
+    """
     # Without branches, as no processor can predict whether a key repeats: each key overwrites the last entry or begins
-    # the next. `sums` ends with the sum of all signs up to the end of each column.
+    # the next.
     n_entries = np.uint64(0)
     last = np.uint32(0xFFFFFFFF)
-    total = np.int64(0)
+    total = np.int32(0)
     first = np.uint64(begin) - np.uint64(1)
-    for i in range(size):
+    sums[0] = 0
+    for i in range(np.uint64(size)):
         column = np.uint32(keys[i] >> np.uint32(1))
         n_entries += np.uint64(column != last)
-        total += 1 - 2 * np.int64(keys[i] & np.uint32(1))
+        total += np.int32(1) - np.int32(2) * np.int32(keys[i] & np.uint32(1))
         indices[first + n_entries] = column
-        sums[n_entries - np.uint64(1)] = total
+        sums[n_entries] = total
         last = column
-    end = begin + np.int64(n_entries)
+    return np.int64(n_entries)
 
-    # Sums of integers are exact in any order: they equal scikit-learn's to the last bit.
-    length = 0.0
-    if binary:
-        data[begin:end] = 1
-        length = float(end - begin)
-    else:
-        before = np.int64(0)
-        absolute = np.int64(0)
-        squares = np.int64(0)
-        largest = np.int64(0)
-        for i in range(end - begin):
-            count = sums[i] - before
-            before = sums[i]
+
+# Sums of integers are exact in any order: they equal scikit-learn's to the last bit.
+
+
+@vectorized
+def _set_ones(n_entries: Number, norm: Number, data: NDArray[Any], begin: Number) -> None:
+    value = 1.0
+    if n_entries > 0 and norm != NO_NORM:
+        value = 1.0 / (np.sqrt(float(n_entries)) if norm == L2 else float(n_entries))
+    data[begin : begin + n_entries] = value
+
+
+@vectorized
+def _set_counts(sums: NDArray[np.int32], n_entries: Number, norm: Number, data: NDArray[Any], begin: Number) -> None:
+    """Set the values of a row of at most ``_MAX_BUCKET_SORT`` keys: all sums fit into 32 bits."""
+    first, end, one = np.uint64(begin), np.uint64(n_entries), np.uint64(1)
+    absolute = squares = np.int32(0)
+    if norm != NO_NORM:
+        for i in range(end):
+            count = sums[i + one] - sums[i]
             absolute += abs(count)
             squares += count * count
-            largest = max(largest, abs(count))
-            data[begin + i] = count
-        length = float(absolute) if norm == L1 else float(squares)
-        if norm == L2 and largest > _MAX_FLOAT32_SQUARED:
-            length = 0.0
-            for i in range(begin, end):
-                length += data[i] * data[i]
+    length = np.sqrt(float(squares)) if norm == L2 else float(absolute)
+    length = length if length > 0 else 1.0
+    for i in range(end):
+        data[first + i] = (sums[i + one] - sums[i]) / length
+
+
+@compiled
+def _set_large_counts(
+    sums: NDArray[np.int32], n_entries: Number, norm: Number, data: NDArray[Any], begin: Number
+) -> None:
+    absolute = squares = largest = np.int64(0)
+    for i in range(n_entries):
+        count = np.int64(sums[i + 1]) - np.int64(sums[i])
+        absolute += abs(count)
+        squares += count * count
+        largest = max(largest, abs(count))
+        data[begin + i] = count
+    length = float(absolute) if norm == L1 else float(squares)
+    if norm == L2 and largest > _MAX_FLOAT32_SQUARED:
+        length = 0.0
+        for i in range(begin, begin + n_entries):
+            length += data[i] * data[i]
     if norm != NO_NORM and length > 0:
-        if norm == L2:
-            length = np.sqrt(length)
-        for i in range(begin, end):
+        length = np.sqrt(length) if norm == L2 else length
+        for i in range(begin, begin + n_entries):
             data[i] /= length
-    return end
