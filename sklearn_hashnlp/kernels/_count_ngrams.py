@@ -184,7 +184,7 @@ def _is_sorted(keys: NDArray[np.uint32], size: Number) -> bool:
 
 @compiled
 def _insert_in_order(keys: NDArray[np.uint32], size: Number) -> None:
-    """Insertion sort."""
+    """Sort by insertion."""
     one = np.uint64(1)
     for i in range(one, np.uint64(size)):
         key = keys[i]

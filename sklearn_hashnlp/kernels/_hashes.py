@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
 from sklearn_hashnlp.kernels._ragged import Ragged
 
-PADDING = 4
-"""Number of bytes that must be readable after the hashed ones, since hashing reads four at a time."""
+PADDING = 32
+"""Number of bytes that must be readable after the hashed ones, since hashing reads up to six times four at once."""
 
 _C1 = np.uint32(0xCC9E2D51)
 _C2 = np.uint32(0x1B873593)
