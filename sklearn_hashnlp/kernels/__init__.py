@@ -16,6 +16,7 @@ from sklearn_hashnlp.kernels._ngrams import hash_ngrams, hash_skipgrams
 from sklearn_hashnlp.kernels._project_rows import ProjectionForm, project_rows
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels._rows import mean_rows
+from sklearn_hashnlp.kernels._strings import ascii_lengths, join_lines, object_array
 from sklearn_hashnlp.kernels._units import Texts, Units, WordSet, character_units, word_character_units, word_units
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Texts",
     "Units",
     "WordSet",
+    "ascii_lengths",
     "character_units",
     "count_hashes",
     "count_runs",
@@ -39,8 +41,10 @@ __all__ = [
     "fingerprint_slots",
     "hash_ngrams",
     "hash_skipgrams",
+    "join_lines",
     "mean_rows",
     "murmur3",
+    "object_array",
     "project_rows",
     "range_sizes",
     "scatter_ranges",

@@ -7,10 +7,9 @@ from itertools import islice
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from sklearn_hashnlp.kernels import Ragged, Texts
+from sklearn_hashnlp.kernels import Ragged, Texts, ascii_lengths, join_lines, object_array
 
 # Characters of a chunk of documents: enough that threads seldom wait for each other, few enough that its n-grams fit
 # into the processor's cache. There are several times as many n-grams of characters as of words.
@@ -114,42 +113,33 @@ def pack(
     max_characters: int,
 ) -> Iterator[Texts]:
     """Pack documents into UTF-8 buffers of at most about ``max_characters``."""
-    lengths = np.fromiter(map(len, documents), dtype=np.int64, count=len(documents))
     slices = [(0, len(documents))]
     while slices:
         start, stop = slices.pop()
-        if stop - start > 1 and lengths[start:stop].sum() > max_characters:
+        if stop - start > 1 and sum(map(len, islice(documents, start, stop))) > max_characters:
             middle = (start + stop) // 2
             slices += [(middle, stop), (start, middle)]
         else:
-            yield _pack(documents[start:stop], lengths[start:stop], start, lowercase, preprocess, check_surrogates)
+            yield _pack(documents[start:stop], start, lowercase, preprocess, check_surrogates)
 
 
 def _pack(
     documents: Sequence[str],
-    lengths: NDArray[np.int64],
     first: int,
     lowercase: bool,
     preprocess: Callable[[str], str] | None,
     check_surrogates: Callable[[int, str], None],
 ) -> Texts:
-    joined = "\n".join(documents) + "\n"
-    if joined.isascii():
-        buffer = joined.encode("ascii")
-        is_ascii = np.ones(len(documents), dtype=np.bool_)
-    else:
-        is_ascii = np.fromiter(map(str.isascii, documents), dtype=np.bool_, count=len(documents))
-        if preprocess is not None:
-            documents = [
-                document if plain else preprocess(document)
-                for document, plain in zip(documents, is_ascii.tolist(), strict=True)
-            ]
-        encoded = [_encode(index, document, check_surrogates) for index, document in enumerate(documents, first)]
-        buffer = b"\n".join(encoded) + b"\n"
-        lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(documents))
+    lines = object_array(documents)
+    lengths = ascii_lengths(lines)
+    is_ascii = lengths >= 0
+    for i in np.flatnonzero(~is_ascii).tolist():
+        document = documents[i] if preprocess is None else preprocess(documents[i])
+        lines[i] = line = _encode(first + i, document, check_surrogates)
+        lengths[i] = len(line)
     offsets = np.zeros(len(documents) + 1, dtype=np.int64)
     np.cumsum(lengths + 1, out=offsets[1:])
-    return Texts(Ragged(np.frombuffer(buffer, dtype=np.uint8), offsets), is_ascii, lowercase)
+    return Texts(Ragged(join_lines(lines, lengths, is_ascii), offsets), is_ascii, lowercase)
 
 
 def _encode(index: int, document: str, check_surrogates: Callable[[int, str], None]) -> bytes:
