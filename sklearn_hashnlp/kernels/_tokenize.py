@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp.kernels._ascii_words import copy_word, find_ascii_words
 from sklearn_hashnlp.kernels._compile import Number, compiled
 from sklearn_hashnlp.kernels._hashes import PADDING
 from sklearn_hashnlp.kernels._unicode import OTHER, SPACE, WORD, utf8_code_point, utf8_width
@@ -18,8 +19,8 @@ def split_words(
     offsets: NDArray[np.int64],  # (n_rows + 1,)
     is_ascii: NDArray[np.bool_],  # (n_rows,)
     classes: NDArray[np.uint8],  # (n_code_points,): of each character
-    mapping: NDArray[np.uint8],  # (128,): each ASCII character of a word as it is written, a space for any other
-    min_length: Number,  # at least 1
+    lowercase: bool,  # whether to lowercase ASCII documents
+    min_length: Number,  # at least 1; of words, not of punctuation
     keep_punctuation: bool,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
     """Split each row into words, a space after each; see :func:`sklearn_hashnlp.kernels.word_units`."""
@@ -27,26 +28,23 @@ def split_words(
     text = np.empty(2 * len(documents) + n_rows + PADDING, dtype=np.uint8)
     boundaries = np.empty(len(documents) + n_rows, dtype=np.int64)
     segments = np.empty(n_rows + 1, dtype=np.int64)
+    lower, starts, stops = find_ascii_words(documents, classes[ord("!")] == OTHER, lowercase, keep_punctuation)
+    word = np.uint64(0)
     to = np.uint64(0)
     n_boundaries = np.uint64(0)
     for row in range(n_rows):
         segments[row] = n_boundaries
         start, end = np.uint64(offsets[row]), np.uint64(offsets[row + 1])
         if is_ascii[row]:
-            to, n_boundaries = _split_ascii_words(
-                documents,
-                start,
-                end,
-                classes,
-                mapping,
-                min_length,
-                keep_punctuation,
-                text,
-                to,
-                boundaries,
-                n_boundaries,
-            )
+            while starts[word] < offsets[row + 1]:
+                shortest = 1 if keep_punctuation and classes[lower[starts[word]]] == OTHER else min_length
+                to, n_boundaries = copy_word(
+                    lower, starts[word], stops[word], shortest, text, to, boundaries, n_boundaries
+                )
+                word += np.uint64(1)
         else:
+            while starts[word] < offsets[row + 1]:
+                word += np.uint64(1)
             to, n_boundaries = _split_unicode_words(
                 documents, start, end, classes, min_length, keep_punctuation, text, to, boundaries, n_boundaries
             )
@@ -54,46 +52,6 @@ def split_words(
         n_boundaries += np.uint64(1)
     segments[n_rows] = n_boundaries
     return text, boundaries[: np.int64(n_boundaries)], segments
-
-
-@compiled
-def _split_ascii_words(
-    documents: NDArray[np.uint8],
-    start: Number,
-    end: Number,
-    classes: NDArray[np.uint8],
-    mapping: NDArray[np.uint8],
-    min_length: Number,
-    keep_punctuation: bool,
-    text: NDArray[np.uint8],
-    to: Number,
-    boundaries: NDArray[np.int64],
-    n_boundaries: Number,
-) -> tuple[Number, Number]:
-    """Split a row of ASCII characters. Unsigned integers spare the loops a test for negative indices."""
-    one = np.uint64(1)
-    shortest = np.uint64(min_length)
-    begin = to  # of the run of word characters being written
-    for position in range(start, end):
-        # Where words end cannot be predicted, so nothing here branches on it: every byte is written, and the next one
-        # overwrites it if it is no part of a word.
-        byte = mapping[documents[position]]
-        text[to] = byte
-        boundaries[n_boundaries] = begin
-        is_word = byte != SPACE_BYTE
-        is_long = to - begin >= shortest
-        n_boundaries += np.uint64(is_long & (not is_word))
-        after_run = to + one if is_long else begin
-        to = to + one if is_word else after_run
-        begin = begin if is_word else to
-        if keep_punctuation and classes[documents[position]] == OTHER:
-            text[to] = documents[position]
-            text[to + one] = SPACE_BYTE
-            boundaries[n_boundaries] = to
-            n_boundaries += one
-            to += np.uint64(2)
-            begin = to
-    return to, n_boundaries
 
 
 @compiled

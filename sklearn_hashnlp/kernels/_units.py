@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels._compile import Number, compiled
 from sklearn_hashnlp.kernels._hashes import murmur3, murmur3_span
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels._tokenize import SPACE_BYTE, split_characters, split_word_characters, split_words
-from sklearn_hashnlp.kernels._unicode import ASCII, UNICODE, WORD, ascii_mapping, character_classes, visible_as_words
+from sklearn_hashnlp.kernels._tokenize import split_characters, split_word_characters, split_words
+from sklearn_hashnlp.kernels._unicode import ASCII, UNICODE, ascii_mapping, character_classes, visible_as_words
 
 
 class Texts(NamedTuple):
@@ -68,9 +68,8 @@ def word_units(
 ) -> Units:
     r"""Split texts into words: runs of ``\w``, and every other visible character if ``keep_punctuation``."""
     classes = _classes(texts, split_punctuation)
-    mapping = np.where(classes[:ASCII] == WORD, ascii_mapping(texts.lowercase), np.uint8(SPACE_BYTE))
     text, boundaries, segments = split_words(
-        *texts.rows, texts.is_ascii, classes, mapping, min_length, keep_punctuation
+        *texts.rows, texts.is_ascii, classes, texts.lowercase, min_length, keep_punctuation
     )
     if stop_words is not None and len(stop_words.slots) > 0:
         drop_stop_words(text, boundaries, segments, stop_words.slots, *stop_words.words)
