@@ -26,18 +26,19 @@ import numpy as np
 from common.results_file import environment
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from sklearn_hashnlp.kernels import _count_ngrams, _ngrams, _units
+from sklearn_hashnlp.kernels import _count_ngrams, _ngrams, _strings, _units
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
-CASES: list[tuple[str, dict[str, Any], float]] = [
-    ("words 1-2", {"ngram_range": (1, 2)}, 15.0),
-    ("characters 1-4", {"analyzer": "char", "ngram_range": (1, 4)}, 25.0),
-    ("char_wb 3-5", {"analyzer": "char_wb", "ngram_range": (3, 5)}, 20.0),
+CASES: list[tuple[str, dict[str, Any], float, float]] = [
+    ("words 1-2", {"ngram_range": (1, 2)}, 25.0, 1.6),
+    ("characters 1-4", {"analyzer": "char", "ngram_range": (1, 4)}, 45.0, 1.7),
+    ("char_wb 3-5", {"analyzer": "char_wb", "ngram_range": (3, 5)}, 35.0, 1.7),
 ]
-MIN_GAIN = 1.6
 
 # The kernels that run without the global interpreter lock.
 KERNELS = [
+    (_strings, "_measure"),
+    (_strings, "_copy_lines"),
     (_units, "split_words"),
     (_units, "split_characters"),
     (_units, "split_word_characters"),
@@ -63,16 +64,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(
         f"{'':16}{'sklearn s':>10}{'ours s':>9}{'ratio':>7}{'(goal)':>8}{'2 threads s':>13}{'gain':>6}{'lock held':>11}"
     )
-    for name, parameters, goal in CASES:
+    for name, parameters, goal, goal_of_two in CASES:
         measured = measure(texts, parameters, arguments.rounds)
-        result["cases"][name] = measured | {"goal": goal}
+        result["cases"][name] = measured | {"goal": goal, "goal of two threads": goal_of_two}
         print(
             f"{name:16}{measured['scikit-learn s']:10.3f}{measured['ours s']:9.3f}{measured['ratio']:7.1f}{goal:8.0f}"
             f"{measured['two threads s']:13.3f}{measured['two threads gain']:6.2f}{measured['lock held']:11.1%}"
         )
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    print(f"Goals: the ratio in brackets, and a gain of {MIN_GAIN}. Written: {arguments.output}")
+    print(
+        f"Goals: the ratio in brackets, and a gain of 1.6 on words and 1.7 on characters. Written: {arguments.output}"
+    )
 
 
 def measure(texts: list[str], parameters: dict[str, Any], rounds: int) -> dict[str, Any]:

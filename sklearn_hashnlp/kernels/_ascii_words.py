@@ -15,6 +15,7 @@ from sklearn_hashnlp.kernels._hashes import PADDING
 
 _WINDOW = 4096  # characters, a multiple of 64
 _WORD_BITS = 64
+_N_UNCONDITIONAL = 12  # words that begin among 64 characters, for most of them
 _SPACE_BYTE = 32
 
 
@@ -28,7 +29,7 @@ def find_ascii_words(
     """
     n_bytes = len(documents)
     lower = np.empty(n_bytes + PADDING, dtype=np.uint8)
-    starts, stops = np.empty(n_bytes + 1, dtype=np.int64), np.empty(n_bytes + 1, dtype=np.int64)
+    starts, stops = np.empty(n_bytes + _WORD_BITS, dtype=np.int64), np.empty(n_bytes + _WORD_BITS, dtype=np.int64)
     kinds = np.zeros(_WINDOW + 2, dtype=np.uint8)  # from the character before the window to the one after
     is_first, is_last = np.zeros(_WINDOW, dtype=np.uint8), np.zeros(_WINDOW, dtype=np.uint8)
     n_starts = n_stops = np.uint64(0)
@@ -88,7 +89,7 @@ def _find_ends(
 def _pack_eight(flags: NDArray[np.uint8], at: Number) -> Number:
     """Return eight bytes, each 0 or 1, as the bits of a number."""
     # The multiplication moves the lowest bit of the i-th byte to bit 56 + i.
-    return (load_uint64(flags, at) * np.uint64(0x0102040810204080)) >> np.uint64(56)
+    return (_load_uint64(flags, at) * np.uint64(0x0102040810204080)) >> np.uint64(56)
 
 
 @inlined
@@ -105,14 +106,20 @@ def _pack_bits(flags: NDArray[np.uint8], at: Number) -> Number:
     )
 
 
-@compiled
+@inlined
 def _list_ones(bits: Number, begin: Number, positions: NDArray[np.int64], n_positions: Number) -> Number:
     """Append ``begin`` plus the index of each bit that is one; return the number of all positions."""
-    while bits != np.uint64(0):
-        positions[n_positions] = begin + trailing_zeros(bits)
-        n_positions += np.uint64(1)
-        bits &= bits - np.uint64(1)
-    return n_positions
+    # How many there are cannot be predicted either: a fixed number is written first, at worst for nothing.
+    rest = bits
+    for i in range(_N_UNCONDITIONAL):
+        positions[n_positions + np.uint64(i)] = begin + _trailing_zeros(rest)
+        rest &= rest - np.uint64(1)
+    end = n_positions + np.uint64(_N_UNCONDITIONAL)
+    while rest != np.uint64(0):
+        positions[end] = begin + _trailing_zeros(rest)
+        end += np.uint64(1)
+        rest &= rest - np.uint64(1)
+    return n_positions + _count_ones(bits)
 
 
 @compiled
@@ -128,11 +135,11 @@ def copy_word(
 ) -> tuple[Number, Number]:
     """Append a word and a space to the text; one that is too short is overwritten by the next."""
     # Eight bytes at a time, too many of which do no harm: most words need two of them, and no branch.
-    store_uint64(text, to, load_uint64(lower, start))
-    store_uint64(text, to + np.uint64(8), load_uint64(lower, start + 8))
+    _store_uint64(text, to, _load_uint64(lower, start))
+    _store_uint64(text, to + np.uint64(8), _load_uint64(lower, start + 8))
     length = np.uint64(stop - start)
     for i in range(np.uint64(16), length, np.uint64(8)):
-        store_uint64(text, to + i, load_uint64(lower, start + np.int64(i)))
+        _store_uint64(text, to + i, _load_uint64(lower, start + np.int64(i)))
     text[to + length] = _SPACE_BYTE
     boundaries[n_boundaries] = to
     is_long = np.uint64(stop - start >= min_length)
@@ -140,17 +147,27 @@ def copy_word(
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
-def trailing_zeros(_typing_context: Any, _bits: Any) -> Any:
+def _trailing_zeros(_typing_context: Any, _bits: Any) -> Any:
     """Count the zeros below the lowest one of 64 bits."""
 
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.IntType(1)(1))
+        return builder.cttz(arguments[0], ir.IntType(1)(0))
 
     return types.int64(types.uint64), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
-def load_uint64(_typing_context: Any, array: Any, _index: Any) -> Any:
+def _count_ones(_typing_context: Any, _bits: Any) -> Any:
+    """Count the ones of 64 bits."""
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+def _load_uint64(_typing_context: Any, array: Any, _index: Any) -> Any:
     """Load eight bytes, at any alignment, as one little-endian number."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -161,7 +178,7 @@ def load_uint64(_typing_context: Any, array: Any, _index: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
-def store_uint64(_typing_context: Any, array: Any, _index: Any, _number: Any) -> Any:
+def _store_uint64(_typing_context: Any, array: Any, _index: Any, _number: Any) -> Any:
     """Store a number as eight bytes, at any alignment."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

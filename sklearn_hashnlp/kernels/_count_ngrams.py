@@ -179,7 +179,7 @@ def _is_sorted(keys: NDArray[np.uint32], size: Number) -> bool:
     n_descents = np.uint32(0)
     for i in range(np.uint64(max(size - 1, 0))):
         n_descents += np.uint32(keys[i] > keys[i + np.uint64(1)])
-    return n_descents == 0
+    return bool(n_descents == 0)
 
 
 @compiled

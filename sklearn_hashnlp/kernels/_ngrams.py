@@ -96,13 +96,14 @@ def _hash_words_and_pairs(
     n_starts = len(boundaries) - 1
     for first in range(0, n_starts, _MAX_VECTOR_UNITS):
         size = np.uint64(min(_MAX_VECTOR_UNITS, n_starts - first))
-        at = np.uint64(first)
+        begin_of_window = np.uint64(first)
         for i in range(size):
-            begin = boundaries[at + i]
+            start = begin_of_window + i
+            begin = boundaries[start]
             for block in range(np.uint64(_MAX_BLOCKS)):
                 blocks[block, i] = load_uint32(text, begin + np.int64(4) * np.int64(block))
-            lengths[0, i] = boundaries[at + i + one] - begin - 1
-            lengths[1, i] = boundaries[min(at + i + one + one, np.uint64(n_starts))] - begin - 1
+            lengths[0, i] = boundaries[start + one] - begin - 1
+            lengths[1, i] = boundaries[min(start + one + one, np.uint64(n_starts))] - begin - 1
         _hash_blocks(blocks, lengths[0], size, words[first:])
         _hash_blocks(blocks, lengths[1], size, pairs[first:])
     at = np.uint64(0)
@@ -198,7 +199,7 @@ def _hash_segments(
 def _fits_window(boundaries: NDArray[np.int64], segments: NDArray[np.int64], segment: Number, begin: Number) -> bool:
     """Check that a segment is short, of single bytes, next to the one before, and ends in the window from ``begin``."""
     first, end = segments[segment], segments[segment + 1] - 1
-    return (
+    return bool(
         end - first <= _MAX_SHORT_UNITS
         and boundaries[end] - boundaries[first] == end - first
         and boundaries[first] == boundaries[first - 1]

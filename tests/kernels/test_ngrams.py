@@ -89,3 +89,26 @@ def test_absurd_numbers_do_no_harm(n):
     assert rows_of(hash_ngrams(units, (n, n), short_segments_whole=True)) == slow_ngrams(units, (4, 4), " ")
     # With any number of words left out, the skip-grams are all subsets.
     assert hash_skipgrams(units, (1, n), max_skip=n).offsets.tolist() == [0, 2**4 - 1, 2**4 - 1]
+
+
+@pytest.mark.parametrize("ngram_range", [(1, 1), (1, 2), (2, 2)])
+def test_words_and_pairs_of_any_length(ngram_range):
+    # Up to 23 bytes are hashed without a branch.
+    words = [" ".join("ab" * n for n in range(1, 16)), "x" * 22 + " " + "y" * 23, "z" * 24, "", "a " * 3000]
+    units = word_units(pack(words))
+    assert rows_of(hash_ngrams(units, ngram_range)) == slow_ngrams(units, ngram_range, " ")
+
+
+@pytest.mark.parametrize("ngram_range", [(1, 3), (3, 5), (4, 11), (5, 40)])
+@pytest.mark.parametrize("whole", [False, True])
+def test_characters_of_many_words_at_once(ngram_range, whole):
+    # Words of up to 64 characters are hashed in windows of 1024, unless a character has several bytes.
+    lengths = [*range(1, 20), 61, 62, 63, 64, 200, 3, 1100, 2]
+    texts = [
+        " ".join("abcdefg"[n % 7] * n for n in lengths) * 3,
+        "é " + "the same word " * 150,
+        "naïve words and plain ones",
+    ]
+    units = word_character_units(pack(texts), before="<", after=">")
+    hashes = hash_ngrams(units, ngram_range, short_segments_whole=whole)
+    assert rows_of(hashes) == slow_ngrams(units, ngram_range, "", whole=whole)

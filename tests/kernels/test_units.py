@@ -79,3 +79,25 @@ def test_only_ascii_becomes_lower_case_in_the_kernels(cut):
     upper, lower = (strings(cut(pack(["ABC Z [", "ÀB"], lowercase=flag))) for flag in (False, True))
     assert str(lower[0]) == str(upper[0]).lower()
     assert lower[1] == upper[1]
+
+
+@pytest.mark.parametrize("keep_punctuation", [False, True])
+def test_ascii_words_across_the_edges_of_blocks(keep_punctuation):
+    # Words are found 64 characters at a time, and blocks of 4096 at a time.
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("abzAZ09_ .,!\t\x1c\x85"[:13]), size=size)) for size in (63, 64, 65, 4095, 9000)]
+    texts += ["x" * size + " y" for size in (1, 7, 8, 15, 16, 17, 63, 64, 65, 4094, 4096, 10_000)]
+    texts += [".!" * 5000, "é" + "a b " * 2000, "A" * 5000]
+    units = word_units(pack(texts, lowercase=True), min_length=1, keep_punctuation=keep_punctuation)
+    pattern = r"\w+|[^\w\s]" if keep_punctuation else r"\w+"
+    expected = [text.lower() if text.isascii() else text for text in texts]
+    assert strings(units) == [[re.findall(pattern, text)] for text in expected]
+
+
+@pytest.mark.parametrize("split_punctuation", [False, True])
+def test_ascii_characters_are_classified_as_by_the_table(split_punctuation):
+    for code_point in range(128):
+        text = f"a{chr(code_point)}b"
+        pattern = r"\w+|[^\w\s]" if split_punctuation else r"\S+"
+        units = word_units(pack([text]), split_punctuation=split_punctuation)
+        assert strings(units) == [[re.findall(pattern, text)]]
