@@ -108,10 +108,10 @@ def _hash_words_and_pairs(
         _hash_blocks(blocks, lengths[1], size, pairs[first:])
     at = np.uint64(0)
     for segment in range(len(segments) - 1):
-        first, end = np.uint64(segments[segment]), np.uint64(segments[segment + 1])
+        start_of_segment, end = np.uint64(segments[segment]), np.uint64(segments[segment + 1])
         for n_words in range(min_n, max_n + 1):
             width = np.uint64(n_words)
-            for i in range(first, max(end, first + width) - width):
+            for i in range(start_of_segment, max(end, start_of_segment + width) - width):
                 begin, stop = boundaries[i], boundaries[i + width] - 1
                 hash_ = words[i] if n_words == 1 else pairs[i]
                 hashes[at] = hash_ if stop - begin < _MAX_BLOCKS * 4 else murmur3_span(text, begin, stop, _SEED)
