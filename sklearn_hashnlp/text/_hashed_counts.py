@@ -94,17 +94,17 @@ def sparse_matrix(
     n_jobs: int | None,
 ) -> Any:
     """Stack the rows of all chunks into one matrix."""
-    n_threads = effective_n_jobs(n_jobs)
     stack = _Stack(n_documents, dtype)
     chunks = iter(chunks)
-    leading = list(islice(chunks, 1 if n_threads == 1 else 2))
+    leading = list(islice(chunks, 1 if n_jobs == 1 else 2))
     chunks = chain(leading, chunks)
-    if len(leading) < 2:
+    # For few texts, to find out the number of processors takes as long as the rest.
+    if (len(leading) < 2 and n_jobs != 0) or effective_n_jobs(n_jobs) == 1:
         for first, chunk in chunks:
             for rows in make_rows(first, chunk, stack.allocate):
                 stack.append_rows(rows)
     else:
-        _fill_in_threads(stack, chunks, make_rows, n_threads)
+        _fill_in_threads(stack, chunks, make_rows, effective_n_jobs(n_jobs))
     return in_configured_sparse_interface(stack.matrix(n_features))
 
 

@@ -89,3 +89,12 @@ def test_who_comes_after_a_failure_takes_no_turn_and_holds_nobody_up():
     with turns.in_turn(7) as is_mine:
         assert not is_mine
     assert turns._n_copying == 0  # else the last one in its turn would wait for a copy that nobody makes
+
+
+def test_few_texts_do_not_wait_for_the_number_of_processors(monkeypatch):
+    from sklearn_hashnlp.text import HashingNgramVectorizer, _hashed_counts
+
+    with pytest.raises(ValueError, match="n_jobs"):
+        HashingNgramVectorizer(n_jobs=0).transform(["a text"])
+    monkeypatch.setattr(_hashed_counts, "effective_n_jobs", None)
+    assert HashingNgramVectorizer(n_jobs=-1).transform(["a text"]).nnz == 1
