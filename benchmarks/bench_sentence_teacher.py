@@ -46,7 +46,7 @@ STUDENTS: dict[str, dict[str, Any]] = {
     DEFAULT: {},
     "vectors alone": ALONE,
     OWN: ALONE | {"n_components": None},
-    **{f"{n} columns": ALONE | {"n_components": n} for n in (64, 128)},
+    **{f"{n} columns": ALONE | {"n_components": n} for n in (64, 128, 256)},
     **{f"{n:,} n-grams": ALONE | {"n_features": n} for n in (2**14, 2**15, 2**16, 2**17)},
     "64 columns, 16,384 n-grams": ALONE | {"n_components": 64, "n_features": 2**14},
 }

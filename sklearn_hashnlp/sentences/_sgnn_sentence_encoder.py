@@ -119,7 +119,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         last. At least one weight must be positive at some time.
     n_features : int, default=2**18
         With vectors as ``y``: maximal number of words, pairs and character n-grams, the most frequent of the texts.
-    n_components : int or None, default=256
+    n_components : int or None, default=384
         With vectors as ``y``: number of their principal components to learn, without their mean. None learns them in
         their own coordinates; with ``vector_weight=1`` they can be compared with vectors of the other model.
     alpha : float, default=3.0
@@ -292,7 +292,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         word_weight: float | tuple[float, float] = 0.0,
         masked_weight: float | tuple[float, float] = 0.0,
         n_features: int = 2**18,
-        n_components: int | None = 256,
+        n_components: int | None = 384,
         alpha: float = 3.0,
         vector_weight: float = 0.5,
         sentence_splitter: Callable[[str], list[str]] | None = None,
