@@ -1,7 +1,7 @@
 """Write the tables and figures of the docs from the measured results.
 
-The pages are coming_from_gensim, coming_from_paddle, coming_from_tensorflow, experiments, language_model, mixtures,
-probabilities, reversal, sentence_encoder and serving.
+The pages are classifier, coming_from_gensim, coming_from_paddle, coming_from_tensorflow, experiments, language_model,
+mixtures, probabilities, reversal, sentence_encoder and serving.
 
 python benchmarks/update_docs.py
 """
@@ -14,6 +14,7 @@ from common import (
     language_robustness_table,
     sentence_tables,
     serving_table,
+    small_sets_table,
     word_vector_tables,
 )
 
@@ -25,6 +26,7 @@ def main() -> None:
     word_vector_tables.update_page()
     language_robustness_table.update_page()
     serving_table.update_page()
+    small_sets_table.update_page()
 
 
 if __name__ == "__main__":

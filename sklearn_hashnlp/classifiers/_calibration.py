@@ -87,6 +87,11 @@ def fit_temperature(net: ClassifierNet, unseen: Dataset) -> None:
     net.criterion_.inverse_temperature = _inverse_temperature(net.criterion_, net.score_rows(some), some, n_uniform=1)
 
 
+def fit_temperature_to_scores(net: ClassifierNet, scores: NDArray[np.float64], rows: Dataset) -> None:
+    """Fit the temperature of a net's loss to scores of rows by nets that were not trained on them."""
+    net.criterion_.inverse_temperature = _inverse_temperature(net.criterion_, scores, rows, n_uniform=1)
+
+
 def update_temperature(net: ClassifierNet, rows: Dataset, known: float, n_known: int) -> None:
     """Fit the temperature of a net's loss on training rows; the previous one counts as much as its rows."""
     some, n_known = _sample(net, rows), min(n_known, _MAX_ROWS)

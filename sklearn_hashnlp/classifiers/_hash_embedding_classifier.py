@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self, TypeAlias
@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from torch import nn
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, check_fitted, fit_context, literal_options
+from sklearn_hashnlp.classifiers._auto_parameters import auto_batch_size, auto_embedding_dim, auto_epochs
 from sklearn_hashnlp.classifiers._base import (
     CLASSIFIER_TRAINING,
     NetClassifier,
@@ -22,11 +23,17 @@ from sklearn_hashnlp.classifiers._base import (
     labels_of_partial_fit,
     refuse_balanced,
 )
-from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, fit_temperature, update_temperature
+from sklearn_hashnlp.classifiers._calibration import (
+    OutOfBatchScores,
+    fit_temperature,
+    fit_temperature_to_scores,
+    update_temperature,
+)
+from sklearn_hashnlp.classifiers._few_rows import DUAL_EPOCHS, DualSteps, supports_dual
 from sklearn_hashnlp.classifiers._idf import initialize_importance
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 from sklearn_hashnlp.classifiers._linear_scores import linear_model, plain_rows, score_rows
-from sklearn_hashnlp.classifiers._losses import LOSSES, LossName, TreeLoss, make_loss, takes_several_labels
+from sklearn_hashnlp.classifiers._losses import LOSSES, LossChoice, LossName, TreeLoss, make_loss, takes_several_labels
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.classifiers._sparse_net import SparseNet, make_net, net_from_state
@@ -45,9 +52,6 @@ from sklearn_hashnlp.trees._tree_names import ClassTree, class_tree
 
 ImportanceInit: TypeAlias = Literal["idf", "ones", "zeros"]
 
-_DIM_WITH_HIDDEN_LAYERS = 20
-_EPOCHS_WITH_EARLY_STOPPING = 20
-_MANY_ROWS = 20_000  # with more, a second epoch does not improve the accuracy
 _POOL_STD = 0.1  # as in the reference implementation
 
 
@@ -105,8 +109,17 @@ class HashEmbeddingClassifier(NetClassifier):
     ngram_dropout : (int, int) or None, default=None
         In training each row keeps a random number of its columns, between these two inclusive; rows with fewer columns
         keep all. The reference implementation has (4, 99).
-    loss : {"softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
-        Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label
+    loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
+        Loss function. ``"auto"``: ``"ova"`` for several labels per row. Else, with fewer than 20,000 rows on the CPU,
+        ``"hinge"``, and its optimum with an l2 penalty is found by dual coordinate descent [5]_, as in a linear
+        support vector machine; the penalty, and how much of the log-odds of naive Bayes is added to the weights, are
+        chosen by cross-validation, whose scores also fit the temperature. This needs at most 256 classes,
+        ``n_hashes=1``, an ``embedding_dim`` of at least the number of classes, ``normalize="l2"`` and initial
+        importance weights other than zero, which stay as they are; ``optimizer``, ``learning_rate``, ``batch_size``
+        and ``average`` have no effect. Otherwise, or where a parameter asks for stochastic gradients (``max_epochs``,
+        ``max_time``, ``learning_rate_schedule``, ``ngram_dropout``, ``train_pool``, ``train_importance``,
+        ``early_stopping``, ``callbacks``, ``warm_start``), and in ``partial_fit`` ``"softmax"``; further training
+        keeps the loss. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label
         classification. ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
         ``"hsigmoid"``: hierarchical softmax, the cross-entropy of a binary or multi-way decision at each inner node of
         ``tree``, whose leaves are the classes [3]_. The time per row grows with the length of a path instead of the
@@ -243,6 +256,8 @@ class HashEmbeddingClassifier(NetClassifier):
     .. [3] Morin & Bengio (2005). Hierarchical probabilistic neural network language model. AISTATS, section 3.
     .. [4] Guo, Pleiss, Sun & Weinberger (2017). On calibration of modern neural networks. ICML, arXiv:1706.04599,
            section 4.2.
+    .. [5] Hsieh, Chang, Lin, Keerthi & Sundararajan (2008). A dual coordinate descent method for large-scale linear
+           SVM. ICML, algorithm 1.
 
     Examples
     --------
@@ -274,7 +289,7 @@ class HashEmbeddingClassifier(NetClassifier):
         "train_importance": ["boolean"],
         "normalize": [literal_options(Norm), None],
         "ngram_dropout": [tuple, list, None],
-        "loss": [literal_options(LossName)],
+        "loss": [literal_options(LossChoice)],
         "tree": [literal_options(ClassTree), SoftmaxTree],
         "batch_size": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
     }
@@ -296,7 +311,7 @@ class HashEmbeddingClassifier(NetClassifier):
         normalize: Norm | None = "l2",
         hidden_layer_sizes: tuple[int, ...] | list[int] = (),
         ngram_dropout: tuple[int, int] | list[int] | None = None,
-        loss: LossName = "softmax",
+        loss: LossChoice = "softmax",
         tree: ClassTree | SoftmaxTree = "two_level",
         class_weight: ClassWeight = None,
         calibrate: Calibrate = "auto",
@@ -402,13 +417,15 @@ class HashEmbeddingClassifier(NetClassifier):
         if resumes:
             self._labels.check_same(labels)
             self._check_unchanged()
-        net = self.net_ if resumes else self._new_net(len(labels.classes), y, seeds, device)
+        loss, dual = self._chosen_loss(labels, y.shape[0], device, resumes=resumes)
+        net = self.net_ if resumes else self._new_net(len(labels.classes), y, seeds, device, dual=dual)
         validation_fraction = self.validation_fraction if self.early_stopping else 0.0
         rows = self._dataset(X, y, weights, labels)
         rows, valid_rows = validation_split(rows, validation_fraction, seed=seeds.split, caller=type(self).__name__)
         settings = self._settings(len(rows), seeds.of_order(len(net.history)))
-        calibrates = self.calibrate == "auto" and LOSSES[self.loss].has_temperature
-        self._train(net, labels, rows, valid_rows, settings, resumes=resumes, calibrates=calibrates)
+        calibrates = self.calibrate == "auto" and LOSSES[loss].has_temperature
+        options = {"resumes": resumes, "calibrates": calibrates, "dual": dual}
+        self._train(net, labels, rows, valid_rows, settings, loss=loss, **options)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -471,7 +488,8 @@ class HashEmbeddingClassifier(NetClassifier):
         rows = self._dataset(X, y, weights, labels)
         settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
         n_known = self._rows_seen if resumes else 0
-        self._train(net, labels, rows, None, settings, resumes=resumes, n_known=n_known)
+        loss, _ = self._chosen_loss(labels, None, device, resumes=resumes)
+        self._train(net, labels, rows, None, settings, loss=loss, resumes=resumes, n_known=n_known)
         return self
 
     def _check_parameters(self) -> None:
@@ -521,20 +539,35 @@ class HashEmbeddingClassifier(NetClassifier):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
         return SparseDataset(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
 
-    def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str) -> SparseNet:
+    def _chosen_loss(self, labels: Labels, n_rows: int | None, device: str, *, resumes: bool) -> tuple[LossName, bool]:
+        """Return the loss, and whether its optimum is found by dual coordinate descent, which needs all rows."""
+        if self.loss != "auto" or resumes:
+            return self._loss.name if self.loss == "auto" else self.loss, False
+        if labels.multilabel:
+            return "ova", False
+        parameters = self.get_params(deep=False)
+        dual = n_rows is not None and supports_dual(parameters, n_rows, len(labels.classes), device)
+        return ("hinge", True) if dual else ("softmax", False)
+
+    def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str, *, dual: bool = False) -> SparseNet:
         """Build an initialized net; the tree depends on the label frequencies in ``y``, if it is not None."""
         tree = None
         if self.loss == TreeLoss.name:
             counts = n_classes if y is None else np.unique(y, return_counts=True)[1]
             tree = class_tree(self.tree, counts, seed=seeds.module, caller=type(self).__name__)
-        return initialized(make_net(self._architecture(n_classes, seeds.hash), device, tree), seeds.module)
+        architecture = self._architecture(n_classes, seeds.hash)
+        if dual and self.embedding_dim == "auto":
+            architecture["embedding_dim"] = auto_embedding_dim(n_classes, largest=n_classes)
+        return initialized(make_net(architecture, device, tree), seeds.module)
 
     def _architecture(self, n_classes: int, hash_seed: int) -> dict[str, Any]:
         """Return the arguments of the net's module."""
         return {
             "num_embeddings": int(self.n_embeddings),
             "num_buckets": int(self.n_buckets),
-            "embedding_dim": self._embedding_dim(n_classes),
+            "embedding_dim": auto_embedding_dim(n_classes, hidden_layers=bool(self.hidden_layer_sizes))
+            if self.embedding_dim == "auto"
+            else int(self.embedding_dim),
             "num_hashes": int(self.n_hashes),
             "variant": self.variant,
             "aggregation": self.aggregation,
@@ -548,19 +581,15 @@ class HashEmbeddingClassifier(NetClassifier):
             "num_classes": n_classes,
         }
 
-    def _embedding_dim(self, n_classes: int) -> int:
-        if self.embedding_dim != "auto":
-            return int(self.embedding_dim)
-        if self.hidden_layer_sizes:
-            return _DIM_WITH_HIDDEN_LAYERS
-        wanted = min(n_classes, max(32, math.isqrt(n_classes)))
-        return int(np.clip(-(-wanted // 4) * 4, 4, 128))
-
     def _check_unchanged(self) -> None:
         """Check that training can continue with the trained net."""
         net = self.net_.architecture()
         wanted = self._architecture(net["num_classes"], net["hash_seed"]) | {"loss": self.loss}
         made_with = net | {"loss": self._loss.name}
+        if self.loss == "auto":
+            wanted["loss"] = self._loss.name
+        if self.embedding_dim == "auto":
+            wanted["embedding_dim"] = net["embedding_dim"]
         if self.loss == TreeLoss.name:
             wanted["tree"] = self.tree
             made_with["tree"] = (
@@ -570,16 +599,11 @@ class HashEmbeddingClassifier(NetClassifier):
 
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
         """Return the training settings; those that are "auto" depend on the number of rows."""
-        max_epochs, batch_size = self.max_epochs, self.batch_size
-        if max_epochs == "auto":
-            max_epochs = _EPOCHS_WITH_EARLY_STOPPING if self.early_stopping else 2 if n_rows < _MANY_ROWS else 1
-        if batch_size == "auto":
-            batch_size = int(2 ** np.clip(np.round(np.log2(n_rows / 128)), 5, 8))
         return TrainingSettings.of(
             self,
             seed=seed,
-            max_epochs=int(max_epochs),
-            batch_size=int(batch_size),
+            max_epochs=auto_epochs(n_rows, bool(self.early_stopping)) if self.max_epochs == "auto" else self.max_epochs,
+            batch_size=auto_batch_size(n_rows) if self.batch_size == "auto" else self.batch_size,
             monitor=self.monitor,
             best_weights_dir=folder_of(self.checkpoint_dir),
             progress_bar=self.verbose > 1,
@@ -593,9 +617,11 @@ class HashEmbeddingClassifier(NetClassifier):
         valid_rows: SparseDataset | None,
         settings: TrainingSettings,
         *,
+        loss: LossName,
         resumes: bool,
         calibrates: bool = False,
         n_known: int = 0,
+        dual: bool = False,
     ) -> None:
         """Initialize the importance weights of new columns, train the net, and set the fitted attributes."""
         bag, head = net.module_.bag, net.module_.head
@@ -605,7 +631,7 @@ class HashEmbeddingClassifier(NetClassifier):
         dropout = self.ngram_dropout
         known = self._loss.inverse_temperature if resumes else 1.0
         out_of_batch = None
-        if calibrates and valid_rows is None and not resumes:
+        if calibrates and valid_rows is None and not resumes and not dual:
             out_of_batch = OutOfBatchScores.of(rows, settings)
         with plain_torch(torch.device(net.device).type):
             if self.importance_init == "idf" and self.variant != "standard":
@@ -614,22 +640,31 @@ class HashEmbeddingClassifier(NetClassifier):
             bag.pool.requires_grad_(bool(self.train_pool))
             if bag.importance is not None:
                 bag.importance.requires_grad_(bool(self.train_importance))
+            if dual:
+                net.dual_steps = DualSteps(net.module_, rows, len(labels.classes), settings.seed)
+                settings = replace(settings, max_epochs=DUAL_EPOCHS, batch_size=len(rows), average=False)
             fit_net(
                 net,
                 rows,
                 valid_rows,
                 settings,
                 optimizer=net.make_optimizer(self.optimizer, settings.learning_rate),
-                loss=make_loss(self.loss, head, multilabel=labels.multilabel, inverse_temperature=known),
+                loss=make_loss(loss, head, multilabel=labels.multilabel, inverse_temperature=known),
                 batch_options={
                     "smallest": 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in head) else 1,
                     "dropout": None if dropout is None else (int(dropout[0]), int(dropout[1])),
                 },
                 first_callbacks=[] if out_of_batch is None else [out_of_batch],
             )
+            left_out = None
+            if net.dual_steps is not None:
+                net.dual_steps.finish()
+                left_out, net.dual_steps = net.dual_steps.left_out, None
             net.check_scores(rows)
             if calibrates and valid_rows is not None:
                 fit_temperature(net, valid_rows)
+            elif calibrates and left_out is not None:
+                fit_temperature_to_scores(net, left_out.scores, rows.select(left_out.rows))
             elif out_of_batch is not None and out_of_batch.fit_temperature(net):
                 pass
             elif net.criterion_.needs_temperature:

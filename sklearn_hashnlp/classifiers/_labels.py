@@ -14,7 +14,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from sklearn_hashnlp.classifiers._losses import LOSSES, LossName
+from sklearn_hashnlp.classifiers._losses import LOSSES, LossChoice, takes_several_labels
 
 _LISTS = (list, tuple, set, frozenset)
 _MULTILABEL = next(name for name, loss in LOSSES.items() if loss.takes_several_labels)  # to be named in messages
@@ -199,7 +199,7 @@ def _as_array(labels: list[Any]) -> NDArray[Any]:
     return np.array(labels, dtype=object if len(kinds) > 1 else None)
 
 
-def check_targets(y: Any, *, loss: LossName, caller: str) -> Any:
+def check_targets(y: Any, *, loss: LossChoice, caller: str) -> Any:
     """Return y checked: an array of labels or, with ``loss="ova"``, an indicator matrix."""
     if issparse(y) and y.shape[1] == 1:
         raise ValueError(
@@ -219,7 +219,7 @@ def check_targets(y: Any, *, loss: LossName, caller: str) -> Any:
                 f"of zeros and ones with one column per class. Got a matrix with the values {others[:3].tolist()} "
                 "(duplicate entries of a sparse matrix are summed)."
             )
-        if not LOSSES[loss].takes_several_labels:
+        if not takes_several_labels(loss):
             raise ValueError(
                 f"{caller}(loss={loss!r}) takes one label per row, got several in y: lists of labels, or an indicator "
                 f"matrix, of shape {y.shape}. Set loss={_MULTILABEL!r} for multi-label classification."

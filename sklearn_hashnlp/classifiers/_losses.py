@@ -14,6 +14,7 @@ from torch.nn import functional
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 
 LossName: TypeAlias = Literal["softmax", "ova", "hinge", "hsigmoid"]
+LossChoice: TypeAlias = Literal["auto", "softmax", "ova", "hinge", "hsigmoid"]
 
 
 class Loss(nn.Module):
@@ -132,7 +133,9 @@ LOSSES: Final[dict[LossName, type[Loss]]] = {
 
 def takes_several_labels(name: str | None) -> bool:
     """Return whether a loss is for multi-label classification, too; None is chosen by the labels."""
-    return name is None or (name in LOSSES and LOSSES[name].takes_several_labels)  # a wrong name is refused by fit
+    return name in (None, "auto") or (
+        name in LOSSES and LOSSES[name].takes_several_labels
+    )  # a wrong name is refused by fit
 
 
 def make_loss(

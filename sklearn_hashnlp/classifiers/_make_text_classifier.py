@@ -10,24 +10,24 @@ from sklearn.pipeline import FeatureUnion
 
 from sklearn_hashnlp._sklearn import Pipeline
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier, ImportanceInit
-from sklearn_hashnlp.classifiers._losses import LossName
+from sklearn_hashnlp.classifiers._losses import LossChoice
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
-from sklearn_hashnlp.text import HashingNgramVectorizer
+from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer
+from sklearn_hashnlp.text._auto_ngram_vectorizer import TOKENS
 from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
 from sklearn_hashnlp.training._parameters import Device, Schedule
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._tree_names import ClassTree
 
-Features: TypeAlias = Literal["words", "words+characters", "characters"]
+Features: TypeAlias = Literal["auto", "words", "words+characters", "characters"]
 
-_TOKENS = r"\w+|[^\w\s]"
 _N_COLUMNS = 2**30  # with room for other columns beside them
 
 
 def make_text_classifier(
     *,
-    features: Features = "words",
+    features: Features = "auto",
     lowercase: bool = True,
     ngram_range: tuple[int, int] = (1, 2),
     variant: Variant = "improved",
@@ -44,7 +44,7 @@ def make_text_classifier(
     normalize: Norm | None = "l2",
     hidden_layer_sizes: tuple[int, ...] | list[int] = (),
     ngram_dropout: tuple[int, int] | list[int] | None = None,
-    loss: LossName = "softmax",
+    loss: LossChoice = "auto",
     tree: ClassTree | SoftmaxTree = "two_level",
     class_weight: ClassWeight = None,
     calibrate: Calibrate = "auto",
@@ -77,14 +77,16 @@ def make_text_classifier(
 
     Parameters
     ----------
-    features : {"words", "words+characters", "characters"}, default="words"
-        ``"words"``: a :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` of word unigrams and bigrams. Words of one
-        character and punctuation are tokens, too (``token_pattern=r"\w+|[^\w\s]"``; scikit-learn's default drops both,
-        which are important in short texts). ``"words+characters"``: a
-        :class:`~sklearn.pipeline.FeatureUnion` of that (``"words"``) and of n-grams of 2 to 5 characters within words
-        (``"characters"``), with half the weight. ``"characters"``: only n-grams of 1 to 4 characters within words.
-        Character n-grams take more time and are more accurate where words are rare, misspelled or inflected, or for
-        language identification.
+    features : {"auto", "words", "words+characters", "characters"}, default="auto"
+        ``"auto"``: an :class:`~sklearn_hashnlp.text.AutoNgramVectorizer`, which counts n-grams of words, and of
+        characters too if the training texts are few or many of their words are new; it dampens counts and marks the
+        beginning and the end of a text. ``partial_fit`` counts words only. ``"words"``: a
+        :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` of word unigrams and bigrams. Words of one character and
+        punctuation are tokens, too (``token_pattern=r"\w+|[^\w\s]"``; scikit-learn's default drops both, which are
+        important in short texts). ``"words+characters"``: a :class:`~sklearn.pipeline.FeatureUnion` of that
+        (``"words"``) and of n-grams of 2 to 5 characters within words (``"characters"``), with half the weight.
+        ``"characters"``: only n-grams of 1 to 4 characters within words. Character n-grams take more time and are more
+        accurate where words are rare, misspelled or inflected, or for language identification.
     lowercase : bool, default=True
         Whether to convert texts to lowercase before counting n-grams. False distinguishes uppercase from lowercase,
         which helps where names matter.
@@ -99,8 +101,10 @@ def make_text_classifier(
         Number of rows of the importance table.
     embedding_dim : int or "auto", default="auto"
         Dimension of the embeddings; ``"auto"`` depends on the number of classes.
-    loss : {"softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
-        Loss function: cross-entropy; ``"ova"``, one-vs-rest cross-entropy, also for multi-label classification;
+    loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="auto"
+        Loss function. ``"auto"``: with fewer than 20,000 rows the squared hinge loss, minimized exactly, see
+        :class:`HashEmbeddingClassifier`; else cross-entropy, or ``"ova"`` with several labels per text.
+        ``"softmax"``: cross-entropy; ``"ova"``, one-vs-rest cross-entropy, also for multi-label classification;
         ``"hinge"``, one-vs-rest squared hinge loss; or ``"hsigmoid"``, hierarchical softmax, which is faster with many
         thousands of classes.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
@@ -110,11 +114,12 @@ def make_text_classifier(
     calibrate : {"auto"} or False, default="auto"
         Whether ``fit`` calibrates the probabilities, by a temperature that changes no predicted label.
     learning_rate : float, default=0.2
-        Learning rate.
+        Learning rate; without effect where ``loss="auto"`` minimizes the squared hinge loss.
     average : bool, default=True
         Whether to average the weights over the last quarter of the training steps.
     max_epochs : int or "auto", default="auto"
-        Number of epochs; ``"auto"`` is 20 with ``early_stopping``, else 2, but 1 from 20,000 documents on.
+        Number of epochs of stochastic gradients, which an integer asks for also with few documents; ``"auto"`` is 20
+        with ``early_stopping``, else 2, but 1 from 20,000 documents on.
     batch_size : int or "auto", default="auto"
         Documents per batch; ``"auto"`` depends on their number.
     early_stopping : bool, default=False
@@ -149,14 +154,15 @@ def make_text_classifier(
     Raises
     ------
     ValueError
-        If ``features`` is none of the three. The other parameters are checked in ``fit``.
+        If ``features`` is none of the four. The other parameters are checked in ``fit``.
 
     Notes
     -----
     N-grams are hashed to 2**30 columns, words and characters together to 2**29 each.
 
     The defaults were chosen on validation sets from the training rows of AG News, IMDB, SST-2, TREC and the standard
-    library's docstrings. On other data tune ``learning_rate``, ``batch_size`` and ``max_epochs`` first.
+    library's docstrings, those for few rows on all sets of the README. On other data with 20,000 rows and more tune
+    ``learning_rate``, ``batch_size`` and ``max_epochs`` first.
 
     Examples
     --------
@@ -174,8 +180,10 @@ def build_pipeline(parameters: dict[str, Any]) -> Pipeline:
     parameters = dict(parameters)
     features, ngram_range = parameters.pop("features"), parameters.pop("ngram_range")
     options = {"lowercase": parameters.pop("lowercase"), "n_jobs": parameters.pop("n_jobs")}
-    if features == "words":
-        vectorizer: Any = _count_words(ngram_range, _N_COLUMNS, options)
+    if features == "auto":
+        vectorizer: Any = AutoNgramVectorizer(ngram_range=ngram_range, n_features=_N_COLUMNS, **options)
+    elif features == "words":
+        vectorizer = _count_words(ngram_range, _N_COLUMNS, options)
     elif features == "characters":
         vectorizer = _count_characters((1, 4), _N_COLUMNS, options)
     elif features == "words+characters":
@@ -188,15 +196,15 @@ def build_pipeline(parameters: dict[str, Any]) -> Pipeline:
         )
     else:
         raise ValueError(
-            "The 'features' parameter of make_text_classifier must be 'words', 'words+characters' or 'characters'. "
-            f"Got {features!r} instead."
+            "The 'features' parameter of make_text_classifier must be 'auto', 'words', 'words+characters' or "
+            f"'characters'. Got {features!r} instead."
         )
     return Pipeline([("vectorizer", vectorizer), ("classifier", HashEmbeddingClassifier(**parameters))])
 
 
 def _count_words(ngram_range: tuple[int, int], n_features: int, options: dict[str, Any]) -> HashingNgramVectorizer:
     return HashingNgramVectorizer(
-        token_pattern=_TOKENS,
+        token_pattern=TOKENS,
         ngram_range=ngram_range,
         n_features=n_features,
         alternate_sign=False,  # signs cancel collisions, which are rare with so many columns

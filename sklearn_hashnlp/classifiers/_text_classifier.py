@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn_hashnlp._sklearn import BaseEstimator, Pipeline, check_fitted, fit_context, literal_options
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier, ImportanceInit
 from sklearn_hashnlp.classifiers._labels import has_several_labels
-from sklearn_hashnlp.classifiers._losses import LossName, takes_several_labels
+from sklearn_hashnlp.classifiers._losses import LossChoice, takes_several_labels
 from sklearn_hashnlp.classifiers._make_text_classifier import Features, build_pipeline
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._sparse_net import SparseNet
@@ -39,14 +39,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     Parameters
     ----------
-    features : {"words", "words+characters", "characters"}, default="words"
-        ``"words"``: a :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` of word unigrams and bigrams. Words of one
-        character and punctuation are tokens, too (``token_pattern=r"\w+|[^\w\s]"``; scikit-learn's default drops both,
-        which are important in short texts). ``"words+characters"``: a
-        :class:`~sklearn.pipeline.FeatureUnion` of that (``"words"``) and of n-grams of 2 to 5 characters within words
-        (``"characters"``), with half the weight. ``"characters"``: only n-grams of 1 to 4 characters within words.
-        Character n-grams take more time and are more accurate where words are rare, misspelled or inflected, or for
-        language identification.
+    features : {"auto", "words", "words+characters", "characters"}, default="auto"
+        ``"auto"``: an :class:`~sklearn_hashnlp.text.AutoNgramVectorizer`, which counts n-grams of words, and of
+        characters too if the training texts are few or many of their words are new; it dampens counts and marks the
+        beginning and the end of a text. ``partial_fit`` counts words only. ``"words"``: a
+        :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` of word unigrams and bigrams. Words of one character and
+        punctuation are tokens, too (``token_pattern=r"\w+|[^\w\s]"``; scikit-learn's default drops both, which are
+        important in short texts). ``"words+characters"``: a :class:`~sklearn.pipeline.FeatureUnion` of that
+        (``"words"``) and of n-grams of 2 to 5 characters within words (``"characters"``), with half the weight.
+        ``"characters"``: only n-grams of 1 to 4 characters within words. Character n-grams take more time and are more
+        accurate where words are rare, misspelled or inflected, or for language identification.
     lowercase : bool, default=True
         Whether to convert texts to lowercase before counting n-grams. False distinguishes uppercase from lowercase,
         which helps where names matter.
@@ -97,11 +99,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     ngram_dropout : (int, int) or None, default=None
         In training each row keeps a random number of its columns, between these two inclusive; rows with fewer columns
         keep all. The reference implementation has (4, 99).
-    loss : {"softmax", "ova", "hinge", "hsigmoid"} or None, default=None
+    loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"} or None, default=None
         Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for several
         labels per text. ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
         ``"hsigmoid"``: hierarchical softmax over ``tree``, which is faster with many thousands of classes. None:
-        ``"ova"`` if ``y`` holds several labels per text, else ``"softmax"``.
+        ``"ova"`` if ``y`` holds several labels per text, else that of ``loss="auto"`` of
+        :class:`HashEmbeddingClassifier`: with fewer than 20,000 texts the squared hinge loss, minimized exactly, unless
+        a parameter asks for stochastic gradients, such as an integer ``max_epochs``; else cross-entropy.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
         Tree of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, which gets the frequencies of the
         labels (in ``partial_fit`` only their number); or a tree whose leaves are the labels in the order of
@@ -233,14 +237,14 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         "features": [literal_options(Features)],
         "lowercase": ["boolean"],
         "ngram_range": [tuple, list],
-        "loss": [literal_options(LossName), None],
+        "loss": [literal_options(LossChoice), None],
         "n_jobs": [Integral, None],
     }
 
     def __init__(
         self,
         *,
-        features: Features = "words",
+        features: Features = "auto",
         lowercase: bool = True,
         ngram_range: tuple[int, int] = (1, 2),
         variant: Variant = "improved",
@@ -257,7 +261,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         normalize: Norm | None = "l2",
         hidden_layer_sizes: tuple[int, ...] | list[int] = (),
         ngram_dropout: tuple[int, int] | list[int] | None = None,
-        loss: LossName | None = None,
+        loss: LossChoice | None = None,
         tree: ClassTree | SoftmaxTree = "two_level",
         class_weight: ClassWeight = None,
         calibrate: Calibrate = "auto",
@@ -578,7 +582,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     def _new_pipeline(self, y: Any) -> Pipeline:
         check_ngram_range(self.ngram_range, caller=type(self).__name__)
-        loss = self.loss or ("ova" if has_several_labels(y) else "softmax")
+        loss = self.loss or ("ova" if has_several_labels(y) else "auto")
         return self._pipeline(loss)
 
     def _updated_pipeline(self) -> Pipeline:

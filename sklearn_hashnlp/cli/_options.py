@@ -47,6 +47,7 @@ class Errors(Enum):
 class Features(StrEnum):
     """N-grams that represent a text."""
 
+    auto = "auto"
     words = "words"
     words_and_characters = "words+characters"
     characters = "characters"
@@ -144,7 +145,8 @@ TextFeatures = Annotated[
     typer.Option(
         "--features",
         help="Words and pairs of words, character n-grams within words (for misspelled or inflected words, or for "
-        "language identification), or both, which takes longer.",
+        "language identification), or both, which takes longer; auto: both if texts are few or many words are new, "
+        "else words.",
     ),
 ]
 Jobs = Annotated[

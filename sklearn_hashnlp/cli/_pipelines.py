@@ -20,7 +20,7 @@ _PREDICTION_BATCH_SIZE = 2000
 
 def make_model(
     *,
-    features: Features = "words",
+    features: Features = "auto",
     lowercase: bool = True,
     ngrams: int | None = None,
     loss: str | None = None,
@@ -68,7 +68,8 @@ def train_model(
         shown = EpochProgress(screen.note, add_bar(progress, "Training"))  # without a length until texts are vectorized
         callbacks = [*(mine or []), shown]
         if validation is not None:
-            validation.vectorize(model[:-1] if is_pipeline else build_pipeline(model.get_params(deep=False))[:-1])
+            steps = model[:-1] if is_pipeline else build_pipeline(model.get_params(deep=False))[:-1]
+            validation.vectorize(steps.fit(texts))  # as in training, so that it chooses the same features
             callbacks.insert(-1, validation)
             if validation.early_stopping is not None:
                 callbacks.append(validation.early_stopping)

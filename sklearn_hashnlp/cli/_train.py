@@ -66,7 +66,7 @@ twentieth of DATA. An existing model in \
 DIR is replaced when training has finished; it is kept if training is interrupted.
 """
 
-_OF_HASH_EMBEDDINGS = {"features": Features.words, "ngrams": None, "dim": None, "buckets": None}
+_OF_HASH_EMBEDDINGS = {"features": Features.auto, "ngrams": None, "dim": None, "buckets": None}
 _EPOCHS_WITH_EARLY_STOPPING = 20  # as in the classifiers
 
 
@@ -110,7 +110,7 @@ def train(
             show_default=False,
         ),
     ] = None,
-    features: TextFeatures = Features.words,
+    features: TextFeatures = Features.auto,
     ngrams: Annotated[
         int | None,
         typer.Option(min=1, help="Maximal number of words of an n-gram. Default: 2.", show_default=False),

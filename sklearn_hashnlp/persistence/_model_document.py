@@ -37,6 +37,7 @@ Arrays = dict[str, NDArray[Any]]
 # attributes that _sklearn_state lists.
 ALLOWED_CLASSES: dict[str, str] = {
     "AugmentedTextClassifier": "sklearn_hashnlp.classifiers",
+    "AutoNgramVectorizer": "sklearn_hashnlp.text",
     "CacheLanguageModel": "sklearn_hashnlp.language",
     "CharNgramFeaturizer": "sklearn_hashnlp.text",
     "FeatureUnion": "sklearn.pipeline",

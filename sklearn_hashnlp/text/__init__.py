@@ -1,5 +1,6 @@
 """Transformers from texts to sparse rows and to bits, and sentence splitting; none of them loads torch."""
 
+from sklearn_hashnlp.text._auto_ngram_vectorizer import AutoNgramVectorizer
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
 from sklearn_hashnlp.text._distort_texts import distort_texts
 from sklearn_hashnlp.text._frequent_ngram_vectorizer import FrequentNgramVectorizer
@@ -10,6 +11,7 @@ from sklearn_hashnlp.text._split_sentences import split_sentences
 from sklearn_hashnlp.text._word_projections import WordProjections, project_words
 
 __all__ = [
+    "AutoNgramVectorizer",
     "CharNgramFeaturizer",
     "FrequentNgramVectorizer",
     "HashingNgramVectorizer",

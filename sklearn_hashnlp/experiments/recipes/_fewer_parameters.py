@@ -73,6 +73,7 @@ def _train_and_test(settings: FewerParametersSettings, variant: str, texts: Any,
         n_buckets=settings.n_buckets,
         n_hashes=2,
         embedding_dim=settings.embedding_dim,
+        loss="softmax",  # by gradients, for any number of rows
         device=settings.device,
         random_state=seed,
     ).set_params(classifier__variant=variant)

@@ -1,0 +1,123 @@
+"""Dual coordinate descent for linear support vector machines, and the log-odds of naive Bayes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._intrinsics import prefetch_row
+
+_INDEX = np.uint64  # a signed index costs a test for negative ones
+_AHEAD = 16  # values between the prefetch of a row and its use
+
+
+class LinearRows(NamedTuple):
+    """Sparse rows and their targets, one or several outputs each."""
+
+    offsets: NDArray[np.int64]  # (n_rows + 1,)
+    columns: NDArray[np.int32]  # (n_values,)
+    values: NDArray[np.float32]  # (n_values,)
+    labels: NDArray[np.int64]  # (n_rows,): the output that a row is positive for, if any
+
+
+def descend(
+    rows: LinearRows,
+    costs: NDArray[np.float32],  # (n_rows,): C of each row
+    order: NDArray[np.int64],  # (n_rows,)
+    weights: NDArray[np.float32],  # (n_columns, n_outputs): updated in place
+    bias: NDArray[np.float32],  # (n_outputs,): updated in place, penalized as the weights
+    dual: NDArray[np.float32],  # (n_rows, n_outputs): updated in place
+) -> float:
+    """Take one step for each row and output, and return the mean loss that the rows had just before their step.
+
+    Of each output it minimizes ``sum(weights**2) / 2 + sum(costs * max(0, 1 - y * score)**2)`` (Hsieh et al. 2008).
+    """
+    return float(_descend(*rows, costs, order, weights, bias, dual)) / max(1, len(order))
+
+
+@compiled
+def _descend(
+    offsets: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    values: NDArray[np.float32],
+    labels: NDArray[np.int64],
+    costs: NDArray[np.float32],
+    order: NDArray[np.int64],
+    weights: NDArray[np.float32],
+    bias: NDArray[np.float32],
+    dual: NDArray[np.float32],
+) -> Number:
+    n_outputs = len(bias)
+    zero, one = np.float32(0), np.float32(1)
+    scores, steps = np.empty(n_outputs, np.float32), np.empty(n_outputs, np.float32)
+    loss, last = 0.0, len(columns) - 1
+    for row in order:
+        square = one  # that of the bias
+        scores[:] = bias
+        for at in range(offsets[row], offsets[row + 1]):
+            prefetch_row(weights, _INDEX(columns[min(at + _AHEAD, last)]))
+            value, column = values[at], _INDEX(columns[at])
+            square += value * value
+            for output in range(n_outputs):
+                scores[output] += value * weights[column, _INDEX(output)]
+        diagonal = one / (costs[row] + costs[row])
+        changed = False
+        for output in range(n_outputs):
+            sign = one if labels[row] == output else -one
+            margin = sign * scores[output]
+            loss += max(zero, one - margin) ** 2
+            before = dual[row, output]
+            after = max(zero, before - (margin - one + before * diagonal) / (square + diagonal))
+            dual[row, output] = after
+            steps[output] = sign * (after - before)
+            changed |= after != before
+        if changed:
+            bias += steps
+            for at in range(offsets[row], offsets[row + 1]):
+                value, column = values[at], _INDEX(columns[at])
+                for output in range(n_outputs):
+                    weights[column, _INDEX(output)] += value * steps[output]
+    return loss
+
+
+def naive_bayes_log_odds(
+    rows: LinearRows, n_columns: int, n_outputs: int, smoothing: float
+) -> NDArray[np.float32]:  # (n_columns, n_outputs)
+    """Return the log-odds of each column, between the rows of an output and all other rows (complement naive Bayes)."""
+    own = np.zeros((n_columns, n_outputs), dtype=np.float32)
+    total = np.zeros(n_columns, dtype=np.float32)
+    _sum_by_label(*rows, own, total)
+    n_smoothed = smoothing * n_columns
+    sums = own.sum(axis=0, dtype=np.float64)
+    shift = np.log(sums + n_smoothed) - np.log(total.sum(dtype=np.float64) - sums + n_smoothed)
+    _to_log_odds(own, total, np.float32(smoothing), shift.astype(np.float32))
+    return own
+
+
+@compiled
+def _sum_by_label(
+    offsets: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    values: NDArray[np.float32],
+    labels: NDArray[np.int64],
+    own: NDArray[np.float32],
+    total: NDArray[np.float32],
+) -> None:
+    for row in range(len(labels)):
+        for at in range(offsets[row], offsets[row + 1]):
+            total[columns[at]] += values[at]
+            if labels[row] >= 0:
+                own[columns[at], labels[row]] += values[at]
+
+
+@compiled
+def _to_log_odds(
+    own: NDArray[np.float32], total: NDArray[np.float32], smoothing: Number, shift: NDArray[np.float32]
+) -> None:
+    for column in range(len(total)):
+        for output in range(own.shape[1]):
+            other = max(total[column] - own[column, output], np.float32(0))  # the difference may round below zero
+            own[column, output] = np.log((own[column, output] + smoothing) / (other + smoothing)) - shift[output]

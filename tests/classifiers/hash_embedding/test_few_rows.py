@@ -1,0 +1,144 @@
+"""``loss="auto"`` with few rows: a support vector machine with settings chosen by cross-validation."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.svm import LinearSVC
+
+from sklearn_hashnlp import HashEmbeddingClassifier, TextClassifier, load_model, make_text_classifier, save_model
+from sklearn_hashnlp.classifiers import _few_rows
+from sklearn_hashnlp.classifiers._few_rows import LinearProblem, Settings, choose_settings
+from sklearn_hashnlp.kernels._dual_coordinate_descent import LinearRows
+
+
+def counts(n_rows=120, n_columns=50, n_classes=3, seed=0):
+    """Return rows whose classes prefer some of the columns, and their labels."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, n_classes, n_rows)
+    rates = np.full((n_classes, n_columns), 0.15)
+    rates[np.arange(n_columns) % n_classes, np.arange(n_columns)] = 0.35
+    return csr_matrix(rng.poisson(rates[labels]).astype(np.float64)), labels
+
+
+def classifier(**options):
+    sizes = {"n_buckets": 2**16, "n_embeddings": 2**16, "n_hashes": 1, "embedding_dim": "auto"}
+    return HashEmbeddingClassifier(loss="auto", random_state=0, **sizes | options)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 40])
+def test_scores_are_those_of_liblinear_without_the_log_odds(n_classes, monkeypatch):
+    monkeypatch.setattr(_few_rows, "_STRENGTHS", (1.0,))
+    monkeypatch.setattr(_few_rows, "_SHARES", (0.0,))
+    monkeypatch.setattr(_few_rows, "DUAL_EPOCHS", 200)
+    monkeypatch.setattr("sklearn_hashnlp.classifiers._hash_embedding_classifier.DUAL_EPOCHS", 200)
+    X, y = counts(n_classes=n_classes)
+    model = classifier().fit(X, y)
+    rows = TfidfTransformer().fit_transform(X)
+    scores = LinearSVC(C=1, tol=1e-9, max_iter=100_000, random_state=0).fit(rows, y).decision_function(rows)
+    scores = np.stack([-scores, scores], axis=1) if n_classes == 2 else scores
+    np.testing.assert_allclose(model._scores(X), scores, atol=2e-3)
+
+
+def test_the_loss_depends_on_rows_labels_and_parameters(monkeypatch):
+    X, y = counts()
+    assert classifier().fit(X, y)._loss.name == "hinge"
+    assert classifier(variant="standard", n_hashes=2).fit(X, y)._loss.name == "hinge"
+    for options in (
+        {"n_hashes": 2},
+        {"max_epochs": 2},
+        {"embedding_dim": 2},
+        {"hidden_layer_sizes": (4,)},
+        {"normalize": None},
+        {"importance_init": "zeros"},
+        {"train_pool": False},
+        {"early_stopping": True, "validation_fraction": 0.2},
+        {"ngram_dropout": (2, 5)},
+        {"warm_start": True},
+    ):
+        assert classifier(**options).fit(X, y)._loss.name == "softmax", options
+    assert classifier().partial_fit(X, y, classes=[0, 1, 2])._loss.name == "softmax"
+    assert classifier().fit(X, np.eye(3, dtype=int)[y])._loss.name == "ova"
+    monkeypatch.setattr(_few_rows, "_MANY_ROWS", 120)
+    assert classifier().fit(X, y)._loss.name == "softmax"
+
+
+def test_training_goes_on_with_the_hinge_loss():
+    X, y = counts()
+    model = classifier().fit(X, y)
+    n_epochs = len(model.history_)
+    assert model.partial_fit(X, y)._loss.name == "hinge"
+    assert len(model.history_) == n_epochs + 1
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_row_weights_and_class_weights():
+    X, y = counts()
+    twice = np.where(y == 1, 2.0, 1.0)
+    weighted = classifier(calibrate=False).fit(X, y, sample_weight=twice)
+    by_class = classifier(calibrate=False, class_weight={1: 2.0}).fit(X, y)
+    np.testing.assert_array_equal(weighted._scores(X), by_class._scores(X))
+    assert not np.array_equal(weighted._scores(X), classifier(calibrate=False).fit(X, y)._scores(X))
+
+
+def test_saved_and_copied(tmp_path):
+    X, y = counts(n_classes=40)  # more classes than dimensions otherwise
+    model = classifier().fit(X, y)
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    loaded.partial_fit(X, y)
+
+
+def test_probabilities_are_calibrated_and_labels_unchanged():
+    X, y = counts(n_rows=1500)
+    train, test = slice(0, 500), slice(500, 1500)
+    model = classifier().fit(X[train], y[train])
+    probabilities = model.predict_proba(X[test])
+    accuracy = (model.predict(X[test]) == y[test]).mean()
+    assert abs(probabilities.max(axis=1).mean() - accuracy) < 0.06
+    plain = classifier(calibrate=False).fit(X[train], y[train])
+    np.testing.assert_array_equal(plain.predict(X[test]), model.predict(X[test]))
+
+
+def problem(X, y, n_classes):
+    X = csr_matrix(X, dtype=np.float32)
+    rows = LinearRows(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, np.asarray(y, dtype=np.int64))
+    return LinearProblem(rows, np.ones(len(y), dtype=np.float32), np.arange(X.shape[1]), n_classes)
+
+
+def test_columns_that_no_other_row_has_are_dropped():
+    train = problem([[3, 4, 0]], [0], 3)
+    valid = problem([[3, 4, 12], [0, 0, 5], [6, 0, 8]], [0, 1, 2], 3).known_from(train)
+    np.testing.assert_allclose(valid.scores(np.eye(3, dtype=np.float32)), [[0.6, 0.8, 0], [0, 0, 0], [1, 0, 0]])
+
+
+def test_few_rows_have_default_settings_and_more_are_cross_validated():
+    X, y = counts(n_rows=29)
+    assert choose_settings(problem(X, y, 3), 0) == (Settings(), None)
+    X, y = counts(n_rows=90)
+    settings, left_out = choose_settings(problem(X, y, 3), 0)
+    assert settings.strength in _few_rows._STRENGTHS
+    assert settings.share in _few_rows._SHARES
+    assert sorted(left_out.rows) == list(range(90))
+    assert left_out.scores.shape == (90, 3)
+    assert (left_out.scores.argmax(axis=1) == y[left_out.rows]).mean() > 0.5
+
+
+def test_growth_of_scores():
+    scores = np.random.default_rng(0).normal(size=(20, 3))
+    assert _few_rows._growth(scores, scores, 1.0) == 1.0
+    assert _few_rows._growth(scores, 2**0.5 * scores, 1.0) == pytest.approx(1.5**0.5)
+    assert _few_rows._growth(scores, 8 * scores, 4.0) == pytest.approx(6.0)  # at most as the number of rows
+    assert _few_rows._growth(0 * scores, scores, 1.0) == 1.0
+
+
+def test_texts():
+    texts = ["fine and funny", "dull and long", "funny acting", "too dull"] * 10
+    labels = ["good", "bad", "good", "bad"] * 10
+    model = make_text_classifier(random_state=0).fit(texts, labels)
+    assert model[0].features_ == "words+characters"
+    assert model[-1]._loss.name == "hinge"
+    same = TextClassifier(random_state=0).fit(texts, labels)
+    np.testing.assert_array_equal(same.predict_proba(texts), model.predict_proba(texts))
+    assert model.predict(["so funny"]).tolist() == ["good"]

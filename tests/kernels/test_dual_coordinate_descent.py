@@ -1,0 +1,65 @@
+"""Dual coordinate descent against liblinear, and the log-odds of naive Bayes against the plain formula."""
+
+import numpy as np
+import pytest
+from scipy.sparse import random as random_matrix
+from sklearn.svm import LinearSVC
+
+from sklearn_hashnlp.kernels._dual_coordinate_descent import LinearRows, descend, naive_bayes_log_odds
+
+
+def draw(n_rows=60, n_columns=40, n_classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    matrix = random_matrix(n_rows, n_columns, 0.2, "csr", np.float32, random_state=rng)
+    matrix.sort_indices()
+    labels = rng.integers(0, n_classes, n_rows)
+    rows = LinearRows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data, labels)
+    return matrix, rows, rng
+
+
+def solve(rows, costs, n_columns, n_outputs, rng, n_epochs):
+    weights = np.zeros((n_columns, n_outputs), dtype=np.float32)
+    bias, dual = np.zeros(n_outputs, dtype=np.float32), np.zeros((len(rows.labels), n_outputs), dtype=np.float32)
+    for _ in range(n_epochs):
+        loss = descend(rows, costs, rng.permutation(len(rows.labels)), weights, bias, dual)
+    return weights, bias, dual, loss
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_converges_to_the_optimum_of_liblinear(weighted):
+    matrix, rows, rng = draw()
+    row_weights = rng.random(matrix.shape[0]).astype(np.float32) + 0.5 if weighted else np.ones(60, dtype=np.float32)
+    weights, bias, dual, loss = solve(rows, 2 * row_weights, matrix.shape[1], 3, rng, 300)
+    oracle = LinearSVC(C=2, tol=1e-9, max_iter=100_000, random_state=0)
+    oracle.fit(matrix.astype(np.float64), rows.labels, sample_weight=row_weights)
+    np.testing.assert_allclose(weights.T, oracle.coef_, atol=2e-4)
+    np.testing.assert_allclose(bias, oracle.intercept_, atol=2e-4)
+    signs = np.where(rows.labels[:, None] == np.arange(3), 1, -1)
+    np.testing.assert_allclose(weights, matrix.T @ (signs * dual), atol=2e-4)
+    margins = signs * (matrix @ weights + bias)
+    assert loss == pytest.approx((np.maximum(0, 1 - margins) ** 2).sum(axis=1).mean(), abs=1e-3)
+
+
+def test_a_row_that_is_positive_for_no_output():
+    # Two classes have one output: the rows of the first class have the label -1.
+    matrix, rows, rng = draw(n_classes=2)
+    rows = rows._replace(labels=rows.labels - 1)
+    weights, bias, _, _ = solve(rows, np.ones(60, dtype=np.float32), matrix.shape[1], 1, rng, 300)
+    oracle = LinearSVC(C=1, tol=1e-9, max_iter=100_000, random_state=0).fit(matrix.astype(np.float64), rows.labels)
+    np.testing.assert_allclose(weights[:, 0], oracle.coef_[0], atol=2e-4)
+    np.testing.assert_allclose(bias, oracle.intercept_, atol=2e-4)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_log_odds(n_outputs):
+    matrix, rows, _ = draw(n_classes=max(2, n_outputs))
+    if n_outputs == 1:
+        rows = rows._replace(labels=rows.labels - 1)
+    found = naive_bayes_log_odds(rows, matrix.shape[1], n_outputs, 0.1)
+    dense = matrix.toarray().astype(np.float64)
+    for output in range(n_outputs):
+        own, other = (dense[rows.labels == output].sum(axis=0), dense[rows.labels != output].sum(axis=0))
+        own, other = own + 0.1, other + 0.1
+        np.testing.assert_allclose(
+            found[:, output], np.log(own / own.sum()) - np.log(other / other.sum()), rtol=1e-4, atol=1e-4
+        )

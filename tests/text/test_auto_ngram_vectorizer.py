@@ -1,0 +1,79 @@
+"""AutoNgramVectorizer: its values against scikit-learn's vectorizers, and what it decides."""
+
+import numpy as np
+import pytest
+from scipy.sparse import hstack
+from sklearn.base import clone
+from sklearn.feature_extraction.text import HashingVectorizer
+
+from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.text import AutoNgramVectorizer, _auto_ngram_vectorizer
+
+TEXTS = ["To be, or not to be: that is the question", "", "no no no no", "ÉTÉ à la plage 😀", "the question"]
+
+
+def plain(texts, *, characters, lowercase=True, n_features=2**20):
+    options = {"n_features": n_features // 2, "alternate_sign": False, "norm": None, "lowercase": lowercase}
+    words = HashingVectorizer(token_pattern=r"\w+|[^\w\s]", ngram_range=(1, 2), **options)
+    parts = [words.transform([f"\x02 {text} \x03" for text in texts])]
+    parts.append(HashingVectorizer(analyzer="char_wb", ngram_range=(2, 5), **options).transform(texts))
+    for part in parts:
+        part.data = 1 + np.log(part.data)
+    return hstack([parts[0], 0.5 * parts[1] if characters else 0 * parts[1]]).toarray()
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_values(lowercase):
+    vectorizer = AutoNgramVectorizer(lowercase=lowercase, n_features=2**20)
+    words = vectorizer.transform(text for text in TEXTS)
+    np.testing.assert_allclose(words.toarray(), plain(TEXTS, characters=False, lowercase=lowercase), rtol=1e-6)
+    both = vectorizer.fit_transform(text for text in TEXTS)
+    assert vectorizer.features_ == "words+characters"
+    assert both.dtype == words.dtype == np.float32
+    np.testing.assert_allclose(both.toarray(), plain(TEXTS, characters=True, lowercase=lowercase), rtol=1e-6)
+
+
+def test_many_texts_have_characters_only_if_many_words_are_new(monkeypatch):
+    monkeypatch.setattr(_auto_ngram_vectorizer, "_MANY_TEXTS", 40)
+    few_words = [f"w{i % 7} w{i % 5}" for i in range(40)]
+    new_words = [f"v{i} w{i % 5}" for i in range(40)]
+    vectorizer = AutoNgramVectorizer()
+    assert vectorizer.fit(few_words).features_ == "words"
+    assert vectorizer.unseen_share_ == 0
+    assert vectorizer.fit(new_words).features_ == "words+characters"
+    assert vectorizer.unseen_share_ == 0.5
+    assert vectorizer.fit(few_words[:39]).features_ == "words+characters"
+    monkeypatch.setattr(_auto_ngram_vectorizer, "_MANY_CHARACTERS", 100)
+    assert vectorizer.fit(few_words[:39]).features_ == "words"
+
+
+def test_columns_do_not_depend_on_the_decision():
+    vectorizer = AutoNgramVectorizer(n_features=1001)
+    words, both = vectorizer.transform(TEXTS), vectorizer.fit_transform(TEXTS)
+    assert words.shape == both.shape == (5, 1001)
+    assert (words[:, :500] != both[:, :500]).nnz == 0
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_is_saved_with_its_decision(tmp_path, fitted):
+    vectorizer = AutoNgramVectorizer(n_features=2**10)
+    if fitted:
+        vectorizer.fit(TEXTS)
+    save_model(vectorizer, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert (loaded.transform(TEXTS) != vectorizer.transform(TEXTS)).nnz == 0
+    assert getattr(loaded, "features_", None) == getattr(vectorizer, "features_", None)
+    assert not hasattr(clone(loaded), "features_")
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_refuses_what_is_no_text(fitted):
+    vectorizer = AutoNgramVectorizer()
+    if fitted:
+        vectorizer.fit(TEXTS)
+    with pytest.raises(ValueError, match="wrap a single one in a list"):
+        vectorizer.transform("a text")
+    with pytest.raises((TypeError, ValueError, AttributeError)):
+        vectorizer.transform(["a text", None])
+    with pytest.raises(ValueError, match="surrogate"):
+        vectorizer.transform(["a text", "\ud800"])
