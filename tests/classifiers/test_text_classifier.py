@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier, make_text_classifier
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.persistence import load_model, save_model
-from sklearn_hashnlp.text import HashingNgramVectorizer
+from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer
 
 TEXTS = ["what ?", "oh , really ?", "who knows ?", "no .", "yes .", "it is so ."]
 LABELS = ["question"] * 3 + ["statement"] * 3
@@ -31,7 +31,10 @@ def test_its_parts_and_parameters():
         "max_epochs": 4, "batch_size": 50, "early_stopping": True, "device": "auto", "callbacks": [], "random_state": 5,
         "verbose": 1,
     }  # fmt: skip
-    model = make_text_classifier(ngram_range=(1, 3), n_jobs=2, **options)
+    auto = make_text_classifier(ngram_range=(1, 3), n_jobs=2, lowercase=False)["vectorizer"]
+    assert isinstance(auto, AutoNgramVectorizer)
+    assert (auto.ngram_range, auto.n_jobs, auto.n_features, auto.lowercase) == ((1, 3), 2, 2**30, False)
+    model = make_text_classifier(features="words", ngram_range=(1, 3), n_jobs=2, **options)
     vectorizer, classifier = model["vectorizer"], model["classifier"]
     assert isinstance(vectorizer, HashingNgramVectorizer)
     assert isinstance(classifier, HashEmbeddingClassifier)
@@ -45,7 +48,7 @@ def test_what_is_left_out_is_the_classifiers_own_default_but_for_sizes():
         estimator.get_params() for estimator in (make_text_classifier()["classifier"], HashEmbeddingClassifier())
     )
     sizes = {"n_buckets": 2**20, "n_hashes": 1, "n_embeddings": 2**20, "embedding_dim": "auto"}
-    assert given == own | sizes
+    assert given == own | sizes | {"loss": "auto"}
     assert make_text_classifier()["vectorizer"].n_jobs == -1
 
 
@@ -55,7 +58,7 @@ def test_parameters_have_the_names_and_defaults_of_the_parts():
         for part in (make_text_classifier, TextClassifier, HashEmbeddingClassifier)
     )
     assert list(function) == list(text)
-    assert function == text | {"loss": "softmax"}
+    assert function == text | {"loss": "auto"}
     assert set(text) == {"features", "lowercase", "ngram_range", "n_jobs"} | set(rows)
 
 
@@ -89,7 +92,7 @@ def test_every_set_of_features_learns_and_is_saved(features, tmp_path):
 
 def test_other_features_are_refused():
     with pytest.raises(
-        ValueError, match=r"'features' parameter of make_text_classifier must be 'words', .* Got 'bytes'"
+        ValueError, match=r"'features' parameter of make_text_classifier must be 'auto', .* Got 'bytes'"
     ):
         make_text_classifier(features="bytes")
 
@@ -100,10 +103,12 @@ def test_punctuation_is_a_word():
 
 
 def test_any_document_is_legal():
-    model = make_text_classifier(random_state=0).fit([*TEXTS, "", "\0"], [*LABELS, "question", "statement"])
-    probabilities = model.predict_proba(["", "never seen", "ünïcode 🎉", "\0"])
-    assert np.isfinite(probabilities).all()
-    assert np.array_equal(probabilities[0], probabilities[1])
+    for features in ("auto", "words"):
+        model = make_text_classifier(features=features, random_state=0)
+        model.fit([*TEXTS, "", "\0"], [*LABELS, "question", "statement"])
+        probabilities = model.predict_proba(["", "never seen", "ünïcode 🎉", "\0"])
+        assert np.isfinite(probabilities).all()
+    assert np.array_equal(probabilities[0], probabilities[1])  # of words alone, none of which is known
 
 
 def test_the_number_of_jobs_changes_nothing():
