@@ -39,7 +39,7 @@ _MAX_FOLD_ROWS = 5000
 _MIN_FOLD_ROWS = 30
 
 
-def supports_dual(parameters: dict[str, Any], n_rows: int, n_classes: int, device: str) -> bool:
+def supports_dual(parameters: dict[str, Any], n_rows: int | None, n_classes: int, device: str) -> bool:
     """Return whether dual coordinate descent can train a HashEmbeddingClassifier, and nothing asks for gradients."""
     is_standard, dim = parameters["variant"] == "standard", parameters["embedding_dim"]
     is_linear = (
@@ -57,7 +57,7 @@ def supports_dual(parameters: dict[str, Any], n_rows: int, n_classes: int, devic
         or any(not isinstance(callback, EpochProgress) for callback in parameters["callbacks"] or ())
         or any(parameters[name] is not None for name in ("ngram_dropout", "max_time"))
     )
-    fits = n_rows < _MANY_ROWS and n_classes <= _MAX_CLASSES and device == "cpu"
+    fits = n_rows is not None and n_rows < _MANY_ROWS and n_classes <= _MAX_CLASSES and device == "cpu"
     return fits and is_linear and not asks_for_gradients
 
 

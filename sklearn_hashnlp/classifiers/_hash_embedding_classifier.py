@@ -34,7 +34,7 @@ from sklearn_hashnlp.classifiers._idf import initialize_importance
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 from sklearn_hashnlp.classifiers._linear_scores import linear_model, plain_rows, score_rows
 from sklearn_hashnlp.classifiers._losses import LOSSES, LossChoice, LossName, TreeLoss, make_loss, takes_several_labels
-from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
+from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor, check_columns, check_ngram_dropout
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
 from sklearn_hashnlp.classifiers._sparse_net import SparseNet, make_net, net_from_state
 from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset, canonical_rows
@@ -47,7 +47,6 @@ from sklearn_hashnlp.training._parameters import Device, Schedule, check_hidden_
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device
 from sklearn_hashnlp.trees import SoftmaxTree
-from sklearn_hashnlp.trees._counts import is_integer
 from sklearn_hashnlp.trees._tree_names import ClassTree, class_tree
 
 ImportanceInit: TypeAlias = Literal["idf", "ones", "zeros"]
@@ -110,17 +109,16 @@ class HashEmbeddingClassifier(NetClassifier):
         In training each row keeps a random number of its columns, between these two inclusive; rows with fewer columns
         keep all. The reference implementation has (4, 99).
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
-        Loss function. ``"auto"``: ``"ova"`` for several labels per row. Else, with fewer than 20,000 rows on the CPU,
-        ``"hinge"``, and its optimum with an l2 penalty is found by dual coordinate descent [5]_, as in a linear
-        support vector machine; the penalty, and how much of the log-odds of naive Bayes is added to the weights, are
-        chosen by cross-validation, whose scores also fit the temperature. This needs at most 256 classes,
-        ``n_hashes=1``, an ``embedding_dim`` of at least the number of classes, ``normalize="l2"`` and initial
-        importance weights other than zero, which stay as they are; ``optimizer``, ``learning_rate``, ``batch_size``
-        and ``average`` have no effect. Otherwise, or where a parameter asks for stochastic gradients (``max_epochs``,
-        ``max_time``, ``learning_rate_schedule``, ``ngram_dropout``, ``train_pool``, ``train_importance``,
-        ``early_stopping``, ``callbacks``, ``warm_start``), and in ``partial_fit`` ``"softmax"``; further training
-        keeps the loss. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label
-        classification. ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
+        Loss function. ``"auto"``: ``"ova"`` for several labels per row; with fewer than 20,000 rows on the CPU
+        ``"hinge"``, whose optimum with an l2 penalty is found by dual coordinate descent [5]_; else ``"softmax"``. The
+        penalty, and how much of the log-odds of naive Bayes is added to the weights, are chosen by cross-validation,
+        which also fits the temperature. This needs at most 256 classes, ``n_hashes=1``, an ``embedding_dim`` of at
+        least the number of classes, ``normalize="l2"``, another ``importance_init`` than ``"zeros"`` and no parameter
+        that asks for stochastic gradients (``max_epochs``, ``max_time``, ``learning_rate_schedule``, ``ngram_dropout``,
+        ``train_pool``, ``train_importance``, ``early_stopping``, ``callbacks``, ``warm_start``); the other parameters
+        of training have no effect. Further training keeps the loss. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest
+        binary cross-entropy, also for multi-label classification. ``"hinge"``: one-vs-rest squared hinge loss, as in a
+        linear support vector machine.
         ``"hsigmoid"``: hierarchical softmax, the cross-entropy of a binary or multi-way decision at each inner node of
         ``tree``, whose leaves are the classes [3]_. The time per row grows with the length of a path instead of the
         number of classes, which is faster from some thousands of classes on.
@@ -501,14 +499,7 @@ class HashEmbeddingClassifier(NetClassifier):
                 f"The 'batch_size' parameter of {name} must be at least 2 with 'hidden_layer_sizes', whose batch "
                 f"normalization compares the rows of a batch. Got {self.batch_size!r} instead."
             )
-        pair = self.ngram_dropout
-        if pair is not None and not (
-            len(pair) == 2 and all(map(is_integer, pair)) and 1 <= pair[0] <= pair[1] <= MAX_INTEGER
-        ):
-            raise ValueError(
-                f"The 'ngram_dropout' parameter of {name} must be None or (fewest, most), two integers with "
-                f"1 <= fewest <= most <= {MAX_INTEGER}. Got {pair!r} instead."
-            )
+        check_ngram_dropout(self.ngram_dropout, caller=name)
         check_schedule_and_callbacks(self)
 
     def _read(
@@ -517,12 +508,7 @@ class HashEmbeddingClassifier(NetClassifier):
         """Check rows, labels and weights, and drop the rows of weight zero."""
         self._refuse_texts(X)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, reset=reset)
-        if not self.hash_rows and self.n_features_in_ > self.n_embeddings:
-            raise ValueError(
-                f"{type(self).__name__}(hash_rows=False) has a row for each of n_embeddings={self.n_embeddings} "
-                f"columns, but X has {self.n_features_in_}. Raise n_embeddings, keep fewer columns, or set "
-                "hash_rows=True."
-            )
+        check_columns(self)
         y = check_targets(y, loss=self.loss, caller=type(self).__name__)
         return drop_zero_weights(X, y, sample_weight, caller=type(self).__name__)
 
@@ -540,14 +526,13 @@ class HashEmbeddingClassifier(NetClassifier):
         return SparseDataset(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
 
     def _chosen_loss(self, labels: Labels, n_rows: int | None, device: str, *, resumes: bool) -> tuple[LossName, bool]:
-        """Return the loss, and whether its optimum is found by dual coordinate descent, which needs all rows."""
+        """Return the loss, and whether its optimum is found by dual coordinate descent, for a known number of rows."""
         if self.loss != "auto" or resumes:
             return self._loss.name if self.loss == "auto" else self.loss, False
         if labels.multilabel:
             return "ova", False
-        parameters = self.get_params(deep=False)
-        dual = n_rows is not None and supports_dual(parameters, n_rows, len(labels.classes), device)
-        return ("hinge", True) if dual else ("softmax", False)
+        dual = supports_dual(self.get_params(deep=False), n_rows, len(labels.classes), device)
+        return ("hinge" if dual else "softmax"), dual
 
     def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str, *, dual: bool = False) -> SparseNet:
         """Build an initialized net; the tree depends on the label frequencies in ``y``, if it is not None."""
