@@ -24,6 +24,7 @@ from sklearn_hashnlp.classifiers._linear_predictor import (
     Arrays,
     PredictorModel,
     UnsupportedModelError,
+    auto_headers,
     classifier_model,
     vectorizer_header,
 )
@@ -33,7 +34,13 @@ from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
 from sklearn_hashnlp.kernels import Hyperplanes
 from sklearn_hashnlp.kernels._hyperplanes import QUANTILES
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES, Precision, to_float16, to_int8
-from sklearn_hashnlp.text import CharNgramFeaturizer, HashingNgramVectorizer, SGNNProjector, SGNNWordProjector
+from sklearn_hashnlp.text import (
+    AutoNgramVectorizer,
+    CharNgramFeaturizer,
+    HashingNgramVectorizer,
+    SGNNProjector,
+    SGNNWordProjector,
+)
 
 _COMPRESSION = 9
 # Bytes that a string literal in Latin-1 cannot contain, or not in all editors, and the escape byte itself.
@@ -175,7 +182,9 @@ def _linear_model(steps: list[Any], precision: Precision) -> PredictorModel:
         vectorizers = [(part, weights.get(name)) for name, part in steps[0].transformer_list if part != "drop"]
     elif len(steps) == 2:
         vectorizers = [(steps[0], None)]
-    if not vectorizers or not all(type(one) in (HashingNgramVectorizer, HashingVectorizer) for one, _ in vectorizers):
+    auto = steps[0] if len(steps) == 2 and isinstance(steps[0], AutoNgramVectorizer) else None
+    kinds = (HashingNgramVectorizer, HashingVectorizer) if auto is None else (AutoNgramVectorizer,)
+    if not vectorizers or not all(type(one) in kinds for one, _ in vectorizers):
         got = ", ".join(type(step).__name__ for step in steps)
         raise TypeError(
             "export_predictor takes a Pipeline of HashingNgramVectorizer or HashingVectorizer, or of a FeatureUnion of "
@@ -185,12 +194,16 @@ def _linear_model(steps: list[Any], precision: Precision) -> PredictorModel:
     for key in [key for key in arrays if key.endswith(TABLE_VALUES)]:
         arrays |= _in_precision(key, arrays[key], precision)
     try:
-        headers = [
-            vectorizer_header(
-                type(one).__name__, one.get_params(deep=False), sorted(one.get_stop_words() or []), weight
-            )
-            for one, weight in vectorizers
-        ]
+        headers = (
+            [
+                vectorizer_header(
+                    type(one).__name__, one.get_params(deep=False), sorted(one.get_stop_words() or []), weight
+                )
+                for one, weight in vectorizers
+            ]
+            if auto is None
+            else auto_headers(auto.get_params(deep=False), getattr(auto, "features_", "words"))
+        )
         return classifier_model(headers, state, arrays)
     except UnsupportedModelError as error:
         raise ValueError(f"export_predictor: {error}.") from error

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._hash_specification import hash_constants
+from sklearn_hashnlp._text_marks import BEGIN, CHARACTER_WEIGHT, END, TOKENS
 from sklearn_hashnlp.persistence._values import decode_value
 
 Arrays = dict[str, NDArray[Any]]
@@ -62,6 +63,39 @@ def vectorizer_header(
     }
 
 
+def auto_headers(parameters: Mapping[str, Any], features: str) -> list[dict[str, Any]]:
+    """Return the options of the vectorizers of an AutoNgramVectorizer."""
+    n_features = int(parameters["n_features"])
+    common = {
+        "class": "HashingNgramVectorizer",
+        "lowercase": bool(parameters["lowercase"]),
+        "strip_accents": None,
+        "stop_words": [],
+        "n_features": n_features // 2,
+        "binary": False,
+        "norm": None,
+        "alternate_sign": False,
+        "damped": True,
+    }
+    words = common | {
+        "analyzer": "word",
+        "token_pattern": TOKENS,
+        "ngram_range": [int(n) for n in parameters["ngram_range"]],
+        "weight": None,
+        "around": [BEGIN, END],
+    }
+    if features == "words":
+        return [words | {"padding": n_features - n_features // 2}]
+    characters = common | {
+        "analyzer": "char_wb",
+        "token_pattern": None,
+        "ngram_range": [2, 5],
+        "weight": CHARACTER_WEIGHT,
+        "padding": n_features % 2,
+    }
+    return [words, characters]
+
+
 def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any], arrays: Arrays) -> PredictorModel:
     """Return the header and the arrays from the state of a HashEmbeddingClassifier."""
     architecture = {"hash_rows": True, "importance_init": 0.0} | state["architecture"]
@@ -73,7 +107,8 @@ def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any]
         raise UnsupportedModelError(f"a HashEmbeddingClassifier with loss={name!r} is not supported")
     if len(arrays["head.0.bias"]) != len(state["classes"]["values"]):
         raise UnsupportedModelError("the classifier has not as many labels as scores")
-    if sum(vectorizer["n_features"] for vectorizer in vectorizers) != state["n_features_in"]:
+    widths = [vectorizer["n_features"] + vectorizer.get("padding", 0) for vectorizer in vectorizers]
+    if sum(widths) != state["n_features_in"]:
         raise UnsupportedModelError("the vectorizer has not as many columns as the classifier was trained with")
     header = {
         "vectorizers": vectorizers,
@@ -118,7 +153,7 @@ def model_of_document(description: Any, arrays: Arrays) -> PredictorModel:
         if classifier["class"] != "HashEmbeddingClassifier":
             raise UnsupportedModelError(f"a {classifier['class']} is not supported")
         state = {key: _decode(value) for key, value in classifier["state"].items()}
-        vectorizers = [_vectorizer_of(part, weight) for part, weight in _parts_of(vectorizer)]
+        vectorizers = _headers_of(vectorizer)
         named: Arrays = {}
         for key, stored in classifier["arrays"].items():
             named |= _fetch(key, stored, arrays)
@@ -138,6 +173,14 @@ def _steps_of(description: dict[str, Any]) -> Any:
     if description["class"] != "Pipeline":
         raise UnsupportedModelError(f"a {description['class']} is not supported")
     return _decode(description["parameters"]["steps"])
+
+
+def _headers_of(description: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the options of the vectorizers of a step."""
+    if description["class"] == "AutoNgramVectorizer":
+        parameters = {name: _decode(value) for name, value in description["parameters"].items()}
+        return auto_headers(parameters, _decode(description.get("state", {}).get("features", "words")))
+    return [_vectorizer_of(part, weight) for part, weight in _parts_of(description)]
 
 
 def _parts_of(description: dict[str, Any]) -> list[tuple[dict[str, Any], float | None]]:

@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.pipeline import FeatureUnion
 
 from sklearn_hashnlp._sklearn import Pipeline
+from sklearn_hashnlp._text_marks import TOKENS
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier, ImportanceInit
 from sklearn_hashnlp.classifiers._losses import LossChoice
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer
-from sklearn_hashnlp.text._auto_ngram_vectorizer import TOKENS
 from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
 from sklearn_hashnlp.training._parameters import Device, Schedule
 from sklearn_hashnlp.trees import SoftmaxTree

@@ -6,6 +6,7 @@ the scores. Hashes are those of the pipeline that was exported, and sums are com
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -197,13 +198,16 @@ class _Vectorizer:
         values = np.ones_like(values) if self.options["binary"] else values
         if self.options["norm"] is not None and values.any():
             values = values / (np.abs(values).sum() if self.options["norm"] == "l1" else np.sqrt((values**2).sum()))
+        if self.options.get("damped"):
+            values = np.array([1 + math.log(value) for value in values.tolist()])
         values = values.astype(np.float32)
         weight = self.options["weight"]
         return indices[at], values if weight is None else (values * weight).astype(np.float32)
 
     def ngrams(self, text: str) -> list[str]:
         """Return the n-grams of a text."""
-        text = text.lower() if self.options["lowercase"] else text
+        begin, end = self.options.get("around", ("", ""))
+        text = begin + (text.lower() if self.options["lowercase"] else text) + end
         text = _strip_accents(text, self.options["strip_accents"])
         low, high = self.options["ngram_range"]
         if self._find_words is not None:

@@ -12,14 +12,11 @@ from scipy.sparse import csr_matrix, hstack
 from sklearn.base import TransformerMixin
 
 from sklearn_hashnlp._sklearn import BaseEstimator, Interval, fit_context
+from sklearn_hashnlp._text_marks import BEGIN, CHARACTER_WEIGHT, END, TOKENS
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._hashing_ngram_vectorizer import HashingNgramVectorizer
 
 ChosenFeatures: TypeAlias = Literal["words", "words+characters"]
-
-TOKENS = r"\w+|[^\w\s]"
-BEGIN, END = "\x02 ", " \x03"  # control characters are tokens by themselves, which no text has
-CHARACTER_WEIGHT = 0.5
 
 _MANY_TEXTS = 20_000  # with more, word n-grams are known well enough
 _MANY_CHARACTERS = 8_000_000  # in all texts together: n-grams of characters take ten times as long as those of words

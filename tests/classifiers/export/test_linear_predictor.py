@@ -87,7 +87,7 @@ def pipeline(vectorizer: Any, **parameters: Any) -> Pipeline:
     return make_pipeline(vectorizer, HashEmbeddingClassifier(**SMALL | parameters)).fit(TEXTS, LABELS)
 
 
-@pytest.mark.parametrize("features", ["words", "words+characters", "characters"])
+@pytest.mark.parametrize("features", ["auto", "words", "words+characters", "characters"])
 def test_text_classifiers(features, tmp_path):
     check(TextClassifier(features=features, random_state=0).fit(TEXTS, LABELS), tmp_path)
     check(make_text_classifier(features=features, **SMALL).fit(TEXTS, LABELS), tmp_path)
