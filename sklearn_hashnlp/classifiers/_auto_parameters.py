@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 
@@ -12,21 +13,27 @@ _EPOCHS_WITH_EARLY_STOPPING = 20
 _MANY_ROWS = 20_000  # with more, a second epoch does not improve the accuracy
 
 
-def auto_embedding_dim(n_classes: int, *, hidden_layers: bool = False, largest: int = _LARGEST_DIM) -> int:
-    """Return the dimension for a number of classes, a multiple of 4."""
+def resolve_embedding_dim(
+    value: int | Literal["auto"], n_classes: int, *, hidden_layers: bool = False, largest: int = _LARGEST_DIM
+) -> int:
+    """Return the dimension; "auto" is a multiple of 4 that depends on the number of classes."""
+    if value != "auto":
+        return int(value)
     if hidden_layers:
         return _DIM_WITH_HIDDEN_LAYERS
     wanted = min(n_classes, max(largest, math.isqrt(n_classes)))
     return int(np.clip(-(-wanted // 4) * 4, 4, max(128, -(-largest // 4) * 4)))
 
 
-def auto_epochs(n_rows: int, early_stopping: bool) -> int:
+def resolve_epochs(value: int | Literal["auto"], n_rows: int, *, early_stopping: bool) -> int:
     """Return the number of epochs of stochastic gradients."""
+    if value != "auto":
+        return int(value)
     if early_stopping:
         return _EPOCHS_WITH_EARLY_STOPPING
     return 2 if n_rows < _MANY_ROWS else 1
 
 
-def auto_batch_size(n_rows: int) -> int:
+def resolve_batch_size(value: int | Literal["auto"], n_rows: int) -> int:
     """Return the number of rows per batch."""
-    return int(2 ** np.clip(np.round(np.log2(n_rows / 128)), 5, 8))
+    return int(2 ** np.clip(np.round(np.log2(n_rows / 128)), 5, 8)) if value == "auto" else int(value)

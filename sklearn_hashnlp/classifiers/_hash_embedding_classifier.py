@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from torch import nn
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, check_fitted, fit_context, literal_options
-from sklearn_hashnlp.classifiers._auto_parameters import auto_batch_size, auto_embedding_dim, auto_epochs
+from sklearn_hashnlp.classifiers._auto_parameters import resolve_batch_size, resolve_embedding_dim, resolve_epochs
 from sklearn_hashnlp.classifiers._base import (
     CLASSIFIER_TRAINING,
     NetClassifier,
@@ -540,8 +540,8 @@ class HashEmbeddingClassifier(NetClassifier):
             counts = n_classes if y is None else np.unique(y, return_counts=True)[1]
             tree = class_tree(self.tree, counts, seed=seeds.module, caller=type(self).__name__)
         architecture = self._architecture(n_classes, seeds.hash)
-        if dual and self.embedding_dim == "auto":
-            architecture["embedding_dim"] = auto_embedding_dim(n_classes, largest=n_classes)
+        if dual:
+            architecture["embedding_dim"] = resolve_embedding_dim(self.embedding_dim, n_classes, largest=n_classes)
         return initialized(make_net(architecture, device, tree), seeds.module)
 
     def _architecture(self, n_classes: int, hash_seed: int) -> dict[str, Any]:
@@ -549,9 +549,9 @@ class HashEmbeddingClassifier(NetClassifier):
         return {
             "num_embeddings": int(self.n_embeddings),
             "num_buckets": int(self.n_buckets),
-            "embedding_dim": auto_embedding_dim(n_classes, hidden_layers=bool(self.hidden_layer_sizes))
-            if self.embedding_dim == "auto"
-            else int(self.embedding_dim),
+            "embedding_dim": resolve_embedding_dim(
+                self.embedding_dim, n_classes, hidden_layers=bool(self.hidden_layer_sizes)
+            ),
             "num_hashes": int(self.n_hashes),
             "variant": self.variant,
             "aggregation": self.aggregation,
@@ -586,8 +586,8 @@ class HashEmbeddingClassifier(NetClassifier):
         return TrainingSettings.of(
             self,
             seed=seed,
-            max_epochs=auto_epochs(n_rows, bool(self.early_stopping)) if self.max_epochs == "auto" else self.max_epochs,
-            batch_size=auto_batch_size(n_rows) if self.batch_size == "auto" else self.batch_size,
+            max_epochs=resolve_epochs(self.max_epochs, n_rows, early_stopping=bool(self.early_stopping)),
+            batch_size=resolve_batch_size(self.batch_size, n_rows),
             monitor=self.monitor,
             best_weights_dir=folder_of(self.checkpoint_dir),
             progress_bar=self.verbose > 1,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers._auto_parameters import resolve_embedding_dim
 from sklearn_hashnlp.training._settings import draw_seeds
 
 AUTO = HashEmbeddingClassifier(embedding_dim="auto", batch_size="auto")
@@ -32,10 +33,9 @@ AUTO = HashEmbeddingClassifier(embedding_dim="auto", batch_size="auto")
     ],
 )
 def test_the_automatic_length_of_a_vector(n_classes, width):
-    assert AUTO._embedding_dim(n_classes) == width
-    hidden = HashEmbeddingClassifier(embedding_dim="auto", hidden_layer_sizes=(5,))
-    assert hidden._embedding_dim(n_classes) == 20
-    assert HashEmbeddingClassifier(embedding_dim=7)._embedding_dim(n_classes) == 7
+    assert resolve_embedding_dim("auto", n_classes) == width
+    assert resolve_embedding_dim("auto", n_classes, hidden_layers=True) == 20
+    assert resolve_embedding_dim(7, n_classes) == 7
 
 
 @pytest.mark.parametrize(
