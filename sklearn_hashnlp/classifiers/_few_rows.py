@@ -136,7 +136,7 @@ class LinearProblem:
 
     def log_odds(self) -> NDArray[np.float32]:
         """Return the log-odds of naive Bayes for each column and output."""
-        return naive_bayes_log_odds(self.rows, len(self.slots), self.n_outputs, _SMOOTHING)
+        return naive_bayes_log_odds(self.rows, self.costs, len(self.slots), self.n_outputs, _SMOOTHING)
 
     def targets(self) -> NDArray[np.int64]:
         """Return the encoded label of each row."""
@@ -267,8 +267,8 @@ class DualSteps:
 def _normalized(values: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
     """Divide the values of each row by their l2 norm."""
     lengths = np.diff(offsets)
-    squares = np.concatenate(([0.0], np.cumsum(values.astype(np.float64) ** 2)))[offsets]
-    norms = np.sqrt(np.maximum(np.diff(squares), 0.0))
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    norms = np.sqrt(np.bincount(rows, values.astype(np.float64) ** 2, minlength=len(lengths)))
     norms[norms == 0] = 1.0
-    normalized: NDArray[np.float32] = (values / np.repeat(norms, lengths)).astype(np.float32)
+    normalized: NDArray[np.float32] = (values / norms[rows]).astype(np.float32)
     return normalized

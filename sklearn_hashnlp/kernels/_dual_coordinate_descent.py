@@ -84,12 +84,16 @@ def _descend(
 
 
 def naive_bayes_log_odds(
-    rows: LinearRows, n_columns: int, n_outputs: int, smoothing: float
+    rows: LinearRows,
+    costs: NDArray[np.float32],  # (n_rows,): weight of each row
+    n_columns: int,
+    n_outputs: int,
+    smoothing: float,
 ) -> NDArray[np.float32]:  # (n_columns, n_outputs)
     """Return the log-odds of each column, between the rows of an output and all other rows (complement naive Bayes)."""
     own = np.zeros((n_columns, n_outputs), dtype=np.float32)
     total = np.zeros(n_columns, dtype=np.float32)
-    _sum_by_label(*rows, own, total)
+    _sum_by_label(*rows, costs, own, total)
     n_smoothed = smoothing * n_columns
     sums = own.sum(axis=0, dtype=np.float64)
     shift = np.log(sums + n_smoothed) - np.log(total.sum(dtype=np.float64) - sums + n_smoothed)
@@ -103,14 +107,16 @@ def _sum_by_label(
     columns: NDArray[np.int32],
     values: NDArray[np.float32],
     labels: NDArray[np.int64],
+    costs: NDArray[np.float32],
     own: NDArray[np.float32],
     total: NDArray[np.float32],
 ) -> None:
     for row in range(len(labels)):
         for at in range(offsets[row], offsets[row + 1]):
-            total[columns[at]] += values[at]
+            value = values[at] * costs[row]
+            total[columns[at]] += value
             if labels[row] >= 0:
-                own[columns[at], labels[row]] += values[at]
+                own[columns[at], labels[row]] += value
 
 
 @compiled

@@ -224,6 +224,7 @@ def _hash_short_segments(
     """Hash the n-grams of segments of single bytes that follow each other: first of all their bytes, then choose."""
     begin = boundaries[segments[0]]
     n_bytes = boundaries[segments[len(segments) - 1] - 1] - begin
+    max_n = min(max_n, _MAX_SHORT_UNITS)  # no segment is longer
     _hash_windows(text, begin, n_bytes, min_n, max_n, blocks, states, window)
     for segment in range(len(segments) - 1):
         first = segments[segment]
@@ -254,7 +255,8 @@ def _hash_windows(
     window: NDArray[np.int32],
 ) -> None:
     """Hash the n bytes from each of ``n_bytes`` positions on, for each n, whatever follows the last of them."""
-    _load_blocks(text, begin, n_bytes + max_n, n_bytes, blocks, states)
+    # Blocks behind the text, which would belong to n-grams that are computed in vain, keep any value.
+    _load_blocks(text, begin, min(n_bytes + max_n, len(text) - begin - 3), n_bytes, blocks, states)
     for n in range(1, max_n + 1):
         _mix_blocks(n, n_bytes, blocks, states)
         if n >= min_n:

@@ -14,10 +14,12 @@ from sklearn_hashnlp.kernels._simd import MAX_WEIGHT
 MAX_PER_VALUE = 8
 """The largest number of entries of a value: four digits in base 256, and after each an entry of weight 0."""
 
-_MAX_SIZE = 2**31 - 1  # the largest sum of absolute integers that are added by digits
-_DIGIT_BITS = 8
 ZEROS = -1
 """Stands for the index of an equal row where a row has nothing but zeros."""
+
+_MAX_SIZE = 2**31 - 1  # the largest sum of absolute integers that are added by digits
+_DIGIT_BITS = 8
+_MAX_BYTE = 255  # the largest weight of an entry
 
 
 class Chunk(NamedTuple):
@@ -92,7 +94,7 @@ def fill_chunk(
         size, smallest, are_integers = _measure(data, begin, end)
         if size == 0:
             firsts[row] = ZEROS
-        elif are_integers and smallest >= 1 and size <= MAX_WEIGHT and end - begin <= max_slice:
+        elif are_integers and smallest >= 1 and size <= _MAX_BYTE and end - begin <= max_slice:
             if not _has_room(sizes, end - begin, columns, entries):
                 return row, begin
             entry, n_counts = sizes[ENTRIES], sizes[COUNTS]

@@ -228,9 +228,8 @@ def _embed(
     step = n_hashes if concat else 1
     start, stop = start * n_hashes, stop * n_hashes
     total = sum_0 = sum_1 = sum_2 = sum_3 = zero
-    first_columns = (
-        4 if n_hashes == 1 and whole > 0 else 0
-    )  # together with the norm: the sums do not wait for each other
+    # Together with the norm: the sums do not wait for each other.
+    first_columns = 4 if n_hashes == 1 and whole > 0 else 0
     for i in range(n_hashes):
         appended = zero
         for at in range(start + i, stop, n_hashes):
@@ -299,9 +298,8 @@ def _apply_layer(
 class RowFacts(NamedTuple):
     """What :func:`inspect_rows` finds in a CSR matrix of float32."""
 
-    is_valid: (
-        bool  # offsets rise from 0 to at most the number of values, columns are in range, and sorted without twins
-    )
+    # Whether offsets rise from 0 to at most the number of values, and columns are in range, sorted, without twins.
+    is_valid: bool
     smallest: float  # of all values; NaN if one is NaN
     largest: float
 

@@ -116,9 +116,10 @@ def is_matrix(y: Any) -> bool:
         array = np.asarray(y)
     except ValueError:  # lists of labels have different lengths
         return False
-    if array.ndim < 2 or array.dtype.kind not in "fiu":
+    if array.ndim < 2 or array.dtype.kind not in "fiu" or array.shape[1] == 1:
         return False
-    return array.dtype.kind == "f" or bool(((array != 0) & (array != 1)).any())
+    is_zero = array.dtype.kind == "f" and not array.any()  # vectors that are refused later, with a better message
+    return is_zero or bool(((array != 0) & (array != 1)).any())
 
 
 def check_vectors(y: Any, n_texts: int, *, caller: str) -> NDArray[np.floating]:

@@ -13,7 +13,7 @@ from sklearn.base import TransformerMixin
 
 from sklearn_hashnlp._sklearn import BaseEstimator, Interval, fit_context
 from sklearn_hashnlp._text_marks import BEGIN, CHARACTER_WEIGHT, END, TOKENS
-from sklearn_hashnlp.text._documents import as_documents
+from sklearn_hashnlp.text._documents import as_documents, plain_text
 from sklearn_hashnlp.text._hashing_ngram_vectorizer import HashingNgramVectorizer
 
 ChosenFeatures: TypeAlias = Literal["words", "words+characters"]
@@ -115,17 +115,23 @@ class AutoNgramVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         Raises
         ------
         ValueError
-            If a parameter or a text is not as described.
+            If a parameter is not as described, or ``X`` is a single text or no column of texts.
+        TypeError
+            If a document is no text. The message names its index.
         """
         texts = list(as_documents(X, caller=type(self).__name__))
-        n_characters = sum(map(len, texts if set(map(type, texts)) == {str} else map(_sized, texts)))
+        self._words(self.n_features).fit(texts)  # checks the range of n-grams
+        for position, text in enumerate([] if set(map(type, texts)) <= {str, bytes} else texts):
+            if not isinstance(text, bytes):
+                plain_text(text, position=position, caller=type(self).__name__, wanted="bytes or str")
+        n_characters = sum(map(len, texts))
         n_sampled = min(_SAMPLE, _SAMPLE_CHARACTERS * len(texts) // max(1, n_characters))
         self.unseen_share_ = self._unseen_share(texts[:: max(1, len(texts) // max(1, n_sampled))])
         is_small = len(texts) < _MANY_TEXTS and n_characters <= _MANY_CHARACTERS
         self.features_ = "words+characters" if is_small or self.unseen_share_ >= _MANY_UNSEEN else "words"
         return self
 
-    def fit_transform(self, X: Iterable[str], y: Any = None, **_: Any) -> csr_matrix:
+    def fit_transform(self, X: Iterable[str], y: Any = None) -> csr_matrix:
         """Choose what to count, and count it.
 
         Parameters
@@ -237,10 +243,6 @@ def _marked(texts: Iterable[Any]) -> Iterator[Any]:
             yield f"{BEGIN}{text.decode('utf-8')}{END}"
         else:
             yield f"{BEGIN}{str.__str__(text)}{END}" if isinstance(text, str) else text
-
-
-def _sized(text: Any) -> str | bytes:
-    return text if isinstance(text, str | bytes) else ""
 
 
 def _damped(counts: csr_matrix) -> csr_matrix:

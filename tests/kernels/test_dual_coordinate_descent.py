@@ -55,8 +55,9 @@ def test_log_odds(n_outputs):
     matrix, rows, _ = draw(n_classes=max(2, n_outputs))
     if n_outputs == 1:
         rows = rows._replace(labels=rows.labels - 1)
-    found = naive_bayes_log_odds(rows, matrix.shape[1], n_outputs, 0.1)
-    dense = matrix.toarray().astype(np.float64)
+    costs = np.linspace(0.0, 2.0, matrix.shape[0], dtype=np.float32)
+    found = naive_bayes_log_odds(rows, costs, matrix.shape[1], n_outputs, 0.1)
+    dense = matrix.toarray().astype(np.float64) * costs[:, None]
     for output in range(n_outputs):
         own, other = (dense[rows.labels == output].sum(axis=0), dense[rows.labels != output].sum(axis=0))
         own, other = own + 0.1, other + 0.1

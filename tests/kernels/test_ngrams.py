@@ -1,5 +1,8 @@
 """Hashes of n-grams and skip-grams against strings and scikit-learn."""
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,3 +115,38 @@ def test_characters_of_many_words_at_once(ngram_range, whole):
     units = word_character_units(pack(texts), before="<", after=">")
     hashes = hash_ngrams(units, ngram_range, short_segments_whole=whole)
     assert rows_of(hashes) == slow_ngrams(units, ngram_range, "", whole=whole)
+
+
+# A read behind a page that may not be read ends the process: what a kernel reads there would leave no other trace.
+GUARDED = """
+import ctypes, mmap
+import numpy as np
+from sklearn_hashnlp.kernels import Ragged, Texts, character_units, hash_ngrams, word_units
+from sklearn_hashnlp.kernels._hashes import PADDING
+
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+text = b"some words\\n" * 40
+texts = Texts(Ragged(np.frombuffer(text, dtype=np.uint8), np.arange(41) * 11), np.ones(40, dtype=bool), True)
+for units, ranges in (
+    (character_units(texts), [(n, n) for n in (1, 4, 28, 29, 40, 64, 65, 1000)]),
+    (word_units(texts), [(1, 1), (1, 2), (2, 2), (1, 5)]),
+):
+    used = int(units.boundaries[-1]) + PADDING
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    address = libc.mmap(None, 2 * mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
+    assert libc.mprotect(address + mmap.PAGESIZE, mmap.PAGESIZE, 0) == 0
+    guarded = np.frombuffer((ctypes.c_uint8 * used).from_address(address + mmap.PAGESIZE - used), dtype=np.uint8)
+    guarded[:] = units.text[:used]
+    for ngram_range in ranges:
+        expected = hash_ngrams(units, ngram_range)
+        assert np.array_equal(hash_ngrams(units._replace(text=guarded), ngram_range).values, expected.values)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages are protected by Linux's mprotect")
+def test_no_byte_is_read_behind_the_padding():
+    done = subprocess.run([sys.executable, "-c", GUARDED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

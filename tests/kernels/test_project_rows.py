@@ -71,6 +71,16 @@ def test_density(rows, kind, density):
     np.testing.assert_array_equal(project(rows, hyperplanes, "bits"), expected)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("values", [*([n] for n in range(254, 261)), [256, 1], [256, 2], [257, 1], [128, 128]])
+def test_counts_around_one_byte(values, kind):
+    hyperplanes = Hyperplanes.of(kind, 40, seed=1)
+    row = [(7 * column + 3, float(value)) for column, value in enumerate(values)]
+    assert project([row], hyperplanes, "bits")[0].tolist() == plain.bits(row, hyperplanes)
+    expected = np.array(plain.sums(row, hyperplanes)) * hyperplanes.scale / (sum(values) if kind == "google" else 1)
+    np.testing.assert_array_equal(project([row], hyperplanes, "sums")[0], expected.astype(np.float32))
+
+
 @pytest.mark.parametrize("size", [258, 259, 4 * 258, 2**31 // 127, 2**31 - 1, 2**31])
 @pytest.mark.parametrize("n_columns", [1, 3, 4, 257, 600])
 def test_no_integer_overflows(size, n_columns):

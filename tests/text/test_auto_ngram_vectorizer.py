@@ -73,7 +73,17 @@ def test_refuses_what_is_no_text(fitted):
         vectorizer.fit(TEXTS)
     with pytest.raises(ValueError, match="wrap a single one in a list"):
         vectorizer.transform("a text")
-    with pytest.raises((TypeError, ValueError, AttributeError)):
+    with pytest.raises(TypeError, match="document 1 is None"):
         vectorizer.transform(["a text", None])
     with pytest.raises(ValueError, match="surrogate"):
         vectorizer.transform(["a text", "\ud800"])
+
+
+def test_fit_names_the_document_that_is_no_text():
+    with pytest.raises(TypeError, match=r"AutoNgramVectorizer expects .* document 5000 is None"):
+        AutoNgramVectorizer().fit(["a text"] * 5000 + [None])
+
+
+def test_fit_checks_the_range_of_ngrams():
+    with pytest.raises(ValueError, match="ngram_range"):
+        AutoNgramVectorizer(ngram_range=(2, 1)).fit(TEXTS)

@@ -142,3 +142,23 @@ def test_texts():
     same = TextClassifier(random_state=0).fit(texts, labels)
     np.testing.assert_array_equal(same.predict_proba(texts), model.predict_proba(texts))
     assert model.predict(["so funny"]).tolist() == ["good"]
+
+
+def test_the_length_of_a_row_does_not_matter():
+    X, y = counts()
+    scaled = X.copy()
+    scaled.data[: scaled.indptr[1]] *= 1e8
+    options = {"variant": "standard"}
+    scores = classifier(**options).fit(X, y)._scores(X)
+    np.testing.assert_allclose(classifier(**options).fit(scaled, y)._scores(X), scores, atol=1e-4)
+
+
+def test_a_tiny_weight_is_nearly_none():
+    X, y = counts()
+    wrong = (y + 1) % 3
+    model = classifier().fit(X, y)
+    both = csr_matrix(np.vstack([X.toarray(), X.toarray()]))
+    weights = np.repeat([1.0, 1e-6], len(y))
+    weighted = classifier().fit(both, np.concatenate([y, wrong]), sample_weight=weights)
+    # Chosen settings and document frequencies may differ: most of the labels must not.
+    assert (weighted.predict(X) == model.predict(X)).mean() > 0.95

@@ -199,7 +199,8 @@ def test_labels_are_ignored():
     encoder = make(n_layers=0, max_epochs=0)
     expected = bytes_of(encoder.fit(PARAGRAPHS))
     numbers = np.arange(len(PARAGRAPHS))
-    for y in (labels, numbers / 3, indicators, indicators.tolist()):
+    columns = numbers[:, None] * [1.0]
+    for y in (labels, numbers / 3, columns, indicators, indicators.tolist(), indicators.astype(float)):
         assert not is_matrix(y)
         assert bytes_of(encoder.fit(PARAGRAPHS, y)) == expected
     assert not is_matrix([["a"], ["a", "b"]])
