@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,14 @@ _CACHE_LINE = 64  # bytes
 _TO_HIGHEST_BYTE, _HIGHEST_BYTE = np.uint64(0x8040201008040201), np.uint64(56)
 
 
+class _Output(NamedTuple):
+    """The projections of all rows; only the array of the form is used."""
+
+    form: int
+    bits: NDArray[np.uint8]  # (n_rows, n), or (n_rows, ceil(n / 8)) if packed
+    sums: NDArray[np.float32]  # (n_rows, n)
+
+
 def project_rows(
     indptr: NDArray[np.int64],  # (n_rows + 1,)
     indices: NDArray[np.int64],  # (n_values,): ascending within a row
@@ -49,29 +57,19 @@ def project_rows(
 ) -> None:
     """Project the rows of a CSR matrix on hyperplanes; equal rows are projected once."""
     firsts = first_equal_rows(indptr, indices, data)
-    bit_rows = out.view(np.uint8) if form != "sums" else np.empty((0, 0), dtype=np.uint8)
-    sum_rows = out if form == "sums" else np.empty((0, 0), dtype=np.float32)
-    result = (hyperplanes.ties, hyperplanes.scale, hyperplanes.n, _FORMS[form], bit_rows, sum_rows)
+    output = _Output(
+        form=_FORMS[form],
+        bits=out.view(np.uint8) if form != "sums" else np.empty((0, 0), dtype=np.uint8),
+        sums=out if form == "sums" else np.empty((0, 0), dtype=np.float32),
+    )
     if hyperplanes.kind == GOOGLE:
-        _project_google(indptr, indices, data, firsts, hyperplanes.seeds, *result)
+        _project_google(indptr, indices, data, firsts, hyperplanes, output)
     else:
         n_columns = min(max(len(indices), 1), _MAX_COLUMNS)
         max_slice = min(n_columns, _MAX_SLICE)
         n_entries = MAX_PER_VALUE * min(len(indices), max(_MAX_ENTRIES // MAX_PER_VALUE, max_slice))
-        _project(
-            indptr,
-            indices,
-            data,
-            firsts,
-            hyperplanes.kind,
-            hyperplanes.keys,
-            hyperplanes.threshold,
-            hyperplanes.pairs,
-            _aligned_table(n_columns),
-            n_entries,
-            max_slice,
-            *result,
-        )
+        table = _aligned_table(n_columns)
+        _project(indptr, indices, data, firsts, hyperplanes, output, table, n_entries, max_slice)
     _copy_equal(firsts, out, -1 if form == "signs" else 0)
 
 
@@ -88,24 +86,18 @@ def _project(
     indices: NDArray[np.int64],
     data: NDArray[np.float64],
     firsts: NDArray[np.int64],
-    kind: Number,
-    keys: NDArray[np.uint32],
-    threshold: Number,
-    pairs: NDArray[np.uint16],
+    hyperplanes: Hyperplanes,
+    output: _Output,
     table: NDArray[np.int8],
     n_entries: Number,
     max_slice: Number,
-    ties: NDArray[np.uint8],
-    scale: float,
-    n: Number,
-    form: Number,
-    bit_rows: NDArray[np.uint8],
-    sum_rows: NDArray[np.float32],
 ) -> None:
+    kind, keys, threshold, pairs = hyperplanes.kind, hyperplanes.keys, hyperplanes.threshold, hyperplanes.pairs
+    n_hyperplanes = len(hyperplanes.ties)
     chunk = new_chunk(len(table), n_entries, len(firsts), len(firsts) + len(indices) // max_slice)
     words = np.empty(_TILE, dtype=np.uint32)
     places = np.empty(max_slice, dtype=np.int32)
-    n_tiles = (len(ties) + _TILE - 1) // _TILE
+    n_tiles = (n_hyperplanes + _TILE - 1) // _TILE
     sums = np.empty((n_tiles, _TILE), dtype=np.float64)  # kept for a row that goes on in the next chunk
     row: Number = 0
     value: Number = np.int64(0)
@@ -116,31 +108,20 @@ def _project(
         start_columns(columns, keys, starts)
         for tile in range(n_tiles):
             first = tile * _TILE
-            width = min(_TILE, len(ties) - first)
+            width = min(_TILE, n_hyperplanes - first)
             fill_table(starts, first, width, kind, threshold, pairs, words, table)
-            result = (first, width, ties, scale, n, form, bit_rows, sum_rows)
-            _project_counts(table, chunk.entries, chunk.weights, chunk.counts[: chunk.sizes[COUNTS]], *result)
+            _project_counts(table, chunk, first, width, hyperplanes, output)
             if chunk.sizes[SLICES]:
-                _project_slices(table, chunk, indptr, data, sums[tile : tile + 1], *result)
+                _project_slices(table, chunk, indptr, data, sums[tile : tile + 1], first, width, hyperplanes, output)
         empty_chunk(chunk)
 
 
 @compiled
 def _project_counts(
-    table: NDArray[np.int8],
-    entries: NDArray[np.int32],
-    weights: NDArray[np.uint8],
-    counts: NDArray[np.int64],
-    first: Number,
-    width: Number,
-    ties: NDArray[np.uint8],
-    scale: float,
-    n: Number,
-    form: Number,
-    bit_rows: NDArray[np.uint8],
-    sum_rows: NDArray[np.float32],
+    table: NDArray[np.int8], chunk: Chunk, first: Number, width: Number, hyperplanes: Hyperplanes, output: _Output
 ) -> None:
     """Project the rows of a few small counts on a tile."""
+    entries, weights, counts = chunk.entries, chunk.weights, chunk.counts[: chunk.sizes[COUNTS]]
     sums = np.empty((_BATCH, _TILE), dtype=np.int16)
     rows = np.empty(_BATCH, dtype=np.int64)
     for begin in range(0, len(counts), _BATCH):
@@ -152,7 +133,7 @@ def _project_counts(
             else:
                 for column in range(0, width, GROUP):
                     add_rows(table, column, entries, weights, first_entry, last_entry, sums, i * _TILE)
-        _write(sums[:n_rows], rows, 1.0, first, width, ties, scale, n, form, bit_rows, sum_rows)
+        _write(sums[:n_rows], rows, 1.0, first, width, hyperplanes, output)
 
 
 @compiled
@@ -164,12 +145,8 @@ def _project_slices(
     sums: NDArray[np.float64],  # (1, _TILE)
     first: Number,
     width: Number,
-    ties: NDArray[np.uint8],
-    scale: float,
-    n: Number,
-    form: Number,
-    bit_rows: NDArray[np.uint8],
-    sum_rows: NDArray[np.float32],
+    hyperplanes: Hyperplanes,
+    output: _Output,
 ) -> None:
     """Project the slices of other rows on a tile: begin the sums of a row, or go on with them."""
     slices, segments = chunk.slices, chunk.segments
@@ -186,7 +163,7 @@ def _project_slices(
             _add_segments(table, width, chunk.entries, chunk.weights, segments[segment:last_segment], sums)
             segment = last_segment
         if last_value == indptr[row + 1]:
-            _write(sums, slices[number], 1.0, first, width, ties, scale, n, form, bit_rows, sum_rows)
+            _write(sums, slices[number], 1.0, first, width, hyperplanes, output)
 
 
 @compiled
@@ -242,15 +219,11 @@ def _project_google(
     indices: NDArray[np.int64],
     data: NDArray[np.float64],
     firsts: NDArray[np.int64],
-    seeds: NDArray[np.int64],
-    ties: NDArray[np.uint8],
-    scale: float,
-    n: Number,
-    form: Number,
-    bit_rows: NDArray[np.uint8],
-    sum_rows: NDArray[np.float32],
+    hyperplanes: Hyperplanes,
+    output: _Output,
 ) -> None:
-    sums = np.empty((1, len(ties)), dtype=np.float64)
+    seeds, n_hyperplanes = hyperplanes.seeds, len(hyperplanes.ties)
+    sums = np.empty((1, n_hyperplanes), dtype=np.float64)
     for row in range(len(firsts)):
         if firsts[row] != row:
             continue
@@ -263,7 +236,7 @@ def _project_google(
             continue
         sums[:] = 0
         _add_google(indices[begin:end], seeds, data[begin:end], sums[0])
-        _write(sums, firsts[row : row + 1], size, 0, len(ties), ties, scale, n, form, bit_rows, sum_rows)
+        _write(sums, firsts[row : row + 1], size, 0, n_hyperplanes, hyperplanes, output)
 
 
 @compiled
@@ -288,15 +261,13 @@ def _write(
     divisor: float,
     first: Number,
     width: Number,
-    ties: NDArray[np.uint8],
-    scale: float,
-    n: Number,
-    form: Number,
-    bit_rows: NDArray[np.uint8],
-    sum_rows: NDArray[np.float32],
+    hyperplanes: Hyperplanes,
+    output: _Output,
 ) -> None:
     """Write the projections of rows on the hyperplanes from the first one."""
-    end = min(first + width, n)
+    end = min(first + width, hyperplanes.n)
+    form, bit_rows, sum_rows = output
+    ties, scale = hyperplanes.ties[first:end], hyperplanes.scale
     if form == _SUMS:
         for number in range(len(sums)):
             scaled = sum_rows[rows[number], first:end]
@@ -304,13 +275,12 @@ def _write(
                 scaled[i] = np.float32(np.float64(sums[number, i]) * scale / divisor)
         return
     if form == _PACKED:
-        _write_packed(sums, rows, first, end, ties, bit_rows)
+        _write_packed(sums, rows, first, ties, bit_rows)
         return
-    of_ties = ties[first:end]
     for number in range(len(sums)):
         out = bit_rows[rows[number], first:end]
         for i in range(len(out)):
-            out[i] = np.uint8(sums[number, i] > 0) | (np.uint8(sums[number, i] == 0) & of_ties[i])
+            out[i] = np.uint8(sums[number, i] > 0) | (np.uint8(sums[number, i] == 0) & ties[i])
         if form == _SIGNS:
             for i in range(len(out)):
                 out[i] = np.uint8(np.uint8(out[i] << np.uint8(1)) - np.uint8(1))  # 255 is -1
@@ -321,16 +291,15 @@ def _write_packed(
     sums: NDArray[Any],
     rows: NDArray[np.int64],
     first: Number,
-    end: Number,
-    ties: NDArray[np.uint8],
+    ties: NDArray[np.uint8],  # of the hyperplanes from the first one
     bit_rows: NDArray[np.uint8],
 ) -> None:
-    of_ties = ties[first:end]
-    bits = np.zeros(len(of_ties) + 7, dtype=np.uint8)  # those behind the last hyperplane stay 0
+    end = first + len(ties)
+    bits = np.zeros(len(ties) + 7, dtype=np.uint8)  # those behind the last hyperplane stay 0
     eights = bits[: len(bits) // 8 * 8].view(np.uint64)
     for number in range(len(sums)):
-        for i in range(len(of_ties)):
-            bits[i] = np.uint8(sums[number, i] > 0) | (np.uint8(sums[number, i] == 0) & of_ties[i])
+        for i in range(len(ties)):
+            bits[i] = np.uint8(sums[number, i] > 0) | (np.uint8(sums[number, i] == 0) & ties[i])
         out = bit_rows[rows[number], first // 8 : (end + 7) // 8]
         for i in range(len(out)):
             # The product moves the lowest bit of byte number k to bit 63 - k.

@@ -28,6 +28,22 @@ class LinearModel(NamedTuple):
     bias: NDArray[np.float64]  # (n_classes,)
 
 
+class _Values(NamedTuple):
+    """The values of the documents: a CSR matrix."""
+
+    indices: NDArray[Any]  # (n_values,)
+    indptr: NDArray[Any]  # (n_documents + 1,)
+    counts: NDArray[np.float32]  # (n_values,)
+
+
+class _Bags(NamedTuple):
+    """The bags of a block of documents, one behind another."""
+
+    slots: NDArray[np.int32]  # (capacity, k): rows of the pool
+    weights: NDArray[np.float32]  # (capacity, k)
+    ends: NDArray[np.int64]  # (n_documents,): where each bag ends
+
+
 def score_bags(
     model: LinearModel,
     indices: NDArray[Any],  # (n_values,): columns of all documents, of which the low 32 bits count
@@ -80,15 +96,16 @@ def _score(
     labels: NDArray[np.int64],
 ) -> bool:
     n_hashes = 1 if variant == STANDARD else len(constants) - 1
+    values = _Values(indices, indptr, counts)
     longest = 0
     for document in range(first, last):
         longest = max(longest, indptr[document + 1] - indptr[document])
     capacity = max(longest, min(_BLOCK_VALUES, indptr[last] - indptr[first]))
-    rows = np.empty(capacity, dtype=np.int32)
-    keys = np.empty(capacity, dtype=np.uint32)
     slots = np.empty((capacity, n_hashes), dtype=np.int32)
     weights = np.empty((capacity, n_hashes), dtype=np.float32)
     ends = np.empty(min(last - first, capacity + 1), dtype=np.int64)
+    bags = _Bags(slots, weights, ends)
+    flat_slots, flat_weights = slots.reshape(slots.size), weights.reshape(weights.size)
     vector = np.empty(weight.shape[0], dtype=np.float32)
     row_scores = np.empty(len(bias), dtype=np.float64)
     finite = True
@@ -97,26 +114,10 @@ def _score(
         while stop < last and stop - first < len(ends) and indptr[stop + 1] - indptr[first] <= capacity:
             stop += 1
         if variant == STANDARD:
-            _find_standard(first, stop, indices, indptr, counts, constants, len(pool), slots, weights, ends)
+            _find_standard(first, stop, values, constants, len(pool), bags)
         else:
-            _find_weighted(
-                first,
-                stop,
-                indices,
-                indptr,
-                counts,
-                constants,
-                importance,
-                len(pool),
-                variant,
-                rows,
-                keys,
-                slots,
-                weights,
-                ends,
-            )
+            _find_weighted(first, stop, values, constants, importance, len(pool), variant, bags)
         start = 0
-        flat_slots, flat_weights = slots.reshape(slots.size), weights.reshape(weights.size)
         for document in range(first, stop):
             end = ends[document - first]
             _embed(start, end, flat_slots, flat_weights, pool, n_hashes, concat, append_weight, norm, vector)
@@ -134,23 +135,21 @@ def _score(
 def _find_weighted(
     first: Number,
     stop: Number,
-    indices: NDArray[Any],
-    indptr: NDArray[Any],
-    counts: NDArray[np.float32],
+    values: _Values,
     constants: NDArray[np.uint64],
     importance: NDArray[np.float32],
     n_slots: Number,
     variant: Number,
-    rows: NDArray[np.int32],
-    keys: NDArray[np.uint32],
-    slots: NDArray[np.int32],
-    weights: NDArray[np.float32],
-    ends: NDArray[np.int64],
+    bags: _Bags,
 ) -> None:
     """Compute the weights and pool rows of those values whose weights are not all zero."""
+    indices, indptr, counts = values
+    slots, weights, ends = bags
     n_hashes = weights.shape[1]
     begin, n_values = _INDEX(indptr[first]), _INDEX(indptr[stop] - indptr[first])
     n_rows = np.uint64(len(importance))
+    rows = np.empty(n_values, dtype=np.int32)
+    keys = np.empty(n_values, dtype=np.uint32)
     a, b = constants[0, 0], constants[0, 1]
     for j in range(n_values):
         key = indices[begin + j]
@@ -187,18 +186,11 @@ def _find_weighted(
 
 @compiled
 def _find_standard(
-    first: Number,
-    stop: Number,
-    indices: NDArray[Any],
-    indptr: NDArray[Any],
-    counts: NDArray[np.float32],
-    constants: NDArray[np.uint64],
-    n_rows: Number,
-    slots: NDArray[np.int32],
-    weights: NDArray[np.float32],
-    ends: NDArray[np.int64],
+    first: Number, stop: Number, values: _Values, constants: NDArray[np.uint64], n_rows: Number, bags: _Bags
 ) -> None:
     """Compute the rows of the only table; the weights are the counts."""
+    indices, indptr, counts = values
+    slots, weights, ends = bags
     begin = indptr[first]
     for at in range(begin, indptr[stop]):
         key = indices[at]
@@ -296,7 +288,7 @@ def _apply_layer(
 
 
 class RowFacts(NamedTuple):
-    """What :func:`inspect_rows` finds in a CSR matrix of float32."""
+    """The structure and the magnitudes of a CSR matrix of float32, see :func:`inspect_rows`."""
 
     # Whether offsets rise from 0 to at most the number of values, and columns are in range, sorted, without twins.
     is_valid: bool
