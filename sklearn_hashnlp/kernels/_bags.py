@@ -107,7 +107,7 @@ def _embed(
     norms: NDArray[Any],
     weights: NDArray[Any],
 ) -> None:
-    # Several passes over a document's values keep the sums in registers, which saves more than the passes cost.
+    # Several loops over a document's values keep the sums in registers, which saves more than the loops cost.
     n_hashes, width = slots.shape[1], pool.shape[1]
     whole = width - width % 4
     zero, one = documents.dtype.type(0), documents.dtype.type(1)

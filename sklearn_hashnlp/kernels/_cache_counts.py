@@ -11,7 +11,7 @@ from sklearn_hashnlp.kernels._compile import compiled
 
 
 class CacheCounts(NamedTuple):
-    """How often words, and words after the same word as now, stood among the recent words; each as of float64."""
+    """Counts among the recent words: of words, and of words after the same word as now."""
 
     words: NDArray[np.float64]  # of the word itself, or of every word
     n_words: NDArray[np.float64]  # of all words

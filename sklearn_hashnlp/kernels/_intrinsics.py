@@ -1,4 +1,4 @@
-"""What the innermost loops need beyond numba: prefetching, vectorizable exp and log1p, blocked dot products."""
+"""Helpers of innermost loops that numba lacks: prefetching, vectorizable exp and log1p, blocked dot products."""
 
 from __future__ import annotations
 

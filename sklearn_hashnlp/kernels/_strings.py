@@ -31,7 +31,7 @@ _PROBES = [
 
 
 class _Layout(NamedTuple):
-    """How CPython stores ASCII strings and bytes."""
+    """Offsets within CPython's ASCII strings and bytes objects."""
 
     shift: int  # of the flags
     characters: int  # where they are stored, from the address of an ASCII string

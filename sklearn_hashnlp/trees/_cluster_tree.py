@@ -114,7 +114,7 @@ def cluster_tree(
 
 @dataclass(frozen=True)
 class _Level:
-    """How the clusters of a level are split."""
+    """Settings by which the clusters of a level are split."""
 
     arity: int  # maximum number of parts
     n_direct: int  # most frequent classes that are children beside them
