@@ -31,12 +31,11 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 from common import large_vocabulary, softmax_speed, topk_speed
-from common.data import DataFolder, data_folder
+from common.data import DataFolder, add_data_option, data_folder
 from common.memory import run_worker
 from common.results_file import add_output_option, environment, output_path, read_result, write_result
 
@@ -75,12 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=os.environ.get("HASHNLP_DATA"),
-        help="folder that holds ptb/ with train.txt and valid.txt, and wikipedia/ with paragraphs.txt; large and "
-        "million need none (default: the variable HASHNLP_DATA)",
+    add_data_option(
+        parser,
+        "ptb/ with train.txt and valid.txt, and wikipedia/ with paragraphs.txt; large and million need none",
     )
     parser.add_argument(
         "--rows",

@@ -25,7 +25,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import subprocess
 import tempfile
 import time
@@ -34,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common.data import DataFolder, data_folder, read_text
+from common.data import DataFolder, add_data_option, data_folder, read_text
 from common.memory import peak_mb, reset_peak, resident_mb, run_worker
 from common.results_file import add_output_option, environment, output_path, read_result, write_result
 
@@ -83,12 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=os.environ.get("HASHNLP_DATA"),
-        help="folder that holds ptb/, brown/ and imdb/ (default: the variable HASHNLP_DATA)",
-    )
+    add_data_option(parser, "ptb/, brown/ and imdb/")
     parser.add_argument("--part", nargs="+", choices=list(MODELS), default=list(MODELS), help="default: all")
     parser.add_argument("--kenlm", metavar="PYTHON", help="a Python that has kenlm, to compare with (default: none)")
     parser.add_argument("--rows", type=int, help="this many lines of each file: a test run")

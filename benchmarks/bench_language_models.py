@@ -25,7 +25,6 @@ count every word of a sentence and </s>; words outside the vocabulary are <unk>,
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -33,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common.data import DataFolder, data_folder, read_text
+from common.data import DataFolder, add_data_option, data_folder, read_text
 from common.results_file import add_output_option, environment, output_path, read_result, write_result
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
@@ -115,12 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=os.environ.get("HASHNLP_DATA"),
-        help="folder that holds ptb/ with train.txt, valid.txt and test.txt (default: the variable HASHNLP_DATA)",
-    )
+    add_data_option(parser, "ptb/ with train.txt, valid.txt and test.txt")
     parser.add_argument("--work", type=Path, help="folder to save the networks in (default: they are not saved)")
     parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS), help="default: all")
     parser.add_argument("--builders", nargs="+", choices=list(BUILDERS), default=list(BUILDERS), help="default: all")

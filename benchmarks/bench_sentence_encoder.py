@@ -27,7 +27,6 @@ Each result is written when it is measured and not measured again (unless --agai
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from common import sentence_search, sentence_speed, sentence_tasks
-from common.data import DataFolder, data_folder, read_text
+from common.data import DataFolder, add_data_option, data_folder, read_text
 from common.results_file import add_output_option, environment, output_path, read_result, write_result
 from common.sentence_models import ABLATIONS, BASELINES, EARLIER, ENCODERS, REPORT, SMALL, train_encoder
 from common.sentence_tables import tables
@@ -146,12 +145,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=os.environ.get("HASHNLP_DATA"),
-        help="folder that holds wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv "
-        "and test.csv (default: the variable HASHNLP_DATA)",
+    add_data_option(
+        parser,
+        "wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv and test.csv",
     )
     parser.add_argument("--work", type=Path, help="folder to save the encoders in (default: they are not saved)")
     parser.add_argument(

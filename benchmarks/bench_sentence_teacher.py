@@ -19,7 +19,6 @@ Each result is written when it is measured and not measured again (unless --agai
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -29,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from common import sentence_tasks, sentence_teacher
-from common.data import DataFolder, data_folder, read_text
+from common.data import DataFolder, add_data_option, data_folder, read_text
 from common.results_file import FOLDER, add_output_option, environment, output_path, read_result, write_result
 from common.sentence_teacher_tables import PLOT, draw, table
 from sklearn.preprocessing import normalize
@@ -108,12 +107,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=os.environ.get("HASHNLP_DATA"),
-        help="folder that holds wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv "
-        "and test.csv (default: the variable HASHNLP_DATA)",
+    add_data_option(
+        parser,
+        "wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv and test.csv",
     )
     parser.add_argument("--teacher-vectors", type=Path, help="folder of the teacher's vectors (default: not kept)")
     parser.add_argument("--package", type=Path, help="folder to install the teacher in, if needed (default: not kept)")

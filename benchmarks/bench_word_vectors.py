@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -30,7 +29,7 @@ from typing import Any
 
 from common import word_vector_models as models
 from common import word_vector_tasks as tasks
-from common.data import DataFolder, data_folder, read_text
+from common.data import DataFolder, add_data_option, data_folder, read_text
 from common.peer_packages import peer_folder, peer_version
 from common.results_file import add_output_option, environment, output_path, read_result, write_result
 from common.sentence_tasks import Pairs, read_pairs
@@ -71,12 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=os.environ.get("HASHNLP_DATA"),
-        help="folder that holds wikipedia/paragraphs.txt and stsb/dev.csv (default: the variable HASHNLP_DATA)",
-    )
+    add_data_option(parser, "wikipedia/paragraphs.txt and stsb/dev.csv")
     parser.add_argument("--rows", type=int, help="a random sample of this many paragraphs: a test run of the script")
     parser.add_argument("--seeds", type=int, default=1, help="trainings of each model (default: %(default)s)")
     parser.add_argument(

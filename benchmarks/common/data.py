@@ -109,13 +109,20 @@ def _select(rows: Rows, indices: Sequence[int]) -> Rows:
     return Rows([rows.texts[i] for i in indices], [rows.labels[i] for i in indices])
 
 
-def add_data_options(parser: argparse.ArgumentParser) -> None:
+def add_data_option(parser: argparse.ArgumentParser, content: str) -> None:
+    """Add --data, the folder of data sets; ``content`` names the files that the benchmark reads."""
     parser.add_argument(
         "--data",
         type=Path,
         default=os.environ.get("HASHNLP_DATA"),
-        help="folder that holds ag_news/ and the other data sets, each with train.csv and test.csv, columns label and "
-        "text (default: the variable HASHNLP_DATA)",
+        help=f"folder that holds {content} (default: the variable HASHNLP_DATA)",
+    )
+
+
+def add_data_options(parser: argparse.ArgumentParser) -> None:
+    """Add --data and --rows of a benchmark on labeled data sets."""
+    add_data_option(
+        parser, "ag_news/ and the other data sets, each with train.csv and test.csv, columns label and text"
     )
     parser.add_argument(
         "--rows", type=int, help="a random sample of this many rows of each file: a test run of the script"
