@@ -81,15 +81,23 @@ class OutOfBatchScores(Callback):  # type: ignore[misc]  # skorch has no types
         return bool(growth > 0)
 
 
-def fit_temperature(net: ClassifierNet, unseen: Dataset) -> None:
-    """Fit the temperature of a net's loss on rows that the net was not trained on."""
-    some = _sample(net, unseen)
-    net.criterion_.inverse_temperature = _inverse_temperature(net.criterion_, net.score_rows(some), some, n_uniform=1)
+def fit_temperature(
+    net: ClassifierNet,
+    valid_rows: Dataset | None,
+    out_of_batch: OutOfBatchScores | None,
+    cross_validated: tuple[NDArray[np.float64], Dataset] | None = None,
+) -> bool:
+    """Fit the temperature of a trained net's loss, by validation rows if there are any; return whether it was fitted.
 
-
-def fit_temperature_to_scores(net: ClassifierNet, scores: NDArray[np.float64], rows: Dataset) -> None:
-    """Fit the temperature of a net's loss to scores of rows by nets that were not trained on them."""
-    net.criterion_.inverse_temperature = _inverse_temperature(net.criterion_, scores, rows, n_uniform=1)
+    ``cross_validated`` are scores of training rows by nets that were not trained on them, and these rows.
+    """
+    if valid_rows is not None:
+        some = _sample(net, valid_rows)
+        cross_validated = net.score_rows(some), some
+    if cross_validated is None:
+        return out_of_batch is not None and out_of_batch.fit_temperature(net)
+    net.criterion_.inverse_temperature = _inverse_temperature(net.criterion_, *cross_validated, n_uniform=1)
+    return True
 
 
 def update_temperature(net: ClassifierNet, rows: Dataset, known: float, n_known: int) -> None:

@@ -23,12 +23,7 @@ from sklearn_hashnlp.classifiers._base import (
     labels_of_partial_fit,
     refuse_balanced,
 )
-from sklearn_hashnlp.classifiers._calibration import (
-    OutOfBatchScores,
-    fit_temperature,
-    fit_temperature_to_scores,
-    update_temperature,
-)
+from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, fit_temperature, update_temperature
 from sklearn_hashnlp.classifiers._few_rows import DUAL_EPOCHS, DualSteps, supports_dual
 from sklearn_hashnlp.classifiers._idf import initialize_importance
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
@@ -640,18 +635,14 @@ class HashEmbeddingClassifier(NetClassifier):
                 },
                 first_callbacks=[] if out_of_batch is None else [out_of_batch],
             )
-            left_out = None
+            cross_validated = None
             if net.dual_steps is not None:
                 net.dual_steps.finish()
                 left_out, net.dual_steps = net.dual_steps.left_out, None
+                cross_validated = None if left_out is None else (left_out.scores, rows.select(left_out.rows))
             net.check_scores(rows)
-            if calibrates and valid_rows is not None:
-                fit_temperature(net, valid_rows)
-            elif calibrates and left_out is not None:
-                fit_temperature_to_scores(net, left_out.scores, rows.select(left_out.rows))
-            elif out_of_batch is not None and out_of_batch.fit_temperature(net):
-                pass
-            elif net.criterion_.needs_temperature:
+            fitted = calibrates and fit_temperature(net, valid_rows, out_of_batch, cross_validated)
+            if not fitted and net.criterion_.needs_temperature:
                 update_temperature(net, rows if valid_rows is None else valid_rows, known, n_known)
         self._tree_name, self._idf_divisor = tree_name, idf_divisor
         self._keep(net, labels, len(rows), resumes=resumes)

@@ -491,10 +491,8 @@ class SGNNClassifier(NetClassifier):
                 first_callbacks=[] if out_of_batch is None else [out_of_batch],
             )
             net.check_scores(rows)
-            if calibrates and valid_rows is not None:
-                fit_temperature(net, valid_rows)
-            elif out_of_batch is not None:
-                out_of_batch.fit_temperature(net)
+            if calibrates:
+                fit_temperature(net, valid_rows, out_of_batch)
         self._keep(net, labels, len(rows), resumes=resumes)
 
     _net_from_state = staticmethod(dense_net_from_state)
