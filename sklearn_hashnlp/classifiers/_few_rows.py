@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 from torch import Tensor, nn
 
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseDataset
-from sklearn_hashnlp.kernels._dual_coordinate_descent import LinearRows, descend, naive_bayes_log_odds
+from sklearn_hashnlp.kernels._dual_coordinate_descent import LinearRows, descend, naive_bayes_log_odds, squared_norms
 from sklearn_hashnlp.kernels._hash_ids import locate_ids
 from sklearn_hashnlp.kernels._rows import gather_rows
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
@@ -149,6 +149,7 @@ class DualSolver:
     def __init__(self, problem: LinearProblem, strength: float, seed: int) -> None:
         self.problem = problem
         self._costs = np.maximum(problem.costs * np.float32(strength), np.float32(1e-6))
+        self._squares = squared_norms(problem.rows, len(problem.slots))
         self._generator = np.random.default_rng(seed)
         n_rows = len(problem.rows.labels)
         self._weights = np.zeros((len(problem.slots), problem.n_outputs), dtype=np.float32)
@@ -160,7 +161,7 @@ class DualSolver:
     def epoch(self) -> float:
         """Take a step for every row, in random order, and return their mean loss."""
         order = self._generator.permutation(len(self._dual))
-        loss = descend(self.problem.rows, self._costs, order, self._weights, self._bias, self._dual)
+        loss = descend(self.problem.rows, self._squares, self._costs, order, self._weights, self._bias, self._dual)
         self._n_epochs += 1
         if self._n_epochs > DUAL_EPOCHS - _AVERAGED:
             self._n_summed += 1

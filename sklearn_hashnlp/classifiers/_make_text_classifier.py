@@ -6,6 +6,7 @@ from os import PathLike
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion
 
 from sklearn_hashnlp._sklearn import Pipeline
@@ -14,7 +15,7 @@ from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbedding
 from sklearn_hashnlp.classifiers._losses import LossChoice
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
-from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer
+from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, NgramVectorUnion
 from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
 from sklearn_hashnlp.training._parameters import Device, Schedule
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -30,6 +31,7 @@ def make_text_classifier(
     features: Features = "auto",
     lowercase: bool = True,
     ngram_range: tuple[int, int] = (1, 2),
+    pretrained: Any = None,
     variant: Variant = "improved",
     n_buckets: int = 2**20,
     n_hashes: int = 1,
@@ -92,6 +94,11 @@ def make_text_classifier(
         which helps where names matter.
     ngram_range : (int, int), default=(1, 2)
         Minimal and maximal number of words of an n-gram; ignored with ``features="characters"``.
+    pretrained : fitted transformer or None, default=None
+        Turns texts into vectors, which become columns beside the n-grams: a
+        :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder` that was trained on other texts, without labels, or any
+        model with a method ``transform``. It is not fitted again. It helps where labeled texts are few; see
+        :class:`~sklearn_hashnlp.text.NgramVectorUnion`.
     n_buckets : int, default=2**20
         Number of vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=1
@@ -179,6 +186,7 @@ def build_pipeline(parameters: dict[str, Any]) -> Pipeline:
     """Build the pipeline of :func:`make_text_classifier` from all of its parameters."""
     parameters = dict(parameters)
     features, ngram_range = parameters.pop("features"), parameters.pop("ngram_range")
+    pretrained = parameters.pop("pretrained")
     options = {"lowercase": parameters.pop("lowercase"), "n_jobs": parameters.pop("n_jobs")}
     if features == "auto":
         vectorizer: Any = AutoNgramVectorizer(ngram_range=ngram_range, n_features=_N_COLUMNS, **options)
@@ -199,6 +207,8 @@ def build_pipeline(parameters: dict[str, Any]) -> Pipeline:
             "The 'features' parameter of make_text_classifier must be 'auto', 'words', 'words+characters' or "
             f"'characters'. Got {features!r} instead."
         )
+    if pretrained is not None:
+        vectorizer = NgramVectorUnion(vectorizer, FrozenEstimator(pretrained))
     return Pipeline([("vectorizer", vectorizer), ("classifier", HashEmbeddingClassifier(**parameters))])
 
 

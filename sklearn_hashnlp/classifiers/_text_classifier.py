@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import config_context
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
+from sklearn.frozen import FrozenEstimator
 
-from sklearn_hashnlp._sklearn import BaseEstimator, Pipeline, check_fitted, fit_context, literal_options
+from sklearn_hashnlp._sklearn import BaseEstimator, HasMethods, Pipeline, check_fitted, fit_context, literal_options
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier, ImportanceInit
 from sklearn_hashnlp.classifiers._labels import has_several_labels
 from sklearn_hashnlp.classifiers._losses import LossChoice, takes_several_labels
@@ -20,6 +21,7 @@ from sklearn_hashnlp.classifiers._make_text_classifier import Features, build_pi
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._sparse_net import SparseNet
 from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
+from sklearn_hashnlp.text import NgramVectorUnion
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._token_patterns import check_ngram_range
 from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
@@ -54,6 +56,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         which helps where names matter.
     ngram_range : (int, int), default=(1, 2)
         Minimal and maximal number of words of an n-gram; ignored with ``features="characters"``.
+    pretrained : fitted transformer or None, default=None
+        Turns texts into vectors, which become columns beside the n-grams: a
+        :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder` that was trained on other texts, without labels, or any
+        model with a method ``transform``. It is not fitted again, and a clone of the classifier keeps it. It helps
+        where labeled texts are few; see :class:`~sklearn_hashnlp.text.NgramVectorUnion`.
     variant : {"improved", "paper", "standard"}, default="improved"
         ``"improved"``: importance weights and component vectors are looked up by the column itself. ``"paper"``: by the
         column hashed to ``n_embeddings`` rows, so that columns which collide there share everything. ``"standard"``:
@@ -238,6 +245,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         "features": [literal_options(Features)],
         "lowercase": ["boolean"],
         "ngram_range": [tuple, list],
+        "pretrained": [HasMethods("transform"), None],
         "loss": [literal_options(LossChoice), None],
         "n_jobs": [Integral, None],
     }
@@ -248,6 +256,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         features: Features = "auto",
         lowercase: bool = True,
         ngram_range: tuple[int, int] = (1, 2),
+        pretrained: Any = None,
         variant: Variant = "improved",
         n_buckets: int = 2**20,
         n_hashes: int = 1,
@@ -291,6 +300,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         self.features = features
         self.lowercase = lowercase
         self.ngram_range = ngram_range
+        self.pretrained = pretrained
         self.variant = variant
         self.n_buckets = n_buckets
         self.n_hashes = n_hashes
@@ -364,8 +374,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             If ``device="cuda"`` and torch finds no CUDA device.
         """
         resumes = self.warm_start and hasattr(self, "pipeline_")
-        pipeline = self._updated_pipeline() if resumes else self._new_pipeline(y)
-        rows = self._count(pipeline[:-1].fit_transform, X)
+        if resumes:
+            pipeline = self._updated_pipeline()
+            rows = self._rows(X)
+        else:
+            pipeline = self._new_pipeline(y)
+            rows = self._count(pipeline[0].fit_transform, X)
         try:
             pipeline[-1].fit(rows, y, sample_weight=sample_weight)
         finally:
@@ -400,8 +414,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         Raises
         ------
         ValueError
-            As in ``fit``; if ``classes`` is missing in the first call, or a later call has other labels; or if
-            ``class_weight="balanced"``.
+            As in ``fit``; if ``classes`` is missing in the first call, or a later call has other labels; if
+            ``class_weight="balanced"``; or if the first call comes before ``fit`` and ``pretrained`` is set.
         TypeError
             If a text is not a ``str``.
         RuntimeError
@@ -416,8 +430,17 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         >>> model.predict(["funny", "dull"]).tolist()
         ['good', 'bad']
         """
-        pipeline = self._updated_pipeline() if hasattr(self, "pipeline_") else self._new_pipeline(y)
-        rows = self._count(pipeline[:-1].fit_transform, X)
+        if hasattr(self, "pipeline_"):
+            pipeline = self._updated_pipeline()
+            rows = self._rows(X)
+        else:
+            if self.pretrained is not None:
+                raise ValueError(
+                    f"{type(self).__name__}(pretrained=...) must see many texts at first. Call fit with the first "
+                    "texts, and partial_fit with the next ones."
+                )
+            pipeline = self._new_pipeline(y)
+            rows = self._count(pipeline[0].transform, X)  # one batch does not tell which features help
         try:
             pipeline[-1].partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
         finally:
@@ -595,9 +618,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
                     f"{type(self).__name__} cannot continue training with {name}={getattr(self, name)!r}: it was "
                     f"trained with {value!r}. Set it back, or call fit with warm_start=False to train anew."
                 )
+        self._check_pretrained()
         now = self._pipeline(self.loss or pipeline[-1].loss)
         pipeline[-1].set_params(**now[-1].get_params(deep=False))
         return pipeline
+
+    def _check_pretrained(self) -> None:
+        vectorizer = self.pipeline_[0]
+        fitted = vectorizer.encoder.estimator if isinstance(vectorizer, NgramVectorUnion) else None
+        if fitted is not self.pretrained:
+            raise ValueError(f"{type(self).__name__}: pretrained was changed after fit. Set it back, or fit anew.")
 
     def _pipeline(self, loss: str) -> Pipeline:
         return build_pipeline(self.get_params(deep=False) | {"loss": loss})
@@ -614,12 +644,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         return classifier
 
     def _rows(self, X: Any) -> Any:
-        def transform(rows: Any) -> Any:
-            for _, step in self.pipeline_.steps[:-1]:  # a pipeline of them would have to be made for each call
-                rows = step.transform(rows)
-            return rows
-
-        return self._count(transform, X)
+        return self._count(self.pipeline_[0].transform, X)
 
     def _count(self, transform: Callable[[Any], Any], X: Any) -> Any:
         """Return the n-gram counts of texts."""
@@ -627,13 +652,29 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             return transform(as_documents(X, caller=type(self).__name__))
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        return {"pipeline": self.pipeline_, "features": self._fitted_features}, {}
+        self._check_pretrained()
+        vectorizer, pipeline = self.pipeline_[0], self.pipeline_
+        if not isinstance(vectorizer, NgramVectorUnion):
+            return {"pipeline": pipeline, "features": self._fitted_features}, {}
+        # The encoder, which may be large, is saved as a parameter, once.
+        pipeline = Pipeline([("vectorizer", vectorizer.vectorizer_), pipeline.steps[-1]])
+        ratio = {"norm_ratio": vectorizer.norm_ratio_}
+        return {"pipeline": pipeline, "features": self._fitted_features} | ratio, {}
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         pipeline = values["pipeline"]
         if not isinstance(pipeline, Pipeline) or not isinstance(pipeline[-1], HashEmbeddingClassifier):
             raise ValueError("The pipeline of a TextClassifier must end in a HashEmbeddingClassifier.")
+        if "norm_ratio" in values:
+            union = NgramVectorUnion(clone(pipeline[0]), FrozenEstimator(self.pretrained))
+            union._set_model_state({"vectorizer": pipeline[0], "norm_ratio": values["norm_ratio"]}, {})
+            pipeline = Pipeline([("vectorizer", union), pipeline.steps[-1]])
         self.pipeline_, self._fitted_features = pipeline, dict(values["features"])
+
+    def __sklearn_clone__(self) -> Self:
+        cloned: Self = super().__sklearn_clone__()
+        cloned.pretrained = self.pretrained  # fitted, as it is
+        return cloned
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -23,8 +23,35 @@ class LinearRows(NamedTuple):
     labels: NDArray[np.int64]  # (n_rows,): the output that a row is positive for, if any
 
 
+def squared_norms(rows: LinearRows, n_columns: int) -> NDArray[np.float32]:  # (n_rows,)
+    """Return the squared Euclidean norms of rows and a bias of 1; values of one column in one row are summed first."""
+    squares = np.empty(len(rows.labels), dtype=np.float32)
+    _square(rows.offsets, rows.columns, rows.values, np.zeros(n_columns, dtype=np.float32), squares)
+    return squares
+
+
+@compiled
+def _square(
+    offsets: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    values: NDArray[np.float32],
+    sums: NDArray[np.float32],  # (n_columns,): zeros
+    squares: NDArray[np.float32],
+) -> None:
+    for row in range(len(squares)):
+        for at in range(offsets[row], offsets[row + 1]):
+            sums[columns[at]] += values[at]
+        square = np.float32(1)
+        for at in range(offsets[row], offsets[row + 1]):
+            square += values[at] * sums[columns[at]]
+        for at in range(offsets[row], offsets[row + 1]):
+            sums[columns[at]] = 0
+        squares[row] = square
+
+
 def descend(
     rows: LinearRows,
+    squares: NDArray[np.float32],  # (n_rows,): of squared_norms
     costs: NDArray[np.float32],  # (n_rows,): C of each row
     order: NDArray[np.int64],  # (n_rows,)
     weights: NDArray[np.float32],  # (n_columns, n_outputs): updated in place
@@ -35,7 +62,7 @@ def descend(
 
     Of each output it minimizes ``sum(weights**2) / 2 + sum(costs * max(0, 1 - y * score)**2)`` (Hsieh et al. 2008).
     """
-    return float(_descend(*rows, costs, order, weights, bias, dual)) / max(1, len(order))
+    return float(_descend(*rows, squares, costs, order, weights, bias, dual)) / max(1, len(order))
 
 
 @compiled
@@ -44,6 +71,7 @@ def _descend(
     columns: NDArray[np.int32],
     values: NDArray[np.float32],
     labels: NDArray[np.int64],
+    squares: NDArray[np.float32],
     costs: NDArray[np.float32],
     order: NDArray[np.int64],
     weights: NDArray[np.float32],
@@ -55,12 +83,10 @@ def _descend(
     scores, steps = np.empty(n_outputs, np.float32), np.empty(n_outputs, np.float32)
     loss, last = 0.0, len(columns) - 1
     for row in order:
-        square = one  # that of the bias
         scores[:] = bias
         for at in range(offsets[row], offsets[row + 1]):
             prefetch_row(weights, _INDEX(columns[min(at + _AHEAD, last)]))
             value, column = values[at], _INDEX(columns[at])
-            square += value * value
             for output in range(n_outputs):
                 scores[output] += value * weights[column, _INDEX(output)]
         diagonal = one / (costs[row] + costs[row])
@@ -70,7 +96,7 @@ def _descend(
             margin = sign * scores[output]
             loss += max(zero, one - margin) ** 2
             before = dual[row, output]
-            after = max(zero, before - (margin - one + before * diagonal) / (square + diagonal))
+            after = max(zero, before - (margin - one + before * diagonal) / (squares[row] + diagonal))
             dual[row, output] = after
             steps[output] = sign * (after - before)
             changed |= after != before
@@ -90,14 +116,20 @@ def naive_bayes_log_odds(
     n_outputs: int,
     smoothing: float,
 ) -> NDArray[np.float32]:  # (n_columns, n_outputs)
-    """Return the log-odds of each column, between the rows of an output and all other rows (complement naive Bayes)."""
+    """Return the log-odds of each column, between the rows of an output and all other rows (complement naive Bayes).
+
+    They are zero for a column with a negative value, which is no count.
+    """
     own = np.zeros((n_columns, n_outputs), dtype=np.float32)
     total = np.zeros(n_columns, dtype=np.float32)
     _sum_by_label(*rows, costs, own, total)
+    is_count = np.isfinite(total)
+    own[~is_count], total[~is_count] = 0, 0
     n_smoothed = smoothing * n_columns
     sums = own.sum(axis=0, dtype=np.float64)
     shift = np.log(sums + n_smoothed) - np.log(total.sum(dtype=np.float64) - sums + n_smoothed)
     _to_log_odds(own, total, np.float32(smoothing), shift.astype(np.float32))
+    own[~is_count] = 0
     return own
 
 
@@ -114,7 +146,7 @@ def _sum_by_label(
     for row in range(len(labels)):
         for at in range(offsets[row], offsets[row + 1]):
             value = values[at] * costs[row]
-            total[columns[at]] += value
+            total[columns[at]] += value if value >= 0 else np.float32(-np.inf)
             if labels[row] >= 0:
                 own[columns[at], labels[row]] += value
 

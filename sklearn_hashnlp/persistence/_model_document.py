@@ -48,6 +48,7 @@ ALLOWED_CLASSES: dict[str, str] = {
     "HsigmoidLanguageModel": "sklearn_hashnlp.language",
     "InterpolatedLanguageModel": "sklearn_hashnlp.language",
     "KneserNeyLanguageModel": "sklearn_hashnlp.language",
+    "NgramVectorUnion": "sklearn_hashnlp.text",
     "Normalizer": "sklearn.preprocessing",
     "Pipeline": "sklearn.pipeline",
     "QuantizedSGNNClassifier": "sklearn_hashnlp.classifiers",
@@ -72,7 +73,7 @@ _MAX_DEPTH = 50
 # joblib reads pickles from the folder that this parameter names at the next fit, and pickles are code.
 _CACHE_PARAMETER = "memory"
 # The parameters of meta-estimators whose clones are fitted: they are saved fitted or not.
-_TEMPLATE_PARAMETERS = frozenset(["estimator", "models", "remainder", "transformers"])
+_TEMPLATE_PARAMETERS = frozenset(["estimator", "models", "remainder", "transformers", "vectorizer"])
 
 
 def encode_model(
@@ -113,9 +114,8 @@ def encode_model(
         description: dict[str, Any] = {"class": name, "parameters": parameters, **configuration(estimator)}
         if in_template and not _is_fitted(estimator):
             description["fitted"] = False
-        elif hasattr(estimator, "_get_model_state") or sklearn_state.has_state(estimator):
+        elif (own := _has_model_state(estimator)) or sklearn_state.has_state(estimator):
             check_is_fitted(estimator)
-            own = hasattr(estimator, "_get_model_state")
             state = estimator._get_model_state() if own else sklearn_state.get_state(estimator)
             description |= _describe_state(state, name, precision, arrays, encode)
             training = estimator._get_training_state() if training_state and _has_training_state(estimator) else None
@@ -150,7 +150,7 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
             configure(estimator, part)
         except (AttributeError, TypeError, ValueError) as error:
             raise ModelFormatError(f"The configuration of {name} is damaged: {error!r}.") from error
-        own = hasattr(estimator, "_set_model_state")
+        own = _has_model_state(estimator)
         expected = (own or sklearn_state.has_state(estimator)) and part.get("fitted") is not False
         if expected != ("state" in part):
             raise ModelFormatError(f"The model holds {'a' if 'state' in part else 'no'} learned state for {name}.")
@@ -164,6 +164,11 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
         return estimator
 
     return decode(description, "the model")
+
+
+def _has_model_state(estimator: Any) -> bool:
+    """Check whether the class of an estimator has a learned state; FrozenEstimator passes on that of another."""
+    return hasattr(type(estimator), "_get_model_state")
 
 
 def _is_fitted(estimator: Any) -> bool:
@@ -287,7 +292,7 @@ def _fetch(stored: Any, arrays: Arrays, where: str) -> NDArray[Any]:
 
 
 def _has_training_state(estimator: Any) -> bool:
-    return hasattr(estimator, "_get_training_state")
+    return hasattr(type(estimator), "_get_training_state")
 
 
 def _storable(array: Any, where: str) -> NDArray[Any]:

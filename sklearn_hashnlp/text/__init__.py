@@ -5,6 +5,7 @@ from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
 from sklearn_hashnlp.text._distort_texts import distort_texts
 from sklearn_hashnlp.text._frequent_ngram_vectorizer import FrequentNgramVectorizer
 from sklearn_hashnlp.text._hashing_ngram_vectorizer import HashingNgramVectorizer
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.text._sgnn_projector import SGNNProjector
 from sklearn_hashnlp.text._sgnn_word_projector import SGNNWordProjector
 from sklearn_hashnlp.text._split_sentences import split_sentences
@@ -15,6 +16,7 @@ __all__ = [
     "CharNgramFeaturizer",
     "FrequentNgramVectorizer",
     "HashingNgramVectorizer",
+    "NgramVectorUnion",
     "SGNNProjector",
     "SGNNWordProjector",
     "WordProjections",

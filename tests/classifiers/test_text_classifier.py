@@ -9,15 +9,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier, make_text_classifier
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer
 
 TEXTS = ["what ?", "oh , really ?", "who knows ?", "no .", "yes .", "it is so ."]
@@ -59,7 +60,7 @@ def test_parameters_have_the_names_and_defaults_of_the_parts():
     )
     assert list(function) == list(text)
     assert function == text | {"loss": "auto"}
-    assert set(text) == {"features", "lowercase", "ngram_range", "n_jobs"} | set(rows)
+    assert set(text) == {"features", "lowercase", "ngram_range", "n_jobs", "pretrained"} | set(rows)
 
 
 def test_characters():
@@ -140,3 +141,89 @@ def test_ag_news_five_seeds():
         for seed in range(5)
     ]
     assert np.mean(accuracies) >= 0.905
+
+
+class Topics(TransformerMixin, BaseEstimator):
+    """Vectors that know which words are about animals, and which about money."""
+
+    WORDS = ({"cat", "dog", "purrs", "barks", "kitten"}, {"shares", "price", "fell", "sold", "stocks"})
+
+    def fit(self, X, y=None):
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        counts = [[len(words & set(text.split())) for words in self.WORDS] for text in X]
+        return np.array(counts, dtype=float)
+
+
+FEW = ["the cat purrs", "the dog barks", "shares fell today", "they sold at any price"] * 10
+KINDS = ["pet", "pet", "money", "money"] * 10
+UNSEEN = ["one kitten", "some stocks"]
+
+
+@pytest.mark.parametrize("make", [TextClassifier, make_text_classifier])
+def test_pretrained_vectors_know_words_that_no_training_text_has(make):
+    assert make(random_state=0, pretrained=Topics().fit([])).fit(FEW, KINDS).predict(UNSEEN).tolist() == [
+        "pet",
+        "money",
+    ]
+    alone = make(random_state=0).fit(FEW, KINDS).decision_function(UNSEEN)
+    assert np.ptp(alone) < 0.5
+
+
+@pytest.mark.parametrize("make", [TextClassifier, make_text_classifier])
+def test_clones_and_cross_validation_keep_a_pretrained_model(make):
+    model = make(random_state=0, pretrained=Topics().fit([]))
+    assert cross_val_score(model, FEW, KINDS, cv=2).tolist() == [1.0, 1.0]
+    copy = clone(clone(model).fit(FEW, KINDS))
+    assert not hasattr(copy, "pipeline_")
+    assert copy.fit(FEW, KINDS).predict(UNSEEN).tolist() == ["pet", "money"]
+
+
+def test_the_words_and_the_union_agree():
+    pretrained = Topics().fit([])
+    expected = make_text_classifier(random_state=0, pretrained=pretrained).fit(FEW, KINDS).predict_proba(UNSEEN)
+    model = TextClassifier(random_state=0, pretrained=pretrained).fit(FEW, KINDS)
+    np.testing.assert_array_equal(model.predict_proba(UNSEEN), expected)
+
+
+def test_a_pretrained_model_is_checked():
+    with pytest.raises(ValueError, match=r"this Topics is not fitted. Fit it on other texts"):
+        TextClassifier(pretrained=Topics()).fit(FEW, KINDS)
+    with pytest.raises(ValueError, match="'pretrained' parameter of TextClassifier"):
+        TextClassifier(pretrained="folder").fit(FEW, KINDS)
+    with pytest.raises(ValueError, match="Call fit with the first texts"):
+        TextClassifier(pretrained=Topics().fit([])).partial_fit(FEW, KINDS, classes=["money", "pet"])
+    model = TextClassifier(pretrained=Topics().fit([]), random_state=0).fit(FEW, KINDS)
+    assert model.partial_fit(FEW, KINDS).predict(UNSEEN).tolist() == ["pet", "money"]
+    with pytest.raises(ValueError, match="pretrained was changed after fit"):
+        model.set_params(pretrained=None).partial_fit(FEW, KINDS)
+
+
+def test_a_pretrained_encoder_is_saved_once(tmp_path):
+    encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=64, width=8, max_epochs=0, random_state=0)
+    encoder.fit(FEW)
+    save_model(encoder, tmp_path / "encoder")
+    alone = TextClassifier(n_buckets=2, n_embeddings=2**12, random_state=0).fit(FEW, KINDS)
+    save_model(alone, tmp_path / "alone")
+    model = clone(alone).set_params(pretrained=encoder).fit(FEW, KINDS)
+    expected = model.predict_proba(UNSEEN)
+    save_model(model, tmp_path / "model")
+    size_of = {folder.name: (folder / "weights.safetensors").stat().st_size for folder in tmp_path.iterdir()}
+    assert size_of["model"] < 1.05 * (size_of["alone"] + size_of["encoder"])
+    loaded = load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict_proba(UNSEEN), expected)
+    assert loaded.partial_fit(FEW, KINDS).pipeline_[0].encoder.estimator is loaded.pretrained
+    with pytest.raises(ValueError, match="pretrained was changed after fit"):
+        save_model(model.set_params(pretrained=None), tmp_path / "changed")
+
+
+def test_batches_of_a_stream_have_the_same_features():
+    model = TextClassifier(random_state=0)
+    for batch in (TEXTS[:2], TEXTS[2:]):
+        model.partial_fit(batch, ["statement"] * len(batch), classes=["question", "statement"])
+        assert not hasattr(model.pipeline_[0], "features_")  # words: a batch does not tell which help
+    fitted = TextClassifier(random_state=0).fit(TEXTS, LABELS)
+    fitted.partial_fit([f"text {i}" for i in range(20_001)], ["statement"] * 20_001)
+    assert fitted.pipeline_[0].features_ == "words+characters"

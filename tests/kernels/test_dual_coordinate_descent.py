@@ -5,7 +5,12 @@ import pytest
 from scipy.sparse import random as random_matrix
 from sklearn.svm import LinearSVC
 
-from sklearn_hashnlp.kernels._dual_coordinate_descent import LinearRows, descend, naive_bayes_log_odds
+from sklearn_hashnlp.kernels._dual_coordinate_descent import (
+    LinearRows,
+    descend,
+    naive_bayes_log_odds,
+    squared_norms,
+)
 
 
 def draw(n_rows=60, n_columns=40, n_classes=3, seed=0):
@@ -21,7 +26,8 @@ def solve(rows, costs, n_columns, n_outputs, rng, n_epochs):
     weights = np.zeros((n_columns, n_outputs), dtype=np.float32)
     bias, dual = np.zeros(n_outputs, dtype=np.float32), np.zeros((len(rows.labels), n_outputs), dtype=np.float32)
     for _ in range(n_epochs):
-        loss = descend(rows, costs, rng.permutation(len(rows.labels)), weights, bias, dual)
+        squares = squared_norms(rows, n_columns)
+        loss = descend(rows, squares, costs, rng.permutation(len(rows.labels)), weights, bias, dual)
     return weights, bias, dual, loss
 
 
@@ -38,6 +44,17 @@ def test_converges_to_the_optimum_of_liblinear(weighted):
     np.testing.assert_allclose(weights, matrix.T @ (signs * dual), atol=2e-4)
     margins = signs * (matrix @ weights + bias)
     assert loss == pytest.approx((np.maximum(0, 1 - margins) ** 2).sum(axis=1).mean(), abs=1e-3)
+
+
+def test_columns_that_occur_several_times_in_a_row():
+    matrix, rows, rng = draw()
+    folded = rows._replace(columns=rows.columns % 5)  # as by collisions of hashes
+    sums = np.stack([matrix[:, column::5].sum(axis=1).A1 for column in range(5)], axis=1).astype(np.float64)
+    np.testing.assert_allclose(squared_norms(folded, 5), 1 + (sums**2).sum(axis=1), rtol=1e-5)
+    weights, bias, _, _ = solve(folded, np.full(60, 2, dtype=np.float32), 5, 3, rng, 300)
+    oracle = LinearSVC(C=2, tol=1e-9, max_iter=100_000, random_state=0).fit(sums, rows.labels)
+    np.testing.assert_allclose(weights.T, oracle.coef_, atol=2e-3)
+    np.testing.assert_allclose(bias, oracle.intercept_, atol=2e-3)
 
 
 def test_a_row_that_is_positive_for_no_output():
@@ -64,3 +81,12 @@ def test_log_odds(n_outputs):
         np.testing.assert_allclose(
             found[:, output], np.log(own / own.sum()) - np.log(other / other.sum()), rtol=1e-4, atol=1e-4
         )
+
+
+def test_a_column_with_negative_values_has_no_log_odds():
+    columns, values = np.array([0, 1, 0, 1], dtype=np.int32), np.array([1, 0.5, 2, -0.5], dtype=np.float32)
+    rows = LinearRows(np.array([0, 2, 4]), columns, values, np.array([0, 1]))
+    odds = naive_bayes_log_odds(rows, np.ones(2, dtype=np.float32), 3, 2, 0.1)
+    assert np.isfinite(odds).all()
+    assert odds[0, 0] < 0 < odds[0, 1]
+    assert (odds[1] == 0).all()

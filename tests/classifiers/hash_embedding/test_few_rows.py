@@ -160,3 +160,17 @@ def test_a_tiny_weight_is_nearly_none(monkeypatch):
     rows, weights = csr_matrix(np.vstack([X.toarray()] * 4)), np.repeat([1.0, 1e-6], [len(y), 3 * len(y)])
     weighted = classifier().fit(rows, np.concatenate([y, *wrong]), sample_weight=weights)
     assert (weighted.predict(X) == classifier().fit(X, y).predict(X)).mean() > 0.9
+
+
+def test_columns_of_negative_numbers():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(200, 5))
+    model = HashEmbeddingClassifier(loss="auto", random_state=0).fit(X, X[:, 0] + X[:, 1] > 0)
+    assert model.score(X, X[:, 0] + X[:, 1] > 0) > 0.95
+
+
+def test_fewer_buckets_than_ngrams():
+    texts = [" ".join(f"word{i * j % 97}" for j in range(1, 60)) for i in range(1, 300)]
+    labels = [i % 3 for i in range(1, 300)]
+    model = make_text_classifier(n_buckets=50, random_state=0).fit(texts, labels)  # many collisions in each row
+    assert np.isfinite(model.decision_function(texts)).all()

@@ -1,0 +1,206 @@
+"""NgramVectorUnion: n-grams of texts, and beside them the vectors of a pretrained model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, hstack
+from sklearn.base import TransformerMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from sklearn_hashnlp._sklearn import MAX_REAL, BaseEstimator, HasMethods, Interval, check_fitted, fit_context
+from sklearn_hashnlp.text._documents import as_documents
+
+
+class NgramVectorUnion(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    r"""Convert texts to n-grams and, in columns behind them, to the vectors of a pretrained model.
+
+    A classifier that is trained on few texts has seen few words. The vectors of a model that was trained on other texts
+    tell it which words are alike. This is a union of the two with weights that suit a linear classifier which weighs
+    n-grams by inverse document frequency and normalizes rows, as
+    :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` does.
+
+    Parameters
+    ----------
+    vectorizer : transformer
+        From texts to a sparse matrix of n-grams, such as :class:`AutoNgramVectorizer`. A clone of it is fitted.
+    encoder : fitted transformer
+        From texts to an array with a row for each, such as a trained
+        :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder`. It is not fitted again. :func:`sklearn.base.clone`, and
+        with it cross-validation, returns unfitted transformers: wrap it in :class:`sklearn.frozen.FrozenEstimator`.
+    weight : float, default=0.5
+        Length of a vector of unit length, as a multiple of the length that the row of n-grams has after it is weighted
+        by inverse document frequency: a mean over the texts of ``fit``.
+
+    Attributes
+    ----------
+    vectorizer_ : transformer
+        The fitted clone of ``vectorizer``.
+    norm_ratio_ : float
+        Mean ratio of the lengths of rows with and without the weights.
+
+    See Also
+    --------
+    sklearn_hashnlp.classifiers.TextClassifier : Does this with its parameter ``pretrained``.
+    sklearn.pipeline.FeatureUnion : Of any transformers, with fixed weights.
+
+    Examples
+    --------
+    >>> from sklearn.decomposition import TruncatedSVD
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn_hashnlp.text import AutoNgramVectorizer, NgramVectorUnion
+    >>> others = ["cats sleep", "the cat purrs and sleeps", "shares fell", "the price of shares fell"]
+    >>> encoder = make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0)).fit(others)
+    >>> union = NgramVectorUnion(AutoNgramVectorizer(n_features=2**20), encoder)
+    >>> X = union.fit_transform(["my cat", "your share"])
+    >>> X.shape == (2, 2**20 + 2)
+    True
+    """
+
+    vectorizer_: Any
+    norm_ratio_: float
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "vectorizer": [HasMethods(["fit", "transform"])],
+        "encoder": [HasMethods("transform")],
+        "weight": [Interval(Real, 0, MAX_REAL, closed="right")],
+    }
+
+    def __init__(self, vectorizer: Any, encoder: Any, *, weight: float = 0.5) -> None:
+        self.vectorizer = vectorizer
+        self.encoder = encoder
+        self.weight = weight
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Iterable[str], y: Any = None) -> Self:
+        """Fit the vectorizer, and measure how long its rows are.
+
+        Parameters
+        ----------
+        X : iterable of str of length n_texts
+            The texts.
+        y : object, default=None
+            Passed to the vectorizer.
+
+        Returns
+        -------
+        self : NgramVectorUnion
+            The fitted union.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is not as described, the encoder is not fitted, or the vectorizer raises one.
+        """
+        self._fitted_counts(list(as_documents(X, caller=type(self).__name__)), y)
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X: Iterable[str], y: Any = None) -> csr_matrix:
+        """Fit the vectorizer, and convert texts.
+
+        Parameters
+        ----------
+        X : iterable of str of length n_texts
+            The texts.
+        y : object, default=None
+            Passed to the vectorizer.
+
+        Returns
+        -------
+        csr_matrix of shape (n_texts, n_ngram_columns + n_vector_columns)
+            As :meth:`transform` returns it.
+        """
+        texts = list(as_documents(X, caller=type(self).__name__))
+        return self._join(self._fitted_counts(texts, y), texts)
+
+    def transform(self, X: Iterable[str]) -> csr_matrix:
+        """Convert texts.
+
+        Parameters
+        ----------
+        X : iterable of str of length n_texts
+            The texts.
+
+        Returns
+        -------
+        csr_matrix of shape (n_texts, n_ngram_columns + n_vector_columns), dtype float32
+            The values of the n-grams, and behind them the vectors, scaled.
+
+        Raises
+        ------
+        NotFittedError
+            If the union is not fitted.
+        ValueError
+            If the encoder returns anything but finite numbers, one row for each text.
+        """
+        check_fitted(self, "norm_ratio_")
+        texts = list(as_documents(X, caller=type(self).__name__))
+        return self._join(self.vectorizer_.transform(texts), texts)
+
+    def _fitted_counts(self, texts: list[Any], y: Any) -> csr_matrix:
+        """Fit a clone of the vectorizer, and return the n-grams."""
+        _check_is_fitted(self.encoder, caller=type(self).__name__)
+        vectorizer = clone(self.vectorizer)
+        counts = csr_matrix(vectorizer.fit(texts, y).transform(texts))
+        _, inverse, n_texts = np.unique(counts.indices, return_inverse=True, return_counts=True)
+        idf = np.log((1 + len(texts)) / (1 + n_texts)) + 1  # as the classifier weighs them
+        weighted = csr_matrix((counts.data * idf[inverse], counts.indices, counts.indptr), shape=counts.shape)
+        lengths = _lengths(counts)
+        filled = lengths > 0
+        self.vectorizer_ = vectorizer
+        self.norm_ratio_ = float(np.mean(_lengths(weighted)[filled] / lengths[filled])) if filled.any() else 1.0
+        return counts
+
+    def _join(self, counts: Any, texts: list[Any]) -> csr_matrix:
+        counts = csr_matrix(counts)
+        vectors = check_array(self.encoder.transform(texts), dtype=[np.float32, np.float64], input_name="vectors")
+        if len(vectors) != len(texts):
+            raise ValueError(
+                f"{type(self).__name__}: the encoder must return one row for each text. Got {len(vectors):,} rows for "
+                f"{len(texts):,} texts."
+            )
+        scales = self.weight * self.norm_ratio_ * _lengths(counts)
+        scaled = (vectors * scales[:, np.newaxis]).astype(np.float32)
+        return hstack([counts.astype(np.float32, copy=False), csr_matrix(scaled)], format="csr")
+
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"vectorizer": self.vectorizer_, "norm_ratio": self.norm_ratio_}, {}
+
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        if not hasattr(values["vectorizer"], "transform"):
+            raise ValueError("The vectorizer of an NgramVectorUnion must be a transformer.")
+        self.vectorizer_, self.norm_ratio_ = values["vectorizer"], float(values["norm_ratio"])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _check_is_fitted(encoder: Any, *, caller: str) -> None:
+    try:
+        check_is_fitted(encoder)
+    except NotFittedError as error:
+        is_frozen = isinstance(encoder, FrozenEstimator)
+        name = type(encoder.estimator if is_frozen else encoder).__name__
+        advice = (
+            "" if is_frozen else " If it was fitted, a clone of it is not: wrap it in sklearn.frozen.FrozenEstimator."
+        )
+        raise ValueError(
+            f"{caller} needs a fitted model that turns texts into vectors, and this {name} is not fitted. Fit it on "
+            f"other texts, without labels, or load one.{advice}"
+        ) from error
+
+
+def _lengths(rows: csr_matrix) -> NDArray[np.float64]:
+    """Return the Euclidean length of each row."""
+    squares = rows.multiply(rows).sum(axis=1)
+    return np.sqrt(np.asarray(squares, dtype=np.float64).ravel())

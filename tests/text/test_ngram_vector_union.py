@@ -1,0 +1,104 @@
+"""NgramVectorUnion: n-grams beside the vectors of a pretrained model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.frozen import FrozenEstimator
+
+from sklearn_hashnlp import load_model, save_model
+from sklearn_hashnlp.sentences import SGNNSentenceEncoder
+from sklearn_hashnlp.text import HashingNgramVectorizer, NgramVectorUnion
+
+TEXTS = ["a cat sleeps", "the cat purrs", "shares fell", "the price of the shares fell", ""]
+N_COLUMNS = 2**16
+
+
+class Lengths(TransformerMixin, BaseEstimator):
+    """Unit vectors that depend on the length of a text."""
+
+    def __init__(self, fault=None):
+        self.fault = fault
+
+    def fit(self, X, y=None):
+        self.n_fits_ = getattr(self, "n_fits_", 0) + 1
+        return self
+
+    def transform(self, X):
+        angle = np.array([float(len(text)) for text in X])
+        vectors = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        if self.fault == "rows":
+            return vectors[1:]
+        return vectors * np.nan if self.fault == "nan" else vectors
+
+
+def counter():
+    return HashingNgramVectorizer(n_features=N_COLUMNS, alternate_sign=False, norm=None)
+
+
+def test_vectors_have_the_given_share_of_the_length_of_weighted_rows():
+    union = NgramVectorUnion(counter(), Lengths().fit([]), weight=0.25)
+    X = union.fit_transform(TEXTS)
+    counts = CountVectorizer().fit_transform(TEXTS)
+    weighted = TfidfTransformer(norm=None).fit_transform(counts)
+    lengths = [np.linalg.norm(matrix.toarray(), axis=1) for matrix in (counts, weighted)]
+    ratio = np.mean(lengths[1][:4] / lengths[0][:4])
+    assert union.norm_ratio_ == pytest.approx(ratio, rel=1e-6)
+    expected = 0.25 * ratio * lengths[0][:, np.newaxis] * Lengths().transform(TEXTS)
+    np.testing.assert_allclose(X[:, N_COLUMNS:].toarray(), expected, rtol=1e-5, atol=1e-6)
+    assert (X[:, :N_COLUMNS] != counter().transform(TEXTS)).nnz == 0
+    assert X.dtype == np.float32
+
+
+def test_transform_agrees_with_fit_transform_and_changes_nothing():
+    union = NgramVectorUnion(counter(), Lengths().fit([]))
+    X = union.fit_transform(iter(TEXTS))
+    state = dict(vars(union))
+    assert (union.transform(iter(TEXTS)) != X).nnz == 0
+    assert vars(union) == state
+    assert (NgramVectorUnion(counter(), union.encoder).fit(TEXTS).transform(TEXTS) != X).nnz == 0
+    assert union.encoder.n_fits_ == 1  # not fitted again
+
+
+def test_a_clone_keeps_a_frozen_encoder_only():
+    frozen = clone(NgramVectorUnion(counter(), FrozenEstimator(Lengths().fit([]))))
+    assert frozen.fit(TEXTS).transform(TEXTS).shape == (5, N_COLUMNS + 2)
+    with pytest.raises(ValueError, match=r"this Lengths is not fitted.*wrap it in sklearn.frozen.FrozenEstimator"):
+        clone(NgramVectorUnion(counter(), Lengths().fit([]))).fit(TEXTS)
+    with pytest.raises(ValueError, match=r"this Lengths is not fitted(?!.*wrap)"):
+        NgramVectorUnion(counter(), FrozenEstimator(Lengths())).fit(TEXTS)
+
+
+def test_errors():
+    with pytest.raises(NotFittedError):
+        NgramVectorUnion(counter(), Lengths().fit([])).transform(TEXTS)
+    with pytest.raises(ValueError, match=r"one row for each text\. Got 4 rows for 5 texts"):
+        NgramVectorUnion(counter(), Lengths(fault="rows").fit([])).fit_transform(TEXTS)
+    with pytest.raises(ValueError, match="vectors contains NaN"):
+        NgramVectorUnion(counter(), Lengths(fault="nan").fit([])).fit_transform(TEXTS)
+    with pytest.raises(ValueError, match="'weight' parameter"):
+        NgramVectorUnion(counter(), Lengths().fit([]), weight=0).fit(TEXTS)
+    with pytest.raises(ValueError, match="wrap a single one in a list"):
+        NgramVectorUnion(counter(), Lengths().fit([])).fit("a text")
+
+
+def test_texts_without_ngrams():
+    union = NgramVectorUnion(counter(), Lengths().fit([])).fit(["", ""])
+    assert union.norm_ratio_ == 1
+    assert union.transform([""]).nnz == 0
+
+
+def test_saved_and_loaded(tmp_path):
+    encoder = SGNNSentenceEncoder(
+        n_projections=8, n_tables=0, projection_dim=16, width=8, max_epochs=0, random_state=0
+    ).fit(TEXTS)
+    for name, wrapped in (("plain", encoder), ("frozen", FrozenEstimator(encoder))):
+        union = NgramVectorUnion(counter(), wrapped).fit(TEXTS)
+        save_model(union, tmp_path / name)
+        loaded = load_model(tmp_path / name)
+        np.testing.assert_array_equal(loaded.transform(TEXTS).toarray(), union.transform(TEXTS).toarray())
+    sizes = [(tmp_path / name / "weights.safetensors").stat().st_size for name in ("plain", "frozen")]
+    assert sizes[1] < 1.1 * sizes[0]  # a frozen encoder is stored once
