@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from common.data import SETS, DataFolder, Rows, add_data_options, data_folder
 from common.results_file import add_output_option, environment, output_path, read_result, write_result
+from common.samples import ALL, bootstrap, sample
 from common.small_sets_table import mean_leads
 from common.tuned_linear_model import Counts, TfidfSvm, choose
 from numpy.typing import NDArray
@@ -32,10 +33,8 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.classifiers import make_text_classifier
 
 RESULT = "small_sets.json"
-ALL = 0  # size: all training rows
 SIZES = (250, 1000, 4000, ALL)
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
-BOOTSTRAPS = 2000
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -108,14 +107,6 @@ def measure(name: str, size: int, train: Rows, data: DataFolder, options: argpar
     }
 
 
-def sample(train: Rows, size: int, seed: int) -> Rows:
-    """Return a random sample of rows, or all."""
-    if size == ALL:
-        return train
-    chosen = np.sort(np.random.default_rng(seed).choice(len(train.texts), size, replace=False))
-    return Rows([train.texts[i] for i in chosen], [train.labels[i] for i in chosen])
-
-
 def linear_correct(
     name: str, size: int, seed: int, train: Rows, test: Rows, cache: Path | None
 ) -> tuple[NDArray[np.bool_], dict[str, Any]]:
@@ -136,13 +127,6 @@ def linear_correct(
         file.parent.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(file, correct=correct, chosen=json.dumps(chosen))
     return correct, chosen
-
-
-def bootstrap(lead: NDArray[np.float64]) -> list[float]:
-    """Return the 90 % interval of the mean of a lead per test row, by samples of the rows with replacement."""
-    generator = np.random.default_rng(0)
-    means = [float(lead[generator.integers(len(lead), size=len(lead))].mean()) for _ in range(BOOTSTRAPS)]
-    return [float(bound) for bound in np.quantile(means, (0.05, 0.95))]
 
 
 if __name__ == "__main__":

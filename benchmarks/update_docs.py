@@ -12,6 +12,7 @@ from common import (
     calibration_table,
     experiment_tables,
     language_robustness_table,
+    pretrained_table,
     sentence_tables,
     serving_table,
     small_sets_table,
@@ -27,6 +28,7 @@ def main() -> None:
     language_robustness_table.update_page()
     serving_table.update_page()
     small_sets_table.update_page()
+    pretrained_table.update_page()
 
 
 if __name__ == "__main__":

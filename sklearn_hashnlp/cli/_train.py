@@ -55,6 +55,7 @@ Train a text classifier on labeled texts, and save the model.
   hashnlp train mails.csv -m small --dim 4 --buckets 10000 --precision int8
   hashnlp train intents.csv --model intents --sgnn
   hashnlp train chats.csv -m m --features words+characters --distortion 0.05
+  hashnlp train few.csv -m m --pretrained encoder
 
 DATA has one label per text or several, as the files of fastText have. --sgnn trains a small model that hashnlp export \
 writes as one file.
@@ -66,7 +67,7 @@ twentieth of DATA. An existing model in \
 DIR is replaced when training has finished; it is kept if training is interrupted.
 """
 
-_OF_HASH_EMBEDDINGS = {"features": Features.auto, "ngrams": None, "dim": None, "buckets": None}
+_OF_HASH_EMBEDDINGS = {"features": Features.auto, "ngrams": None, "pretrained": None, "dim": None, "buckets": None}
 _EPOCHS_WITH_EARLY_STOPPING = 20  # as in the classifiers
 
 
@@ -115,6 +116,14 @@ def train(
         int | None,
         typer.Option(min=1, help="Maximal number of words of an n-gram. Default: 2.", show_default=False),
     ] = None,
+    pretrained: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Sentence encoder of hashnlp sentences train, whose vectors help where texts of DATA are few.",
+            show_default=False,
+        ),
+    ] = None,
     lowercase: Annotated[bool, typer.Option("--lowercase/--no-lowercase", help="Whether case is ignored.")] = True,
     dim: Annotated[
         int | None,
@@ -160,7 +169,7 @@ def train(
         raise typer.BadParameter("--valid and --holdout exclude each other.")
     if learning_rate is not None and not 0 < learning_rate < math.inf:
         raise typer.BadParameter(f"--learning-rate: expected a number above 0, got {learning_rate}.")
-    chosen = {"features": features, "ngrams": ngrams, "dim": dim, "buckets": buckets}
+    chosen = {"features": features, "ngrams": ngrams, "pretrained": pretrained, "dim": dim, "buckets": buckets}
     _check_options(chosen, loss, sgnn=sgnn)
     weights = _parse_class_weight(class_weight)
     from sklearn_hashnlp.cli._labelled_texts import (
@@ -173,11 +182,13 @@ def train(
     from sklearn_hashnlp.cli._pipelines import final_estimator, make_model, predict_proba, train_model
     from sklearn_hashnlp.cli._training_report import write_report
     from sklearn_hashnlp.cli._validation import ValidationScores, held_out_figures
+    from sklearn_hashnlp.cli.sentences._loading import load_pretrained
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
     check_device(device)
     check_replaceable(model)
+    encoder = None if pretrained is None else load_pretrained(pretrained)
     options: dict[str, Any] = {
         "file_format": file_format,
         "text_column": text_column,
@@ -214,6 +225,7 @@ def train(
         features=features.value,
         lowercase=lowercase,
         ngrams=ngrams,
+        pretrained=encoder,
         embedding_dim=dim,
         n_buckets=buckets,
         loss=loss.value if loss is not None else "ova" if several else None,

@@ -15,7 +15,8 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.cli import _pipelines
-from sklearn_hashnlp.persistence import load_model
+from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 from sklearn_hashnlp.text import distort_texts
 
 
@@ -31,6 +32,23 @@ def test_the_saved_model_is_that_of_fit(hashnlp: Any, small: Any, data: Path, ro
     loaded = load_model(tmp_path / "m")
     assert loaded.callbacks is loaded.pipeline_[-1].callbacks is None
     np.testing.assert_array_equal(loaded.predict_proba(texts), expected.predict_proba(texts))
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("context_weight", ["auto", 0.0])
+def test_a_pretrained_encoder(hashnlp: Any, data: Path, rows: Any, tmp_path: Path, context_weight: Any) -> None:
+    encoder = SGNNSentenceEncoder(
+        n_projections=8, n_tables=0, projection_dim=16, width=8, max_epochs=0, context_weight=context_weight
+    ).fit([text for _, text in rows])
+    save_model(encoder, tmp_path / "encoder")
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--pretrained", tmp_path / "encoder", "--holdout", 0.25)
+    assert result.code == 0, result.err
+    model = load_model(tmp_path / "m")
+    assert model.pretrained.context_weight == (0 if context_weight == 0 else 1)
+    assert hashnlp("predict", "-m", tmp_path / "m", stdin="a fine film").out in ("good\n", "bad\n")
+    refused = hashnlp("train", data, "-m", tmp_path / "m", "--pretrained", tmp_path / "m")
+    assert (refused.code, "is a TextClassifier, not a sentence encoder" in refused.err) == (1, True)
+    assert hashnlp("train", data, "-m", tmp_path / "m", "--pretrained", tmp_path / "encoder", "--sgnn").code == 2
 
 
 @pytest.mark.usefixtures("small")

@@ -22,3 +22,10 @@ def load_encoder(folder: Path, *, context_weight: Any, n_jobs: int) -> SGNNSente
         )
     model.set_params(n_jobs=n_jobs)
     return model if context_weight is None else model.set_params(context_weight=context_weight)
+
+
+def load_pretrained(folder: Path) -> SGNNSentenceEncoder:
+    """Load a sentence encoder whose vectors hold what n-grams do not: no spelling of words."""
+    encoder = load_encoder(folder, context_weight=None, n_jobs=-1)
+    has_context = encoder.context_weight != 0
+    return encoder.set_params(vector_weight=1.0, **({"context_weight": 1.0} if has_context else {}))
