@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-import sklearn_hashnlp
 from sklearn_hashnlp import (
     AugmentedTextClassifier,
     CacheLanguageModel,
@@ -28,6 +27,7 @@ from sklearn_hashnlp import (
     TextClassifier,
     make_text_classifier,
 )
+from sklearn_hashnlp.text import AutoNgramVectorizer, NgramVectorUnion
 from tests.language.hsigmoid import small_models
 from tests.sentence_texts import PARAGRAPHS, QUERIES
 from tests.sentence_texts import make as make_encoder
@@ -38,6 +38,7 @@ CLASSES = RNG.integers(0, 4, 80)
 LABELS = np.array(["politics", "sport", "weather", "theatre"])[CLASSES]
 TEXTS = [" ".join(RNG.choice(WORDS[number], 5)) for number in CLASSES]
 TOPICS = np.stack([CLASSES > 1, CLASSES == 0, CLASSES < 3], axis=1).astype(np.int64)
+VECTORS = np.random.default_rng(1).normal(size=(4, 8))[CLASSES]
 BITS = (RNG.integers(0, 2, (4, 24))[CLASSES] ^ (RNG.random((80, 24)) < 0.2)).astype(np.uint8)
 COUNTS = csr_array(BITS * RNG.integers(1, 4, BITS.shape), dtype=np.float64)
 
@@ -112,6 +113,11 @@ def _text_classifier(y: Any = LABELS, **options: Any) -> Case:
     return Case(_maker(TextClassifier, small | options), np.array(TEXTS), y, TEXTS[:20], _SCORES)
 
 
+def _union(**options: Any) -> NgramVectorUnion:
+    encoder = SGNNWordProjector(CharNgramFeaturizer(), SGNNProjector(n_projections=2, n_bits=3).fit(COUNTS))
+    return NgramVectorUnion(**{"vectorizer": FrequentNgramVectorizer(), "encoder": encoder} | options)
+
+
 def _word_projector(**options: Any) -> SGNNWordProjector:
     parts = {"featurizer": CharNgramFeaturizer(), "projector": SGNNProjector(n_projections=3, n_bits=5)}
     return SGNNWordProjector(**parts | options)
@@ -122,6 +128,8 @@ _SCORES = ("predict", "predict_proba", "predict_log_proba", "decision_function",
 CASES: dict[str, Case] = {
     "HashingNgramVectorizer": _texts(HashingNgramVectorizer, ngram_range=(1, 2)),
     "FrequentNgramVectorizer": _texts(FrequentNgramVectorizer, max_features=9, ngram_range=(1, 2)),
+    "AutoNgramVectorizer": _texts(AutoNgramVectorizer, ngram_range=(1, 3), n_features=2**16),
+    "NgramVectorUnion": _texts(_union),
     "CharNgramFeaturizer": _texts(CharNgramFeaturizer),
     "SGNNProjector": Case(_maker(SGNNProjector, {"n_bits": 5}), COUNTS, None, COUNTS[:20], ("transform",)),
     "SGNNWordProjector": _texts(_word_projector),
@@ -152,6 +160,7 @@ CASES: dict[str, Case] = {
     "HsigmoidLanguageModel, characters": _language_model(embedding="sgnn", n_projections=20, tree="random"),
     "SGNNSentenceEncoder": _encoder(),
     "SGNNSentenceEncoder, three losses": _encoder(masked_weight=0.5, word_weight=0.5, dropout=0.2),
+    "SGNNSentenceEncoder, vectors": _encoder(n_features=200, n_components=5)._replace(X=TEXTS, y=VECTORS),
 }
 
 
@@ -160,11 +169,11 @@ def kind(name: str) -> str:
     return name.split(",")[0]
 
 
-ONE_OF_A_KIND = [name for name in CASES if name in sklearn_hashnlp.__all__ and name != "make_text_classifier"]
+ONE_OF_A_KIND = [name for name in CASES if "," not in name and name != "make_text_classifier"]
 """One case for each public class, for laws that options have no part in."""
-TRAINED = [name for name in CASES if kind(name) not in ONE_OF_A_KIND[:8]]
-"""Those that learn by epochs."""
-NETS = [name for name in TRAINED if hasattr(CASES[name].make(), "callbacks")]
+TRAINED = [name for name in CASES if kind(name) not in ONE_OF_A_KIND[: ONE_OF_A_KIND.index("HashEmbeddingClassifier")]]
+"""Those that learn weights, from random ones on."""
+NETS = [name for name in TRAINED if hasattr(CASES[name].make(), "callbacks") and not name.endswith(", vectors")]
 """Those that train a net of their own, with ``callbacks``."""
 STREAMS = [name for name in NETS if hasattr(CASES[name].make(), "partial_fit")]
 CLASSIFIERS = [name for name in NETS if "Classifier" in name]

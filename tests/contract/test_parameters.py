@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from typing import Literal, get_args, get_origin, get_type_hints
 
@@ -27,16 +28,21 @@ CHECKS = [
 NO_DEFAULTS = {
     "AugmentedTextClassifier",
     "InterpolatedLanguageModel",
+    "NgramVectorUnion",
     "SGNNWordProjector",
 }  # they are made of estimators that must be given
-POSITIONAL = {"AugmentedTextClassifier", "InterpolatedLanguageModel", "QuantizedSGNNClassifier", "SGNNWordProjector"}
+GIVEN = {"encoder", "estimator", "featurizer", "models", "projector", "vectorizer"}
+POSITIONAL = {*NO_DEFAULTS, "QuantizedSGNNClassifier"}
+FOLDERS = ("text", "classifiers", "language", "sentences")
 FREE_STRINGS = {("FrequentNgramVectorizer", "token_pattern")}  # of many choices, which are regular expressions
 UNCHECKED = {("HashingNgramVectorizer", "dtype")}  # as in scikit-learn's HashingVectorizer
 
 
 def test_the_table_has_every_public_estimator():
-    public = {name for name in sklearn_hashnlp.__all__ if hasattr(getattr(sklearn_hashnlp, name), "get_params")}
-    assert set(ONE_OF_A_KIND) == public
+    folders = [importlib.import_module(f"sklearn_hashnlp.{name}") for name in FOLDERS]
+    public = {name: getattr(folder, name) for folder in [sklearn_hashnlp, *folders] for name in folder.__all__}
+    estimators = {name: entry for name, entry in public.items() if hasattr(entry, "get_params")}
+    assert {name: type(CASES[name].make()) for name in ONE_OF_A_KIND} == estimators
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -44,16 +50,16 @@ def test_the_table_has_every_public_estimator():
 def test_scikit_learns_checks_that_need_no_data_pass(name, check):
     if check is estimator_checks.check_parameters_default_constructible and name in NO_DEFAULTS:
         with pytest.raises(TypeError, match="missing"):
-            getattr(sklearn_hashnlp, name)()
+            type(CASES[name].make())()
     else:
         check(name, CASES[name].make())
 
 
 @pytest.mark.parametrize("name", ONE_OF_A_KIND)
 def test_defaults_are_those_of_the_signature(name):
-    cls = getattr(sklearn_hashnlp, name)
+    cls = type(CASES[name].make())
     parameters = inspect.signature(cls).parameters
-    given = {"estimator", "featurizer", "models", "projector"} if name in NO_DEFAULTS else set()
+    given = GIVEN if name in NO_DEFAULTS else set()
     model = cls(**{part: None for part in given if part in parameters})
     for parameter in parameters.values():
         if parameter.name not in given:
@@ -66,7 +72,7 @@ def test_defaults_are_those_of_the_signature(name):
 
 @pytest.mark.parametrize("name", ONE_OF_A_KIND)
 def test_constraints_are_those_of_all_parameters_and_no_others(name):
-    cls = getattr(sklearn_hashnlp, name)
+    cls = type(CASES[name].make())
     assert set(cls._parameter_constraints) == set(inspect.signature(cls).parameters)
 
 
@@ -75,7 +81,7 @@ def test_fit_names_a_wrong_parameter(name):
     class Strange:
         """Nothing that any parameter takes."""
 
-    for parameter in sorted(inspect.signature(getattr(sklearn_hashnlp, name)).parameters):
+    for parameter in sorted(inspect.signature(type(CASES[name].make())).parameters):
         if (name, parameter) in UNCHECKED:
             continue
         with pytest.raises((ValueError, TypeError), match=f"{parameter}.* {name}|{name}.*{parameter}"):
@@ -110,7 +116,7 @@ def literals(hint):
 
 @pytest.mark.parametrize("name", ONE_OF_A_KIND)
 def test_type_checkers_know_the_choices_of_each_parameter(name):
-    estimator = getattr(sklearn_hashnlp, name)
+    estimator = type(CASES[name].make())
     hints = get_type_hints(estimator.__init__)
     for parameter, constraints in estimator._parameter_constraints.items():
         choices = {choice for constraint in constraints for choice in getattr(constraint, "options", ())}

@@ -16,7 +16,7 @@ from sklearn_hashnlp import (
     nn,
     trees,
 )
-from sklearn_hashnlp.text import distort_texts, project_words, split_sentences
+from sklearn_hashnlp.text import AutoNgramVectorizer, distort_texts, project_words, split_sentences
 from tests.golden._register import UNUSUAL, Arrays, golden, n_jobs, sparse_arrays, texts
 
 HASHING_NGRAM_VECTORIZER: dict[str, Any] = {
@@ -49,6 +49,7 @@ CHAR_NGRAM_FEATURIZER: dict[str, Any] = {
     "alternate_sign": False,
     "dtype": np.float64,
 }
+AUTO_NGRAM_VECTORIZER: dict[str, Any] = {"lowercase": True, "ngram_range": (1, 3), "n_features": 2**30}
 FREQUENT_NGRAM_VECTORIZER: dict[str, Any] = {
     "max_features": 1000,
     "ngram_range": (1, 2),
@@ -111,6 +112,14 @@ def hashing_ngrams_of_characters() -> Arrays:
 @golden("exact")
 def hashing_ngrams_left_to_scikit_learn() -> Arrays:
     return _hashed(tokenizer=str.split, token_pattern=None, stop_words="english", norm=None)
+
+
+@golden("exact")
+def auto_ngrams() -> Arrays:
+    vectorizer = AutoNgramVectorizer(**AUTO_NGRAM_VECTORIZER, n_jobs=n_jobs())
+    words = sparse_arrays(vectorizer.transform(UNUSUAL + texts()))  # before fit
+    chosen = sparse_arrays(vectorizer.fit(texts()).transform(UNUSUAL + texts()))
+    return {f"words_{name}": array for name, array in words.items()} | chosen
 
 
 @golden("exact")

@@ -10,6 +10,7 @@ import numpy as np
 
 from sklearn_hashnlp import SGNNSentenceEncoder, load_model, save_model
 from tests.golden._classifiers import losses
+from tests.golden._features import featurizer, projector
 from tests.golden._language_models import InterruptionError, StopAfter
 from tests.golden._register import UNUSUAL, Arrays, golden, n_jobs, texts
 
@@ -38,6 +39,10 @@ SENTENCE_ENCODER: dict[str, Any] = {
     "sentence_weight": 1.0,
     "word_weight": 0.0,
     "masked_weight": 0.0,
+    "n_features": 2**18,
+    "n_components": 384,
+    "alpha": 3.0,
+    "vector_weight": 0.5,
     "sentence_splitter": None,
     "max_sentences": 8,
     "max_words": 256,
@@ -99,6 +104,14 @@ def sentence_encoder_words_alone() -> Arrays:
 @golden("trained")
 def sentence_encoder_weights_by_length() -> Arrays:
     return _fitted(context_weight="auto", n_components_removed="auto")
+
+
+@golden("trained")
+def sentence_encoder_of_given_vectors() -> Arrays:
+    given = projector(n_projections=1, output="float").transform(featurizer().transform(texts()))
+    arrays = _vectors(encoder(n_features=2000, n_components=None).fit(texts(), given))
+    components = encoder(n_components=5, alpha=30.0, vector_weight=1.0).fit(texts(), given)
+    return arrays | {"components": np.abs(components.transform(texts()[::4]))}
 
 
 @golden("trained")
