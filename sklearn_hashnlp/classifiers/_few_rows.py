@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from torch import Tensor, nn
 
+from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseDataset
 from sklearn_hashnlp.kernels._dual_coordinate_descent import LinearRows, descend, naive_bayes_log_odds, squared_norms
 from sklearn_hashnlp.kernels._hash_ids import locate_ids
@@ -35,6 +37,7 @@ _SHARES = (0.0, 0.03, 0.06, 0.12)  # of the log-odds
 _DEFAULT_SHARE = 0.03
 _SMOOTHING = 0.03  # of the sums of normalized values, which are below one per row
 _FOLDS = 3
+_THREADS = 2  # as many as stochastic gradients have
 _MAX_FOLD_ROWS = 5000
 _MIN_FOLD_ROWS = 30
 
@@ -198,8 +201,9 @@ def choose_settings(problem: LinearProblem, seed: int) -> tuple[Settings, LeftOu
         train = problem.take(rows[~left_out])
         valid = problem.take(rows[left_out]).known_from(train)
         odds[left_out] = valid.scores(train.log_odds())
-        for strength in _STRENGTHS:
-            margins[strength][left_out] = valid.scores(*_trained(train, strength, seed))
+        trained = map_in_order(partial(_trained, train, seed=seed), _STRENGTHS, _THREADS)
+        for strength, solution in zip(_STRENGTHS, trained, strict=True):
+            margins[strength][left_out] = valid.scores(*solution)
     targets, costs = problem.targets()[rows], problem.costs[rows].astype(np.float64)
 
     def quality(one: Settings) -> tuple[float, float, float]:
