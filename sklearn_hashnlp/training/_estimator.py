@@ -60,7 +60,7 @@ class FittedNet(BaseEstimator):
 
     def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
         """Return what only further training needs; None if nothing was trained since the model was loaded."""
-        return self.net_.to_training_state() if self.net_.optimizer_.state else None
+        return self.net_.to_training_state() if self.net_.has_training_state else None
 
     def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Load what :meth:`_get_training_state` returned, after the model state."""
@@ -91,7 +91,7 @@ class FittedNet(BaseEstimator):
         if "net_" in state:  # as arrays: a table that is mostly untouched is not written out
             net = state.pop("net_")
             state["_net_state"] = net.to_state()
-            state["_optimizer_state"] = net.to_training_state() if net.optimizer_.state else None
+            state["_optimizer_state"] = net.to_training_state() if net.has_training_state else None
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

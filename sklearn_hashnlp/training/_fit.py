@@ -111,7 +111,7 @@ def _configured(
     began: float,
 ) -> Iterator[None]:
     """Set on a net what decides its training; its data are not to outlive the training."""
-    net.optimizer_, net.lr = optimizer, settings.learning_rate
+    net.optimizer_, net.lr, net.was_trained = optimizer, settings.learning_rate, True
     net.batch_size, net.verbose = settings.batch_size, settings.verbose
     old_loss = net.criterion_
     if loss is not None:

@@ -55,6 +55,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     # By time.perf_counter; training then ends as if a callback had ended it, its last epoch cut short and closed.
     deadline: float | None = None
     max_grad_norm: float | None = None  # of all gradients together; larger ones are scaled down
+    was_trained: bool = False  # since it was made or loaded, or before it was saved with its training state
     interrupted_ = False  # whether SIGINT, and not a callback, ended the last training
     measures: ClassVar[tuple[str, ...]] = ("loss",)  # of a step, for the history
     keeps_batches: ClassVar[bool] = True  # in the history; of a large corpus they would fill the memory
@@ -248,6 +249,11 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     def match_shapes(self, module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Prepare a module some of whose shapes depend on what was learned."""
 
+    @property
+    def has_training_state(self) -> bool:
+        """Whether training can go on as if the net had never been saved; an optimizer may have nothing to keep."""
+        return self.was_trained or bool(self.optimizer_.state)
+
     def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what only further training needs: the state of the optimizer."""
         return optimizer_to_arrays(self.module_, self.optimizer_, self.tables())
@@ -255,6 +261,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Load the state of an optimizer, of the kind that it was."""
         self.optimizer_ = optimizer_from_arrays(self.module_, values, arrays, self.make_optimizer)
+        self.was_trained = True
 
     def make_optimizer(self, name: OptimizerName) -> Optimizer:
         """Build an optimizer without state, by its name."""

@@ -1,5 +1,7 @@
 """``loss="auto"`` with few rows: a support vector machine with settings chosen by cross-validation."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -167,6 +169,22 @@ def test_columns_of_negative_numbers():
     X = generator.normal(size=(200, 5))
     model = HashEmbeddingClassifier(loss="auto", random_state=0).fit(X, X[:, 0] + X[:, 1] > 0)
     assert model.score(X, X[:, 0] + X[:, 1] > 0) > 0.95
+
+
+def test_a_saved_training_state_is_that_of_no_steps(tmp_path):
+    X, y = counts()
+    model = classifier().fit(X, y)
+    assert model._loss.name == "hinge"
+    assert not model.net_.optimizer_.state
+    save_model(model, tmp_path / "first", training_state=True)
+    save_model(load_model(tmp_path / "first"), tmp_path / "second", training_state=True)
+    save_model(model, tmp_path / "without")
+    with pytest.raises(ValueError, match="no training state"):
+        save_model(load_model(tmp_path / "without"), tmp_path / "third", training_state=True)
+    copies = [pickle.loads(pickle.dumps(model)), *(load_model(tmp_path / name) for name in ("first", "second"))]
+    expected = model.partial_fit(X[:40], y[:40])._scores(X)
+    for copy in copies:
+        np.testing.assert_array_equal(copy.partial_fit(X[:40], y[:40])._scores(X), expected)
 
 
 def test_fewer_buckets_than_ngrams():
