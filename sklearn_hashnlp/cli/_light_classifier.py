@@ -12,8 +12,8 @@ _MANY_TEXTS = 20_000
 
 def load_predictor(folder: Path) -> Any:
     """Load a text classifier that has classes_, predict_proba and multilabel; with numpy alone where it can be."""
-    from sklearn_hashnlp.classifiers._linear_predictor import UnsupportedModelError, model_of_document
-    from sklearn_hashnlp.classifiers._standalone_linear import LinearTextPredictor
+    from sklearn_hashnlp.classifiers.export._linear_predictor import UnsupportedModelError, model_of_document
+    from sklearn_hashnlp.classifiers.export._standalone_linear import LinearTextPredictor
     from sklearn_hashnlp.persistence._folder_files import read_folder
 
     document, arrays = read_folder(folder)

@@ -19,9 +19,9 @@ from sklearn.preprocessing import Normalizer
 
 from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier, make_text_classifier
 from sklearn_hashnlp.classifiers import export_predictor
-from sklearn_hashnlp.classifiers._linear_predictor import LINKS, UnsupportedModelError, model_of_document
 from sklearn_hashnlp.classifiers._losses import LOSSES
-from sklearn_hashnlp.classifiers._standalone_linear import LinearTextPredictor, _Vectorizer
+from sklearn_hashnlp.classifiers.export._linear_predictor import LINKS, UnsupportedModelError, model_of_document
+from sklearn_hashnlp.classifiers.export._standalone_linear import LinearTextPredictor, _Vectorizer
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
 
@@ -145,7 +145,7 @@ VECTORIZERS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("options", VECTORIZERS, ids=str)
 @pytest.mark.parametrize("cls", [HashingNgramVectorizer, HashingVectorizer])
 def test_hashes_and_counts_are_those_of_the_vectorizer(options, cls):
-    from sklearn_hashnlp.classifiers._linear_predictor import vectorizer_header
+    from sklearn_hashnlp.classifiers.export._linear_predictor import vectorizer_header
 
     vectorizer = cls(**options)
     stop_words = sorted(vectorizer.get_stop_words() or [])

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_hashnlp.classifiers._standalone_common import (
+from sklearn_hashnlp.classifiers.export._standalone_common import (
     _check_texts,
     _class_probabilities,
     _mix,

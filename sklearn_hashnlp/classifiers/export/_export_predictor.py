@@ -17,10 +17,13 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp.classifiers import _standalone_common, _standalone_linear, _standalone_sgnn
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._labels import pack_labels
-from sklearn_hashnlp.classifiers._linear_predictor import (
+from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize
+from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
+from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
+from sklearn_hashnlp.classifiers.export import _standalone_common, _standalone_linear, _standalone_sgnn
+from sklearn_hashnlp.classifiers.export._linear_predictor import (
     Arrays,
     PredictorModel,
     UnsupportedModelError,
@@ -28,9 +31,6 @@ from sklearn_hashnlp.classifiers._linear_predictor import (
     classifier_model,
     vectorizer_header,
 )
-from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize
-from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
-from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
 from sklearn_hashnlp.kernels import Hyperplanes
 from sklearn_hashnlp.kernels._hyperplanes import QUANTILES
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES, Precision, to_float16, to_int8
