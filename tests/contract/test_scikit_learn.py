@@ -26,7 +26,7 @@ CASES = {
     "HashEmbeddingClassifier, ova": (_SMALL_TABLES(loss="ova"), _DENSE | _SPARSE | _FEW_STEPS),
     "HashEmbeddingClassifier, hinge": (_SMALL_TABLES(loss="hinge"), _DENSE | _SPARSE),
     "HashEmbeddingClassifier, hsigmoid": (_SMALL_TABLES(loss="hsigmoid"), _DENSE | _SPARSE | _FEW_STEPS),
-    "SGNNClassifier": (SGNNClassifier(), _DENSE),
+    "SGNNClassifier": (SGNNClassifier(hidden_layer_sizes=(32, 32)), _DENSE),
     "SGNNClassifier, ova": (SGNNClassifier(loss="ova", hidden_layer_sizes=(64,)), _DENSE),
     **{
         f"SGNNProjector, {output}, {hyperplanes}": (

@@ -84,7 +84,7 @@ def train(rows=X, labels=Y, **options):
     ],
 )
 def test_options_of_the_embedding_reach_it(option, value, attribute, reached):
-    bag = train(**{option: value})[0].net_.module_.bag
+    bag = train(**{option: value}, max_epochs=1)[0].net_.module_.bag
     assert getattr(bag, attribute) == reached
     assert bag.sparse is True
 
@@ -131,8 +131,8 @@ def test_options_of_the_embedding_reach_it(option, value, attribute, reached):
     ids=str,
 )
 def test_every_option_changes_the_model(option, one, other):
-    more = {"early_stopping": True} if option == "validation_fraction" else {}
-    more |= {"validation_fraction": 0.1} if option == "early_stopping" else {}
+    more = {"early_stopping": True, "max_epochs": 4} if option == "validation_fraction" else {}
+    more |= {"validation_fraction": 0.1, "max_epochs": 4} if option == "early_stopping" else {}
     options = {"n_hashes": 3} if option == "aggregation" else {}  # of two the median is half the sum
     options |= {"n_embeddings": 80} if option == "hash_rows" else {}  # so few that columns collide
     first, second = (train(**options | more | {option: value})[0] for value in (one, other))

@@ -132,8 +132,8 @@ class Rows(Callback):
 
 @pytest.mark.parametrize("early_stopping", [True, False])
 def test_hinge_probabilities_fit_the_rows_they_were_fitted_on(early_stopping):
-    rows, labels = csr_array(X[np.arange(3000) % 300]), RNG.integers(0, 3, 3000)
-    labels = np.where(RNG.random(3000) < 0.5, NUMBERS[np.arange(3000) % 300], labels)
+    rows, labels = csr_array(X[np.arange(1500) % 300]), RNG.integers(0, 3, 1500)
+    labels = np.where(RNG.random(1500) < 0.5, NUMBERS[np.arange(1500) % 300], labels)
     watch = Rows()
     model = HashEmbeddingClassifier(
         **SMALL,

@@ -54,7 +54,7 @@ def weights_of(model):
         {"learning_rate_schedule": "constant"},
         {"average": True},
         {"shuffle": False},
-        {"batch_size": 1, "max_epochs": 5, "learning_rate": 0.002},
+        {"batch_size": 1, "max_epochs": 3, "learning_rate": 0.003},
         {"batch_size": 1000, "max_epochs": 40},
         {"early_stopping": True, "validation_fraction": 0.2},
         {"lr_plateau": (9, 0.5), "early_stopping": True, "validation_fraction": 0.2},

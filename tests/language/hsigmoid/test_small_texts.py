@@ -27,7 +27,7 @@ def texts():
     """Return sentences to train on and to test with."""
     docstrings = load_stdlib_docstrings().data[::20]
     sentences = [sentence.lower() for docstring in docstrings for sentence in split_sentences(docstring)]
-    return sentences[:300:2], sentences[1:300:2]
+    return sentences[:200:2], sentences[1:200:2]
 
 
 def add_one_perplexity(model, train, test):
