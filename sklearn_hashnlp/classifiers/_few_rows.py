@@ -1,9 +1,9 @@
 """Training on few rows: a linear support vector machine, whose settings are chosen by cross-validation.
 
 Stochastic gradients take one or two epochs, which is fast with many rows. With few, the optimum of a penalized loss is
-as fast to find, and better: dual coordinate descent finds it in some six epochs. The log-odds of naive Bayes are added
-to the weights, as much as cross-validation says: they help where the n-grams of a text count one by one, such as those
-of its topic, and the more the fewer rows there are.
+as fast to find, and better: dual coordinate descent finds it in four to ten epochs. The log-odds of naive Bayes are
+added to the weights, as much as cross-validation says: they help where the n-grams of a text count one by one, such as
+those of its topic, and the more the fewer rows there are.
 """
 
 from __future__ import annotations
@@ -21,16 +21,24 @@ from torch import Tensor, nn
 
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseDataset
-from sklearn_hashnlp.kernels._dual_coordinate_descent import LinearRows, descend, naive_bayes_log_odds, squared_norms
+from sklearn_hashnlp.kernels._dual_coordinate_descent import (
+    LinearRows,
+    descend,
+    naive_bayes_log_odds,
+    normalize_rows,
+    squared_norms,
+)
 from sklearn_hashnlp.kernels._hash_ids import locate_ids
 from sklearn_hashnlp.kernels._rows import gather_rows
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.training._callbacks import EpochProgress
 
-_MANY_ROWS = 20_000  # with more, stochastic gradients are as accurate and faster
+_MANY_ROWS = 20_000
+_MANY_SCORES = 100_000  # rows times outputs; with more of both, stochastic gradients are as accurate and faster
 _MAX_CLASSES = 256
-DUAL_EPOCHS = 6
-_AVERAGED = 4  # epochs: the bias swings from one to the next
+_EPOCHS = ((5_000, 10), (_MANY_ROWS, 6))  # with fewer than so many rows, so many epochs
+_MIN_EPOCHS = 4
+_AVERAGED = 0.6  # of the epochs, the last ones: the bias swings from one to the next
 
 _STRENGTHS = (1.0, 3.0, 10.0)  # C
 _SHARES = (0.0, 0.03, 0.06, 0.12)  # of the log-odds
@@ -60,8 +68,14 @@ def supports_dual(parameters: dict[str, Any], n_rows: int | None, n_classes: int
         or any(not isinstance(callback, EpochProgress) for callback in parameters["callbacks"] or ())
         or any(parameters[name] is not None for name in ("ngram_dropout", "max_time"))
     )
-    fits = n_rows is not None and n_rows < _MANY_ROWS and n_classes <= _MAX_CLASSES and device == "cpu"
-    return fits and is_linear and not asks_for_gradients
+    n_outputs = 1 if n_classes == 2 else n_classes
+    is_small = n_rows is not None and (n_rows < _MANY_ROWS or n_rows * n_outputs <= _MANY_SCORES)
+    return is_small and n_classes <= _MAX_CLASSES and device == "cpu" and is_linear and not asks_for_gradients
+
+
+def n_dual_epochs(n_rows: int) -> int:
+    """Return the number of epochs for so many rows: the fewer, the farther is one epoch from the optimum."""
+    return next((n_epochs for limit, n_epochs in _EPOCHS if n_rows < limit), _MIN_EPOCHS)
 
 
 class Settings(NamedTuple):
@@ -99,13 +113,14 @@ class LinearProblem:
         used[slots[:, 0]] = True
         column_of = np.cumsum(used, dtype=np.int32) - np.int32(1)
         offsets = dataset.indptr.astype(np.int64)
+        normalize_rows(values, offsets)
         labels = dataset.targets.astype(np.int64)
         costs = dataset.row_weights
         return cls(
             LinearRows(
                 offsets,
                 column_of[slots[:, 0]],
-                _normalized(values, offsets),
+                values,
                 labels - 1 if n_classes == 2 else labels,
             ),
             np.ones(len(labels), dtype=np.float32) if costs is None else costs.astype(np.float32),
@@ -127,7 +142,8 @@ class LinearProblem:
         known[train.rows.columns] = True
         keep = known[self.rows.columns]
         offsets = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))[self.rows.offsets]
-        columns, values = self.rows.columns[keep], _normalized(self.rows.values[keep], offsets)
+        columns, values = self.rows.columns[keep], self.rows.values[keep]
+        normalize_rows(values, offsets)
         return replace(self, rows=LinearRows(offsets, columns, values, self.rows.labels))
 
     def scores(self, weights: NDArray[np.float32], bias: NDArray[np.float32] | float = 0.0) -> NDArray[np.float64]:
@@ -149,8 +165,9 @@ class LinearProblem:
 class DualSolver:
     """The weights of a linear support vector machine with the squared hinge loss, one against all others."""
 
-    def __init__(self, problem: LinearProblem, strength: float, seed: int) -> None:
+    def __init__(self, problem: LinearProblem, strength: float, seed: int, n_epochs: int) -> None:
         self.problem = problem
+        self._n_not_averaged = n_epochs - round(_AVERAGED * n_epochs)
         self._costs = np.maximum(problem.costs * np.float32(strength), np.float32(1e-6))
         self._squares = squared_norms(problem.rows, len(problem.slots))
         self._generator = np.random.default_rng(seed)
@@ -166,7 +183,7 @@ class DualSolver:
         order = self._generator.permutation(len(self._dual))
         loss = descend(self.problem.rows, self._squares, self._costs, order, self._weights, self._bias, self._dual)
         self._n_epochs += 1
-        if self._n_epochs > DUAL_EPOCHS - _AVERAGED:
+        if self._n_epochs > self._n_not_averaged:
             self._n_summed += 1
             for total, part in zip(self._sums, (self._weights, self._bias), strict=True):
                 total += part
@@ -192,17 +209,18 @@ def choose_settings(problem: LinearProblem, seed: int) -> tuple[Settings, LeftOu
     n_rows = len(problem.rows.labels)
     if n_rows < _MIN_FOLD_ROWS:
         return Settings(), None
+    n_epochs, strengths = n_dual_epochs(n_rows), _STRENGTHS if n_rows < _MANY_ROWS else (Settings().strength,)
     rows = np.random.default_rng(seed).permutation(n_rows)[:_MAX_FOLD_ROWS]
     fold_of = np.arange(len(rows)) % _FOLDS
-    margins = {strength: np.empty((len(rows), problem.n_classes)) for strength in _STRENGTHS}
+    margins = {strength: np.empty((len(rows), problem.n_classes)) for strength in strengths}
     odds = np.empty((len(rows), problem.n_classes))
     for fold in range(_FOLDS):
         left_out = fold_of == fold
         train = problem.take(rows[~left_out])
         valid = problem.take(rows[left_out]).known_from(train)
         odds[left_out] = valid.scores(train.log_odds())
-        trained = map_in_order(partial(_trained, train, seed=seed), _STRENGTHS, _THREADS)
-        for strength, solution in zip(_STRENGTHS, trained, strict=True):
+        trained = map_in_order(partial(_trained, train, seed=seed, n_epochs=n_epochs), strengths, _THREADS)
+        for strength, solution in zip(strengths, trained, strict=True):
             margins[strength][left_out] = valid.scores(*solution)
     targets, costs = problem.targets()[rows], problem.costs[rows].astype(np.float64)
 
@@ -211,19 +229,21 @@ def choose_settings(problem: LinearProblem, seed: int) -> tuple[Settings, LeftOu
         correct = float(costs[scores.argmax(axis=1) == targets].sum())
         return correct, -abs(one.share - _DEFAULT_SHARE), -abs(np.log(one.strength))
 
-    best = max((Settings(strength, share) for strength in _STRENGTHS for share in _SHARES), key=quality)
+    best = max((Settings(strength, share) for strength in strengths for share in _SHARES), key=quality)
     scores = margins[best.strength] + best.share * odds
     train = problem.take(rows[fold_of == 1])
     valid = problem.take(rows[fold_of == 0]).known_from(train)
-    weights, bias = _trained(train, best.strength, seed)
+    weights, bias = _trained(train, best.strength, seed, n_epochs)
     before = valid.scores(weights + np.float32(best.share) * train.log_odds(), bias)
     return best, LeftOut(rows, _growth(before, scores[fold_of == 0], n_rows / len(rows)) * scores)
 
 
-def _trained(problem: LinearProblem, strength: float, seed: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _trained(
+    problem: LinearProblem, strength: float, seed: int, n_epochs: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return weights and bias near the optimum."""
-    solver = DualSolver(problem, strength, seed)
-    for _ in range(DUAL_EPOCHS):
+    solver = DualSolver(problem, strength, seed, n_epochs)
+    for _ in range(n_epochs):
         solver.epoch()
     return solver.result()
 
@@ -243,13 +263,15 @@ class DualSteps:
     """The steps of a training loop: an epoch is one step."""
 
     left_out: LeftOut | None  # of the cross-validation
+    n_epochs: int
 
     def __init__(self, module: HashEmbeddingNetwork, dataset: SparseDataset, n_classes: int, seed: int) -> None:
         self._module = module
         self._problem = LinearProblem.of(module, dataset, n_classes)
         self._batch = dataset.take(slice(0, len(dataset)))
         self._settings, self.left_out = choose_settings(self._problem, seed)
-        self._solver = DualSolver(self._problem, self._settings.strength, seed)
+        self.n_epochs = n_dual_epochs(len(dataset))
+        self._solver = DualSolver(self._problem, self._settings.strength, seed, self.n_epochs)
 
     def steps(self) -> Iterator[tuple[tuple[SparseBatch, Tensor], Callable[[], dict[str, Any]]]]:
         """Return all rows as a batch with the step that is an epoch."""
@@ -267,13 +289,3 @@ class DualSteps:
             head.weight[:, : len(bias)].fill_diagonal_(1.0)
             head.bias.copy_(torch.from_numpy(bias))
             pool[torch.from_numpy(self._problem.slots), : len(bias)] = torch.from_numpy(weights)
-
-
-def _normalized(values: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Divide the values of each row by their l2 norm."""
-    lengths = np.diff(offsets)
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    norms = np.sqrt(np.bincount(rows, values.astype(np.float64) ** 2, minlength=len(lengths)))
-    norms[norms == 0] = 1.0
-    normalized: NDArray[np.float32] = (values / norms[rows]).astype(np.float32)
-    return normalized

@@ -24,7 +24,7 @@ from sklearn_hashnlp.classifiers._base import (
     refuse_balanced,
 )
 from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, fit_temperature, update_temperature
-from sklearn_hashnlp.classifiers._few_rows import DUAL_EPOCHS, DualSteps, supports_dual
+from sklearn_hashnlp.classifiers._few_rows import DualSteps, supports_dual
 from sklearn_hashnlp.classifiers._idf import initialize_importance
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 from sklearn_hashnlp.classifiers._linear_scores import linear_model, plain_rows, score_rows
@@ -104,14 +104,15 @@ class HashEmbeddingClassifier(NetClassifier):
         In training each row keeps a random number of its columns, between these two inclusive; rows with fewer columns
         keep all. The reference implementation has (4, 99).
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
-        Loss function. ``"auto"``: ``"ova"`` for several labels per row; with fewer than 20,000 rows on the CPU
-        ``"hinge"``, whose optimum with an l2 penalty is found by dual coordinate descent [5]_; else ``"softmax"``. The
-        penalty, and how much of the log-odds of naive Bayes is added to the weights, are chosen by cross-validation,
-        which also fits the temperature. This needs at most 256 classes, ``n_hashes=1``, an ``embedding_dim`` of at
-        least the number of classes, ``normalize="l2"``, another ``importance_init`` than ``"zeros"`` and no parameter
-        that asks for stochastic gradients (``max_epochs``, ``max_time``, ``learning_rate_schedule``, ``ngram_dropout``,
-        ``train_pool``, ``train_importance``, ``early_stopping``, ``callbacks``, ``warm_start``); the other parameters
-        of training have no effect. Further training keeps the loss. ``"softmax"``: cross-entropy. ``"ova"``:
+        Loss function. ``"auto"``: ``"ova"`` for several labels per row; on the CPU, with fewer than 20,000 rows or up to
+        100,000 rows times scores (two classes have one score), ``"hinge"``, whose optimum with an l2 penalty is found
+        by dual coordinate descent [5]_; else ``"softmax"``. The penalty, and how much of the log-odds of naive Bayes is
+        added to the weights, are chosen by cross-validation, which also fits the temperature. This needs at most 256
+        classes, ``n_hashes=1``, an ``embedding_dim`` of at least the number of classes, ``normalize="l2"``, another
+        ``importance_init`` than ``"zeros"`` and no parameter that asks for stochastic gradients (``max_epochs``,
+        ``max_time``, ``learning_rate_schedule``, ``ngram_dropout``, ``train_pool``, ``train_importance``,
+        ``early_stopping``, ``callbacks``, ``warm_start``); the other parameters of training have no effect. Further
+        training keeps the loss. ``"softmax"``: cross-entropy. ``"ova"``:
         one-vs-rest binary cross-entropy, also for multi-label classification. ``"hinge"``: one-vs-rest squared hinge
         loss, as in a linear support vector machine. ``"hsigmoid"``: hierarchical softmax, the cross-entropy of a binary
         or multi-way decision at each inner node of ``tree``, whose leaves are the classes [3]_. The time per row grows
@@ -621,7 +622,7 @@ class HashEmbeddingClassifier(NetClassifier):
                 bag.importance.requires_grad_(bool(self.train_importance))
             if dual:
                 net.dual_steps = DualSteps(net.module_, rows, len(labels.classes), settings.seed)
-                settings = replace(settings, max_epochs=DUAL_EPOCHS, batch_size=len(rows), average=False)
+                settings = replace(settings, max_epochs=net.dual_steps.n_epochs, batch_size=len(rows), average=False)
             fit_net(
                 net,
                 rows,

@@ -109,7 +109,7 @@ def make_text_classifier(
     embedding_dim : int or "auto", default="auto"
         Dimension of the embeddings; ``"auto"`` depends on the number of classes.
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="auto"
-        Loss function. ``"auto"``: with fewer than 20,000 rows the squared hinge loss, by dual coordinate descent, see
+        Loss function. ``"auto"``: with few rows the squared hinge loss, by dual coordinate descent, see
         :class:`HashEmbeddingClassifier`; else cross-entropy, or ``"ova"`` with several labels per text.
         ``"softmax"``: cross-entropy; ``"ova"``, one-vs-rest cross-entropy, also for multi-label classification;
         ``"hinge"``, one-vs-rest squared hinge loss; or ``"hsigmoid"``, hierarchical softmax, which is faster with many

@@ -111,8 +111,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         labels per text. ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
         ``"hsigmoid"``: hierarchical softmax over ``tree``, which is faster with many thousands of classes. None:
         ``"ova"`` if ``y`` holds several labels per text, else that of ``loss="auto"`` of
-        :class:`HashEmbeddingClassifier`: with fewer than 20,000 texts the squared hinge loss, by dual coordinate
-        descent, unless a parameter asks for stochastic gradients, such as an integer ``max_epochs``; else
+        :class:`HashEmbeddingClassifier`: with few texts the squared hinge loss, by dual coordinate descent,
+        unless a parameter asks for stochastic gradients, such as an integer ``max_epochs``; else
         cross-entropy.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
         Tree of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, which gets the frequencies of the

@@ -23,6 +23,23 @@ class LinearRows(NamedTuple):
     labels: NDArray[np.int64]  # (n_rows,): the output that a row is positive for, if any
 
 
+def normalize_rows(values: NDArray[np.float32], offsets: NDArray[np.int64]) -> None:
+    """Divide the values of each row by their Euclidean norm, in place."""
+    _normalize(values, offsets)
+
+
+@compiled
+def _normalize(values: NDArray[np.float32], offsets: NDArray[np.int64]) -> None:
+    for row in range(len(offsets) - 1):
+        total = 0.0
+        for at in range(offsets[row], offsets[row + 1]):
+            total += np.float64(values[at]) * np.float64(values[at])
+        norm = np.sqrt(total)
+        if norm > 0:
+            for at in range(offsets[row], offsets[row + 1]):
+                values[at] = np.float32(values[at] / norm)
+
+
 def squared_norms(rows: LinearRows, n_columns: int) -> NDArray[np.float32]:  # (n_rows,)
     """Return the squared Euclidean norms of rows and a bias of 1; values of one column in one row are summed first."""
     squares = np.empty(len(rows.labels), dtype=np.float32)

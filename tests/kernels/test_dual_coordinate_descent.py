@@ -9,6 +9,7 @@ from sklearn_hashnlp.kernels._dual_coordinate_descent import (
     LinearRows,
     descend,
     naive_bayes_log_odds,
+    normalize_rows,
     squared_norms,
 )
 
@@ -90,3 +91,9 @@ def test_a_column_with_negative_values_has_no_log_odds():
     assert np.isfinite(odds).all()
     assert odds[0, 0] < 0 < odds[0, 1]
     assert (odds[1] == 0).all()
+
+
+def test_rows_of_unit_length():
+    values, offsets = np.array([3, 4, 0, -2], dtype=np.float32), np.array([0, 2, 2, 3, 4])
+    normalize_rows(values, offsets)
+    assert values.tolist() == pytest.approx([0.6, 0.8, 0, -1])

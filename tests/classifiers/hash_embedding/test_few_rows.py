@@ -32,8 +32,7 @@ def classifier(**options):
 def test_scores_are_those_of_liblinear_without_the_log_odds(n_classes, monkeypatch):
     monkeypatch.setattr(_few_rows, "_STRENGTHS", (1.0,))
     monkeypatch.setattr(_few_rows, "_SHARES", (0.0,))
-    monkeypatch.setattr(_few_rows, "DUAL_EPOCHS", 200)
-    monkeypatch.setattr("sklearn_hashnlp.classifiers._hash_embedding_classifier.DUAL_EPOCHS", 200)
+    monkeypatch.setattr(_few_rows, "_EPOCHS", ((1000, 200),))
     X, y = counts(n_classes=n_classes)
     model = classifier().fit(X, y)
     rows = TfidfTransformer().fit_transform(X)
@@ -62,7 +61,10 @@ def test_the_loss_depends_on_rows_labels_and_parameters(monkeypatch):
     assert classifier().partial_fit(X, y, classes=[0, 1, 2])._loss.name == "softmax"
     assert classifier().fit(X, np.eye(3, dtype=int)[y])._loss.name == "ova"
     monkeypatch.setattr(_few_rows, "_MANY_ROWS", 120)
+    assert classifier().fit(X, y)._loss.name == "hinge"
+    monkeypatch.setattr(_few_rows, "_MANY_SCORES", 359)
     assert classifier().fit(X, y)._loss.name == "softmax"
+    assert classifier().fit(X, y > 0)._loss.name == "hinge"  # two classes have one score
 
 
 def test_training_goes_on_with_the_hinge_loss():
