@@ -79,7 +79,7 @@ def n_dual_epochs(n_rows: int) -> int:
 
 
 class Settings(NamedTuple):
-    """What is chosen by cross-validation."""
+    """Parameters chosen by cross-validation."""
 
     strength: float = 3.0  # C: the inverse of the penalty
     share: float = _DEFAULT_SHARE  # factor of the log-odds
