@@ -189,14 +189,11 @@ def _check_is_fitted(encoder: Any, *, caller: str) -> None:
     try:
         check_is_fitted(encoder)
     except NotFittedError as error:
-        is_frozen = isinstance(encoder, FrozenEstimator)
-        name = type(encoder.estimator if is_frozen else encoder).__name__
-        advice = (
-            "" if is_frozen else " If it was fitted, a clone of it is not: wrap it in sklearn.frozen.FrozenEstimator."
-        )
+        name = type(encoder.estimator if isinstance(encoder, FrozenEstimator) else encoder).__name__
         raise ValueError(
             f"{caller} needs a fitted model that turns texts into vectors, and this {name} is not fitted. Fit it on "
-            f"other texts, without labels, or load one.{advice}"
+            "other texts, without labels, or load one. Clones are not fitted either, as in a parameter grid: wrap it "
+            "in sklearn.frozen.FrozenEstimator there."
         ) from error
 
 

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
@@ -179,6 +180,15 @@ def test_clones_and_cross_validation_keep_a_pretrained_model(make):
     copy = clone(clone(model).fit(FEW, KINDS))
     assert not hasattr(copy, "pipeline_")
     assert copy.fit(FEW, KINDS).predict(UNSEEN).tolist() == ["pet", "money"]
+
+
+def test_a_frozen_pretrained_model_in_a_parameter_grid(tmp_path):
+    encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=8, width=8, max_epochs=0, random_state=0)
+    grid = {"pretrained": [FrozenEstimator(encoder.fit(FEW))]}
+    search = GridSearchCV(TextClassifier(random_state=0), grid, cv=2).fit(FEW, KINDS)
+    model = search.best_estimator_
+    save_model(model, tmp_path / "model")
+    np.testing.assert_array_equal(load_model(tmp_path / "model").predict_proba(UNSEEN), model.predict_proba(UNSEEN))
 
 
 def test_the_words_and_the_union_agree():
