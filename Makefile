@@ -11,6 +11,8 @@ COMMA := ,
 BIN := $(VENV)/bin
 # A worker for each core; files are dealt out whole, see tests/conftest.py.
 PARALLEL := --numprocesses auto --maxprocesses 8 --dist loadgroup --no-loadscope-reorder
+# Without bytecode files each worker would compile all tests anew.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 # Run a command, $(2), and print a line a second until it ends; on a terminal it is always the same line.

@@ -31,7 +31,7 @@ def markdown(result: dict[str, Any]) -> str:
     sets, leads = result.get("sets", {}), mean_leads(result)
     rows = [(SETS[name], *(_cell(sets[name].get(size)) for size in SIZES)) for name in SETS if name in sets]
     mean = ("mean lead", *(f"{leads[size][0]:+.2f} ({leads[size][1]} sets)" if size in leads else "" for size in SIZES))
-    return table(("", *SIZES.values()), [*rows, mean])
+    return table(("", *SIZES.values()), [*rows, mean, ("seconds of a fit", *(_seconds(sets, size) for size in SIZES))])
 
 
 def mean_leads(result: dict[str, Any]) -> dict[str, tuple[float, int]]:
@@ -49,6 +49,11 @@ def fill(page: str, result: dict[str, Any]) -> str:
 def update_page() -> None:
     """Write the table into the page."""
     PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), read_result(RESULT)), encoding="utf-8")
+
+
+def _seconds(sets: dict[str, Any], size: str) -> str:
+    seconds = [cells[size]["cpu seconds"] for cells in sets.values() if size in cells]
+    return f"{min(seconds):.2f} to {max(seconds):.1f}" if seconds else ""
 
 
 def _cell(cell: dict[str, Any] | None) -> str:
