@@ -66,9 +66,7 @@ def test_transform_agrees_with_fit_transform_and_changes_nothing():
 def test_a_clone_keeps_a_frozen_encoder_only():
     frozen = clone(NgramVectorUnion(counter(), FrozenEstimator(Lengths().fit([]))))
     assert frozen.fit(TEXTS).transform(TEXTS).shape == (5, N_COLUMNS + 2)
-    with pytest.raises(
-        ValueError, match=r"this Lengths is not fitted.*sklearn.frozen.FrozenEstimator there"
-    ):
+    with pytest.raises(ValueError, match=r"this Lengths is not fitted.*sklearn.frozen.FrozenEstimator there"):
         clone(NgramVectorUnion(counter(), Lengths().fit([]))).fit(TEXTS)
     with pytest.raises(ValueError, match="this Lengths is not fitted"):
         NgramVectorUnion(counter(), FrozenEstimator(Lengths())).fit(TEXTS)
