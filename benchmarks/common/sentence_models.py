@@ -52,7 +52,16 @@ REPORT: dict[str, Any] = {
 }
 
 # What the ablations were measured with: defaults of an earlier version.
-EARLIER: dict[str, Any] = {"context_weight": 0.1, "n_components_removed": 30, "max_words": 256}
+EARLIER: dict[str, Any] = {
+    "projection_dim": 640,
+    "context_weight": 0.1,
+    "n_components_removed": 30,
+    "width": 384,
+    "n_tables": 8,
+    "table_bits": 13,
+    "max_words": 256,
+    "learning_rate": 1e-3,
+}
 
 # Settings that replace those.
 ABLATIONS: dict[str, dict[str, Any]] = {

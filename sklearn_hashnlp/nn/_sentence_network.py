@@ -16,6 +16,7 @@ ContextWeight = float | Literal["auto"]
 
 _ZERO_LENGTH = 1e-5  # what is left of a unit vector by rounding has at most this length
 _EQUAL_PARTS_WORDS = 50  # a text of so many words has parts of equal weight with context_weight="auto"
+_HALF_REMOVED_WORDS = 35  # half of the common component of the second part is removed from a text of so many words
 
 
 class SentenceNetwork(nn.Module):
@@ -30,7 +31,7 @@ class SentenceNetwork(nn.Module):
 
     so that the cosine similarity of two sentences is a weighted mean of those of the two parts, c being the weight of
     the Transformer. s' is s without the common components of all sentences [1]_, normalized to length one again; t' is
-    t without n / (n + 50) of its common component, if one is set, where n is the number of words of the sentence.
+    t without n^2 / (n^2 + 35^2) of its common component, if one is set, where n is the number of words of the sentence.
 
     Parameters
     ----------
@@ -41,6 +42,8 @@ class SentenceNetwork(nn.Module):
     context_weight : float or "auto"
         c, from 0 to 1. With 1 there is no first part, with 0 no second. "auto" is n / (n + 50): the spelling of a few
         words says more than their mean meaning, that of many words less.
+    removal_power : {1, 2}, default=2
+        1 is for networks of earlier versions, which remove n / (n + 50) of the common component.
 
     Attributes
     ----------
@@ -79,7 +82,14 @@ class SentenceNetwork(nn.Module):
     common: Tensor
     context_common: Tensor
 
-    def __init__(self, transformer: SGNNTransformer, projection_dim: int, context_weight: ContextWeight) -> None:
+    def __init__(
+        self,
+        transformer: SGNNTransformer,
+        projection_dim: int,
+        context_weight: ContextWeight,
+        *,
+        removal_power: Literal[1, 2] = 2,
+    ) -> None:
         super().__init__()
         if context_weight != "auto" and not 0 <= context_weight <= 1:
             raise ValueError(
@@ -88,6 +98,7 @@ class SentenceNetwork(nn.Module):
         if context_weight != 1 and projection_dim < 1:
             raise ValueError(f"SentenceNetwork: projection_dim must be 1 or more, got {projection_dim}.")
         self.context_weight = context_weight
+        self.removal_power = removal_power
         self.transformer = transformer if context_weight != 0 else None
         self.spelling: nn.Linear | None = None
         if context_weight != 1:
@@ -136,7 +147,8 @@ class SentenceNetwork(nn.Module):
         if self.transformer is not None:
             vectors = self.transformer(batch)
             if len(self.context_common):
-                removed = (many * vectors) @ self.context_common.T @ self.context_common
+                share = many if self.removal_power == 1 else n_words**2 / (n_words**2 + _HALF_REMOVED_WORDS**2)
+                removed = (share * vectors) @ self.context_common.T @ self.context_common
                 vectors = functional.normalize(vectors - removed, dim=1)
             parts.append(vectors * second)
         # One part alone may be zero: projections of zeros, or common components only.
@@ -314,7 +326,10 @@ class SentenceModule(nn.Module):
 def make_sentence_module(architecture: dict[str, Any]) -> SentenceModule:
     """Build the network with initial weights."""
     network = SentenceNetwork(
-        SGNNTransformer(**architecture["transformer"]), architecture["spelling_width"], architecture["context_share"]
+        SGNNTransformer(**architecture["transformer"]),
+        architecture["spelling_width"],
+        architecture["context_share"],
+        removal_power=architecture.get("removal_power", 1),  # older folders have none
     )
     if network.transformer is not None and network.transformer.tables is not None:
         # Word pretraining learns them, before the training on sentences.

@@ -49,6 +49,8 @@ class SGNNTransformer(nn.Module):
         ``2 * width`` columns.
     positions : bool, default=True
         Whether the positions of words are encoded.
+    key_bits : int or None, default=None
+        Bits of a projection that each table reads; see :class:`LSHEmbedding`.
     n_tables, table_bits : int, default=0, 13
         Parameters of an :class:`LSHEmbedding` whose vector of a word is added to W p; 0 tables are none. The tables can
         separate words of similar spelling, which W alone cannot.
@@ -110,6 +112,7 @@ class SGNNTransformer(nn.Module):
         positions: bool = True,
         n_tables: int = 0,
         table_bits: int = 13,
+        key_bits: int | None = None,
         dropout: float = 0.0,
         start: Start = "random",
     ) -> None:
@@ -135,7 +138,7 @@ class SGNNTransformer(nn.Module):
             raise ValueError(f"SGNNTransformer: start must be one of {get_args(Start)}, got {start!r}.")
         self.n_features, self.width, self.depths, self.start = n_features, width, depths, start
         self.linear = nn.Linear(n_features, width, bias=False)
-        self.tables = LSHEmbedding(n_tables, table_bits, width) if n_tables else None
+        self.tables = LSHEmbedding(n_tables, table_bits, width, key_bits) if n_tables else None
         self.position_gain = nn.Parameter(torch.ones(())) if positions else None
         layers = [
             nn.TransformerEncoderLayer(width, n_heads, feedforward_size, dropout, batch_first=True, norm_first=True)

@@ -103,6 +103,9 @@ def _distinct(rows: Tensor) -> tuple[Tensor, Tensor | None]:
     return torch.from_numpy(distinct), torch.from_numpy(indices)
 
 
+_MULTIPLIER = -0x61C8864680B583EB  # 2^64 divided by the golden ratio, as a signed number (Knuth, 1973, section 6.4)
+
+
 class LSHEmbedding(nn.Module):
     """Embed words by locality-sensitive hashing: the bits of a projection select one row of each of several tables.
 
@@ -120,6 +123,9 @@ class LSHEmbedding(nn.Module):
         Bits of a bucket; a table has ``2 ** table_bits`` rows.
     embedding_dim : int
         Columns of a vector.
+    key_bits : int or None, default=None
+        Bits of the projection that each table reads, if more than ``table_bits``: they are hashed to a bucket, so that
+        words share a row by chance only, unless their projections agree in all of these bits.
 
     Attributes
     ----------
@@ -129,7 +135,7 @@ class LSHEmbedding(nn.Module):
     Raises
     ------
     ValueError
-        If a size is not positive, or ``table_bits`` is more than 31.
+        If a size is not positive, ``table_bits`` is more than 31, or ``key_bits`` is not from ``table_bits`` to 62.
 
     References
     ----------
@@ -143,14 +149,17 @@ class LSHEmbedding(nn.Module):
     torch.Size([5, 16])
     """
 
-    def __init__(self, n_tables: int, table_bits: int, embedding_dim: int) -> None:
+    def __init__(self, n_tables: int, table_bits: int, embedding_dim: int, key_bits: int | None = None) -> None:
         super().__init__()
         for name, value in (("n_tables", n_tables), ("table_bits", table_bits), ("embedding_dim", embedding_dim)):
             if value < 1:
                 raise ValueError(f"LSHEmbedding: {name} must be 1 or more, got {value}.")
         if table_bits > 31:
             raise ValueError(f"LSHEmbedding: table_bits must be 31 or less, got {table_bits}.")
+        if key_bits is not None and not table_bits <= key_bits <= 62:
+            raise ValueError(f"LSHEmbedding: key_bits must be from table_bits={table_bits} to 62, got {key_bits}.")
         self.n_tables, self.table_bits = n_tables, table_bits
+        self.key_bits = table_bits if key_bits is None else key_bits
         self.tables = nn.EmbeddingBag(n_tables << table_bits, embedding_dim, mode="sum", sparse=True)
         nn.init.zeros_(self.tables.weight)
 
@@ -170,7 +179,7 @@ class LSHEmbedding(nn.Module):
         Raises
         ------
         ValueError
-            If there are fewer than ``n_tables * table_bits`` columns.
+            If there are fewer than ``n_tables * table_bits`` columns, or ``n_tables * key_bits``.
         """
         vectors: Tensor = self.tables(self.buckets(projections))
         return vectors
@@ -191,18 +200,22 @@ class LSHEmbedding(nn.Module):
         Raises
         ------
         ValueError
-            If there are fewer than ``n_tables * table_bits`` columns.
+            If there are fewer than ``n_tables * table_bits`` columns, or ``n_tables * key_bits``.
         """
-        n_bits = self.n_tables * self.table_bits
+        n_bits = self.n_tables * self.key_bits
         if projections.shape[1] < n_bits:
             raise ValueError(
-                f"LSHEmbedding: {self.n_tables} tables of {self.table_bits} bits need projections of {n_bits} columns "
+                f"LSHEmbedding: {self.n_tables} tables of {self.key_bits} bits need projections of {n_bits} columns "
                 f"or more, got {projections.shape[1]}. Lower n_tables or table_bits."
             )
-        bits = (projections[:, :n_bits] > 0).reshape(-1, self.n_tables, self.table_bits)
-        shifts = torch.arange(self.table_bits - 1, -1, -1, device=bits.device)
+        bits = (projections[:, :n_bits] > 0).reshape(-1, self.n_tables, self.key_bits)
+        shifts = torch.arange(self.key_bits - 1, -1, -1, device=bits.device)
         first_rows = torch.arange(self.n_tables, device=bits.device) << self.table_bits
-        return (bits.long() << shifts).sum(dim=2) + first_rows
+        keys = (bits.long() << shifts).sum(dim=2)
+        if self.key_bits > self.table_bits:
+            # Multiplicative hashing: the highest bits of the product modulo 2^64. The shift copies the sign.
+            keys = ((keys * _MULTIPLIER) >> (64 - self.table_bits)) & ((1 << self.table_bits) - 1)
+        return keys + first_rows
 
     def extra_repr(self) -> str:
         """Describe the module in ``repr``.
@@ -212,4 +225,5 @@ class LSHEmbedding(nn.Module):
         str
             The parameters.
         """
-        return f"n_tables={self.n_tables}, table_bits={self.table_bits}"
+        hashed = f", key_bits={self.key_bits}" if self.key_bits > self.table_bits else ""
+        return f"n_tables={self.n_tables}, table_bits={self.table_bits}{hashed}"

@@ -24,18 +24,19 @@ def ppmi_vectors(
     paragraphs: Paragraphs,
     *,
     n_components: int,
-    window: int = 5,  # largest distance of two words that co-occur
+    window: int = 25,  # largest distance of two words of a paragraph that co-occur
     min_count: int = 3,  # of a word that has a vector or is a context
     n_contexts: int = 20_000,  # the most frequent words
     smoothing: float = 0.75,  # exponent of the counts of contexts: below 1, rare contexts weigh less
-    power: float = 0.25,  # exponent of the singular values: below 1, the lesser components weigh more
+    power: float = 0.75,  # exponent of the singular values: below 1, the lesser components weigh more
     seed: int = 0,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
     """Return the ids of the words with co-occurrences, ascending, their unit vectors and their counts."""
     counts = np.bincount(paragraphs.sentences.values, minlength=len(paragraphs.words))
     frequent = np.flatnonzero(counts >= min_count)
     frequent = frequent[np.argsort(-counts[frequent], kind="stable")]
-    ppmi = _ppmi(_count_cooccurrences(paragraphs.sentences, frequent, len(counts), window, n_contexts), smoothing)
+    texts = Ragged(paragraphs.sentences.values, paragraphs.sentences.offsets[paragraphs.offsets])
+    ppmi = _ppmi(_count_cooccurrences(texts, frequent, len(counts), window, n_contexts), smoothing)
     vectors = np.zeros((len(frequent), n_components), dtype=np.float32)
     reduced = _truncated_svd(ppmi, n_components, power, seed)
     vectors[:, : reduced.shape[1]] = reduced
@@ -47,25 +48,26 @@ def ppmi_vectors(
 
 
 def _count_cooccurrences(
-    sentences: Ragged, frequent: NDArray[np.int64], n_words: int, window: int, n_contexts: int
+    texts: Ragged, frequent: NDArray[np.int64], n_words: int, window: int, n_contexts: int
 ) -> csr_array:
     """Return the matrix of n(w, c): a row for each frequent word, a column for each context."""
     n_contexts = min(n_contexts, len(frequent))
-    counts = csr_array((len(frequent), n_contexts), dtype=np.float64)
+    shape = (len(frequent),) * 2
+    counts = csr_array(shape, dtype=np.float64)  # of pairs in the order of the text
     row_of = np.full(n_words, -1, dtype=np.int64)
     row_of[frequent] = np.arange(len(frequent))
     for distance in range(1, window + 1):
-        for left, right in _word_pairs(sentences, distance):
-            for words, contexts in ((row_of[left], row_of[right]), (row_of[right], row_of[left])):
-                keep = (words >= 0) & (contexts >= 0) & (contexts < n_contexts)
-                weights = np.full(int(keep.sum()), 1 / distance)
-                counts = counts + csr_array((weights, (words[keep], contexts[keep])), shape=counts.shape)
-    return counts
+        for left, right in _word_pairs(texts, distance):
+            words, contexts = row_of[left], row_of[right]
+            keep = (words >= 0) & (contexts >= 0)
+            weights = np.full(int(keep.sum()), 1 / distance)
+            counts = counts + csr_array((weights, (words[keep], contexts[keep])), shape=shape)
+    return csr_array(counts[:, :n_contexts] + csr_array(counts[:n_contexts].T))
 
 
-def _word_pairs(sentences: Ragged, distance: int) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-    """Iterate over the pairs of words of a sentence at a distance, in blocks."""
-    values, offsets = sentences
+def _word_pairs(texts: Ragged, distance: int) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """Iterate over the pairs of words of a text at a distance, in blocks."""
+    values, offsets = texts
     for first in range(0, len(values) - distance, _BLOCK):
         positions = np.arange(first, min(first + _BLOCK, len(values) - distance))
         ends = offsets[np.searchsorted(offsets, positions, side="right")]

@@ -23,6 +23,7 @@ from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import load_optimizer
 from sklearn_hashnlp.training._torch_scope import torch_seed
 
+_MAX_KEY_BITS = 48
 _TABLES = "network.transformer.tables.tables.weight"  # of which only rows of words that were seen are not zero
 _COMMON = ("network.common", "network.context_common")  # as many rows as there were directions
 
@@ -132,14 +133,24 @@ def sentence_architecture(estimator: Any) -> dict[str, Any]:
             "positions": bool(estimator.positions),
             "n_tables": int(estimator.n_tables),
             "table_bits": int(estimator.table_bits),
+            "key_bits": _key_bits(estimator),
             "dropout": float(estimator.dropout),
             "start": estimator.start,
         },
         # The next two keys stand in saved models.
         "spelling_width": int(estimator.projection_dim),
         "context_share": share,
+        "removal_power": 2,
         "masked_words": bool(share != 0 and (any(masked) if isinstance(masked, tuple | list) else masked)),
     }
+
+
+def _key_bits(estimator: Any) -> int | None:
+    """Return how many bits of a projection choose a row of a table, so many that words have rows of their own."""
+    if not estimator.n_tables:
+        return None
+    available = int(estimator.n_projections) * int(estimator.n_bits) // int(estimator.n_tables)
+    return max(int(estimator.table_bits), min(_MAX_KEY_BITS, available))
 
 
 def make_sentence_net(architecture: dict[str, Any], device: str) -> SentenceNet:

@@ -72,7 +72,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         Number of projections of a word and bits of each, T and d; see :class:`~sklearn_hashnlp.text.SGNNProjector`.
     ngram_range : (int, int), default=(2, 5)
         Minimal and maximal length of the character n-grams of a word.
-    projection_dim : int, default=640
+    projection_dim : int, default=1024
         Dimension of the first part.
     context_weight : float or "auto", default="auto"
         Weight of the second part in the cosine similarity, from 0 to 1; the first part has the rest. "auto" is
@@ -81,9 +81,9 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         only one part. The network of [2]_ is the second part alone, 1.
     n_components_removed : int or "auto", default="auto"
         Number of principal components, common to all sentences, that are removed from the first part. "auto" is one
-        for each 1,000 training sentences, 30 at most, and from the second part n / (n + 50) of the first component is
-        removed, too, for a text of n words.
-    width : int, default=384
+        for each 1,000 training sentences, 30 at most; the other components are divided by the fifth root of their
+        variances. From the second part n^2 / (n^2 + 35^2) of the first component is removed for a text of n words.
+    width : int, default=128
         Dimension of the word embeddings, and so of the second part; with layers a multiple of ``n_heads``.
     n_layers : int, default=0
         Number of Transformer layers; 0 pools the word embeddings directly, which is many times as fast.
@@ -97,16 +97,16 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         With 2, the outputs of the middle layer are concatenated to those of the last.
     positions : bool, default=True
         Whether to add position embeddings.
-    n_tables, table_bits : int, default=8, 13
-        Number of tables, and bits of their indices, of the :class:`~sklearn_hashnlp.nn.LSHEmbedding` that is added to a
-        linear layer in the word embeddings; with 0 tables there is only the linear layer.
+    n_tables, table_bits : int, default=2, 16
+        Number of tables, and bits of their indices, of the :class:`~sklearn_hashnlp.nn.LSHEmbedding` of hashed keys
+        that is added to a linear layer in the word embeddings; with 0 tables there is only the linear layer.
     dropout : float, default=0.0
         Dropout probability within the Transformer layers.
     start : {"identity", "random"}, default="identity"
         Initialization of the Transformer: layers that are the identity, or the usual random weights.
     word_steps : int, default=5
         Conjugate gradient steps of the tables in the first stage, on the residuals of the linear layer's ridge
-        regression; more steps overfit to single words. With 0 neither is trained in that stage.
+        regression. With 0 neither is trained in that stage.
     loss : {"infonce", "bxent", "proximity", "vmf"}, default="infonce"
         Loss function of the second stage:
         :class:`~sklearn_hashnlp.nn.InfoNCELoss`, :class:`~sklearn_hashnlp.nn.SimilarityBXENT`,
@@ -139,10 +139,9 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         Seconds after which the second stage stops.
     batch_size : int, default=256
         Sentences per batch, of whole paragraphs.
-    learning_rate : float, default=1e-3
-        Learning rate of Adam; with Transformer layers use less, such as 5e-4. It is warmed up in the first 2 % of the
-        steps and then decays linearly to zero. The linear layer's is sqrt(n_projections * n_bits) times as large, since
-        its inputs are smaller.
+    learning_rate : float, default=3e-5
+        Learning rate of Adam; with Transformer layers use more, such as 5e-4. It is warmed up in the first 2 % of the
+        steps and then decays linearly to zero. The linear layer's is sqrt(n_projections * n_bits) times as large.
     monitor : callable or None, default=None
         Function of the encoder that returns a validation score, higher is better, such as the rank correlation with
         human similarity judgements. It is called before and after the first stage, every ``log_every`` steps and after
@@ -212,7 +211,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
     >>> paragraphs = ["The cat sleeps. It purrs.", "Shares fell sharply. Investors sold them."] * 4
     >>> encoder = SGNNSentenceEncoder(random_state=0)
     >>> encoder.fit(paragraphs).transform(["A cat sleeps.", "Cats slept.", "They sold."]).shape
-    (3, 1024)
+    (3, 1152)
     >>> near, far = encoder.similarity(["A cat sleeps."] * 2, ["Cats slept.", "They sold."])
     >>> bool(near > far)
     True
@@ -270,10 +269,10 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         n_projections: int = 80,
         n_bits: int = 14,
         ngram_range: tuple[int, int] = (2, 5),
-        projection_dim: int = 640,
+        projection_dim: int = 1024,
         context_weight: float | Literal["auto"] = "auto",
         n_components_removed: int | Literal["auto"] = "auto",
-        width: int = 384,
+        width: int = 128,
         n_layers: int = 0,
         n_heads: int = 8,
         feedforward_size: int = 1024,
@@ -281,8 +280,8 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         pooling_width: int | None = None,
         depths: int = 1,
         positions: bool = True,
-        n_tables: int = 8,
-        table_bits: int = 13,
+        n_tables: int = 2,
+        table_bits: int = 16,
         dropout: float = 0.0,
         start: Start = "identity",
         word_steps: int = 5,
@@ -301,7 +300,7 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         max_epochs: int = 1,
         max_time: float | None = None,
         batch_size: int = 256,
-        learning_rate: float = 1e-3,
+        learning_rate: float = 3e-5,
         monitor: Callable[[Any], float] | None = None,
         log_every: int | None = None,
         checkpoint_dir: str | PathLike[str] | None = None,

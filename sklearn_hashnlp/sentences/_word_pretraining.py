@@ -24,12 +24,16 @@ _MAX_WORDS = 100_000  # the most frequent words are fitted
 _WORD_BLOCK = 2**13  # words whose projections are in memory at once
 _COUNT_POWER = 0.25  # a word weighs its count to this power: the targets of rare words are less reliable
 _RIDGE = 1.0
+_TABLE_RIDGE = 60.0  # occurrences: a row of a word that occurs less often stays near zero
 _MAX_SENTENCES = 20_000  # of which principal components are computed
 _SENTENCE_BLOCK = 512
 _MAX_COMPONENTS = 30  # removed by default, if there are enough sentences to tell them from topics
 _SENTENCES_PER_COMPONENT = 1_000
 _MAX_CONTEXT_SENTENCES = 4_000  # of which the component of the second part is computed
 _CONTEXT_BLOCK = 64  # smaller, since Transformer layers take more memory
+_MAX_WHITENED_SENTENCES = 10_000  # of which the axes of the first part are computed
+_WHITENING = 0.2  # power of the eigenvalues of the first part by which its axes are divided
+_LEAST_EIGENVALUE = 1 / 3  # of their mean; lesser ones are taken to be that
 
 
 def pretrain(
@@ -61,10 +65,12 @@ def pretrain(
     if n_components_removed == "auto":
         set_context_component(network, paragraphs.sentences, weights, projections)
         enough = paragraphs.n_sentences // _SENTENCES_PER_COMPONENT
-        n_removed = min(_MAX_COMPONENTS, enough, network.common.shape[1] - 1)
+        n_removed = min(_MAX_COMPONENTS, enough, projections.n_features - 2)
     else:
         n_removed = int(n_components_removed)
-    if network.spelling is not None and n_removed:
+    if network.spelling is not None and n_removed and n_components_removed == "auto":
+        whiten_spelling(network.spelling, paragraphs.sentences, weights, projections, n_removed)
+    elif network.spelling is not None and n_removed:
         network.common = principal_components(network, paragraphs.sentences, weights, projections, n_removed)
 
 
@@ -97,18 +103,22 @@ def fit_word_vectors(
         design, used = _design_matrix(transformer, projections, word_ids)
         table = np.zeros((design.shape[1], residuals.shape[1]), dtype=np.float32)
         transposed = csr_array(design.T)
-        gradient = transposed @ (weights * residuals)
-        direction, square = gradient.copy(), np.square(gradient).sum(axis=0)
+        occurrences = counts.astype(np.float32)[:, np.newaxis]
+        diagonal = transposed @ occurrences + np.float32(_TABLE_RIDGE)  # of the preconditioner
+        gradient = transposed @ (occurrences * residuals)
+        scaled = gradient / diagonal
+        direction, square = scaled, (gradient * scaled).sum(axis=0)
         for _ in range(n_steps):
             change = design @ direction
-            curvature = transposed @ (weights * change) + np.float32(_RIDGE) * direction
+            curvature = transposed @ (occurrences * change) + np.float32(_TABLE_RIDGE) * direction
             # The direction of a solved column is zero: no division by zero.
             step = square / np.maximum((direction * curvature).sum(axis=0), np.finfo(np.float32).tiny)
             table += step * direction
             residuals -= step * change
             gradient -= step * curvature
-            before, square = square, np.square(gradient).sum(axis=0)
-            direction = gradient + square / np.maximum(before, np.finfo(np.float32).tiny) * direction
+            scaled = gradient / diagonal
+            before, square = square, (gradient * scaled).sum(axis=0)
+            direction = scaled + square / np.maximum(before, np.finfo(np.float32).tiny) * direction
             losses.append(_weighted_mse(residuals, weights))
             _print_loss(losses, verbose)
     with torch.no_grad():
@@ -157,6 +167,49 @@ def _weighted_mse(residuals: NDArray[np.float32], weights: NDArray[np.float32]) 
 def _print_loss(losses: list[float], verbose: int) -> None:
     if verbose:
         print(f"word pretraining, step {len(losses) - 1}: loss {losses[-1]:.4f}")
+
+
+# The first part is mapped to its principal axes, each divided by a power of its eigenvalue, instead of to random ones.
+# The first axis is kept and the next ones are left out, as by principal_components, so the network removes none.
+def whiten_spelling(
+    spelling: torch.nn.Linear,  # its weight is set
+    sentences: Ragged,  # of word ids
+    weights: NDArray[np.float32],  # (n_words,)
+    projections: CachedProjections,
+    n_removed: int,
+) -> None:
+    """Set the linear map of the first part, which removes principal components and scales the others."""
+    moment = np.zeros((projections.n_features,) * 2)
+    with threadpool_limits(1, user_api="blas"):  # more threads would sum in another order
+        for rows in _sample(len(sentences.offsets) - 1, _MAX_WHITENED_SENTENCES, _SENTENCE_BLOCK):
+            pooled = _pool_projections(take_rows(sentences, rows), weights, projections)
+            moment += pooled.T @ pooled
+        eigenvalues, eigenvectors = np.linalg.eigh(moment)
+    eigenvalues, eigenvectors = eigenvalues[::-1], eigenvectors[:, ::-1]
+    kept = np.delete(np.arange(len(eigenvalues)), slice(1, 1 + n_removed))[: spelling.out_features]
+    least = _LEAST_EIGENVALUE * eigenvalues.mean()
+    scale = (np.maximum(eigenvalues, least) / max(eigenvalues[1 + n_removed], least)) ** -_WHITENING
+    scale[0] = 1.0
+    with torch.no_grad():
+        spelling.weight.zero_()
+        spelling.weight[: len(kept)] = _to_tensor((eigenvectors[:, kept] * scale[kept]).T, spelling.weight)
+
+
+def _pool_projections(
+    sentences: Ragged, weights: NDArray[np.float32], projections: CachedProjections
+) -> NDArray[np.float64]:
+    """Return the weighted sums of the projections of the words of sentences, at unit length."""
+    distinct, index = np.unique(sentences.values, return_inverse=True)
+    counts = csr_array(
+        (np.ones(len(index), dtype=np.float64), index, sentences.offsets),
+        shape=(len(sentences.offsets) - 1, len(distinct)),
+    )
+    counts.sum_duplicates()
+    counts.data[:] = weights[distinct][counts.indices]  # a repeated word has its weight once
+    pooled = counts @ projections.rows(distinct).astype(np.float64)
+    lengths = np.linalg.norm(pooled, axis=1, keepdims=True)
+    unit: NDArray[np.float64] = pooled / np.where(lengths > 0, lengths, 1)
+    return unit
 
 
 # Of the second moment, not of the covariance: the first component is near the mean of all sentences. It is kept, since

@@ -159,8 +159,8 @@ def test_projected_vectors_on_cuda():
     torch.testing.assert_close(layer.to("cuda")(words.to("cuda")).cpu(), expected, rtol=1e-4, atol=1e-6)
 
 
-def make_lsh(n_tables, table_bits, embedding_dim=5, seed=0):
-    module = LSHEmbedding(n_tables, table_bits, embedding_dim)
+def make_lsh(n_tables, table_bits, embedding_dim=5, seed=0, key_bits=None):
+    module = LSHEmbedding(n_tables, table_bits, embedding_dim, key_bits)
     torch.nn.init.normal_(module.tables.weight, generator=torch.Generator().manual_seed(seed))
     return module
 
@@ -171,8 +171,10 @@ def sum_of_rows(module, projections):
     vectors = np.zeros((len(projections), table.shape[1]))
     for row, projection in enumerate(projections.tolist()):
         for number in range(module.n_tables):
-            part = projection[number * module.table_bits : (number + 1) * module.table_bits]
+            part = projection[number * module.key_bits : (number + 1) * module.key_bits]
             bucket = int("".join("1" if value > 0 else "0" for value in part), 2)
+            if module.key_bits > module.table_bits:
+                bucket = bucket * 0x9E3779B97F4A7C15 % 2**64 // 2 ** (64 - module.table_bits)
             vectors[row] += table[number * 2**module.table_bits + bucket]
     return vectors
 
@@ -192,6 +194,21 @@ def test_lsh_sums_the_rows_of_its_buckets(n_tables, table_bits, n_more, n_words,
     vectors = module(projections)
     assert vectors.dtype == torch.float32
     np.testing.assert_allclose(vectors.detach().numpy(), sum_of_rows(module, projections), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("key_bits", "dtype"), [(7, torch.float32), (33, torch.uint8), (62, torch.float64)])
+def test_lsh_hashes_longer_keys(key_bits, dtype):
+    module = make_lsh(3, 5, key_bits=key_bits)
+    projections = torch.randn(40, 3 * key_bits + 1, generator=torch.Generator().manual_seed(0))
+    projections = (projections > 0).to(dtype) if dtype == torch.uint8 else projections.to(dtype)
+    np.testing.assert_allclose(module(projections).detach().numpy(), sum_of_rows(module, projections), atol=1e-5)
+
+
+def test_words_of_similar_spelling_have_rows_of_their_own_with_longer_keys():
+    projections = torch.ones(49, 48)
+    projections[torch.arange(48), torch.arange(48)] = -1  # one bit differs
+    assert len(set(make_lsh(1, 16, key_bits=48).buckets(projections).flatten().tolist())) == 49
+    assert len(set(make_lsh(1, 16).buckets(projections).flatten().tolist())) == 17
 
 
 def test_lsh_tables_share_no_row():
@@ -228,7 +245,8 @@ def test_lsh_gradients_are_of_the_selected_rows():
 def test_lsh_is_initialized_with_zeros():
     module = LSHEmbedding(2, 3, 4)
     assert not module(torch.randn(5, 6)).any()
-    assert repr(module).startswith("LSHEmbedding(\n  n_tables=2, table_bits=3")
+    assert repr(module).startswith("LSHEmbedding(\n  n_tables=2, table_bits=3\n")
+    assert "n_tables=2, table_bits=3, key_bits=9" in repr(LSHEmbedding(2, 3, 4, key_bits=9))
 
 
 def test_lsh_refuses_wrong_sizes():
@@ -239,3 +257,8 @@ def test_lsh_refuses_wrong_sizes():
             LSHEmbedding(*sizes)
     with pytest.raises(ValueError, match="table_bits must be 31 or less, got 32"):
         LSHEmbedding(1, 32, 1)
+    for key_bits in (3, 63):
+        with pytest.raises(ValueError, match=f"key_bits must be from table_bits=4 to 62, got {key_bits}"):
+            LSHEmbedding(1, 4, 1, key_bits)
+    with pytest.raises(ValueError, match="2 tables of 7 bits need projections of 14 columns or more, got 13"):
+        LSHEmbedding(2, 3, 4, 7)(torch.randn(2, 13))

@@ -94,6 +94,7 @@ def sentence_vectors(network, batch) -> Array:
         parts = []
         n_words = int((batch.words[row] >= 0).sum())
         many = n_words / (n_words + 50)
+        removed = many if network.removal_power == 1 else n_words**2 / (n_words**2 + 35**2)
         weight = many if network.context_weight == "auto" else network.context_weight
         if network.spelling is not None:
             spelled = np.zeros(network.spelling.out_features)
@@ -108,7 +109,7 @@ def sentence_vectors(network, batch) -> Array:
             sentence = type(batch)(batch.projections, batch.words[row : row + 1], batch.weights[row : row + 1])
             vector = network.transformer(sentence)[0].detach().double().numpy()
             for direction in context_common:
-                vector = vector - many * (vector @ direction) * direction
+                vector = vector - removed * (vector @ direction) * direction
             parts.append(math.sqrt(weight) * normalize(vector))
         rows.append(normalize(np.concatenate(parts)))
     return np.array(rows)

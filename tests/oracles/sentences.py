@@ -79,12 +79,16 @@ def ppmi_similarities(sentences: list[list[int]], power: float, **options: Any) 
 def fitted_word_vectors(
     rows: Array,  # (n_words, n_features): projections
     targets: Array,
-    weights: Array,  # (n_words,)
+    weights: Array,  # (n_words,): of the linear layer
+    occurrences: Array,  # (n_words,): weights of the tables
     buckets: NDArray[np.int64] | None,  # (n_words, n_tables): indices of table rows
     n_rows: int,  # of the tables
     n_steps: int,
 ) -> Array:
-    """Solve the ridge regression, and the regression of its residuals in the Krylov space of so many steps."""
+    """Solve the ridge regression, and the regression of its residuals in the Krylov space of so many steps.
+
+    The space is that of the moment matrix multiplied by the inverse of its diagonal.
+    """
     weight = np.diag(weights)
     gram = rows.T @ weight @ rows + np.eye(rows.shape[1])
     vectors = rows @ np.linalg.solve(gram, rows.T @ weight @ targets)
@@ -92,12 +96,13 @@ def fitted_word_vectors(
         return vectors
     design = np.zeros((len(rows), n_rows))
     np.put_along_axis(design, buckets, 1, axis=1)
-    moment = design.T @ weight @ design + np.eye(n_rows)
+    moment = design.T @ np.diag(occurrences) @ design + 60 * np.eye(n_rows)
+    scale = 1 / np.diag(moment)
     for column, residual in enumerate((targets - vectors).T):
-        gradient = design.T @ weight @ residual
-        powers = [gradient]
+        gradient = design.T @ (occurrences * residual)
+        powers = [scale * gradient]
         for _ in range(n_steps - 1):
-            powers.append(moment @ powers[-1])
+            powers.append(scale * (moment @ powers[-1]))
         space, _ = np.linalg.qr(np.transpose(powers))
         vectors[:, column] += design @ (space @ np.linalg.solve(space.T @ moment @ space, space.T @ gradient))
     return vectors
