@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from functools import cache
 
 import numpy as np
 import pytest
@@ -33,7 +34,9 @@ def fit(**options):
     return SGNNSentenceEncoder(**{"alpha": 0.1, "vector_weight": 1.0} | options).fit(TEXTS, VECTORS)
 
 
-FITTED = fit()
+@cache
+def fitted():
+    return fit()
 
 
 def test_vectors_are_reproduced():
@@ -48,12 +51,12 @@ def test_vectors_are_reproduced():
 
 
 def test_rows_are_unit_vectors():
-    vectors = FITTED.transform(QUERIES)
+    vectors = fitted().transform(QUERIES)
     assert vectors.shape == (6, 12)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1)[[0, 1, 5]], 1, atol=1e-6)
     assert not vectors[3].any()
     assert np.isfinite(vectors).all()
-    assert FITTED.transform([]).shape == (0, 12)
+    assert fitted().transform([]).shape == (0, 12)
     assert fit(n_components=None).transform([""]).tolist() == [[0.0] * 12]
 
 
@@ -80,17 +83,17 @@ def test_the_least_squares_problem():
 
 
 def test_history_and_parameters():
-    assert [entry["epoch"] for entry in FITTED.history_] == list(range(1, 31))
-    losses = [entry["train_loss"] for entry in FITTED.history_]
+    assert [entry["epoch"] for entry in fitted().history_] == list(range(1, 31))
+    losses = [entry["train_loss"] for entry in fitted().history_]
     assert 0 < losses[-1] < losses[4] < losses[0] < 1
-    assert FITTED.n_parameters_ == FITTED._regression.coefficients.size
-    assert not hasattr(FITTED, "net_")
+    assert fitted().n_parameters_ == fitted()._regression.coefficients.size
+    assert not hasattr(fitted(), "net_")
     small = fit(n_features=20)
     assert small.n_parameters_ <= 20 * 12
 
 
 def test_any_input_gives_the_same_bytes():
-    expected = bytes_of(FITTED)
+    expected = bytes_of(fitted())
     assert bytes_of(fit()) == expected
     for n_jobs in (2, 3):
         assert bytes_of(fit(n_jobs=n_jobs)) == expected
@@ -102,16 +105,16 @@ def test_any_input_gives_the_same_bytes():
 
 
 def test_a_vector_does_not_depend_on_the_other_texts():
-    together = FITTED.transform([*QUERIES, *TEXTS])
+    together = fitted().transform([*QUERIES, *TEXTS])
     for index, text in enumerate(QUERIES):
-        assert FITTED.transform([text])[0].tobytes() == together[index].tobytes()
+        assert fitted().transform([text])[0].tobytes() == together[index].tobytes()
 
 
 def test_copies(tmp_path):
-    encoder = copy.deepcopy(FITTED).set_params(monitor=None)
+    encoder = copy.deepcopy(fitted()).set_params(monitor=None)
     save_model(encoder, tmp_path / "folder")
     for other in (pickle.loads(pickle.dumps(encoder)), load_model(tmp_path / "folder")):
-        assert bytes_of(other) == bytes_of(FITTED)
+        assert bytes_of(other) == bytes_of(fitted())
         assert other.get_params() == encoder.get_params()
         for name in ("history_", "log_", "n_parameters_"):
             assert getattr(other, name) == getattr(encoder, name)
@@ -121,24 +124,24 @@ def test_copies(tmp_path):
 
 @pytest.mark.parametrize(("precision", "error"), [("float16", 1e-3), ("int8", 0.03)])
 def test_lower_precision(tmp_path, precision, error):
-    save_model(FITTED, tmp_path / "whole")
-    save_model(FITTED, tmp_path / "small", precision=precision)
+    save_model(fitted(), tmp_path / "whole")
+    save_model(fitted(), tmp_path / "small", precision=precision)
     loaded = load_model(tmp_path / "small")
-    np.testing.assert_allclose(loaded.transform(TEXTS), FITTED.transform(TEXTS), atol=error)
-    assert bytes_of(loaded) != bytes_of(FITTED)
+    np.testing.assert_allclose(loaded.transform(TEXTS), fitted().transform(TEXTS), atol=error)
+    assert bytes_of(loaded) != bytes_of(fitted())
     sizes = [(tmp_path / name / "weights.safetensors").stat().st_size for name in ("small", "whole")]
     assert sizes[0] < 0.8 * sizes[1]
 
 
 def test_damaged_folders_are_refused():
-    values, arrays = FITTED._get_model_state()
+    values, arrays = fitted()._get_model_state()
     arrays["regression.counts"] = arrays["regression.counts"][1:]
     with pytest.raises(ValueError, match="n-grams, got"):
         SGNNSentenceEncoder()._set_model_state(values, arrays)
 
 
 def test_search():
-    indices, similarities = FITTED.most_similar(["cop dopu"], ["bar carn", "gop bop", ""], k=3)
+    indices, similarities = fitted().most_similar(["cop dopu"], ["bar carn", "gop bop", ""], k=3)
     assert indices.tolist()[0][0] == 1
     assert (np.abs(similarities) <= 1).all()
 
@@ -154,7 +157,7 @@ def test_search():
     ],
 )
 def test_bad_vectors(y, message):
-    encoder = clone(FITTED).fit(TEXTS, VECTORS)
+    encoder = clone(fitted()).fit(TEXTS, VECTORS)
     before = bytes_of(encoder)
     with pytest.raises(ValueError, match=message):
         encoder.fit(TEXTS, y)
@@ -175,14 +178,14 @@ def test_bad_texts():
         SGNNSentenceEncoder().fit(["a", "b\ud800"], VECTORS[:2])
     with pytest.warns(UserWarning, match="the longest text has 5 words; texts are truncated to 2"):
         truncated = SGNNSentenceEncoder(max_words=2, vector_weight=1.0).fit(["bar carn car barn far"] * 2, VECTORS[:2])
-    assert truncated.n_parameters_ < FITTED.n_parameters_
+    assert truncated.n_parameters_ < fitted().n_parameters_
 
 
 def test_what_goes_with_paragraphs_alone(tmp_path):
     with pytest.raises(ValueError, match="has no checkpoints"):
         SGNNSentenceEncoder(checkpoint_dir=tmp_path / "folder").fit(TEXTS, VECTORS)
     with pytest.raises(ValueError, match="partial_fit trains on paragraphs"):
-        copy.deepcopy(FITTED).partial_fit(PARAGRAPHS)
+        copy.deepcopy(fitted()).partial_fit(PARAGRAPHS)
     with pytest.raises(ValueError, match="partial_fit trains on paragraphs"):
         SGNNSentenceEncoder().partial_fit(TEXTS, VECTORS)
 
@@ -215,7 +218,7 @@ def test_from_one_to_the_other():
     of_paragraphs = bytes_of(encoder.fit(PARAGRAPHS))
     of_vectors = bytes_of(encoder.fit(TEXTS, VECTORS))
     assert not hasattr(encoder, "net_")
-    assert of_vectors == bytes_of(FITTED)
+    assert of_vectors == bytes_of(fitted())
     assert bytes_of(encoder.fit(PARAGRAPHS)) == of_paragraphs
     assert encoder._regression is None
 
@@ -242,21 +245,23 @@ def test_progress(capsys):
     assert encoder.log_ == [{"stage": "vectors", "epoch": 0, "step": 0, "score": 1.0}]
 
 
-BOTH = make(alpha=0.1, vector_weight=0.75, n_layers=0).fit(TEXTS, VECTORS)
+@cache
+def both():
+    return make(alpha=0.1, vector_weight=0.75, n_layers=0).fit(TEXTS, VECTORS)
 
 
 def test_vectors_beside_the_two_parts():
     without = make(n_layers=0, max_epochs=0)
     without.fit([[text] for text in TEXTS])
-    parts = FITTED.transform(QUERIES), without.transform(QUERIES)
-    vectors = BOTH.transform(QUERIES)
+    parts = fitted().transform(QUERIES), without.transform(QUERIES)
+    vectors = both().transform(QUERIES)
     assert vectors.shape == (6, 12 + 24)
-    assert BOTH.n_parameters_ == FITTED.n_parameters_ + without.n_parameters_
+    assert both().n_parameters_ == fitted().n_parameters_ + without.n_parameters_
     for query in (0, 1, 5):
         expected = np.concatenate([np.sqrt(0.75) * parts[0][query], np.sqrt(0.25) * parts[1][query]])
         np.testing.assert_allclose(vectors[query], expected, atol=1e-5)
     assert not vectors[3].any()
-    changed = copy.deepcopy(BOTH).set_params(vector_weight=0.0, context_weight=0.3)
+    changed = copy.deepcopy(both()).set_params(vector_weight=0.0, context_weight=0.3)
     assert not changed.transform(QUERIES)[:, :12].any()
     np.testing.assert_allclose(
         changed.transform(QUERIES)[:, 12:], without.set_params(context_weight=0.3).transform(QUERIES), atol=1e-6
@@ -266,13 +271,13 @@ def test_vectors_beside_the_two_parts():
 
 
 def test_copies_of_both(tmp_path):
-    save_model(BOTH, tmp_path / "folder")
-    for other in (pickle.loads(pickle.dumps(BOTH)), load_model(tmp_path / "folder")):
-        assert bytes_of(other) == bytes_of(BOTH)
-        assert other.n_parameters_ == BOTH.n_parameters_
-        assert other.history_ == BOTH.history_
+    save_model(both(), tmp_path / "folder")
+    for other in (pickle.loads(pickle.dumps(both())), load_model(tmp_path / "folder")):
+        assert bytes_of(other) == bytes_of(both())
+        assert other.n_parameters_ == both().n_parameters_
+        assert other.history_ == both().history_
         with pytest.raises(ValueError, match="partial_fit trains on paragraphs"):
             other.partial_fit(PARAGRAPHS)
-    assert bytes_of(clone(BOTH).set_params(n_jobs=2).fit(TEXTS, VECTORS)) == bytes_of(BOTH)
-    again = copy.deepcopy(BOTH).fit(PARAGRAPHS)
-    assert bytes_of(again) == bytes_of(clone(BOTH).fit(PARAGRAPHS))
+    assert bytes_of(clone(both()).set_params(n_jobs=2).fit(TEXTS, VECTORS)) == bytes_of(both())
+    again = copy.deepcopy(both()).fit(PARAGRAPHS)
+    assert bytes_of(again) == bytes_of(clone(both()).fit(PARAGRAPHS))
