@@ -34,7 +34,7 @@ from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.training._callbacks import EpochProgress
 
 _MANY_ROWS = 20_000
-_MANY_SCORES = 100_000  # rows times outputs; with more of both, stochastic gradients are as accurate and faster
+_MANY_ROWS_OF_TWO_CLASSES = 30_000  # with more, stochastic gradients are as accurate and faster
 _MAX_CLASSES = 256
 _EPOCHS = ((5_000, 10), (_MANY_ROWS, 6))  # with fewer than so many rows, so many epochs
 _MIN_EPOCHS = 4
@@ -68,8 +68,7 @@ def supports_dual(parameters: dict[str, Any], n_rows: int | None, n_classes: int
         or any(not isinstance(callback, EpochProgress) for callback in parameters["callbacks"] or ())
         or any(parameters[name] is not None for name in ("ngram_dropout", "max_time"))
     )
-    n_outputs = 1 if n_classes == 2 else n_classes
-    is_small = n_rows is not None and (n_rows < _MANY_ROWS or n_rows * n_outputs <= _MANY_SCORES)
+    is_small = n_rows is not None and n_rows < (_MANY_ROWS_OF_TWO_CLASSES if n_classes == 2 else _MANY_ROWS)
     return is_small and n_classes <= _MAX_CLASSES and device == "cpu" and is_linear and not asks_for_gradients
 
 
@@ -210,7 +209,9 @@ def choose_settings(problem: LinearProblem, seed: int) -> tuple[Settings, LeftOu
     if n_rows < _MIN_FOLD_ROWS:
         return Settings(), None
     n_epochs, strengths = n_dual_epochs(n_rows), _STRENGTHS if n_rows < _MANY_ROWS else (Settings().strength,)
-    rows = np.random.default_rng(seed).permutation(n_rows)[:_MAX_FOLD_ROWS]
+    rows = np.random.default_rng(seed).permutation(n_rows)
+    if n_rows < _MANY_ROWS:  # with more, one strength is tried, and all rows fit the temperature
+        rows = rows[:_MAX_FOLD_ROWS]
     fold_of = np.arange(len(rows)) % _FOLDS
     margins = {strength: np.empty((len(rows), problem.n_classes)) for strength in strengths}
     odds = np.empty((len(rows), problem.n_classes))

@@ -24,7 +24,7 @@ class Loss(nn.Module):
     takes_several_labels: ClassVar[bool] = False  # multi-label classification, by an indicator matrix
     has_temperature: ClassVar[bool] = True
     needs_temperature: ClassVar[bool] = False  # its scores alone are no logits: fitted even on training rows
-    link: ClassVar[str] = "identity"  # of scores to logits: "identity" or "log_sigmoid"; see _standalone_predictor
+    link: ClassVar[str] = "identity"  # of scores to logits: "identity" or "log_sigmoid"; see export/_standalone_common
 
     def __init__(
         self, *, multilabel: bool = False, inverse_temperature: float = 1.0, layer: HierarchicalSoftmax | None = None

@@ -82,7 +82,7 @@ def make_text_classifier(
     features : {"auto", "words", "words+characters", "characters"}, default="auto"
         ``"auto"``: an :class:`~sklearn_hashnlp.text.AutoNgramVectorizer`, which counts n-grams of words, and of
         characters too if the training texts are few or many of their words are new; it dampens counts and marks the
-        beginning and the end of a text. ``partial_fit`` counts words only. ``"words"``: a
+        beginning and the end of a text. A first ``partial_fit`` counts words only. ``"words"``: a
         :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` of word unigrams and bigrams. Words of one character and
         punctuation are tokens, too (``token_pattern=r"\w+|[^\w\s]"``; scikit-learn's default drops both, which are
         important in short texts). ``"words+characters"``: a :class:`~sklearn.pipeline.FeatureUnion` of that
@@ -97,8 +97,8 @@ def make_text_classifier(
     pretrained : fitted transformer or None, default=None
         Turns texts into vectors, which become columns beside the n-grams: a
         :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder` that was trained on other texts, without labels, or any
-        model with a method ``transform``. It is not fitted again. It helps where labeled texts are few; see
-        :class:`~sklearn_hashnlp.text.NgramVectorUnion`.
+        scikit-learn transformer that returns a dense array. It is not fitted again. It helps where labeled texts are
+        few; see :class:`~sklearn_hashnlp.text.NgramVectorUnion`.
     n_buckets : int, default=2**20
         Number of vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=1
@@ -186,7 +186,7 @@ def build_pipeline(parameters: dict[str, Any]) -> Pipeline:
     """Build the pipeline of :func:`make_text_classifier` from all of its parameters."""
     parameters = dict(parameters)
     features, ngram_range = parameters.pop("features"), parameters.pop("ngram_range")
-    pretrained = parameters.pop("pretrained")
+    ngram_range, pretrained = tuple(ngram_range), parameters.pop("pretrained")
     options = {"lowercase": parameters.pop("lowercase"), "n_jobs": parameters.pop("n_jobs")}
     if features == "auto":
         vectorizer: Any = AutoNgramVectorizer(ngram_range=ngram_range, n_features=_N_COLUMNS, **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self
@@ -29,8 +30,6 @@ from sklearn_hashnlp.training._parameters import Device, Schedule
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._tree_names import ClassTree
 
-_OF_FEATURES = ("features", "lowercase", "ngram_range")
-
 
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     r"""Classify texts: strings in, labels out, one label per text or several.
@@ -44,7 +43,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     features : {"auto", "words", "words+characters", "characters"}, default="auto"
         ``"auto"``: an :class:`~sklearn_hashnlp.text.AutoNgramVectorizer`, which counts n-grams of words, and of
         characters too if the training texts are few or many of their words are new; it dampens counts and marks the
-        beginning and the end of a text. ``partial_fit`` counts words only. ``"words"``: a
+        beginning and the end of a text. A first ``partial_fit`` counts words only. ``"words"``: a
         :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` of word unigrams and bigrams. Words of one character and
         punctuation are tokens, too (``token_pattern=r"\w+|[^\w\s]"``; scikit-learn's default drops both, which are
         important in short texts). ``"words+characters"``: a :class:`~sklearn.pipeline.FeatureUnion` of that
@@ -59,8 +58,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     pretrained : fitted transformer or None, default=None
         Turns texts into vectors, which become columns beside the n-grams: a
         :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder` that was trained on other texts, without labels, or any
-        model with a method ``transform``. It is not fitted again, and a clone of the classifier keeps it. It helps
-        where labeled texts are few; see :class:`~sklearn_hashnlp.text.NgramVectorUnion`.
+        scikit-learn transformer that returns a dense array. It is not fitted again, and a clone of the classifier keeps
+        it. It helps where labeled texts are few; see :class:`~sklearn_hashnlp.text.NgramVectorUnion`.
     variant : {"improved", "paper", "standard"}, default="improved"
         ``"improved"``: importance weights and component vectors are looked up by the column itself. ``"paper"``: by the
         column hashed to ``n_embeddings`` rows, so that columns which collide there share everything. ``"standard"``:
@@ -245,7 +244,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         "features": [literal_options(Features)],
         "lowercase": ["boolean"],
         "ngram_range": [tuple, list],
-        "pretrained": [HasMethods("transform"), None],
+        "pretrained": [HasMethods(["fit", "transform", "get_params"]), None],
         "loss": [literal_options(LossChoice), None],
         "n_jobs": [Integral, None],
     }
@@ -374,12 +373,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             If ``device="cuda"`` and torch finds no CUDA device.
         """
         resumes = self.warm_start and hasattr(self, "pipeline_")
-        if resumes:
-            pipeline = self._updated_pipeline()
-            rows = self._rows(X)
-        else:
-            pipeline = self._new_pipeline(y)
-            rows = self._count(pipeline[0].fit_transform, X)
+        pipeline = self._updated_pipeline() if resumes else self._new_pipeline(y)
+        rows = self._count(pipeline[0].transform if resumes else pipeline[0].fit_transform, X)
         try:
             pipeline[-1].fit(rows, y, sample_weight=sample_weight)
         finally:
@@ -430,17 +425,14 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         >>> model.predict(["funny", "dull"]).tolist()
         ['good', 'bad']
         """
-        if hasattr(self, "pipeline_"):
-            pipeline = self._updated_pipeline()
-            rows = self._rows(X)
-        else:
-            if self.pretrained is not None:
-                raise ValueError(
-                    f"{type(self).__name__}(pretrained=...) must see many texts at first. Call fit with the first "
-                    "texts, and partial_fit with the next ones."
-                )
-            pipeline = self._new_pipeline(y)
-            rows = self._count(pipeline[0].transform, X)  # one batch does not tell which features help
+        resumes = hasattr(self, "pipeline_")
+        if self.pretrained is not None and not resumes:
+            raise ValueError(
+                f"{type(self).__name__}(pretrained=...) must see many texts at first, to weigh the vectors. Call fit with "
+                "the first texts, and partial_fit with the next ones."
+            )
+        pipeline = self._updated_pipeline() if resumes else self._new_pipeline(y)
+        rows = self._count(pipeline[0].transform, X)  # one batch does not tell which features help
         try:
             pipeline[-1].partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
         finally:
@@ -612,8 +604,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     def _updated_pipeline(self) -> Pipeline:
         """Return the fitted pipeline, whose training continues, with the parameters of training as they are now."""
         pipeline = self.pipeline_
+        now_features = self._features()
         for name, value in self._fitted_features.items():
-            if value != getattr(self, name):
+            if value != now_features[name]:
                 raise ValueError(
                     f"{type(self).__name__} cannot continue training with {name}={getattr(self, name)!r}: it was "
                     f"trained with {value!r}. Set it back, or call fit with warm_start=False to train anew."
@@ -636,7 +629,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         """Keep the pipeline if it is fitted, as it is also after an interrupt by the user."""
         if hasattr(pipeline[-1], "net_"):
             self.pipeline_ = pipeline
-            self._fitted_features = {name: getattr(self, name) for name in _OF_FEATURES}
+            self._fitted_features = self._features()
+
+    def _features(self) -> dict[str, Any]:
+        """Return the parameters that the features depend on."""
+        return {"features": self.features, "lowercase": self.lowercase, "ngram_range": tuple(self.ngram_range)}
 
     def _fitted(self) -> HashEmbeddingClassifier:
         check_fitted(self, "pipeline_")
@@ -669,12 +666,31 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             union = NgramVectorUnion(clone(pipeline[0]), FrozenEstimator(self.pretrained))
             union._set_model_state({"vectorizer": pipeline[0], "norm_ratio": values["norm_ratio"]}, {})
             pipeline = Pipeline([("vectorizer", union), pipeline.steps[-1]])
-        self.pipeline_, self._fitted_features = pipeline, dict(values["features"])
+        fitted = dict(values["features"])
+        self.pipeline_, self._fitted_features = pipeline, fitted | {"ngram_range": tuple(fitted["ngram_range"])}
 
     def __sklearn_clone__(self) -> Self:
-        cloned: Self = super().__sklearn_clone__()
+        without = copy(self)
+        without.pretrained = None
+        cloned: Self = BaseEstimator.__sklearn_clone__(without)
         cloned.pretrained = self.pretrained  # fitted, as it is
         return cloned
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; those of ``pretrained``, which clones share, are not among them.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to return the parameters of nested estimators, too.
+
+        Returns
+        -------
+        dict of str to object
+            Parameters by their names.
+        """
+        parameters = super().get_params(deep=deep)
+        return {name: value for name, value in parameters.items() if not name.startswith("pretrained__")}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -17,6 +17,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from sklearn_hashnlp._sklearn import MAX_REAL, BaseEstimator, HasMethods, Interval, check_fitted, fit_context
 from sklearn_hashnlp.text._documents import as_documents
 
+_N_SLOTS = 1_048_573  # a prime: columns are counted modulo it, in one pass
+
 
 class NgramVectorUnion(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     r"""Convert texts to n-grams and, in columns behind them, to the vectors of a pretrained model.
@@ -31,7 +33,7 @@ class NgramVectorUnion(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
     vectorizer : transformer
         From texts to a sparse matrix of n-grams, such as :class:`AutoNgramVectorizer`. A clone of it is fitted.
     encoder : fitted transformer
-        From texts to an array with a row for each, such as a trained
+        From texts to a dense array with a row for each, such as a trained
         :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder`. It is not fitted again. :func:`sklearn.base.clone`, and
         with it cross-validation, returns unfitted transformers: wrap it in :class:`sklearn.frozen.FrozenEstimator`.
     weight : float, default=0.5
@@ -68,7 +70,7 @@ class NgramVectorUnion(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
     norm_ratio_: float
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "vectorizer": [HasMethods(["fit", "transform"])],
-        "encoder": [HasMethods("transform")],
+        "encoder": [HasMethods(["fit", "transform", "get_params"])],
         "weight": [Interval(Real, 0, MAX_REAL, closed="right")],
     }
 
@@ -137,8 +139,8 @@ class NgramVectorUnion(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         ------
         NotFittedError
             If the union is not fitted.
-        ValueError
-            If the encoder returns anything but finite numbers, one row for each text.
+        TypeError, ValueError
+            If the encoder returns anything but a dense array of finite numbers, one row for each text.
         """
         check_fitted(self, "norm_ratio_")
         texts = list(as_documents(X, caller=type(self).__name__))
@@ -149,9 +151,10 @@ class NgramVectorUnion(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         _check_is_fitted(self.encoder, caller=type(self).__name__)
         vectorizer = clone(self.vectorizer)
         counts = csr_matrix(vectorizer.fit(texts, y).transform(texts))
-        _, inverse, n_texts = np.unique(counts.indices, return_inverse=True, return_counts=True)
+        slots = counts.indices % _N_SLOTS
+        n_texts = np.minimum(np.bincount(slots, minlength=_N_SLOTS), len(texts))
         idf = np.log((1 + len(texts)) / (1 + n_texts)) + 1  # as the classifier weighs them
-        weighted = csr_matrix((counts.data * idf[inverse], counts.indices, counts.indptr), shape=counts.shape)
+        weighted = csr_matrix((counts.data * idf[slots], counts.indices, counts.indptr), shape=counts.shape)
         lengths = _lengths(counts)
         filled = lengths > 0
         self.vectorizer_ = vectorizer
@@ -160,7 +163,8 @@ class NgramVectorUnion(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
 
     def _join(self, counts: Any, texts: list[Any]) -> csr_matrix:
         counts = csr_matrix(counts)
-        vectors = check_array(self.encoder.transform(texts), dtype=[np.float32, np.float64], input_name="vectors")
+        name = f"{type(self).__name__} with the vectors of its encoder"
+        vectors = check_array(self.encoder.transform(texts), dtype=[np.float32, np.float64], estimator=name)
         if len(vectors) != len(texts):
             raise ValueError(
                 f"{type(self).__name__}: the encoder must return one row for each text. Got {len(vectors):,} rows for "

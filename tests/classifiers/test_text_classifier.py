@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_sp
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier, make_text_classifier
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier, export_predictor, make_text_classifier
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
@@ -191,6 +192,20 @@ def test_a_frozen_pretrained_model_in_a_parameter_grid(tmp_path):
     np.testing.assert_array_equal(load_model(tmp_path / "model").predict_proba(UNSEEN), model.predict_proba(UNSEEN))
 
 
+def test_clones_share_a_pretrained_model_and_cannot_change_it():
+    model = TextClassifier(pretrained=Topics().fit([]))
+    assert clone(model).pretrained is model.pretrained
+    assert not [name for name in model.get_params() if name.startswith("pretrained__")]
+
+
+def test_a_range_of_ngrams_as_a_list(tmp_path):
+    model = TextClassifier(ngram_range=[1, 3], random_state=0).fit(TEXTS, LABELS)
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert loaded.predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
+    loaded.set_params(ngram_range=(1, 3)).partial_fit(TEXTS, LABELS)
+
+
 def test_the_words_and_the_union_agree():
     pretrained = Topics().fit([])
     expected = make_text_classifier(random_state=0, pretrained=pretrained).fit(FEW, KINDS).predict_proba(UNSEEN)
@@ -198,14 +213,17 @@ def test_the_words_and_the_union_agree():
     np.testing.assert_array_equal(model.predict_proba(UNSEEN), expected)
 
 
-def test_a_pretrained_model_is_checked():
+def test_a_pretrained_model_is_checked(tmp_path):
     with pytest.raises(ValueError, match=r"this Topics is not fitted. Fit it on other texts"):
         TextClassifier(pretrained=Topics()).fit(FEW, KINDS)
-    with pytest.raises(ValueError, match="'pretrained' parameter of TextClassifier"):
-        TextClassifier(pretrained="folder").fit(FEW, KINDS)
+    for wrong in ("folder", SimpleNamespace(transform=len)):
+        with pytest.raises(ValueError, match="'pretrained' parameter of TextClassifier"):
+            TextClassifier(pretrained=wrong).fit(FEW, KINDS)
     with pytest.raises(ValueError, match="Call fit with the first texts"):
         TextClassifier(pretrained=Topics().fit([])).partial_fit(FEW, KINDS, classes=["money", "pet"])
     model = TextClassifier(pretrained=Topics().fit([]), random_state=0).fit(FEW, KINDS)
+    with pytest.raises(TypeError, match="a model with pretrained vectors cannot be exported"):
+        export_predictor(model, tmp_path / "model.py")
     assert model.partial_fit(FEW, KINDS).predict(UNSEEN).tolist() == ["pet", "money"]
     with pytest.raises(ValueError, match="pretrained was changed after fit"):
         model.set_params(pretrained=None).partial_fit(FEW, KINDS)

@@ -38,6 +38,7 @@ from sklearn_hashnlp.text import (
     AutoNgramVectorizer,
     CharNgramFeaturizer,
     HashingNgramVectorizer,
+    NgramVectorUnion,
     SGNNProjector,
     SGNNWordProjector,
 )
@@ -176,6 +177,11 @@ def _steps_of(model: Any) -> list[Any]:
 
 def _linear_model(steps: list[Any], precision: Precision) -> PredictorModel:
     """Return the model of a vectorizer and a classifier of hash embeddings."""
+    if steps and isinstance(steps[0], NgramVectorUnion):
+        raise TypeError(
+            "export_predictor: a model with pretrained vectors cannot be exported, since they need the encoder. Save "
+            "it with save_model, or train it without pretrained."
+        )
     vectorizers: list[tuple[Any, float | None]] = []
     if len(steps) == 2 and isinstance(steps[0], FeatureUnion):
         weights = steps[0].transformer_weights or {}

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from sklearn_hashnlp import HashEmbeddingClassifier, TextClassifier, load_model, make_text_classifier, save_model
 from sklearn_hashnlp.classifiers import _few_rows
-from sklearn_hashnlp.classifiers._few_rows import LinearProblem, Settings, choose_settings
+from sklearn_hashnlp.classifiers._few_rows import LinearProblem, Settings, choose_settings, n_dual_epochs
 from sklearn_hashnlp.kernels._dual_coordinate_descent import LinearRows
 
 
@@ -61,10 +62,10 @@ def test_the_loss_depends_on_rows_labels_and_parameters(monkeypatch):
     assert classifier().partial_fit(X, y, classes=[0, 1, 2])._loss.name == "softmax"
     assert classifier().fit(X, np.eye(3, dtype=int)[y])._loss.name == "ova"
     monkeypatch.setattr(_few_rows, "_MANY_ROWS", 120)
-    assert classifier().fit(X, y)._loss.name == "hinge"
-    monkeypatch.setattr(_few_rows, "_MANY_SCORES", 359)
     assert classifier().fit(X, y)._loss.name == "softmax"
-    assert classifier().fit(X, y > 0)._loss.name == "hinge"  # two classes have one score
+    assert classifier().fit(X, y > 0)._loss.name == "hinge"
+    monkeypatch.setattr(_few_rows, "_MANY_ROWS_OF_TWO_CLASSES", 120)
+    assert classifier().fit(X, y > 0)._loss.name == "softmax"
 
 
 def test_training_goes_on_with_the_hinge_loss():
@@ -169,7 +170,8 @@ def test_a_tiny_weight_is_nearly_none(monkeypatch):
 def test_columns_of_negative_numbers():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(200, 5))
-    model = HashEmbeddingClassifier(loss="auto", random_state=0).fit(X, X[:, 0] + X[:, 1] > 0)
+    model = classifier().fit(X, X[:, 0] + X[:, 1] > 0)
+    assert model._loss.name == "hinge"
     assert model.score(X, X[:, 0] + X[:, 1] > 0) > 0.95
 
 
@@ -194,3 +196,29 @@ def test_fewer_buckets_than_ngrams():
     labels = [i % 3 for i in range(1, 300)]
     model = make_text_classifier(n_buckets=50, random_state=0).fit(texts, labels)  # many collisions in each row
     assert np.isfinite(model.decision_function(texts)).all()
+
+
+@pytest.mark.parametrize(("n_rows", "n_epochs"), [(1, 10), (4_999, 10), (5_000, 6), (19_999, 6), (20_000, 4)])
+def test_epochs_by_the_number_of_rows(n_rows, n_epochs):
+    assert n_dual_epochs(n_rows) == n_epochs
+
+
+def test_many_rows_have_one_strength_and_calibrated_probabilities(monkeypatch):
+    rng = np.random.default_rng(1)
+    X = csr_matrix(rng.poisson(0.2, size=(6_000, 300)).astype(np.float64))
+    logits = X @ rng.normal(size=300)
+    y = rng.random(6_000) < 1 / (1 + np.exp(-(logits - np.median(logits))))
+    monkeypatch.setattr(_few_rows, "_MANY_ROWS", 4_000)
+    monkeypatch.setattr(_few_rows, "_EPOCHS", ())
+    model = classifier().fit(X[:4_000], y[:4_000])
+    assert model._loss.name == "hinge"
+    probabilities = model.predict_proba(X[4_000:])[:, 1]
+    factor = (
+        LogisticRegression(C=1e6, fit_intercept=False)
+        .fit(np.log(probabilities / (1 - probabilities))[:, np.newaxis], y[4_000:])
+        .coef_[0, 0]
+    )
+    assert factor == pytest.approx(1, abs=0.25)
+    monkeypatch.setattr(_few_rows, "_THREADS", 1)
+    again = classifier().fit(X[:4_000], y[:4_000])
+    np.testing.assert_array_equal(again.predict_proba(X[4_000:])[:, 1], probabilities)
