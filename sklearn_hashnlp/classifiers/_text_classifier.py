@@ -428,8 +428,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         resumes = hasattr(self, "pipeline_")
         if self.pretrained is not None and not resumes:
             raise ValueError(
-                f"{type(self).__name__}(pretrained=...) must see many texts at first, to weigh the vectors. Call fit with "
-                "the first texts, and partial_fit with the next ones."
+                f"{type(self).__name__}(pretrained=...) weighs vectors by the first texts: call fit with many of them."
             )
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline(y)
         rows = self._count(pipeline[0].transform, X)  # one batch does not tell which features help
