@@ -21,13 +21,15 @@ SIZES = {"250": "250", "1000": "1,000", "4000": "4,000", "0": "all"}
 def markdown(result: dict[str, Any]) -> str:
     """Return the table: a row per data set and number of training rows, a column per encoder."""
     sets = result.get("sets", {})
+    measured = {model for sizes in sets.values() for cells in sizes.values() for model in cells}
+    columns = [column for column in COLUMNS if column in measured]
     rows = [
-        (SETS[name], SIZES[size], *(_cell(sets[name][size].get(column)) for column in COLUMNS))
+        (SETS[name], SIZES[size], *(_cell(sets[name][size].get(column)) for column in columns))
         for name in SETS
         for size in SIZES
         if sets.get(name, {}).get(size)
     ]
-    return table(("", "texts", *COLUMNS.values()), rows)
+    return table(("", "texts", *(COLUMNS[column] for column in columns)), rows)
 
 
 def fill(page: str, result: dict[str, Any]) -> str:
