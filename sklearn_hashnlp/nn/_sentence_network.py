@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer
-from sklearn_hashnlp.nn._word_batch import WordBatch, WordPooling
+from sklearn_hashnlp.nn._word_batch import WordBatch, WordVectors, pool_rows
 
 ContextWeight = float | Literal["auto"]
 
@@ -109,7 +109,6 @@ class SentenceNetwork(nn.Module):
         self.register_buffer("common", torch.zeros(0, n_columns))
         self.register_buffer("context_common", torch.zeros(0, n_context))
         self.dim = n_columns + n_context
-        self.pooling = WordPooling(n_columns, "weighted")
 
     def forward(self, batch: WordBatch, context_weight: ContextWeight | None = None) -> Tensor:
         """Embed sentences.
@@ -132,8 +131,67 @@ class SentenceNetwork(nn.Module):
         ValueError
             If the shapes of the tensors do not match, or, checked on the CPU only, a word has no projection.
         """
+        return self.embed_sentences(self.embed_words(batch.projections), batch.words, batch.weights, context_weight)
+
+    def embed_words(self, projections: Tensor) -> WordVectors:
+        """Compute what the vectors of sentences need of each word.
+
+        Parameters
+        ----------
+        projections : Tensor of shape (n_words, n_features), dtype uint8 or floating
+            The projections of the characters of words, or their bits, 0 and 1.
+
+        Returns
+        -------
+        WordVectors
+            The vectors of the words.
+
+        Raises
+        ------
+        ValueError
+            If the projections have another number of columns.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer
+        >>> network = SentenceNetwork(SGNNTransformer(40, 16, 0), projection_dim=8, context_weight=0.2)
+        >>> vectors = network.embed_words(torch.randn(3, 40))
+        >>> words = torch.tensor([[0, 1, 2], [2, -1, -1]])
+        >>> network.embed_sentences(vectors, words, (words >= 0).float()).shape
+        torch.Size([2, 24])
+        """
+        context = None if self.transformer is None else self.transformer.word_vectors(projections)
+        return WordVectors(None if self.spelling is None else _spell_words(self.spelling, projections), context)
+
+    def embed_sentences(
+        self, vectors: WordVectors, words: Tensor, weights: Tensor, context_weight: ContextWeight | None = None
+    ) -> Tensor:
+        """Embed sentences whose words have been embedded, once for many batches.
+
+        Parameters
+        ----------
+        vectors : WordVectors
+            The vectors of words, from :meth:`embed_words`.
+        words : Tensor of shape (n_sentences, longest), dtype int64
+            The words of each sentence, as indices of rows of ``vectors``; -1 is padding.
+        weights : Tensor of shape (n_sentences, longest), dtype float32
+            The weight of each word in the pooling; not negative, and 0 at padding.
+        context_weight : float, "auto" or None, default=None
+            As in :meth:`forward`.
+
+        Returns
+        -------
+        Tensor of shape (n_sentences, dim)
+            As :meth:`forward`.
+
+        Raises
+        ------
+        ValueError
+            If the shapes of the tensors do not match, or, checked on the CPU only, a word has no vector.
+        """
         weight = self.context_weight if context_weight is None else context_weight
-        n_words = (batch.words >= 0).sum(dim=1, keepdim=True)
+        n_words = (words >= 0).sum(dim=1, keepdim=True)
         many = n_words / (n_words + _EQUAL_PARTS_WORDS)  # towards one with more words
         first: Tensor | float
         second: Tensor | float
@@ -142,15 +200,15 @@ class SentenceNetwork(nn.Module):
         else:
             first, second = math.sqrt(1 - weight), math.sqrt(weight)
         parts = []
-        if self.spelling is not None:
-            parts.append(self.remove_common(self.spell(batch)) * first)
-        if self.transformer is not None:
-            vectors = self.transformer(batch)
+        if vectors.spelling is not None:
+            parts.append(self.remove_common(pool_rows(vectors.spelling, words, weights)) * first)
+        if self.transformer is not None and vectors.context is not None:
+            used = self.transformer.embed_sentences(vectors.context, words, weights)
             if len(self.context_common):
                 share = many if self.removal_power == 1 else n_words**2 / (n_words**2 + _HALF_REMOVED_WORDS**2)
-                removed = (share * vectors) @ self.context_common.T @ self.context_common
-                vectors = functional.normalize(vectors - removed, dim=1)
-            parts.append(vectors * second)
+                removed = (share * used) @ self.context_common.T @ self.context_common
+                used = functional.normalize(used - removed, dim=1)
+            parts.append(used * second)
         # One part alone may be zero: projections of zeros, or common components only.
         return functional.normalize(torch.cat(parts, dim=1), dim=1)
 
@@ -174,14 +232,7 @@ class SentenceNetwork(nn.Module):
         """
         if self.spelling is None:
             raise RuntimeError("SentenceNetwork.spell: with context_weight=1 the network has no spelling part.")
-        projections = batch.projections
-        if projections.dtype == torch.uint8:
-            projections = 2 * projections.to(self.spelling.weight.dtype) - 1
-        vectors = functional.pad(self.spelling(projections.to(self.spelling.weight.dtype)), (0, 0, 0, 1))
-        mask = batch.words >= 0
-        words = functional.embedding(batch.words.masked_fill(~mask, len(projections)), vectors)
-        pooled: Tensor = self.pooling(words, mask, batch.weights)
-        return pooled
+        return pool_rows(_spell_words(self.spelling, batch.projections), batch.words, batch.weights)
 
     def remove_common(self, spelled: Tensor) -> Tensor:
         """Remove the common components.
@@ -215,6 +266,14 @@ class SentenceNetwork(nn.Module):
             The parameters that its submodules do not show.
         """
         return f"context_weight={self.context_weight}, n_components_removed={len(self.common)}, dim={self.dim}"
+
+
+def _spell_words(spelling: nn.Linear, projections: Tensor) -> Tensor:
+    dtype = spelling.weight.dtype
+    if projections.dtype == torch.uint8:
+        projections = 2 * projections.to(dtype) - 1
+    vectors: Tensor = spelling(projections.to(dtype))
+    return vectors
 
 
 class MaskedWordHead(nn.Module):

@@ -170,9 +170,34 @@ class SGNNTransformer(nn.Module):
         ValueError
             If the shapes of the tensors do not match, or, checked on the CPU only, a word has no projection.
         """
-        words = self.widen(torch.cat(self._encode(batch, None), dim=2))
-        vectors: Tensor = self.pooling(words, batch.words >= 0, batch.weights)
-        return vectors
+        return self.embed_sentences(self.word_vectors(batch.projections), batch.words, batch.weights)
+
+    def embed_sentences(self, vectors: Tensor, words: Tensor, weights: Tensor) -> Tensor:
+        """Embed sentences whose words have been embedded.
+
+        Parameters
+        ----------
+        vectors : Tensor of shape (n_distinct, width)
+            The vectors of words, from :meth:`word_vectors`.
+        words : Tensor of shape (n_sentences, longest), dtype int64
+            The words of each sentence, as indices of rows of ``vectors``; -1 is padding.
+        weights : Tensor of shape (n_sentences, longest), dtype float32
+            The weight of each word in the pooling; not negative, and 0 at padding.
+
+        Returns
+        -------
+        Tensor of shape (n_sentences, dim)
+            As :meth:`forward`.
+
+        Raises
+        ------
+        ValueError
+            If the shapes of the tensors do not match, or, checked on the CPU only, a word has no vector.
+        """
+        _check_words(len(vectors), words, weights)
+        encoded = self.widen(torch.cat(self._encode(vectors, words, None), dim=2))
+        pooled: Tensor = self.pooling(encoded, words >= 0, weights)
+        return pooled
 
     def word_vectors(self, projections: Tensor) -> Tensor:
         """Embed words: the input of the first layer without the positional encoding.
@@ -186,7 +211,17 @@ class SGNNTransformer(nn.Module):
         -------
         Tensor of shape (n_words, width)
             x = W p of each word, plus its vector from the tables.
+
+        Raises
+        ------
+        ValueError
+            If the projections have another shape.
         """
+        if projections.dim() != 2 or projections.shape[1] != self.n_features:
+            raise ValueError(
+                f"SGNNTransformer: projections must have shape (n_distinct, {self.n_features}), "
+                f"got {tuple(projections.shape)}."
+            )
         from_tables = None if self.tables is None else self.tables(projections)
         if projections.dtype == torch.uint8:
             signs = 2 * projections.to(self.linear.weight.dtype) - 1
@@ -215,43 +250,26 @@ class SGNNTransformer(nn.Module):
         ValueError
             If the shapes of the tensors do not match, or, checked on the CPU only, a word has no projection.
         """
-        return self._encode(batch, hidden)[-1]
+        vectors = self.word_vectors(batch.projections)
+        _check_words(len(vectors), batch.words, batch.weights)
+        return self._encode(vectors, batch.words, hidden)[-1]
 
-    def _encode(self, batch: WordBatch, hidden: Tensor | None) -> list[Tensor]:
+    def _encode(self, vectors: Tensor, words: Tensor, hidden: Tensor | None) -> list[Tensor]:
         """Return the outputs that are concatenated and pooled, each of shape (n_sentences, longest, width)."""
-        self._check(batch)
-        visible = batch.words if hidden is None else batch.words.masked_fill(hidden, -1)
+        visible = words if hidden is None else words.masked_fill(hidden, -1)
         # The last row, of zeros, is for padding and hidden words.
-        vectors = functional.pad(self.word_vectors(batch.projections), (0, 0, 0, 1))
-        outputs = [functional.embedding(visible.masked_fill(visible < 0, len(batch.projections)), vectors)]
+        rows = visible.masked_fill(visible < 0, len(vectors))
+        outputs = [functional.embedding(rows, functional.pad(vectors, (0, 0, 0, 1)))]
         if self.position_gain is not None:
-            waves = sinusoids(batch.words.shape[1], self.width, device=batch.words.device)
+            waves = sinusoids(words.shape[1], self.width, device=words.device)
             outputs[0] = outputs[0] + self.position_gain * waves.to(self.position_gain.dtype)
-        padding = batch.words < 0
+        padding = words < 0
         # A sentence without words attends to its first position: attention to nothing is NaN.
         padding[:, :1] &= ~padding.all(dim=1, keepdim=True)
         for layer in self.layers if padding.numel() else ():
             outputs.append(layer(outputs[-1], src_key_padding_mask=padding))
         pooled = [outputs[len(outputs) // 2], outputs[-1]][-self.depths :]
         return [norm(output) for norm, output in zip(self.norms, pooled, strict=True)]
-
-    def _check(self, batch: WordBatch) -> None:
-        if batch.projections.dim() != 2 or batch.projections.shape[1] != self.n_features:
-            raise ValueError(
-                f"SGNNTransformer: projections must have shape (n_distinct, {self.n_features}), "
-                f"got {tuple(batch.projections.shape)}."
-            )
-        if batch.words.dim() != 2 or batch.weights.shape != batch.words.shape:
-            raise ValueError(
-                "SGNNTransformer: words and weights must have the same shape (n_sentences, longest), "
-                f"got {tuple(batch.words.shape)} and {tuple(batch.weights.shape)}."
-            )
-        n_distinct = len(batch.projections)
-        if batch.words.device.type == "cpu" and batch.words.numel() and int(batch.words.max()) >= n_distinct:
-            raise ValueError(
-                f"SGNNTransformer: words must be indices of the {n_distinct} projections, or -1 for padding, "
-                f"got {int(batch.words.max())}."
-            )
 
     @torch.no_grad()
     def _initialize(self, layers: list[nn.TransformerEncoderLayer]) -> None:
@@ -276,6 +294,19 @@ class SGNNTransformer(nn.Module):
             The parameters that its submodules do not show.
         """
         return f"depths={self.depths}, start={self.start!r}, dim={self.dim}"
+
+
+def _check_words(n_distinct: int, words: Tensor, weights: Tensor) -> None:
+    if words.dim() != 2 or weights.shape != words.shape:
+        raise ValueError(
+            "SGNNTransformer: words and weights must have the same shape (n_sentences, longest), "
+            f"got {tuple(words.shape)} and {tuple(weights.shape)}."
+        )
+    if words.device.type == "cpu" and words.numel() and int(words.max()) >= n_distinct:
+        raise ValueError(
+            f"SGNNTransformer: words must be indices of the {n_distinct} projections, or -1 for padding, "
+            f"got {int(words.max())}."
+        )
 
 
 _MAX_WAVELENGTH = 10000.0  # divided by 2 pi

@@ -53,6 +53,21 @@ class WordBatch(NamedTuple):
         return WordBatch(*(tensor.to(device, non_blocking=non_blocking) for tensor in self))
 
 
+class WordVectors(NamedTuple):
+    """The vectors of words, from which a :class:`SentenceNetwork` embeds sentences.
+
+    Attributes
+    ----------
+    spelling : Tensor of shape (n_words, projection_dim) or None
+        The projections of the words' characters, with fewer columns; None in a network without this part.
+    context : Tensor of shape (n_words, width) or None
+        The input of the Transformer; None in a network without one.
+    """
+
+    spelling: Tensor | None
+    context: Tensor | None
+
+
 Pooling: TypeAlias = Literal["max", "mean", "attention", "weighted"]
 
 
@@ -91,17 +106,37 @@ class WordPooling(nn.Module):
         """Return the weight of each word, which sum to one in each sentence."""
         word_weights = mask.to(vectors.dtype)
         if self.pooling != "mean":
-            weights = weights.to(vectors.dtype) * word_weights
-            word_weights = torch.where(weights.sum(dim=1, keepdim=True) > 0, weights, word_weights)
+            word_weights = _known_weights(word_weights, weights)
         if self.score is not None:
             scores = self.score(vectors).squeeze(2)
             # The lowest finite number: with minus infinity the softmax of a sentence without words would be NaN.
             lowest = torch.finfo(scores.dtype).min
             word_weights = word_weights * scores.masked_fill(word_weights == 0, lowest).softmax(dim=1)
-        return (
-            word_weights / word_weights.sum(dim=1, keepdim=True).clamp(min=torch.finfo(word_weights.dtype).tiny)
-        ).to(vectors.dtype)
+        return _normalize_sum(word_weights).to(vectors.dtype)
 
     def extra_repr(self) -> str:
         """Describe the module in ``repr``."""
         return repr(self.pooling)
+
+
+def pool_rows(
+    vectors: Tensor,  # (n_distinct, width)
+    words: Tensor,  # (n_sentences, longest): rows of the vectors, -1 is padding
+    weights: Tensor,  # (n_sentences, longest)
+) -> Tensor:  # (n_sentences, width)
+    """Pool as ``WordPooling(width, "weighted")``, without a copy of the vector for each position."""
+    if not len(vectors) or not words.shape[1]:
+        return vectors.new_zeros(len(words), vectors.shape[1])
+    shares = _normalize_sum(_known_weights((words >= 0).to(vectors.dtype), weights))
+    pooled = functional.embedding_bag(words.clamp(min=0), vectors, per_sample_weights=shares, mode="sum")
+    return functional.normalize(pooled if pooled.dtype == torch.float64 else pooled.float(), dim=1)
+
+
+def _known_weights(mask: Tensor, weights: Tensor) -> Tensor:
+    """Return the weights of words, or equal ones in a sentence where all are zero."""
+    weights = weights.to(mask.dtype) * mask
+    return torch.where(weights.sum(dim=1, keepdim=True) > 0, weights, mask)
+
+
+def _normalize_sum(weights: Tensor) -> Tensor:
+    return weights / weights.sum(dim=1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)

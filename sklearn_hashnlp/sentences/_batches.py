@@ -138,22 +138,29 @@ def make_word_batch(
     weights: NDArray[np.float32],  # (n_words,)
     projections: CachedProjections,
 ) -> WordBatch:
-    """Make a batch of sentences; a word that is repeated in a sentence has its weight once, in equal parts."""
+    """Make a batch of sentences, with the projection of each of their words once."""
     distinct, index = np.unique(sentences.values, return_inverse=True)
+    words, word_weights = pad_sentences(Ragged(index, sentences.offsets), weights[distinct])
+    return WordBatch(torch.from_numpy(projections.rows(distinct)), words, word_weights)
+
+
+def pad_sentences(
+    sentences: Ragged,  # of word ids
+    weights: NDArray[np.float32],  # (n_words,)
+) -> tuple[torch.Tensor, torch.Tensor]:  # (n_sentences, longest): word ids, -1 is padding, and their weights
+    """Pad sentences to one length; a word that is repeated in a sentence has its weight once, in equal parts."""
     lengths = np.diff(sentences.offsets)
     mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
     words = np.full(mask.shape, -1, dtype=np.int64)
-    words[mask] = index
+    words[mask] = sentences.values
     word_weights = np.zeros(mask.shape, dtype=np.float32)
-    word_weights[mask] = weights[sentences.values] / _count_repetitions(index, lengths, len(distinct))
-    return WordBatch(
-        torch.from_numpy(projections.rows(distinct)), torch.from_numpy(words), torch.from_numpy(word_weights)
-    )
+    word_weights[mask] = weights[sentences.values] / _count_repetitions(sentences.values, lengths, len(weights))
+    return torch.from_numpy(words), torch.from_numpy(word_weights)
 
 
-def _count_repetitions(index: NDArray[np.int64], lengths: NDArray[np.int64], n_distinct: int) -> NDArray[np.float32]:
+def _count_repetitions(words: NDArray[np.integer], lengths: NDArray[np.int64], n_words: int) -> NDArray[np.float32]:
     """Count, for each word, its occurrences in its sentence."""
-    keys = np.repeat(np.arange(len(lengths)) * n_distinct, lengths) + index
+    keys = np.repeat(np.arange(len(lengths)) * n_words, lengths) + words
     _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
     repetitions: NDArray[np.float32] = counts.astype(np.float32)[inverse]
     return repetitions

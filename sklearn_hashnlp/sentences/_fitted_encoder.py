@@ -20,7 +20,8 @@ from sklearn_hashnlp._sklearn import ArrayTransformerMixin, level_of_user
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.nn._sentence_network import ContextWeight, SentenceNetwork
-from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
+from sklearn_hashnlp.nn._word_batch import WordVectors
+from sklearn_hashnlp.sentences._batches import pad_sentences, take_rows
 from sklearn_hashnlp.sentences._net import SentenceNet, net_from_state
 from sklearn_hashnlp.sentences._paragraphs import truncate_words
 from sklearn_hashnlp.sentences._projections import CachedProjections
@@ -35,6 +36,7 @@ from sklearn_hashnlp.training._torch_scope import plain_torch
 
 _CHUNK_CHARACTERS = 2**21  # some 400,000 words, some 30,000 of them distinct
 _REGRESSION = "regression."  # begins the names of its arrays
+_WORDS_AT_ONCE = 2**12  # embedded
 _BATCH_WORDS = 2**14  # with the padding: many words of a batch are the same, and memory is bounded
 
 
@@ -336,16 +338,33 @@ def encode_sentences(
     if not words:
         return vectors
     rows = truncate_words(rows, max_words)
-    once = np.ones(len(words), dtype=np.int64)
-    projections = CachedProjections(words, once, reader.featurizer, reader.projector, max_bytes=2**40)
-    lengths, device = np.diff(rows.offsets), torch.device(net.device)
+    device = torch.device(net.device)
+    n_threads = effective_n_jobs(n_jobs) if device.type == "cpu" else 1
+    word_vectors = _embed_words(network, reader, words, device, n_threads)
+    lengths = np.diff(rows.offsets)
     order = np.argsort(lengths, kind="stable")
     batches = _split_batches(order[np.searchsorted(lengths[order], 1) :], lengths)
-    encode = partial(_encode_batch, net, rows, reader.weights(words), projections, device, context_weight)
-    n_threads = effective_n_jobs(n_jobs) if device.type == "cpu" else 1
+    encode = partial(_encode_batch, network, word_vectors, rows, reader.weights(words), device, context_weight)
     for batch, batch_vectors in zip(batches, map_in_order(encode, batches, n_threads), strict=True):
         vectors[batch] = batch_vectors
     return vectors
+
+
+def _embed_words(
+    network: SentenceNetwork, reader: SentenceReader, words: list[str], device: torch.device, n_threads: int
+) -> WordVectors:
+    """Compute the vectors of words."""
+    projections = CachedProjections(
+        words, np.zeros(len(words), dtype=np.int64), reader.featurizer, reader.projector, max_bytes=0
+    )
+
+    def embed(start: int) -> WordVectors:
+        rows = projections.rows(np.arange(start, min(start + _WORDS_AT_ONCE, len(words))))
+        with plain_torch(device.type), torch.inference_mode():
+            return network.embed_words(torch.from_numpy(rows).to(device))
+
+    parts = list(map_in_order(embed, range(0, len(words), _WORDS_AT_ONCE), n_threads))
+    return WordVectors(*(None if some[0] is None else torch.cat(some) for some in zip(*parts, strict=True)))
 
 
 def _split_batches(order: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[NDArray[np.int64]]:
@@ -361,15 +380,16 @@ def _split_batches(order: NDArray[np.int64], lengths: NDArray[np.int64]) -> list
 
 
 def _encode_batch(
-    net: SentenceNet,
+    network: SentenceNetwork,
+    word_vectors: WordVectors,
     rows: Ragged,
     weights: NDArray[np.float32],
-    projections: CachedProjections,
     device: torch.device,
     context_weight: ContextWeight,
     indices: NDArray[np.int64],
 ) -> NDArray[np.float32]:
     with plain_torch(device.type), torch.inference_mode():
-        batch = make_word_batch(take_rows(rows, indices), weights, projections).to(device)
-        vectors: NDArray[np.float32] = net.module_(batch, context_weight).float().cpu().numpy()
-    return vectors
+        words, word_weights = (tensor.to(device) for tensor in pad_sentences(take_rows(rows, indices), weights))
+        vectors = network.embed_sentences(word_vectors, words, word_weights, context_weight)
+        encoded: NDArray[np.float32] = vectors.float().cpu().numpy()
+    return encoded

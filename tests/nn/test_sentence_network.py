@@ -62,6 +62,17 @@ def test_vectors_follow_the_formula(sentences, context_weight, n_components_remo
     np.testing.assert_allclose(lengths, [float(bool(sentence)) for sentence in sentences], atol=1e-6)
 
 
+@given(SENTENCES, SHARES, st.sampled_from([0, 1]))
+def test_words_can_be_embedded_once_for_many_batches(sentences, context_weight, n_layers):
+    network, batch = make(context_weight, n_layers=n_layers), batch_of(sentences)
+    vectors = network.embed_words(batch.projections)
+    assert [part is None for part in vectors] == [context_weight == 1, context_weight == 0]
+    for row, expected in enumerate(network(batch)):
+        some = slice(row, row + 1)
+        alone = network.embed_sentences(vectors, batch.words[some], batch.weights[some])
+        torch.testing.assert_close(alone[0], expected, atol=1e-5, rtol=0)
+
+
 @given(SENTENCES, st.integers(0, 4))
 def test_padding_and_other_sentences_change_nothing(sentences, n_more):
     network, batch = make(n_components_removed=2), batch_of(sentences)

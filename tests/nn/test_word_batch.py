@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.nn import WordBatch
-from sklearn_hashnlp.nn._word_batch import WordPooling
+from sklearn_hashnlp.nn._word_batch import WordPooling, pool_rows
 
 from ..oracles import sentence_network as oracle
 
@@ -42,6 +42,18 @@ def test_pooling_follows_the_formula(data):
     pooled = layer(torch.tensor(vectors), torch.tensor(mask), torch.tensor(weights))
     expected = [oracle.pool(layer, vectors[i][mask[i]], weights[i][mask[i]]) for i in range(n_sentences)]
     torch.testing.assert_close(pooled, torch.tensor(np.array(expected).reshape(n_sentences, 3)))
+
+
+@given(data=st.data())
+def test_rows_are_pooled_as_their_copies(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    n_distinct, n_sentences, longest = (data.draw(st.integers(0, 4)) for _ in range(3))
+    words = torch.tensor(rng.integers(-1, n_distinct, (n_sentences, longest)))
+    weights = torch.tensor(rng.random(words.shape) * (rng.random(words.shape) < data.draw(st.sampled_from([0.0, 0.7]))))
+    vectors = torch.tensor(rng.normal(size=(n_distinct, 3)))
+    copies = torch.cat([vectors, torch.zeros(1, 3)])[words]  # -1 is the last
+    expected = WordPooling(3, "weighted")(copies, words >= 0, weights)
+    torch.testing.assert_close(pool_rows(vectors, words, weights), expected)
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)

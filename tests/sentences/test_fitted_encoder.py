@@ -33,15 +33,17 @@ def encode_one_by_one(max_words):
     return vectors
 
 
-@pytest.mark.parametrize("batch_words", [1, 30, 2**14])
+@pytest.mark.parametrize(("batch_words", "words_at_once"), [(1, 1), (30, 7), (2**14, 2**12)])
 @pytest.mark.parametrize("max_words", [3, 100])
-def test_batches_of_any_size_agree_with_single_sentences(batch_words, max_words, monkeypatch):
+def test_batches_of_any_size_agree_with_single_sentences(batch_words, words_at_once, max_words, monkeypatch):
     monkeypatch.setattr(_fitted_encoder, "_BATCH_WORDS", batch_words)
+    monkeypatch.setattr(_fitted_encoder, "_WORDS_AT_ONCE", words_at_once)
     np.testing.assert_allclose(encode(max_words), encode_one_by_one(max_words), atol=1e-6)
 
 
 def test_same_bytes_at_any_number_of_threads(monkeypatch):
     monkeypatch.setattr(_fitted_encoder, "_BATCH_WORDS", 30)
+    monkeypatch.setattr(_fitted_encoder, "_WORDS_AT_ONCE", 7)
     before = torch.get_num_threads()
     try:
         results = set()
