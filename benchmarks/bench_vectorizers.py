@@ -26,7 +26,8 @@ import numpy as np
 from common.results_file import environment
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from sklearn_hashnlp.kernels import _count_ngrams, _ngrams, _strings, _units
+from sklearn_hashnlp.kernels.ngrams import _count_ngrams, _hash_ngrams
+from sklearn_hashnlp.kernels.strings import _join_lines, _units
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
 CASES: list[tuple[str, dict[str, Any], float, float]] = [
@@ -37,12 +38,12 @@ CASES: list[tuple[str, dict[str, Any], float, float]] = [
 
 # The kernels that run without the global interpreter lock.
 KERNELS = [
-    (_strings, "_measure"),
-    (_strings, "_copy_lines"),
+    (_join_lines, "_measure"),
+    (_join_lines, "_copy_lines"),
     (_units, "split_words"),
     (_units, "split_characters"),
     (_units, "split_word_characters"),
-    (_ngrams, "_hash_ngrams"),
+    (_hash_ngrams, "_hash_ngrams"),
     (_count_ngrams, "_count"),
 ]
 

@@ -1,4 +1,4 @@
-"""CONTRIBUTING names files that exist, and every folder of the package."""
+"""CONTRIBUTING names files that exist, every folder of the package, and every part of kernels/."""
 
 import re
 from pathlib import Path
@@ -10,6 +10,7 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PATHS = sorted(set(re.findall(r"`((?:[\w.]+/)+[\w.*]*)`", PAGE)))
 NAMES = re.findall(r"`([\w/]+\.py)`: `([\w.]+)`", PAGE)
 FOLDERS = {path.parent.name for path in (ROOT / "sklearn_hashnlp").glob("*/__init__.py")}
+KERNELS = {path.stem for path in (ROOT / "sklearn_hashnlp" / "kernels").iterdir() if not path.name.startswith("__")}
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -25,7 +26,8 @@ def test_a_name_is_in_its_file(path, name):
 
 
 def test_the_tree_has_every_folder():
-    tree, arrows = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    tree, arrows, kernel_arrows = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
     assert len(FOLDERS) > 10
     assert set(re.findall(r"(\w+)/", tree)) - {"sklearn_hashnlp"} == FOLDERS
     assert set(re.findall(r"\w+", arrows)) - {"_hash_specification", "_lazy", "_sklearn", "_threads"} == FOLDERS
+    assert set(re.findall(r"\w+", kernel_arrows)) == KERNELS

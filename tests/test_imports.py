@@ -25,8 +25,24 @@ ROWS = [
     ("experiments",),
     ("cli",),
 ]
-ALLOWED = {name: {above for row in ROWS[:at] for above in row} for at, names in enumerate(ROWS) for name in names}
+# So may the folders of kernels/, after the files that stand in it.
+KERNEL_ROWS = [
+    ("_compile",),
+    ("_intrinsics", "_ragged"),
+    ("_hashes", "_rows"),
+    ("embeddings", "projections", "strings"),
+    ("linear", "ngrams", "trees"),
+]
+
+
+def names_above(rows: list[tuple[str, ...]]) -> dict[str, set[str]]:
+    """Return for each name those of all rows above its own."""
+    return {name: {above for row in rows[:at] for above in row} for at, names in enumerate(rows) for name in names}
+
+
+ALLOWED = names_above(ROWS)
 ALLOWED["cli"] |= set(sklearn_hashnlp.__all__)
+KERNELS_ALLOWED = names_above(KERNEL_ROWS)
 # Inside a call, and only for a device that is not the CPU.
 EXCEPTIONS = {"text/_sgnn_projector.py": {"nn"}}
 
@@ -45,10 +61,10 @@ def modules_imported_by(path: Path) -> set[str]:
     return found
 
 
-def parts_imported_by(path: Path) -> set[str]:
-    """Return what stands directly below the package in each import of its own: a folder, a module or a name."""
-    own = {tuple(name.split(".")) for name in modules_imported_by(path)}
-    return {parts[1] for parts in own if parts[0] == "sklearn_hashnlp" and len(parts) > 1}
+def parts_imported_by(path: Path, package: str = "sklearn_hashnlp") -> set[str]:
+    """Return what stands directly below a package in each import of it: a folder, a module or a name."""
+    names = modules_imported_by(path)
+    return {name.removeprefix(f"{package}.").partition(".")[0] for name in names if name.startswith(f"{package}.")}
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/**/*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -56,6 +72,16 @@ def test_folders_import_one_way(path):
     folder = path.relative_to(PACKAGE).parts[0]
     exceptions = EXCEPTIONS.get(path.relative_to(PACKAGE).as_posix(), set())
     assert parts_imported_by(path) - {folder} <= ALLOWED[folder] | exceptions
+
+
+KERNELS = PACKAGE / "kernels"
+KERNEL_FILES = sorted(set(KERNELS.rglob("*.py")) - {KERNELS / "__init__.py"})
+
+
+@pytest.mark.parametrize("path", KERNEL_FILES, ids=lambda path: str(path.relative_to(KERNELS)))
+def test_folders_of_kernels_import_one_way(path):
+    part = path.relative_to(KERNELS).with_suffix("").parts[0]
+    assert parts_imported_by(path, "sklearn_hashnlp.kernels") - {part} <= KERNELS_ALLOWED[part]
 
 
 def module_name(path: Path) -> str:
@@ -104,6 +130,7 @@ def test_the_import_rule_sees_what_it_should(tmp_path, monkeypatch):
         "def f():\n    import sklearn_hashnlp.cli._app, sklearn.base\n"
     )
     assert parts_imported_by(path) == {"HashEmbeddingClassifier", "classifiers", "nn", "cli"}
+    assert parts_imported_by(path, "sklearn_hashnlp.nn") == {"_other"}
     assert "sklearn.base" in modules_imported_by(path)
 
 

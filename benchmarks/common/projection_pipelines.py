@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.random_projection import SparseRandomProjection
 
-from sklearn_hashnlp.kernels import _project_rows
+from sklearn_hashnlp.kernels.projections import _project_rows
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector, project_words
 
 N_PROJECTIONS, N_BITS = 80, 14

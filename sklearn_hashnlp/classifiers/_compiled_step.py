@@ -14,9 +14,9 @@ from torch.nn.modules.module import _has_any_global_hook
 
 from sklearn_hashnlp._threads import prefetch
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseBatches
-from sklearn_hashnlp.kernels._bags import BagGroups, RowGradients, bag_gradients, embed_bags, group_bags
-from sklearn_hashnlp.kernels._hash_ids import locate_ids
-from sklearn_hashnlp.kernels._softmax_head import softmax_head
+from sklearn_hashnlp.kernels.embeddings._bags import BagGroups, RowGradients, bag_gradients, embed_bags, group_bags
+from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
+from sklearn_hashnlp.kernels.linear._softmax_head import softmax_head
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 

@@ -21,15 +21,15 @@ from torch import Tensor, nn
 
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseDataset
-from sklearn_hashnlp.kernels._dual_coordinate_descent import (
+from sklearn_hashnlp.kernels._rows import gather_rows
+from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
+from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
     LinearRows,
     descend,
     naive_bayes_log_odds,
     normalize_rows,
     squared_norms,
 )
-from sklearn_hashnlp.kernels._hash_ids import locate_ids
-from sklearn_hashnlp.kernels._rows import gather_rows
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.training._callbacks import EpochProgress
 

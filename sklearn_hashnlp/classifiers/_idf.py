@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._hash_ids import count_rows
+from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
 from sklearn_hashnlp.nn import HashEmbeddingBag
 
 

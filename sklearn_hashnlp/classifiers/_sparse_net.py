@@ -20,7 +20,7 @@ from sklearn_hashnlp.classifiers._linear_scores import score_rows as score_linea
 from sklearn_hashnlp.classifiers._losses import SoftmaxLoss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseBatches, SparseDataset
-from sklearn_hashnlp.kernels._hash_ids import count_rows
+from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
 from sklearn_hashnlp.training._loop import Step, stored_tree

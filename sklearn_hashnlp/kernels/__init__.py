@@ -1,7 +1,10 @@
 """Numba kernels: arrays in, arrays out, no policy."""
 
-from sklearn_hashnlp.kernels._count_ngrams import L1, L2, NO_NORM, Allocate, count_hashes
-from sklearn_hashnlp.kernels._fingerprints import (
+from sklearn_hashnlp.kernels._hashes import murmur3
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels._rows import mean_rows
+from sklearn_hashnlp.kernels.ngrams._count_ngrams import L1, L2, NO_NORM, Allocate, count_hashes
+from sklearn_hashnlp.kernels.ngrams._fingerprints import (
     N_RANGES,
     count_runs,
     find_fingerprints,
@@ -10,14 +13,18 @@ from sklearn_hashnlp.kernels._fingerprints import (
     range_sizes,
     scatter_ranges,
 )
-from sklearn_hashnlp.kernels._hashes import murmur3
-from sklearn_hashnlp.kernels._hyperplanes import PROJECTION_SPECIFICATION, Hyperplanes
-from sklearn_hashnlp.kernels._ngrams import hash_ngrams, hash_skipgrams
-from sklearn_hashnlp.kernels._project_rows import ProjectionForm, project_rows
-from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels._rows import mean_rows
-from sklearn_hashnlp.kernels._strings import ascii_lengths, join_lines, object_array
-from sklearn_hashnlp.kernels._units import Texts, Units, WordSet, character_units, word_character_units, word_units
+from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams, hash_skipgrams
+from sklearn_hashnlp.kernels.projections._hyperplanes import PROJECTION_SPECIFICATION, Hyperplanes
+from sklearn_hashnlp.kernels.projections._project_rows import ProjectionForm, project_rows
+from sklearn_hashnlp.kernels.strings._join_lines import ascii_lengths, join_lines, object_array
+from sklearn_hashnlp.kernels.strings._units import (
+    Texts,
+    Units,
+    WordSet,
+    character_units,
+    word_character_units,
+    word_units,
+)
 
 __all__ = [
     "L1",

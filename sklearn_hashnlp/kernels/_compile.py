@@ -46,7 +46,7 @@ class _KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
     """Numba's cache of machine code, with three changes."""
 
     # Numba recompiles a kernel when its own file changes. A kernel holds code of other files too, such as the hash, so
-    # here it is recompiled when any file of the folder changes. A cache that cannot be written, as on a full disk, is
+    # here it is recompiled when any file of kernels/ changes. A cache that cannot be written, as on a full disk, is
     # no error. And processes may compile one kernel at the same time: see _CacheFile.
 
     def __init__(self, function: Callable[..., object]) -> None:
@@ -89,6 +89,7 @@ class _CacheFile(IndexDataCacheFile):  # type: ignore[misc]  # numba has no type
 @cache
 def _digest_of_folder() -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    folder = Path(__file__).parent
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, decompress
-from sklearn_hashnlp.kernels._ngram_trie import LOG10_ZERO, NgramTrie, TrieLevel, build_trie, find_nodes
+from sklearn_hashnlp.kernels.ngrams._trie import LOG10_ZERO, NgramTrie, TrieLevel, build_trie, find_nodes
 from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS
 from sklearn_hashnlp.persistence._values import ModelFormatError
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
-from sklearn_hashnlp.kernels._cache_counts import CacheCounts, count_before, count_contexts
+from sklearn_hashnlp.kernels.ngrams._cache_counts import CacheCounts, count_before, count_contexts
 from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._reader import build_tokenizer, read_training_sentences
 from sklearn_hashnlp.language._sentences import Sentences, read_sentences

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels._count_word_ngrams import NgramCounts, extend_ngrams, sort_positions
-from sklearn_hashnlp.kernels._kneser_ney import interpolate
-from sklearn_hashnlp.kernels._ngram_trie import LOG10_ZERO, NgramTrie, TrieLevel, build_trie
+from sklearn_hashnlp.kernels.ngrams._count_word_ngrams import NgramCounts, extend_ngrams, sort_positions
+from sklearn_hashnlp.kernels.ngrams._kneser_ney import interpolate
+from sklearn_hashnlp.kernels.ngrams._trie import LOG10_ZERO, NgramTrie, TrieLevel, build_trie
 
 _DEFAULT_DISCOUNTS = (0.5, 1.0, 1.5)  # those of lmplz --discount_fallback
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context
-from sklearn_hashnlp.kernels._ngram_trie import NgramTrie, check_trie, level_sizes, score_all_words, score_positions
+from sklearn_hashnlp.kernels.ngrams._trie import NgramTrie, check_trie, level_sizes, score_all_words, score_positions
 from sklearn_hashnlp.language._arpa import read_arpa, write_arpa
 from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._kneser_ney import NgramText, estimate_kneser_ney

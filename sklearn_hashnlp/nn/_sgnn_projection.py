@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp.kernels._hyperplanes import GOOGLE, GROUP, KINDS, NORMAL, PRIME, QUANTILES, Hyperplanes
+from sklearn_hashnlp.kernels.projections._hyperplanes import GOOGLE, GROUP, KINDS, NORMAL, PRIME, QUANTILES, Hyperplanes
 from sklearn_hashnlp.nn._compiled_bag import check_bags
 from sklearn_hashnlp.nn._hashing import INTEGERS, LOW_32_BITS, mix_tensor
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sklearn_hashnlp.kernels._tree_features import NODE_STEP
+from sklearn_hashnlp.kernels.trees._features import NODE_STEP
 from sklearn_hashnlp.nn._hashing import LOW_32_BITS, hash_tensor, mix_tensor
 from sklearn_hashnlp.nn._softmax_layers import at_least_float32
 from sklearn_hashnlp.trees import SoftmaxTree

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sklearn_hashnlp.kernels._weighted_averages import average_rows, average_rows_gradient
+from sklearn_hashnlp.kernels.embeddings._weighted_averages import average_rows, average_rows_gradient
 from sklearn_hashnlp.nn._autograd import kernels_apply, sparse_gradient
 from sklearn_hashnlp.nn._word_embeddings import WordTable
 

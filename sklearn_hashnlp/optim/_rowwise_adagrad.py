@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sklearn_hashnlp.kernels._row_updates import adagrad_rows
+from sklearn_hashnlp.kernels.embeddings._row_updates import adagrad_rows
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer, numpy_type, row_state
 
 

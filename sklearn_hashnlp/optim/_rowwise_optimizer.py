@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.autograd.graph import increment_version
 from torch.optim import Optimizer
 
-from sklearn_hashnlp.kernels._bags import RowGradients
-from sklearn_hashnlp.kernels._row_updates import add_average_offset, are_ascending, decay_rows
+from sklearn_hashnlp.kernels.embeddings._bags import RowGradients
+from sklearn_hashnlp.kernels.embeddings._row_updates import add_average_offset, are_ascending, decay_rows
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
 
 # torch wraps these methods so that its compiler skips them; the first call would import the compiler, in two seconds.

@@ -18,7 +18,7 @@ from sklearn_hashnlp.kernels import (
     murmur3,
     word_character_units,
 )
-from sklearn_hashnlp.kernels._sparse_products import pair_fingerprints
+from sklearn_hashnlp.kernels.linear._sparse_products import pair_fingerprints
 from sklearn_hashnlp.sentences._ridge import Design
 from sklearn_hashnlp.text._documents import pack
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sklearn_hashnlp._threads import map_in_order
-from sklearn_hashnlp.kernels._sparse_products import add_product
+from sklearn_hashnlp.kernels.linear._sparse_products import add_product
 
 _TARGET_BLOCK = 64  # targets that are fitted at once: memory is for so many columns, and not for all
 _SOLVED = 1e-13  # of the first squared gradient: what float32 can resolve

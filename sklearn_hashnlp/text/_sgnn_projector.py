@@ -104,8 +104,8 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
     Each sum is computed in float64 over ascending columns, or in integers where the result is the same: results depend
     neither on the other rows, nor on threads, nor on the machine. Values are converted to float64.
 
-    The coefficients are specified in ``sklearn_hashnlp/kernels/_hyperplanes.py``; a saved model has the version of that
-    specification.
+    The coefficients are specified in ``sklearn_hashnlp/kernels/projections/_hyperplanes.py``; a saved model has the
+    version of that specification.
 
     References
     ----------

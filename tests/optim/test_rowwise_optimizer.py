@@ -11,7 +11,7 @@ import sys
 import pytest
 import torch
 
-from sklearn_hashnlp.kernels._bags import RowGradients
+from sklearn_hashnlp.kernels.embeddings._bags import RowGradients
 from sklearn_hashnlp.nn import HashEmbeddingBag
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced

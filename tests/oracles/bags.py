@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from sklearn_hashnlp._hash_specification import hash_constants
-from sklearn_hashnlp.kernels._bags import L1_BAG_NORM, L2_BAG_NORM, NO_BAG_NORM
-from sklearn_hashnlp.kernels._hash_ids import PAPER, STANDARD
+from sklearn_hashnlp.kernels.embeddings._bags import L1_BAG_NORM, L2_BAG_NORM, NO_BAG_NORM
+from sklearn_hashnlp.kernels.embeddings._hash_ids import PAPER, STANDARD
 
 from .hashing import hash_slots
 

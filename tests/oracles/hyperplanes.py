@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sklearn_hashnlp._hash_specification import splitmix64
-from sklearn_hashnlp.kernels._hyperplanes import PRIME, QUANTILES, Hyperplanes, coefficients
+from sklearn_hashnlp.kernels.projections._hyperplanes import PRIME, QUANTILES, Hyperplanes, coefficients
 
 from .hashing import fmix32
 
@@ -16,7 +16,7 @@ def random_word(column: int, number: int, keys: tuple[int, int]) -> int:
 
 
 def coefficient(kind: str, column: int, h: int, *, density: float = 1.0, seed: int = 0) -> int:
-    """Return r(j; h) as the specification in kernels/_hyperplanes.py defines it."""
+    """Return r(j; h) as the specification in kernels/projections/_hyperplanes.py defines it."""
     values = splitmix64(seed, h + 3)
     if kind == "google":
         value = column * (1 + values[h + 2] % (PRIME - 1)) % PRIME

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sklearn_hashnlp.kernels._typos import DELETION, INSERTION
+from sklearn_hashnlp.kernels.strings._typos import DELETION, INSERTION
 
 
 def random_words(text: str, key: int) -> Iterator[tuple[int, int]]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
-from sklearn_hashnlp.kernels._hyperplanes import Hyperplanes, coefficients
+from sklearn_hashnlp.kernels.projections._hyperplanes import Hyperplanes, coefficients
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector, _sgnn_projector
 

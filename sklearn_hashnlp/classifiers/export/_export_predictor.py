@@ -32,7 +32,7 @@ from sklearn_hashnlp.classifiers.export._linear_predictor import (
     vectorizer_header,
 )
 from sklearn_hashnlp.kernels import Hyperplanes
-from sklearn_hashnlp.kernels._hyperplanes import QUANTILES
+from sklearn_hashnlp.kernels.projections._hyperplanes import QUANTILES
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES, Precision, to_float16, to_int8
 from sklearn_hashnlp.text import (
     AutoNgramVectorizer,

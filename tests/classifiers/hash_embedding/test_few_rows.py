@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 from sklearn_hashnlp import HashEmbeddingClassifier, TextClassifier, load_model, make_text_classifier, save_model
 from sklearn_hashnlp.classifiers import _few_rows
 from sklearn_hashnlp.classifiers._few_rows import LinearProblem, Settings, choose_settings, n_dual_epochs
-from sklearn_hashnlp.kernels._dual_coordinate_descent import LinearRows
+from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows
 
 
 def counts(n_rows=120, n_columns=50, n_classes=3, seed=0):

@@ -1,0 +1,1 @@
+"""Sparse rows projected on random hyperplanes."""

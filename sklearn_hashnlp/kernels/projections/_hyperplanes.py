@@ -1,0 +1,217 @@
+"""Coefficients of random hyperplanes, computed from the index of a column and never stored."""
+
+# The specification. The coefficient r(j; h) of column j, a 64-bit integer, in hyperplane h follows from 32-bit words.
+# With `fmix32` the finalizer of MurmurHash3, `low` and `high` the halves of j, and all arithmetic modulo 2**32:
+#
+# 1. state = fmix32(fmix32(low ^ a) ^ high) and step = fmix32(fmix32(low ^ b) ^ high) | 1;
+# 2. word number w of the column is fmix32(state + w * step).
+#
+# "normal": byte h % 4 (the lowest is 0) of word h // 4, looked up in QUANTILES.
+# "sign": bit h % 32 of word h // 32, +1 if set, else -1.
+# "google": j * s_h modulo p = 2**31 - 1, less p where that is over p // 2, as in the code released with the paper
+#     (https://github.com/tensorflow/models, research/sequence_projection/sgnn/sgnn_projection.cc); s_h is 1 plus
+#     SplitMix64's value number h + 3 modulo p - 1.
+#
+# The keys a and b are the low and the high half of SplitMix64's first value for the seed. With density < 1 a
+# coefficient stays if word h of the column, with the halves of SplitMix64's second value as keys, is below
+# density * 2**32; else it is 0. Where a sum is zero, the bit of the hyperplane is its sign (as for "sign", whatever the
+# kind) in column -1. The first hyperplanes do not depend on how many follow.
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp._hash_specification import splitmix64
+from sklearn_hashnlp.kernels._compile import Number, compiled, inlined
+from sklearn_hashnlp.kernels._hashes import fmix32
+from sklearn_hashnlp.kernels.projections._simd import LANES, byte_lookup
+
+PROJECTION_SPECIFICATION = 1
+"""The version of the specification above; a saved model holds it."""
+
+NORMAL, SIGN, GOOGLE = 0, 1, 2
+KINDS = {"normal": NORMAL, "sign": SIGN, "google": GOOGLE}
+
+GROUP = LANES
+"""Hyperplanes are computed in groups of 32: one word of signs, or eight words of bytes."""
+
+PRIME = 2**31 - 1
+"""The Mersenne prime of the "google" projection."""
+
+TIE_COLUMN = -1
+"""The column whose signs break ties, where a sum is zero."""
+
+# The mean of a standard normal number within each of the 128 upper ones of 256 equally likely bins, times
+# 127 / 2.96910168 and rounded to the nearest integer but 0. (Means of bins are closer to a normal distribution than
+# their middles: the kurtosis is 2.96 and not 2.92.)
+# fmt: off
+_UPPER_QUANTILES = (
+    1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 6, 6, 7, 7, 7, 8, 8, 9, 9, 10, 10, 10, 11, 11, 12, 12, 13, 13, 13,
+    14, 14, 15, 15, 16, 16, 17, 17, 17, 18, 18, 19, 19, 20, 20, 21, 21, 22, 22, 23, 23, 24, 24, 25, 25, 26, 26, 27, 27,
+    28, 28, 29, 29, 30, 30, 31, 31, 32, 32, 33, 33, 34, 35, 35, 36, 36, 37, 38, 38, 39, 40, 40, 41, 41, 42, 43, 44, 44,
+    45, 46, 46, 47, 48, 49, 50, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 64, 65, 66, 68, 69, 71, 73, 74, 76,
+    79, 81, 84, 87, 90, 94, 100, 108, 127,
+)
+# fmt: on
+QUANTILES = np.array([-value for value in reversed(_UPPER_QUANTILES)] + list(_UPPER_QUANTILES), dtype=np.int8)
+"""The coefficient of each of the 256 values of a byte, ascending and symmetric."""
+
+# Eight signs by eight bits, and two coefficients by two bytes, in the order of the hyperplanes: one lookup for eight,
+# or for two where the processor has no instruction for many.
+_SIGNS = (2 * ((np.arange(256)[:, np.newaxis] >> np.arange(8)) & 1) - 1).astype(np.int8).view("<u8").ravel()
+_look_up_quantiles = byte_lookup(QUANTILES.tolist())
+_PAIRS = np.stack([np.tile(QUANTILES, 256), np.repeat(QUANTILES, 256)], axis=1).view("<u2").ravel()
+
+
+class Hyperplanes(NamedTuple):
+    """Random hyperplanes as the kernels read them; see the specification above."""
+
+    kind: int  # NORMAL, SIGN or GOOGLE
+    n: int  # number of hyperplanes
+    keys: NDArray[np.uint32]  # (4,): a and b, and the two of the density
+    threshold: int  # ``density * 2**32``
+    pairs: NDArray[np.uint16]  # (2**16,): two coefficients by two bytes; empty unless the kind is NORMAL
+    seeds: NDArray[np.int64]  # (n,): s_h; empty unless the kind is GOOGLE
+    ties: NDArray[np.uint8]  # (width,): bit of each hyperplane for a sum of zero; n rounded up to a multiple of GROUP
+    scale: float  # factor of sums, so that dot products of projections are unbiased estimates of those of rows
+
+    @classmethod
+    def of(cls, kind: str, n: int, *, density: float = 1.0, seed: int = 0) -> Hyperplanes:
+        """Derive hyperplanes from a seed."""
+        kind_code = KINDS[kind]
+        first, second, *others = splitmix64(seed, 2 + (n if kind_code == GOOGLE else 0))
+        keys = np.array([part for value in (first, second) for part in (value % 2**32, value >> 32)], dtype=np.uint32)
+        width = -(-n // GROUP) * GROUP
+        hyperplanes = cls(
+            kind=kind_code,
+            n=n,
+            keys=keys,
+            threshold=int(density * 2**32),
+            pairs=_PAIRS if kind_code == NORMAL else _PAIRS[:0],
+            seeds=np.array([1 + value % (PRIME - 1) for value in others], dtype=np.int64),
+            ties=np.empty(width, dtype=np.uint8),
+            scale=1 / (PRIME // 2) if kind_code == GOOGLE else 1 / sqrt(n * density * mean_square(kind_code)),
+        )
+        signs = _coefficients(np.array([TIE_COLUMN]), width, hyperplanes._replace(kind=SIGN, threshold=2**32))
+        hyperplanes.ties[:] = signs[0] > 0
+        return hyperplanes
+
+
+def mean_square(kind: int) -> float:
+    """Return the mean square of a coefficient at density 1, for NORMAL and SIGN."""
+    return float(np.mean(QUANTILES.astype(np.float64) ** 2)) if kind == NORMAL else 1.0
+
+
+@inlined
+def _start(column: Number, key: Number) -> Number:
+    """Mix both halves of a column's index under a key."""
+    inner = fmix32(np.uint32(np.uint32(column & 0xFFFFFFFF) ^ key))
+    return fmix32(np.uint32(inner ^ np.uint32((column >> 32) & 0xFFFFFFFF)))
+
+
+@compiled
+def start_columns(columns: NDArray[np.int64], keys: NDArray[np.uint32], starts: NDArray[np.uint32]) -> None:
+    """Compute state and step of columns for :func:`fill_table`, and those of their density."""
+    for row in range(len(columns)):
+        for key in range(4):
+            starts[row, key] = _start(columns[row], keys[key]) | np.uint32(key & 1)
+
+
+@inlined
+def _word(state: Number, step: Number, number: Number) -> Number:
+    return fmix32(np.uint32(state + np.uint32(np.uint32(number) * step)))
+
+
+@compiled
+def fill_table(
+    starts: NDArray[np.uint32],  # (n_columns, 4)
+    first: Number,  # a multiple of GROUP
+    n: Number,  # a multiple of GROUP
+    kind: Number,
+    threshold: Number,
+    pairs: NDArray[np.uint16],
+    words: NDArray[np.uint32],  # (n or more,): scratch
+    table: NDArray[np.int8],  # (n_columns or more, n or more)
+) -> None:
+    """Write the coefficients of columns in the hyperplanes ``first ... first + n - 1``, for NORMAL and SIGN."""
+    if kind == NORMAL:
+        _fill_quantiles(starts, first, n, pairs, words, table)
+    else:
+        _fill_signs(starts, first, n, table)
+    if threshold < 2**32:
+        _thin_out(starts, first, n, threshold, words, table)
+
+
+@compiled
+def _fill_quantiles(
+    starts: NDArray[np.uint32],
+    first: Number,
+    n: Number,
+    pairs: NDArray[np.uint16],
+    words: NDArray[np.uint32],
+    table: NDArray[np.int8],
+) -> None:
+    first_word = first // 4
+    for column in range(len(starts)):
+        state, step = starts[column, 0], starts[column, 1]
+        for i in range(n // 4):
+            words[i] = _word(state, step, first_word + i)
+        _look_up_quantiles(words, pairs, table, column, n // GROUP)
+
+
+@compiled
+def _fill_signs(starts: NDArray[np.uint32], first: Number, n: Number, table: NDArray[np.int8]) -> None:
+    eights = table.view(np.uint64)
+    for column in range(len(starts)):
+        state, step = starts[column, 0], starts[column, 1]
+        for i in range(n // GROUP):
+            word = _word(state, step, first // GROUP + i)
+            eights[column, 4 * i] = _SIGNS[word & np.uint32(255)]
+            eights[column, 4 * i + 1] = _SIGNS[(word >> np.uint32(8)) & np.uint32(255)]
+            eights[column, 4 * i + 2] = _SIGNS[(word >> np.uint32(16)) & np.uint32(255)]
+            eights[column, 4 * i + 3] = _SIGNS[word >> np.uint32(24)]
+
+
+@compiled
+def _thin_out(
+    starts: NDArray[np.uint32],
+    first: Number,
+    n: Number,
+    threshold: Number,
+    words: NDArray[np.uint32],
+    table: NDArray[np.int8],
+) -> None:
+    """Set all coefficients to 0 but a share of them, the density."""
+    for column in range(len(starts)):
+        state, step = starts[column, 2], starts[column, 3]
+        for i in range(n):
+            words[i] = _word(state, step, first + i)
+        for i in range(n):
+            table[column, i] = table[column, i] * np.int8(words[i] < threshold)
+
+
+def coefficients(
+    columns: NDArray[Any],  # (n_columns,)
+    hyperplanes: Hyperplanes,
+) -> NDArray[np.int64]:  # (n_columns, n)
+    """Return the coefficients of some columns; projecting needs no array of them."""
+    columns = np.asarray(columns, dtype=np.int64)
+    if hyperplanes.kind == GOOGLE:
+        values = (columns[:, np.newaxis] % PRIME) * hyperplanes.seeds % PRIME
+        return np.where(values > PRIME // 2, values - PRIME, values)
+    return _coefficients(columns, len(hyperplanes.ties), hyperplanes)[:, : hyperplanes.n].astype(np.int64)
+
+
+def _coefficients(columns: NDArray[np.int64], width: int, hyperplanes: Hyperplanes) -> NDArray[np.int8]:
+    """Return the coefficients of some columns in the first hyperplanes, a multiple of GROUP, for NORMAL and SIGN."""
+    starts = np.empty((len(columns), 4), dtype=np.uint32)
+    start_columns(columns, hyperplanes.keys, starts)
+    out = np.empty((len(columns), width), dtype=np.int8)
+    words = np.empty(width, dtype=np.uint32)
+    kind, threshold, pairs = hyperplanes.kind, hyperplanes.threshold, hyperplanes.pairs
+    fill_table(starts, 0, width, kind, threshold, pairs, words, out)
+    return out

@@ -1,0 +1,326 @@
+"""Rows of a sparse matrix projected on random hyperplanes, without a matrix of hyperplanes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels.projections._chunks import (
+    COLUMNS,
+    COUNTS,
+    MAX_PER_VALUE,
+    SLICES,
+    ZEROS,
+    Chunk,
+    empty_chunk,
+    fill_chunk,
+    new_chunk,
+)
+from sklearn_hashnlp.kernels.projections._equal_rows import first_equal_rows
+from sklearn_hashnlp.kernels.projections._hyperplanes import (
+    GOOGLE,
+    GROUP,
+    PRIME,
+    Hyperplanes,
+    fill_table,
+    start_columns,
+)
+from sklearn_hashnlp.kernels.projections._simd import add_rows, add_rows_in_5
+
+_BITS, _SIGNS, _PACKED, _SUMS = 0, 1, 2, 3
+_FORMS = {"bits": _BITS, "signs": _SIGNS, "packed": _PACKED, "sums": _SUMS}
+ProjectionForm: TypeAlias = Literal["bits", "signs", "packed", "sums"]
+
+# Rows are projected in chunks, and a chunk on one tile of hyperplanes after the other. Frequent n-grams occur again and
+# again (a few thousand texts have some 16,000 of up to three characters), so the coefficients of a chunk's columns are
+# computed once for each tile, in a table small enough for the caches of a processor.
+_TILE = 5 * GROUP  # hyperplanes: their sums fit into the vector registers of x86
+_MAX_COLUMNS = 2**15  # of a chunk: a table of 5 MB
+_MAX_ENTRIES = 2**20  # of a chunk: 5 MB
+_MAX_SLICE = 2**12  # values of a row that are appended to a chunk at a time
+_BATCH = 32  # rows that are added, then written: a call for each would cost more than to write it
+_CACHE_LINE = 64  # bytes
+_TO_HIGHEST_BYTE, _HIGHEST_BYTE = np.uint64(0x8040201008040201), np.uint64(56)
+
+
+class _Output(NamedTuple):
+    """The projections of all rows; only the array of the form is used."""
+
+    form: int
+    bits: NDArray[np.uint8]  # (n_rows, n), or (n_rows, ceil(n / 8)) if packed
+    sums: NDArray[np.float32]  # (n_rows, n)
+
+
+def project_rows(
+    indptr: NDArray[np.int64],  # (n_rows + 1,)
+    indices: NDArray[np.int64],  # (n_values,): ascending within a row
+    data: NDArray[np.float64],  # (n_values,)
+    hyperplanes: Hyperplanes,
+    form: ProjectionForm,
+    out: NDArray[Any],  # (n_rows, n), or (n_rows, ceil(n / 8)) if packed
+) -> None:
+    """Project the rows of a CSR matrix on hyperplanes; equal rows are projected once."""
+    firsts = first_equal_rows(indptr, indices, data)
+    output = _Output(
+        form=_FORMS[form],
+        bits=out.view(np.uint8) if form != "sums" else np.empty((0, 0), dtype=np.uint8),
+        sums=out if form == "sums" else np.empty((0, 0), dtype=np.float32),
+    )
+    if hyperplanes.kind == GOOGLE:
+        _project_google(indptr, indices, data, firsts, hyperplanes, output)
+    else:
+        n_columns = min(max(len(indices), 1), _MAX_COLUMNS)
+        max_slice = min(n_columns, _MAX_SLICE)
+        n_entries = MAX_PER_VALUE * min(len(indices), max(_MAX_ENTRIES // MAX_PER_VALUE, max_slice))
+        table = _aligned_table(n_columns)
+        _project(indptr, indices, data, firsts, hyperplanes, output, table, n_entries, max_slice)
+    _copy_equal(firsts, out, -1 if form == "signs" else 0)
+
+
+def _aligned_table(n_rows: int) -> NDArray[np.int8]:
+    """Allocate a table of coefficients, none of whose vectors crosses the border of a cache line."""
+    memory = np.empty(n_rows * _TILE + _CACHE_LINE, dtype=np.int8)
+    start = -memory.ctypes.data % _CACHE_LINE
+    return memory[start : start + n_rows * _TILE].reshape(n_rows, _TILE)
+
+
+@compiled
+def _project(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    data: NDArray[np.float64],
+    firsts: NDArray[np.int64],
+    hyperplanes: Hyperplanes,
+    output: _Output,
+    table: NDArray[np.int8],
+    n_entries: Number,
+    max_slice: Number,
+) -> None:
+    kind, keys, threshold, pairs = hyperplanes.kind, hyperplanes.keys, hyperplanes.threshold, hyperplanes.pairs
+    n_hyperplanes = len(hyperplanes.ties)
+    chunk = new_chunk(len(table), n_entries, len(firsts), len(firsts) + len(indices) // max_slice)
+    words = np.empty(_TILE, dtype=np.uint32)
+    places = np.empty(max_slice, dtype=np.int32)
+    n_tiles = (n_hyperplanes + _TILE - 1) // _TILE
+    sums = np.empty((n_tiles, _TILE), dtype=np.float64)  # kept for a row that goes on in the next chunk
+    row: Number = 0
+    value: Number = np.int64(0)
+    while row < len(firsts):
+        row, value = fill_chunk(chunk, row, value, indptr, indices, data, firsts, places)
+        columns = chunk.columns[: chunk.sizes[COLUMNS]]
+        starts = np.empty((len(columns), 4), dtype=np.uint32)
+        start_columns(columns, keys, starts)
+        for tile in range(n_tiles):
+            first = tile * _TILE
+            width = min(_TILE, n_hyperplanes - first)
+            fill_table(starts, first, width, kind, threshold, pairs, words, table)
+            _project_counts(table, chunk, first, width, hyperplanes, output)
+            if chunk.sizes[SLICES]:
+                _project_slices(table, chunk, indptr, data, sums[tile : tile + 1], first, width, hyperplanes, output)
+        empty_chunk(chunk)
+
+
+@compiled
+def _project_counts(
+    table: NDArray[np.int8], chunk: Chunk, first: Number, width: Number, hyperplanes: Hyperplanes, output: _Output
+) -> None:
+    """Project the rows of a few small counts on a tile."""
+    entries, weights, counts = chunk.entries, chunk.weights, chunk.counts[: chunk.sizes[COUNTS]]
+    sums = np.empty((_BATCH, _TILE), dtype=np.int16)
+    rows = np.empty(_BATCH, dtype=np.int64)
+    for begin in range(0, len(counts), _BATCH):
+        n_rows = min(_BATCH, len(counts) - begin)
+        for i in range(n_rows):
+            rows[i], first_entry, last_entry = counts[begin + i, 0], counts[begin + i, 1], counts[begin + i, 2]
+            if width == _TILE:
+                add_rows_in_5(table, 0, entries, weights, first_entry, last_entry, sums, i * _TILE)
+            else:
+                for column in range(0, width, GROUP):
+                    add_rows(table, column, entries, weights, first_entry, last_entry, sums, i * _TILE)
+        _write(sums[:n_rows], rows, 1.0, first, width, hyperplanes, output)
+
+
+@compiled
+def _project_slices(
+    table: NDArray[np.int8],
+    chunk: Chunk,
+    indptr: NDArray[np.int64],
+    data: NDArray[np.float64],
+    sums: NDArray[np.float64],  # (1, _TILE)
+    first: Number,
+    width: Number,
+    hyperplanes: Hyperplanes,
+    output: _Output,
+) -> None:
+    """Project the slices of other rows on a tile: begin the sums of a row, or go on with them."""
+    slices, segments = chunk.slices, chunk.segments
+    segment = np.int64(0)
+    for number in range(chunk.sizes[SLICES]):
+        row, first_value, last_value = slices[number, 0], slices[number, 1], slices[number, 2]
+        first_entry, last_segment = slices[number, 3], slices[number, 4]
+        if first_value == indptr[row]:
+            sums[:] = 0
+        if last_segment < 0:
+            entries = chunk.entries[first_entry : first_entry + last_value - first_value]
+            _add_float64(table, entries, data[first_value:last_value], width, sums)
+        else:
+            _add_segments(table, width, chunk.entries, chunk.weights, segments[segment:last_segment], sums)
+            segment = last_segment
+        if last_value == indptr[row + 1]:
+            _write(sums, slices[number], 1.0, first, width, hyperplanes, output)
+
+
+@compiled
+def _add_segments(
+    table: NDArray[np.int8],
+    width: Number,
+    entries: NDArray[np.int32],
+    weights: NDArray[np.uint8],
+    segments: NDArray[np.int32],
+    sums: NDArray[np.float64],
+) -> None:
+    """Add segments, each summed in 16 bits, times their factors: integers below 2**53, so this is exact."""
+    sums_16 = np.zeros((1, _TILE), dtype=np.int16)
+    for number in range(len(segments)):
+        begin, end = np.int64(segments[number, 0]), np.int64(segments[number, 1])
+        factor = np.float64(segments[number, 2])
+        if width == _TILE:
+            add_rows_in_5(table, 0, entries, weights, begin, end, sums_16, 0)
+        else:
+            for column in range(0, width, GROUP):
+                add_rows(table, column, entries, weights, begin, end, sums_16, 0)
+        for i in range(_TILE):
+            sums[0, i] += np.float64(sums_16[0, i]) * factor
+
+
+@compiled
+def _add_float64(
+    table: NDArray[np.int8],
+    rows: NDArray[np.int32],
+    values: NDArray[np.float64],
+    width: Number,
+    sums: NDArray[np.float64],
+) -> None:
+    """Add products in the order of the columns, each rounded before it is added."""
+    n_fours = len(rows) // 4 * 4
+    for begin in range(0, n_fours, 4):
+        row_0, row_1, row_2, row_3 = rows[begin], rows[begin + 1], rows[begin + 2], rows[begin + 3]
+        value_0, value_1, value_2, value_3 = values[begin], values[begin + 1], values[begin + 2], values[begin + 3]
+        for i in range(width):
+            total = sums[0, i] + value_0 * np.float64(table[row_0, i])
+            total += value_1 * np.float64(table[row_1, i])
+            total += value_2 * np.float64(table[row_2, i])
+            sums[0, i] = total + value_3 * np.float64(table[row_3, i])
+    for at in range(n_fours, len(rows)):
+        row, value = rows[at], values[at]
+        for i in range(width):
+            sums[0, i] += value * np.float64(table[row, i])
+
+
+@compiled
+def _project_google(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    data: NDArray[np.float64],
+    firsts: NDArray[np.int64],
+    hyperplanes: Hyperplanes,
+    output: _Output,
+) -> None:
+    seeds, n_hyperplanes = hyperplanes.seeds, len(hyperplanes.ties)
+    sums = np.empty((1, n_hyperplanes), dtype=np.float64)
+    for row in range(len(firsts)):
+        if firsts[row] != row:
+            continue
+        begin, end = indptr[row], indptr[row + 1]
+        size = 0.0
+        for value in data[begin:end]:
+            size += abs(value)
+        if size == 0:
+            firsts[row] = ZEROS
+            continue
+        sums[:] = 0
+        _add_google(indices[begin:end], seeds, data[begin:end], sums[0])
+        _write(sums, firsts[row : row + 1], size, 0, n_hyperplanes, hyperplanes, output)
+
+
+@compiled
+def _add_google(
+    columns: NDArray[np.int64], seeds: NDArray[np.int64], values: NDArray[np.float64], sums: NDArray[np.float64]
+) -> None:
+    for column in range(len(values)):
+        signature, value = columns[column] % PRIME, values[column]
+        for i in range(len(seeds)):
+            product = signature * seeds[i]
+            # Modulo 2**31 - 1, the upper bits count as much as the lower ones.
+            product = (product & PRIME) + (product >> 31)
+            product -= PRIME * np.int64(product >= PRIME)
+            product -= PRIME * np.int64(product > PRIME // 2)
+            sums[i] += value * np.float64(product)
+
+
+@compiled
+def _write(
+    sums: NDArray[Any],  # (n_rows, width or more)
+    rows: NDArray[np.int64],  # (n_rows or more,)
+    divisor: float,
+    first: Number,
+    width: Number,
+    hyperplanes: Hyperplanes,
+    output: _Output,
+) -> None:
+    """Write the projections of rows on the hyperplanes from the first one."""
+    end = min(first + width, hyperplanes.n)
+    form, bit_rows, sum_rows = output
+    ties, scale = hyperplanes.ties[first:end], hyperplanes.scale
+    if form == _SUMS:
+        for number in range(len(sums)):
+            scaled = sum_rows[rows[number], first:end]
+            for i in range(len(scaled)):
+                scaled[i] = np.float32(np.float64(sums[number, i]) * scale / divisor)
+        return
+    if form == _PACKED:
+        _write_packed(sums, rows, first, ties, bit_rows)
+        return
+    for number in range(len(sums)):
+        out = bit_rows[rows[number], first:end]
+        for i in range(len(out)):
+            out[i] = np.uint8(sums[number, i] > 0) | (np.uint8(sums[number, i] == 0) & ties[i])
+        if form == _SIGNS:
+            for i in range(len(out)):
+                out[i] = np.uint8(np.uint8(out[i] << np.uint8(1)) - np.uint8(1))  # 255 is -1
+
+
+@compiled
+def _write_packed(
+    sums: NDArray[Any],
+    rows: NDArray[np.int64],
+    first: Number,
+    ties: NDArray[np.uint8],  # of the hyperplanes from the first one
+    bit_rows: NDArray[np.uint8],
+) -> None:
+    end = first + len(ties)
+    bits = np.zeros(len(ties) + 7, dtype=np.uint8)  # those behind the last hyperplane stay 0
+    eights = bits[: len(bits) // 8 * 8].view(np.uint64)
+    for number in range(len(sums)):
+        for i in range(len(ties)):
+            bits[i] = np.uint8(sums[number, i] > 0) | (np.uint8(sums[number, i] == 0) & ties[i])
+        out = bit_rows[rows[number], first // 8 : (end + 7) // 8]
+        for i in range(len(out)):
+            # The product moves the lowest bit of byte number k to bit 63 - k.
+            out[i] = np.uint8((eights[i] * _TO_HIGHEST_BYTE) >> _HIGHEST_BYTE)
+
+
+@compiled
+def _copy_equal(firsts: NDArray[np.int64], out: NDArray[Any], zero: Number) -> None:
+    """Write the projections of rows that are equal to others, and of rows of zeros: all bits are 0."""
+    for row in range(len(firsts)):
+        first, target = firsts[row], out[row]
+        if first == ZEROS:
+            target[:] = zero
+        elif first != row:
+            source = out[first]
+            for i in range(len(target)):
+                target[i] = source[i]

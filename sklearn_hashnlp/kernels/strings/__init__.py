@@ -1,0 +1,1 @@
+"""Strings as bytes: joined, cut into words and characters, distorted."""

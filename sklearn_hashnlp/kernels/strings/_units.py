@@ -1,0 +1,149 @@
+"""The units of n-grams: words, characters, or the characters of words, in one layout."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels._hashes import murmur3, murmur3_span
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels.strings._tokenize import split_characters, split_word_characters, split_words
+from sklearn_hashnlp.kernels.strings._unicode import ASCII, UNICODE, ascii_mapping, character_classes, visible_as_words
+
+
+class Texts(NamedTuple):
+    """Many documents in one buffer, the input of the tokenizers."""
+
+    # The documents in UTF-8, each followed by a line feed, which ends the last word and is no part of the document. A
+    # lone surrogate is encoded as the three bytes of its code point.
+    rows: Ragged
+    is_ascii: NDArray[np.bool_]  # (n_rows,): whether a document is ASCII, which needs no decoding
+    lowercase: bool  # whether to lowercase the ASCII documents; the others are lowercased before
+
+
+class Units(NamedTuple):
+    """Rows made of segments made of units; an n-gram is n neighboring units of one segment, thus one span of bytes."""
+
+    # A segment of k units has k + 1 boundaries: unit i begins at `boundaries[i]`, and the n-gram that begins with it
+    # ends `separator_width` bytes before `boundaries[i + n]`.
+    text: NDArray[np.uint8]  # the units' bytes, end to end, and `PADDING` more bytes
+    boundaries: NDArray[np.int64]  # the boundaries of the segments, one segment after the other
+    segments: NDArray[np.int64]  # (n_segments + 1,): where each segment's boundaries begin
+    rows: NDArray[np.int64]  # (n_rows + 1,): where each row's segments begin in ``segments``
+    separator_width: int  # bytes between two units: 1 between words, 0 between characters
+
+
+class WordSet(NamedTuple):
+    """A set of words for kernels: an open-addressing hash table, at most half full."""
+
+    slots: NDArray[np.int64]  # (a power of two,), or (0,) for no words: index of the word in each slot, or -1
+    words: Ragged  # the words in UTF-8
+
+    @classmethod
+    def of(cls, words: frozenset[str]) -> WordSet:
+        """Build the set of ``words``; what is no ``str`` is in no text, and left out."""
+        encoded = [word.encode("utf-8", "surrogatepass") for word in sorted(words, key=str) if isinstance(word, str)]
+        rows = Ragged(
+            np.frombuffer(b"".join(encoded), dtype=np.uint8), np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        )
+        slots = np.full(2 << len(encoded).bit_length() if encoded else 0, -1, dtype=np.int64)
+        for index, hash_ in enumerate(murmur3(rows).tolist() if encoded else []):
+            slot = hash_ % len(slots)
+            while slots[slot] >= 0:
+                slot = (slot + 1) % len(slots)
+            slots[slot] = index
+        return cls(slots, rows)
+
+
+def word_units(
+    texts: Texts,
+    *,
+    min_length: int = 1,
+    keep_punctuation: bool = True,
+    split_punctuation: bool = True,
+    stop_words: WordSet | None = None,
+) -> Units:
+    r"""Split texts into words: runs of ``\w``, and every other visible character if ``keep_punctuation``."""
+    classes = _classes(texts, split_punctuation)
+    text, boundaries, segments = split_words(
+        *texts.rows, texts.is_ascii, classes, texts.lowercase, min_length, keep_punctuation
+    )
+    if stop_words is not None and len(stop_words.slots) > 0:
+        drop_stop_words(text, boundaries, segments, stop_words.slots, *stop_words.words)
+    return Units(text, boundaries, segments, np.arange(len(segments)), 1)
+
+
+def character_units(texts: Texts) -> Units:
+    r"""Split texts into characters, each run of two or more ``\s`` replaced by one space."""
+    classes = _classes(texts, split_punctuation=False)
+    mapping = ascii_mapping(texts.lowercase)
+    text, boundaries, segments = split_characters(*texts.rows, texts.is_ascii, classes, mapping)
+    return Units(text, boundaries, segments, np.arange(len(segments)), 0)
+
+
+def word_character_units(texts: Texts, *, before: str, after: str, split_punctuation: bool = False) -> Units:
+    """Split texts into words, and each word, with ``before`` and ``after`` around it, into characters."""
+    classes = _classes(texts, split_punctuation)
+    mapping = ascii_mapping(texts.lowercase)
+    text, boundaries, segments, words = split_word_characters(
+        *texts.rows, texts.is_ascii, classes, mapping, ord(before), ord(after)
+    )
+    return Units(text, boundaries, segments, words, 0)
+
+
+def _classes(texts: Texts, split_punctuation: bool) -> NDArray[np.uint8]:
+    table = character_classes if split_punctuation else visible_as_words
+    return table(ASCII if texts.is_ascii.all() else UNICODE)
+
+
+@compiled
+def drop_stop_words(
+    text: NDArray[np.uint8],
+    boundaries: NDArray[np.int64],
+    segments: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    words: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+) -> None:
+    """Drop the words of a :class:`WordSet`, given by its three arrays, from words in place."""
+    to = 0
+    n_boundaries = 0
+    for segment in range(len(segments) - 1):
+        first, last = segments[segment], segments[segment + 1] - 1
+        segments[segment] = n_boundaries
+        for index in range(first, last):
+            start, stop = boundaries[index], boundaries[index + 1]  # with the space after the word
+            if not _contains(text, start, stop - 1, slots, words, offsets):
+                boundaries[n_boundaries] = to
+                n_boundaries += 1
+                for i in range(start, stop):
+                    text[to] = text[i]
+                    to += 1
+        boundaries[n_boundaries] = to
+        n_boundaries += 1
+    segments[len(segments) - 1] = n_boundaries
+
+
+@compiled
+def _contains(
+    text: NDArray[np.uint8],
+    start: Number,
+    stop: Number,
+    slots: NDArray[np.int64],
+    words: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+) -> bool:
+    slot = murmur3_span(text, start, stop, 0) & (len(slots) - 1)
+    while slots[slot] >= 0:
+        first = offsets[slots[slot]]
+        if offsets[slots[slot] + 1] - first == stop - start:
+            i = 0
+            while i < stop - start and words[first + i] == text[start + i]:
+                i += 1
+            if i == stop - start:
+                return True
+        slot = (slot + 1) & (len(slots) - 1)
+    return False

@@ -1,0 +1,1 @@
+"""The hierarchical softmax: forward and backward pass along a tree, hashed features, search."""

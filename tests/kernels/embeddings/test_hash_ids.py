@@ -1,0 +1,107 @@
+"""Rows of ids in both tables, and counts of rows, against recorded values and the hash functions in Python."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sklearn_hashnlp._hash_specification import hash_constants
+from sklearn_hashnlp.kernels.embeddings._hash_ids import IMPROVED, PAPER, STANDARD, count_rows, locate_ids
+
+from ...oracles import bags
+from ...oracles.hashing import hash_slots
+
+VARIANTS = IMPROVED, PAPER, STANDARD
+
+# Of hash specification 1, for seed 0 and tables of 10**7 and 10**6 rows: computed with Python's integers.
+KEYS = [0, 1, 2, 12345, 2**31 - 2, 2**31 - 1, 2**32 - 1]
+GOLDEN_ROWS = [4315279, 6233184, 7236218, 8718409, 7592333, 5767861, 2727953]
+GOLDEN_SLOTS = {
+    IMPROVED: [
+        [970881, 327325],
+        [607178, 287607],
+        [28981, 701022],
+        [160539, 391967],
+        [790732, 263098],
+        [166247, 254753],
+        [606312, 275101],
+    ],
+    PAPER: [
+        [610767, 838025],
+        [681763, 815478],
+        [340583, 303516],
+        [599077, 808079],
+        [631756, 187068],
+        [487549, 216790],
+        [438462, 141945],
+    ],
+    STANDARD: [[row] for row in GOLDEN_ROWS],
+}
+
+
+def constants_of(n_hashes, seed=0):
+    return np.array(hash_constants(seed, n_hashes + 1), dtype=np.uint64)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_zeros_for_the_first_constants_leave_ids_as_they_are(variant):
+    constants = constants_of(2)
+    constants[0] = 0
+    ids = np.array([0, 5, 999, 5])
+    rows, slots = locate_ids(ids, constants, 1000, 10**6, variant)
+    assert rows.tolist() == ids.tolist()
+    expected = ids[:, None] if variant == STANDARD else bags.locate_ids(ids, IMPROVED, 2, 1000, 10**6)[1]
+    assert slots.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_recorded_rows_and_slots(variant):
+    keys = np.array([*KEYS, *(key - 2**32 for key in KEYS), *(key + 5 * 2**32 for key in KEYS)])
+    rows, slots = locate_ids(keys, constants_of(2), 10**7, 10**6, variant)
+    assert rows.tolist() == GOLDEN_ROWS * 3
+    assert slots.tolist() == GOLDEN_SLOTS[variant] * 3
+    assert (rows.dtype, slots.dtype) == (np.int32, np.int32)
+
+
+@given(
+    ids=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), max_size=20),
+    seed=st.integers(0, 2**64 - 1),
+    n_hashes=st.integers(1, 4),
+    n_rows=st.integers(1, 2**31 - 1),
+    n_slots=st.integers(1, 2**31 - 1),
+    variant=st.sampled_from(VARIANTS),
+)
+def test_rows_and_slots_are_those_of_the_hash_functions(ids, seed, n_hashes, n_rows, n_slots, variant):
+    ids = np.array(ids, dtype=np.int64)
+    rows, slots = locate_ids(ids, constants_of(n_hashes, seed), n_rows, n_slots, variant)
+    expected_rows, expected_slots = bags.locate_ids(ids, variant, n_hashes, n_rows, n_slots, seed)
+    assert rows.tolist() == expected_rows.tolist()
+    assert slots.tolist() == expected_slots.tolist()
+
+
+CONSTANTS = hash_constants(3, 1)[0]
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@given(
+    ids=st.lists(st.integers(0, 5) | st.integers(0, 2**31 - 1), max_size=100),
+    n_rows=st.sampled_from([1, 2, 7, 1000, 10**6]),
+)
+def test_rows_are_counted_as_a_dictionary_does(dtype, ids, n_rows):
+    ids = np.array(ids, dtype=dtype)
+    rows, counts = count_rows(ids, CONSTANTS, n_rows)
+    expected = sorted(Counter(hash_slots(ids, CONSTANTS, n_rows).tolist()).items())
+    assert list(zip(rows.tolist(), counts.tolist(), strict=True)) == expected
+
+
+def test_rows_of_ids_that_are_not_hashed_are_counted():
+    rows, counts = count_rows(np.array([4, 0, 9, 4]), (0, 0), 10)
+    assert (rows.tolist(), counts.tolist()) == ([0, 4, 9], [1, 2, 1])
+
+
+def test_more_ids_than_rows_are_counted():
+    rows, counts = count_rows(np.arange(100_000), CONSTANTS, 300)
+    assert rows.tolist() == list(range(300))
+    assert counts.sum() == 100_000

@@ -1,0 +1,124 @@
+"""Scores of a linear layer over bags: the arithmetic of the training kernels, and plain loops."""
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp.kernels.embeddings._bags import BagLayout, embed_bags
+from sklearn_hashnlp.kernels.embeddings._hash_ids import STANDARD, locate_ids
+from sklearn_hashnlp.kernels.linear._score_bags import LinearModel, inspect_rows, score_bags
+
+from ...oracles import bags as plain
+from ..embeddings.test_bags import NORMS
+from ..embeddings.test_hash_ids import VARIANTS, constants_of
+
+N_ROWS, N_SLOTS = 50, 13
+
+
+def make_model(layout, *, n_hashes=2, width=6, n_classes=3):
+    rng = np.random.default_rng(0)
+    standard = layout.variant == STANDARD
+    pool = rng.normal(size=(N_ROWS if standard else N_SLOTS, width)).astype(np.float32)
+    importance = None if standard else rng.normal(size=(N_ROWS, n_hashes)).astype(np.float32)
+    if importance is not None:
+        importance[::3] = 0  # as those of ids that no training row had
+        importance[1::6, 0] = 0
+    output_dim = width * (n_hashes if layout.concat and not standard else 1)
+    output_dim += n_hashes if layout.append_weight and not standard else 0
+    weight, bias = rng.normal(size=(output_dim, n_classes)), rng.normal(size=n_classes)
+    constants = np.array(constants_of(n_hashes), dtype=np.uint64)
+    return LinearModel(pool, importance, constants, layout, weight, bias)
+
+
+def make_rows(n_rows=40, longest=30):
+    rng = np.random.default_rng(1)
+    lengths = rng.integers(0, longest, n_rows)
+    lengths[[0, 7, n_rows - 1]] = 0
+    ids = [np.sort(rng.choice(10**9, length, replace=False)) for length in lengths]
+    indptr = np.cumsum([0, *lengths]).astype(np.int32)
+    counts = rng.integers(1, 5, indptr[-1]).astype(np.float32)
+    return np.concatenate(ids).astype(np.int32), indptr, counts
+
+
+def score(model, indices, indptr, counts, blocks=None):
+    n_rows = len(indptr) - 1
+    scores, labels = np.full((n_rows, len(model.bias)), np.nan), np.full(n_rows, -1)
+    finite = [
+        score_bags(model, indices, indptr, counts, block, scores, labels) for block in blocks or [slice(0, n_rows)]
+    ]
+    assert np.array_equal(labels, scores.argmax(axis=1))
+    return scores, all(finite)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize(("concat", "append_weight"), [(False, True), (True, False), (True, True), (False, False)])
+@pytest.mark.parametrize(("n_hashes", "width"), [(1, 4), (1, 3), (2, 6), (3, 9)])
+def test_scores_have_the_bits_of_the_training_kernels(variant, norm, concat, append_weight, n_hashes, width):
+    model = make_model(BagLayout(variant, concat, append_weight, norm), n_hashes=n_hashes, width=width)
+    indices, indptr, counts = make_rows()
+    n_rows = len(model.pool if model.importance is None else model.importance)
+    located = locate_ids(indices.astype(np.int64), model.constants, n_rows, len(model.pool), variant)
+    arguments = (*located, indptr.astype(np.int64), counts, model.pool, model.importance, model.layout)
+    documents = embed_bags(*arguments).documents
+    expected = (documents.astype(np.float64) @ model.weight + model.bias).astype(np.float32)
+    scores, finite = score(model, indices, indptr, counts)
+    assert finite
+    assert np.array_equal(scores, expected)
+    exact = plain.embed_bags(*arguments) @ model.weight + model.bias
+    assert scores == pytest.approx(exact, abs=1e-4)
+
+
+def test_blocks_of_rows_and_wide_indices_change_nothing():
+    model = make_model(BagLayout(0, False, True, 2))
+    indices, indptr, counts = make_rows(300, 60)  # more values than are computed together
+    scores, _ = score(model, indices, indptr, counts)
+    blocks = [slice(start, min(start + 37, 300)) for start in range(0, 300, 37)]
+    assert np.array_equal(score(model, indices, indptr, counts, blocks)[0], scores)
+    wide = (indices.astype(np.int64) + 2**32, indptr.astype(np.int64))  # the low 32 bits count
+    assert np.array_equal(score(model, *wide, counts)[0], scores)
+
+
+def test_scores_that_are_not_needed_are_not_written():
+    model = make_model(BagLayout(0, False, True, 2))
+    indices, indptr, counts = make_rows()
+    scores, _ = score(model, indices, indptr, counts)
+    labels = np.empty(len(scores), dtype=np.int64)
+    assert score_bags(model, indices, indptr, counts, slice(0, len(scores)), np.empty((0, 3)), labels)
+    assert np.array_equal(labels, scores.argmax(axis=1))
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, 1e39])
+def test_scores_that_are_not_finite_are_reported(value):
+    model = make_model(BagLayout(0, False, True, 2))
+    model.bias[1] = value
+    labels = np.empty(40, dtype=np.int64)
+    assert not score_bags(model, *make_rows(), slice(0, 40), np.empty((0, 3)), labels)
+
+
+def inspect(indices, indptr, data, n_columns=10):
+    arrays = (np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int32), np.array(data, dtype=np.float32))
+    return inspect_rows(*arrays, n_columns)
+
+
+def test_facts_of_rows():
+    assert inspect([1, 3, 0], [0, 2, 2, 3], [2, -0.5, 3]) == (True, 0.5, 3.0)
+    assert inspect([], [0, 0], []) == (True, np.inf, 0.0)
+    assert inspect([1], [0, 1], [np.inf]).largest == np.inf
+    assert np.isnan(inspect([1, 2], [0, 2], [1, np.nan]).smallest)
+
+
+@pytest.mark.parametrize(
+    ("indices", "indptr"),
+    [
+        ([1, 1], [0, 2]),
+        ([3, 1], [0, 2]),
+        ([1, 10], [0, 2]),
+        ([-1, 1], [0, 2]),
+        ([1, 2], [1, 2]),
+        ([1, 2], [0, 2, 1]),
+        ([1, 2], [0, 3]),
+        ([1, 2], [0, -5, 2]),
+    ],
+)
+def test_rows_that_need_the_full_checks(indices, indptr):
+    assert not inspect(indices, indptr, [1, 1]).is_valid

@@ -1,0 +1,56 @@
+"""Products of sparse and dense matrices, and hashes of pairs, against sums one by one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import random_array
+
+from sklearn_hashnlp.kernels.linear._sparse_products import add_product, pair_fingerprints
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.integers(1, 7), st.integers(1, 20))
+def test_products(seed, n_rows, n_columns, width):
+    rng = np.random.default_rng(seed)
+    matrix = random_array((n_rows, n_columns), density=0.4, format="csr", dtype=np.float32, random_state=rng)
+    dense, before = (rng.normal(size=(n, width)).astype(np.float32) for n in (n_columns, n_rows))
+    expected = before.astype(np.float64)
+    for row in range(n_rows):
+        for at in range(matrix.indptr[row], matrix.indptr[row + 1]):
+            expected[row] += np.float64(matrix.data[at]) * dense[matrix.indices[at]]
+    out = before.copy()
+    add_product(matrix.indptr, matrix.indices, matrix.data, dense, out)
+    np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-5)
+
+
+def mixed(word: int) -> int:
+    """Return the output function of SplitMix64."""
+    mask = 2**64 - 1
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & mask
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB & mask
+    return word ^ (word >> 31)
+
+
+@given(st.lists(st.lists(st.integers(0, 4), max_size=5), max_size=5))
+def test_pairs(rows):
+    words = np.random.default_rng(0).integers(0, 2**64, 5, dtype=np.uint64, endpoint=False)
+    ids = np.array([id_ for row in rows for id_ in row], dtype=np.int32)
+    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    pairs, ends = pair_fingerprints(words, ids, offsets)
+    assert np.diff(ends).tolist() == [max(len(row) - 1, 0) for row in rows]
+    gamma, mask = 0x9E3779B97F4A7C15, 2**64 - 1
+    expected = [
+        mixed(mixed((int(words[left]) + gamma) & mask) ^ int(words[right]))
+        for row in rows
+        for left, right in pairwise(row)
+    ]
+    assert pairs.tolist() == expected
+
+
+def test_the_order_of_a_pair_matters():
+    words = np.array([1, 2], dtype=np.uint64)
+    pairs, _ = pair_fingerprints(words, np.array([0, 1, 0]), np.array([0, 3]))
+    assert pairs[0] != pairs[1]

@@ -1,0 +1,137 @@
+"""Fingerprints against their definition, sorted ranges and dictionaries."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sklearn_hashnlp.kernels import (
+    N_RANGES,
+    Ragged,
+    count_runs,
+    find_fingerprints,
+    fingerprint_ngrams,
+    fingerprint_slots,
+    range_sizes,
+    scatter_ranges,
+    word_units,
+)
+
+from ...oracles import ngrams
+from ...strategies import TEXTS
+from ..strings.test_units import pack, strings
+
+# Of "the", "the hash", "the hash trick", "hash", "hash trick", "trick" and "日本".
+GOLDEN = [
+    "0xe1faf09459bf53e2",
+    "0x8c0fe9fb9b449cbc",
+    "0xa82cc01e26a5a9a4",
+    "0x88b7118b23383274",
+    "0x59488328efab692c",
+    "0x3bea8e0e54198527",
+    "0xabf41fff61976610",
+]
+
+
+def rows_of(result):
+    return [result.values[a:b].tolist() for a, b in zip(result.offsets[:-1], result.offsets[1:], strict=True)]
+
+
+def slow_ngrams(units, ngram_range):
+    return [[ngrams.fingerprint(ngram) for ngram in ngrams.ngrams(words, ngram_range)] for (words,) in strings(units)]
+
+
+@given(texts=TEXTS, min_n=st.integers(1, 5), more=st.integers(0, 8))
+def test_fingerprints_of_any_text(texts, min_n, more):
+    units = word_units(pack(texts))
+    result = fingerprint_ngrams(units, (min_n, min_n + more))
+    assert result.values.dtype == "uint64"
+    assert rows_of(result) == slow_ngrams(units, (min_n, min_n + more))
+
+
+def test_recorded_fingerprints():
+    result = fingerprint_ngrams(word_units(pack(["the hash trick", "日本"])), (1, 3))
+    assert result.offsets.tolist() == [0, 6, 7]
+    assert [hex(value) for value in result.values.tolist()] == GOLDEN
+
+
+def test_the_parts_of_an_ngram_and_their_order_count():
+    texts = ["a", "b", "a b", "b a", "ab", "a a", "a a a", "aa", "aaa", "a b c", "ab c", "a bc", "abc", "c b a"]
+    result = [fingerprint_ngrams(word_units(pack([text])), (n, n)).values for n in (1, 2, 3) for text in texts]
+    different = {value for values in result for value in values.tolist()}
+    words = [tuple(text.split()) for text in texts]
+    assert len(different) == len({w[i : i + n] for w in words for n in (1, 2, 3) for i in range(len(w) - n + 1)})
+
+
+@pytest.mark.parametrize("n", [10**6, 2**63, 10**30])
+def test_absurd_numbers_do_no_harm(n):
+    units = word_units(pack(["a b c d", ""]))
+    assert fingerprint_ngrams(units, (n, n)).offsets.tolist() == [0, 0, 0]
+    assert rows_of(fingerprint_ngrams(units, (1, n))) == slow_ngrams(units, (1, 4))
+
+
+WIDTH = 2**64 // N_RANGES
+FINGERPRINTS = st.lists(
+    st.integers(0, 2**64 - 1) | st.sampled_from([0, 1, WIDTH - 1, WIDTH, 7 * WIDTH, 2**63 - 1, 2**63, 2**64 - 1]),
+    max_size=50,
+).map(lambda values: np.array(values, dtype=np.uint64))
+
+
+@given(FINGERPRINTS)
+def test_sizes_of_ranges(fingerprints):
+    counted = Counter(value // WIDTH for value in fingerprints.tolist())
+    assert range_sizes(fingerprints).tolist() == [counted[number] for number in range(N_RANGES)]
+
+
+@given(FINGERPRINTS, st.integers(0, N_RANGES), st.integers(0, N_RANGES))
+def test_some_ranges_are_scattered(fingerprints, one, other):
+    first, last = sorted((one, other))
+    wanted = [value for value in fingerprints.tolist() if first <= value // WIDTH < last]
+    sizes = range_sizes(fingerprints)
+    begins = np.zeros(N_RANGES, dtype=np.int64)
+    begins[first:last] = np.cumsum(sizes[first:last]) - sizes[first:last]
+    cursors, out = begins.copy(), np.zeros(len(wanted), dtype=np.uint64)
+    scatter_ranges(fingerprints, first, last, cursors, out)
+    # Within a range, as they came.
+    assert out.tolist() == sorted(wanted, key=lambda value: value // WIDTH)
+    np.testing.assert_array_equal((cursors - begins)[first:last], sizes[first:last])
+
+
+@given(FINGERPRINTS, st.integers(0, 3))
+def test_runs_are_counted(fingerprints, threshold):
+    fingerprints = np.sort(np.concatenate([fingerprints, fingerprints[::2], fingerprints[::3]]))
+    values, counts = count_runs(fingerprints, threshold)
+    counted = Counter(fingerprints.tolist())
+    expected = sorted((value, count) for value, count in counted.items() if count > threshold)
+    assert list(zip(values.tolist(), counts.tolist(), strict=True)) == expected
+
+
+# The slot follows from the last bits: these meet in one slot, and in the last one, from where the search goes round.
+SLOT_MATES = st.integers(0, 2**64 - 1) | st.sampled_from([0, 2**64 - 1, *(i << 32 | 63 for i in range(8))])
+
+
+@given(
+    dictionary=st.lists(SLOT_MATES, unique=True, max_size=40),
+    rows=st.lists(st.lists(SLOT_MATES, max_size=10), max_size=5),
+    seed=st.integers(0, 3),
+)
+def test_only_fingerprints_of_the_dictionary_are_looked_up(dictionary, rows, seed):
+    rng = np.random.default_rng(seed)
+    rows = [row + [dictionary[i] for i in rng.integers(len(dictionary), size=5)] if dictionary else row for row in rows]
+    values = np.array([value for row in rows for value in row], dtype=np.uint64)
+    array = np.array(dictionary, dtype=np.uint64)
+    result = find_fingerprints(Ragged(values, np.cumsum([0, *map(len, rows)])), array, fingerprint_slots(array))
+    expected = [[dictionary.index(value) for value in row if value in dictionary] for row in rows]
+    assert result.values.dtype == np.int32
+    assert [row.tolist() for row in np.split(result.values, result.offsets[1:-1])][: len(rows)] == expected
+    assert len(result.offsets) == len(rows) + 1
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5, 1000, 1024, 1025])
+def test_no_table_is_more_than_half_full(n):
+    slots = fingerprint_slots(np.arange(n, dtype=np.uint64))
+    assert np.count_nonzero(slots >= 0) == n
+    assert len(slots) >= max(2 * n, 2)
+    assert len(slots).bit_count() == 1
