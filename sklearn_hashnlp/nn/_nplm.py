@@ -14,7 +14,7 @@ from sklearn_hashnlp.nn._hashing import history_hashes
 from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax, Search
 from sklearn_hashnlp.nn._reproducible_layers import SeededDropout, SteadyLinear
 from sklearn_hashnlp.nn._residual_blocks import ResidualBlocks
-from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax, FullSoftmax
+from sklearn_hashnlp.nn._softmax_layers import AdaptiveSoftmax, FullSoftmax, SoftmaxOutput
 from sklearn_hashnlp.nn._word_averages import WordAverages
 from sklearn_hashnlp.nn._word_embeddings import WordTable
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -279,10 +279,8 @@ class NPLM(nn.Module):
         ValueError
             If the contexts do not have that shape, or, checked on the CPU only, a target is out of range.
         """
-        log_probs: Tensor
-        loss: Tensor
-        log_probs, loss = self.output_layer(self.hidden(context), target, *self._features(context))
-        return log_probs, loss
+        result: SoftmaxOutput = self.output_layer(self.hidden(context), target, *self._features(context))
+        return result.output, result.loss
 
     def hidden(self, context: Tensor) -> Tensor:
         """Compute the input of the output layer.
@@ -390,10 +388,8 @@ class NPLM(nn.Module):
         words : Tensor of shape (rows, k), dtype int64
             The words in that order.
         """
-        log_probs: Tensor
-        words: Tensor
-        log_probs, words = self.output_layer.topk(self.hidden(context), k, *self._features(context))
-        return log_probs, words
+        result: tuple[Tensor, Tensor] = self.output_layer.topk(self.hidden(context), k, *self._features(context))
+        return result
 
     def sample(self, context: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
         """Sample the next word of each context from the predicted distribution.
