@@ -30,7 +30,7 @@ from common import sentence_teacher
 from common.data import DataFolder, Rows, add_data_options, data_folder, read_text
 from common.pretrained_table import ALONE, SETS, markdown
 from common.results_file import add_output_option, environment, output_path, read_result, write_result
-from common.samples import ALL, bootstrap, sample
+from common.samples import add_sample_options, bootstrap, sample
 from numpy.typing import NDArray
 
 from sklearn_hashnlp.classifiers import TextClassifier
@@ -38,7 +38,6 @@ from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 
 RESULT = "pretrained.json"
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
-SIZES = (250, 1000, 4000, ALL)
 WIKIPEDIA, OWN, TEACHER = "Wikipedia", "and own texts", "teacher"
 WINDOWS = 53_248
 
@@ -76,15 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_data_options(parser)
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="default: all")
-    parser.add_argument(
-        "--sizes", nargs="+", type=int, default=list(SIZES), help="training rows, 0 for all (default: %(default)s)"
-    )
+    add_sample_options(parser, SETS)
     encoders = [WIKIPEDIA, OWN, TEACHER]
     parser.add_argument("--encoders", nargs="+", choices=encoders, default=encoders, help="default: all")
     parser.add_argument("--teacher-vectors", type=Path, help="folder of the teacher's vectors")
-    parser.add_argument("--seeds", type=int, default=5, help="samples of rows, and trainings (default: %(default)s)")
-    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
     add_output_option(parser, RESULT)
     return parser
 

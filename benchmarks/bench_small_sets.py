@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from common.data import SETS, DataFolder, Rows, add_data_options, data_folder
 from common.results_file import add_output_option, environment, output_path, read_result, write_result
-from common.samples import ALL, bootstrap, sample
+from common.samples import ALL, add_sample_options, bootstrap, sample
 from common.small_sets_table import mean_leads
 from common.tuned_linear_model import Counts, TfidfSvm, choose
 from numpy.typing import NDArray
@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.classifiers import make_text_classifier
 
 RESULT = "small_sets.json"
-SIZES = (250, 1000, 4000, ALL)
 PACKAGES = ("sklearn-hashnlp", "numpy", "numba", "scikit-learn", "scipy", "torch")
 
 
@@ -65,13 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_data_options(parser)
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="default: all")
-    parser.add_argument(
-        "--sizes", nargs="+", type=int, default=list(SIZES), help="training rows, 0 for all (default: %(default)s)"
-    )
-    parser.add_argument("--seeds", type=int, default=5, help="samples of rows, and trainings (default: %(default)s)")
+    add_sample_options(parser, SETS)
     parser.add_argument("--cache", type=Path, metavar="DIR", help="folder for what the linear model predicted")
-    parser.add_argument("--again", action="store_true", help="measure again what the JSON already holds")
     add_output_option(parser, RESULT)
     return parser
 
