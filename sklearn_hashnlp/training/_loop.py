@@ -251,7 +251,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
 
     @property
     def has_training_state(self) -> bool:
-        """Whether training can go on as if the net had never been saved; an optimizer may have nothing to keep."""
+        """True if training can go on as if the net had never been saved; an optimizer may have nothing to keep."""
         return self.was_trained or bool(self.optimizer_.state)
 
     def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -1,4 +1,4 @@
-"""What every public estimator and transformer computes stays what it was: see docs/reproducibility.md."""
+"""Every public estimator and transformer still computes the stored outputs: see docs/reproducibility.md."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the base makes of two answers, by a model that counts bigrams."""
+"""Scores, predictions, samples and saving of the base of language models, by a subclass that counts bigrams."""
 
 from __future__ import annotations
 

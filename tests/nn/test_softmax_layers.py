@@ -1,4 +1,4 @@
-"""What every softmax layer predicts, the full softmax against its formula, and the adaptive softmax."""
+"""Predictions and samples of softmax layers, the full softmax against its formula, and the adaptive softmax."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ def test_any_name_of_a_dataset_makes_a_table() -> None:
 
 
 def points(figure: Figure, panel: int) -> set[tuple[str, float, str]]:
-    """What is drawn: the first line of its row's label, the accuracy and the legend's label."""
+    """Return each point of a panel: its row's label, the accuracy, and its label in the legend."""
     ax = figure.axes[panel]
     labels = figure.axes[0].get_yticklabels()  # those of the first panel are those of all
     rows = dict(zip(ax.get_yticks(), (label.get_text() for label in labels), strict=True))
