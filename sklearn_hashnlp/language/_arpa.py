@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, decompress
 from sklearn_hashnlp.kernels.ngrams._trie import LOG10_ZERO, NgramTrie, TrieLevel, build_trie, find_nodes
 from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS
+from sklearn_hashnlp.persistence._atomic_files import replacing
 from sklearn_hashnlp.persistence._values import ModelFormatError
 
 _START, _END, _UNKNOWN = DEFAULT_TOKENS  # those of the format
@@ -32,20 +33,17 @@ def write_arpa(path: Path, trie: NgramTrie, words: Sequence[str], sizes: Sequenc
     """Write a model of so many n-grams of each order, compressed if the name ends with .gz, .bz2 or .xz."""
     check_arpa_path(path)
     encoded = list(map(_encode, words))
-    with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=path.parent) as folder:
-        unfinished = Path(folder, path.name)
-        with _create(unfinished) as file:
-            file.write(b"\\data\\\n")
-            file.writelines(b"ngram %d=%d\n" % pair for pair in enumerate(sizes, start=1))
-            first = 1
-            for n, size in enumerate(sizes, start=1):
-                file.write(b"\n\\%d-grams:\n" % n)
-                for start in range(first, first + size, _NGRAMS_AT_ONCE):
-                    nodes = np.arange(start, min(start + _NGRAMS_AT_ONCE, first + size))
-                    file.writelines(_lines_of(trie, nodes, n, encoded))
-                first += size
-            file.write(b"\n\\end\\\n")
-        unfinished.replace(path)
+    with replacing(path) as unfinished, _create(unfinished) as file:
+        file.write(b"\\data\\\n")
+        file.writelines(b"ngram %d=%d\n" % pair for pair in enumerate(sizes, start=1))
+        first = 1
+        for n, size in enumerate(sizes, start=1):
+            file.write(b"\n\\%d-grams:\n" % n)
+            for start in range(first, first + size, _NGRAMS_AT_ONCE):
+                nodes = np.arange(start, min(start + _NGRAMS_AT_ONCE, first + size))
+                file.writelines(_lines_of(trie, nodes, n, encoded))
+            first += size
+        file.write(b"\n\\end\\\n")
 
 
 def check_arpa_path(path: Path) -> None:

@@ -588,6 +588,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
 
     def _resume(self, checkpoints: EpochCheckpoints, X: Any, X_valid: Any) -> HsigmoidLanguageModel:
         """Go on with an interrupted training as if it had not been interrupted."""
+        checkpoints.clear_unfinished()
         last = checkpoints.epochs()[-1]
         model = checkpoints.load(last)
         net, seeds, first = model.net_, model._seeds, model._first_epoch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 
 from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
 from sklearn_hashnlp.persistence._values import ModelFormatError
@@ -58,6 +60,17 @@ def explained(folder: str | os.PathLike[str]) -> Iterator[None]:
         raise ModelFormatError(f"The model in {str(folder)!r} cannot be loaded. {error}") from error
     except RecursionError as error:
         raise ModelFormatError(f"The model in {str(folder)!r} cannot be loaded. It is nested too deeply.") from error
+
+
+def write_arrays(arrays: Arrays, path: Path, metadata: dict[str, str] | None = None) -> None:
+    """Write a safetensors file, and raise an ``OSError`` where it cannot be written, as on a full disk."""
+    try:
+        save_file(arrays, path, metadata=metadata)
+    except SafetensorError as error:
+        number = re.search(r"\(os error (\d+)\)", str(error))  # safetensors keeps the number in its message alone
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from error
 
 
 def _read_weights(path: Path) -> tuple[dict[str, Any], Arrays]:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
 from sklearn_hashnlp.persistence._folder_files import (
@@ -21,9 +20,11 @@ from sklearn_hashnlp.persistence._folder_files import (
     METADATA_KEY,
     PARAMETERS_FILE,
     WEIGHTS_FILE,
+    Arrays,
     digest,
     explained,
     read_folder,
+    write_arrays,
 )
 from sklearn_hashnlp.persistence._model_document import decode_model, encode_model
 from sklearn_hashnlp.persistence._precision import Precision
@@ -109,22 +110,10 @@ def save_model(
     }
     document["digest"] = digest(document, arrays)
     _check_contents(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    # In the folder itself, because renaming is atomic only within one file system.
-    unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder))
     try:
-        parameters, weights = unfinished / PARAMETERS_FILE, unfinished / WEIGHTS_FILE
-        parameters.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-        save_file(arrays, weights, metadata={METADATA_KEY: json.dumps(document)})
-        weights.chmod(parameters.stat().st_mode)  # safetensors writes files that only their owner can read
-        _flush(parameters)
-        _flush(weights)
-        # The weights last: where there are weights there are parameters, and a difference is detected by the digest.
-        parameters.replace(folder / PARAMETERS_FILE)
-        weights.replace(folder / WEIGHTS_FILE)
-        _flush(folder)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        _write_files(folder, document, arrays)
+    except OSError as error:
+        raise OSError(error.errno, f"the model cannot be saved there ({error.strerror})", str(folder)) from error
     _remove_abandoned(folder)
 
 
@@ -174,6 +163,26 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
     document, arrays = read_folder(folder)
     with explained(folder):
         return decode_model(document["model"], arrays)
+
+
+def _write_files(folder: Path, document: dict[str, Any], arrays: Arrays) -> None:
+    """Write both files under temporary names, and rename them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # In the folder itself, because renaming is atomic only within one file system.
+    unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder))
+    try:
+        parameters, weights = unfinished / PARAMETERS_FILE, unfinished / WEIGHTS_FILE
+        parameters.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        write_arrays(arrays, weights, {METADATA_KEY: json.dumps(document)})
+        weights.chmod(parameters.stat().st_mode)  # safetensors writes files that only their owner can read
+        _flush(parameters)
+        _flush(weights)
+        # The weights last: where there are weights there are parameters, and a difference is detected by the digest.
+        parameters.replace(folder / PARAMETERS_FILE)
+        weights.replace(folder / WEIGHTS_FILE)
+        _flush(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def check_replaceable(folder: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -11,6 +10,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp.persistence._atomic_files import replacing
 from sklearn_hashnlp.persistence._values import ModelFormatError
 
 _MAX_COLUMNS = 2**31 - 1
@@ -74,17 +74,11 @@ def save_word_vectors(
     if len(set(words)) < len(words):
         repeated = next(word for index, word in enumerate(words) if word in words[:index])
         raise ValueError(f"save_word_vectors needs distinct words, got {repeated!r} twice.")
-    path = Path(path)
-    with tempfile.TemporaryDirectory(
-        prefix=".unfinished-", dir=path.parent
-    ) as folder:  # in the same file system, where renaming is atomic
-        unfinished = Path(folder, path.name)
-        with unfinished.open("wb") as file:
-            file.write(f"{vectors.shape[0]} {vectors.shape[1]}\n".encode())
-            for word, vector in zip(words, vectors, strict=True):
-                numbers = vector.astype("<f4").tobytes() if binary else " ".join(map(str, vector)).encode()
-                file.write(word.encode("utf-8", "surrogateescape") + b" " + numbers + b"\n")
-        unfinished.replace(path)
+    with replacing(Path(path)) as unfinished, unfinished.open("wb") as file:
+        file.write(f"{vectors.shape[0]} {vectors.shape[1]}\n".encode())
+        for word, vector in zip(words, vectors, strict=True):
+            numbers = vector.astype("<f4").tobytes() if binary else " ".join(map(str, vector)).encode()
+            file.write(word.encode("utf-8", "surrogateescape") + b" " + numbers + b"\n")
 
 
 def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> tuple[list[str], NDArray[np.float32]]:

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from numpy.typing import NDArray
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.persistence._atomic_files import replacing
+from sklearn_hashnlp.persistence._folder_files import write_arrays
 
 Keep: TypeAlias = Literal["best", "last", "all"]
 
@@ -26,13 +28,8 @@ _NAME = re.compile(r"(?:epoch|pass)-(\d{5,})")  # the first releases wrote pass-
 def write_weights(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
     """Write weights in the place of earlier ones; whoever reads or is interrupted finds the old or the new ones."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Within the folder, and so within its file system, where renaming is atomic.
-    with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=path.parent) as folder:
-        unfinished = Path(folder, path.name)
-        save_file(arrays, unfinished)
-        with unfinished.open("rb+") as file:
-            os.fsync(file.fileno())
-        unfinished.replace(path)
+    with replacing(path) as unfinished:
+        write_arrays(arrays, unfinished)
 
 
 def read_weights(path: Path) -> dict[str, NDArray[Any]]:

@@ -215,7 +215,7 @@ def test_a_full_disk_leaves_the_old_model(model: Any, saved: Path, monkeypatch: 
         raise OSError(28, "No space left on device")
 
     before = [(saved / name).read_bytes() for name in FILES]
-    monkeypatch.setattr(_model_folder, "save_file", full)
+    monkeypatch.setattr(_model_folder, "write_arrays", full)
     with pytest.raises(OSError, match="No space left"):
         save_model(model.set_params(classifier__scale=2.0), saved)
     assert [(saved / name).read_bytes() for name in FILES] == before

@@ -32,7 +32,7 @@ def test_a_writer_that_fails_leaves_the_earlier_weights_and_nothing_else(tmp_pat
         path.write_bytes(b"half")
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(_checkpoints, "save_file", fail)
+    monkeypatch.setattr(_checkpoints, "write_arrays", fail)
     with pytest.raises(OSError, match="No space left"):
         write_weights(weights, {})
     assert read_weights(weights).keys() == ARRAYS.keys()

@@ -6,7 +6,6 @@ import ast
 import inspect
 import json
 import os
-import tempfile
 import zlib
 from pathlib import Path
 from types import ModuleType
@@ -33,6 +32,7 @@ from sklearn_hashnlp.classifiers.export._linear_predictor import (
 )
 from sklearn_hashnlp.kernels import Hyperplanes
 from sklearn_hashnlp.kernels.projections._hyperplanes import QUANTILES
+from sklearn_hashnlp.persistence._atomic_files import replacing
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES, Precision, to_float16, to_int8
 from sklearn_hashnlp.text import (
     AutoNgramVectorizer,
@@ -374,16 +374,5 @@ def _escape(content: bytes) -> bytes:
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file atomically."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    unfinished = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        unfinished.chmod(0o666 & ~umask)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with replacing(path) as unfinished:
+        unfinished.write_bytes(content)

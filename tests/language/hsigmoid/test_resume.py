@@ -60,6 +60,14 @@ def test_a_training_that_was_killed_is_resumed(tmp_path, options, epoch):
     save_model(finished.set_params(callbacks=None), tmp_path / "saved")
 
 
+def test_what_a_killed_training_had_begun_to_write_is_deleted_even_if_nothing_is_left_to_train(tmp_path):
+    options = {"checkpoint_dir": tmp_path, "resume": True}
+    make(**options).fit(SENTENCES)
+    shutil.copytree(tmp_path / "epoch-00003", tmp_path / ".unfinished-killed")
+    make(**options).fit(SENTENCES)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["epoch-00003"]
+
+
 def test_another_learning_rate_than_before(tmp_path):
     options = {"learning_rate_schedule": "constant", "checkpoint_dir": tmp_path, "resume": True}
     make(**options, learning_rate=0.5, max_epochs=2).fit(SENTENCES)
