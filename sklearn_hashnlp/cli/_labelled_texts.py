@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -93,6 +93,25 @@ def check_labels(labels: Any, source: str) -> None:
     classes = list(count_labels(labels))
     if len(classes) < 2:
         raise ValueError(f"{source}: expected at least two different labels, got only {classes[0]!r}.")
+
+
+def check_label_options(
+    data: Path,
+    n_labels: Mapping[str, int],
+    *,
+    several: bool,
+    loss: str | None,
+    weights: Mapping[str, float] | str | None,
+) -> None:
+    """Raise an error for a loss or class weights that the labels of a file do not fit."""
+    if several and loss not in (None, "ova"):
+        raise ValueError(
+            f"--loss {loss} is for one label per text, and {data} has several: leave --loss out, or use --loss ova."
+        )
+    if weights is not None and several:
+        raise ValueError(f"--class-weight is for one label per text, and texts of {data} have several.")
+    if isinstance(weights, Mapping) and (unknown := sorted(set(weights) - set(n_labels))):
+        raise ValueError(f"--class-weight: no text of {data} has the label {unknown[0]!r}.")
 
 
 def note_unknown_labels(

@@ -81,6 +81,18 @@ def train_model(
     final_estimator(model).set_params(callbacks=mine)
 
 
+def with_typos(texts: list[str], labels: Any, distortion: float, seed: int) -> tuple[list[str], Any]:
+    """Add a copy of each text with typos, if ``distortion`` is not 0."""
+    if not distortion:
+        return texts, labels
+    import numpy as np
+
+    from sklearn_hashnlp.text import distort_texts
+
+    both = labels * 2 if isinstance(labels, list) else np.tile(labels, 2)
+    return texts + distort_texts(texts, distortion, random_state=seed), both
+
+
 def predict_proba(screen: Screen, model: Any, texts: list[str]) -> NDArray[np.float64]:
     """Return the class probabilities of texts, with a progress bar."""
     import numpy as np

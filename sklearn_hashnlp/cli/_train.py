@@ -56,6 +56,7 @@ Train a text classifier on labeled texts, and save the model.
   hashnlp train intents.csv --model intents --sgnn
   hashnlp train chats.csv -m m --features words+characters --distortion 0.05
   hashnlp train few.csv -m m --pretrained encoder
+  hashnlp train huge.csv.gz -m m --stream
 
 DATA has one label per text or several, as the files of fastText have. --sgnn trains a small model that hashnlp export \
 writes as one file.
@@ -65,6 +66,12 @@ with --quiet only the latter; with several labels per text it is the precision o
 --early-stopping saves the epoch that was best on them, by accuracy or with several labels by loss; without them, on a \
 twentieth of DATA. An existing model in \
 DIR is replaced when training has finished; it is kept if training is interrupted.
+
+A file that is too large for the available memory is read in batches of 10,000 texts, once for the labels and once for \
+each epoch (1 by default); --stream does so with any file. The order of the texts is then that of the file, shuffled \
+only within a batch: shuffle a file that is sorted by label first. What looks at all texts before training is not \
+possible: --features auto counts words, importance weights are those of the first batch, there is no --holdout, \
+--early-stopping, --pretrained or --sgnn, and the weights of a training are not averaged.
 """
 
 _OF_HASH_EMBEDDINGS = {"features": Features.auto, "ngrams": None, "pretrained": None, "dim": None, "buckets": None}
@@ -148,6 +155,14 @@ def train(
             "(0.05: one in twenty).",
         ),
     ] = 0.0,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Whether DATA is read in batches, in constant memory. Default: if it does not fit into memory.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Seed = 0,
     device: ComputeDevice = Device.cpu,
     n_jobs: Jobs = None,
@@ -173,13 +188,15 @@ def train(
     _check_options(chosen, loss, sgnn=sgnn)
     weights = _parse_class_weight(class_weight)
     from sklearn_hashnlp.cli._labelled_texts import (
+        check_label_options,
         check_labels,
         count_labels,
         label_lists,
         note_unknown_labels,
         read_labelled,
     )
-    from sklearn_hashnlp.cli._pipelines import final_estimator, make_model, predict_proba, train_model
+    from sklearn_hashnlp.cli._pipelines import final_estimator, make_model, predict_proba, train_model, with_typos
+    from sklearn_hashnlp.cli._streaming import is_streamed, refuse_with_stream, train_streamed
     from sklearn_hashnlp.cli._training_report import write_report
     from sklearn_hashnlp.cli._validation import ValidationScores, held_out_figures
     from sklearn_hashnlp.cli.sentences._loading import load_pretrained
@@ -199,6 +216,28 @@ def train(
         "label_separator": label_separator,
         "errors": errors.value,
     }
+    parameters: dict[str, Any] = {
+        "features": features.value,
+        "lowercase": lowercase,
+        "ngrams": ngrams,
+        "pretrained": encoder,
+        "embedding_dim": dim,
+        "n_buckets": buckets,
+        "learning_rate": learning_rate,
+        "sgnn": sgnn,
+        "seed": seed,
+        "device": device.value,
+        "n_jobs": n_jobs,
+    }
+    if is_streamed(data, stream):
+        refused = {"holdout": holdout, "early-stopping": early_stopping, "pretrained": pretrained, "sgnn": sgnn}
+        refuse_with_stream(data, stream, refused)
+        parameters |= {"loss": None if loss is None else loss.value, "class_weight": weights, "max_epochs": epochs}
+        classifier, report = train_streamed(screen, data, valid, options, parameters, distortion)
+        save_model(classifier, model, precision=precision.value)
+        write_report(model, report)
+        _show_report(screen, model, report)
+        return
     texts, labels, _ = read_labelled(screen, data, **options)
     check_labels(labels, str(data))
     validation = read_labelled(screen, valid, **options)[:2] if valid is not None else None
@@ -208,36 +247,18 @@ def train(
         screen.note(f"Split into {len(texts):,} training and {counted(len(validation[0]), 'validation text')}")
     n_labels = count_labels(labels)
     several = isinstance(labels, list)
-    if several and loss not in (None, Loss.ova):
-        raise ValueError(
-            f"--loss {loss.value} is for one label per text, and {data} has several: leave --loss out, or use "
-            "--loss ova."
-        )
-    if weights is not None and several:
-        raise ValueError(f"--class-weight is for one label per text, and texts of {data} have several.")
-    if isinstance(weights, dict) and (unknown := sorted(set(weights) - set(n_labels))):
-        raise ValueError(f"--class-weight: no text of {data} has the label {unknown[0]!r}.")
+    check_label_options(data, n_labels, several=several, loss=None if loss is None else loss.value, weights=weights)
 
     # The best epoch on validation texts of the user's own is kept by a callback.
     stops_itself = early_stopping and validation is None
     stops_by_valid = early_stopping and validation is not None
     classifier = make_model(
-        features=features.value,
-        lowercase=lowercase,
-        ngrams=ngrams,
-        pretrained=encoder,
-        embedding_dim=dim,
-        n_buckets=buckets,
+        **parameters,
         loss=loss.value if loss is not None else "ova" if several else None,
         class_weight=weights,
-        learning_rate=learning_rate,
         max_epochs=_EPOCHS_WITH_EARLY_STOPPING if epochs is None and stops_by_valid else epochs,
         early_stopping=stops_itself or None,
         average=False if stops_by_valid else None,
-        sgnn=sgnn,
-        seed=seed,
-        device=device.value,
-        n_jobs=n_jobs,
     )
     scores = None
     if validation is not None:
@@ -245,11 +266,11 @@ def train(
         note_unknown_labels(screen, str(valid or data), true, set(n_labels), separable=False)
         scores = ValidationScores(validation[0], true, sorted(n_labels), several=several, stops_early=early_stopping)
     started = time.perf_counter()
-    train_model(screen, classifier, *_with_typos(texts, labels, distortion, seed), validation=scores)
+    train_model(screen, classifier, *with_typos(texts, labels, distortion, seed), validation=scores)
     seconds = time.perf_counter() - started
 
     history = final_estimator(classifier).history_
-    report: dict[str, Any] = {
+    report = {
         "data": str(data),
         "n_texts": len(texts),
         "labels": n_labels,
@@ -354,15 +375,3 @@ def _split(
     except ValueError:  # a label with a single text, or fewer texts than labels in one part
         parts = train_test_split(texts, labels, test_size=fraction, random_state=seed)
     return (parts[0], parts[2]), (parts[1], parts[3])
-
-
-def _with_typos(texts: list[str], labels: Any, distortion: float, seed: int) -> tuple[list[str], Any]:
-    """Add a copy of each text with typos, if ``distortion`` is not 0."""
-    if not distortion:
-        return texts, labels
-    import numpy as np
-
-    from sklearn_hashnlp.text import distort_texts
-
-    both = labels * 2 if isinstance(labels, list) else np.tile(labels, 2)
-    return texts + distort_texts(texts, distortion, random_state=seed), both

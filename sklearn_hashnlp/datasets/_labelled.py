@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final, Literal, overload
 
@@ -147,7 +147,7 @@ def load_labelled(
 
     See Also
     --------
-    stream_labelled : Read a file of any size in batches.
+    stream_labelled : Read files of any size in batches.
     load_stdlib_docstrings : Load real labeled texts without a file.
 
     Notes
@@ -182,7 +182,7 @@ def load_labelled(
 
 
 def stream_labelled(
-    path: str | os.PathLike[str],
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     batch_size: int = 10_000,
     file_format: str | None = None,
@@ -195,14 +195,15 @@ def stream_labelled(
     multilabel: bool = False,
     errors: Errors = "strict",
 ) -> Iterator[tuple[list[str], NDArray[np.str_] | list[list[str]]]]:
-    r"""Read the texts and labels of a file of any size, in batches, for ``partial_fit``.
+    r"""Read the texts and labels of files of any size, in batches, for ``partial_fit``.
 
     Only one batch is in memory. The parameters that are not described here are those of :func:`load_labelled`.
 
     Parameters
     ----------
-    path : str or path-like
-        The file, as in :func:`load_labelled`. It is opened when the first batch is asked for.
+    paths : str, path-like, or iterable of str or path-like
+        The file, as in :func:`load_labelled`, or several files, which are read one after the other; all of them must
+        exist. A file is opened when its first row is asked for. A batch may have rows of several files.
     batch_size : int, default=10000
         Number of texts of a batch; the last one may have fewer.
     file_format : {"csv", "tsv", "jsonl", "fasttext"}, default=None
@@ -235,8 +236,8 @@ def stream_labelled(
     OSError
         If the file cannot be opened, for example ``FileNotFoundError``.
     ValueError
-        If ``batch_size`` is less than 1, or the file cannot be read as expected; the message names the file and the
-        line.
+        If ``batch_size`` is less than 1, ``paths`` is empty, or a file cannot be read as expected; the message names
+        the file and the line.
 
     See Also
     --------
@@ -254,17 +255,37 @@ def stream_labelled(
     ...     print(texts, labels.tolist())
     ['Win now!', 'See you at 8'] ['spam', 'ham']
     ['Thanks'] ['ham']
+
+    Training on two files, one batch at a time:
+
+    >>> from sklearn_hashnlp import TextClassifier
+    >>> model = TextClassifier(random_state=0)
+    >>> for texts, labels in stream_labelled([path, path]):
+    ...     model = model.partial_fit(texts, labels, classes=["ham", "spam"])
     >>> folder.cleanup()
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1. Got {batch_size}.")
+    files = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not files:
+        raise ValueError("paths must be one file or several. Got none.")
     columns = Columns(text_column, label_column)
-    row_format = RowFormat(find_format(path, file_format), columns, delimiter, quoted, label_prefix, label_separator)
-    rows = iter(open_rows(path, row_format, multilabel=multilabel, errors=errors))
-    return (
-        ([row.text for row in batch], _as_labels((row.labels for row in batch), multilabel=multilabel))
-        for batch in _batches(rows, batch_size)
-    )
+    readers = []
+    for path in files:
+        row_format = RowFormat(
+            find_format(path, file_format), columns, delimiter, quoted, label_prefix, label_separator
+        )
+        readers.append(open_rows(path, row_format, multilabel=multilabel, errors=errors))
+    return batches_of_rows(chain.from_iterable(readers), batch_size, multilabel=multilabel)
+
+
+def batches_of_rows(
+    rows: Iterable[Row], batch_size: int, *, multilabel: bool
+) -> Iterator[tuple[list[str], NDArray[np.str_] | list[list[str]]]]:
+    """Yield the texts and labels of rows, so many at a time."""
+    rows = iter(rows)
+    while batch := list(islice(rows, batch_size)):
+        yield [row.text for row in batch], _as_labels((row.labels for row in batch), multilabel=multilabel)
 
 
 def find_format(path: str | os.PathLike[str], file_format: str | None) -> str:
@@ -331,8 +352,3 @@ def collect_rows(
 
 def _as_labels(labels: Iterable[tuple[str, ...]], *, multilabel: bool) -> NDArray[np.str_] | list[list[str]]:
     return [list(names) for names in labels] if multilabel else np.array([names[0] for names in labels])
-
-
-def _batches(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
-    while batch := list(islice(rows, size)):
-        yield batch

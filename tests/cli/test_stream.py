@@ -1,0 +1,106 @@
+"""``hashnlp train`` on a file that is read in batches."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sklearn_hashnlp.classifiers import TextClassifier
+from sklearn_hashnlp.cli import _streaming
+from sklearn_hashnlp.persistence import load_model
+
+SMALL = ["--buckets", 100, "--dim", 4]
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_streaming, "BATCH_SIZE", 10)
+
+
+def test_the_saved_model_is_that_of_partial_fit(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--stream", "--epochs", 2, "--seed", 3, *SMALL)
+    assert result.code == 0, result.err
+    assert f"Found 24 texts with 2 labels in {data}, which is read in batches of 10 texts" in result.err
+    assert "Epoch 2/2   training loss" in result.err
+    assert "Trained on 24 texts" in result.out
+    texts, labels = [text for _, text in rows], [label for label, _ in rows]
+    expected = TextClassifier(n_buckets=100, embedding_dim=4, random_state=3)
+    for _ in range(2):
+        for start in range(0, len(texts), 10):
+            expected.partial_fit(texts[start : start + 10], labels[start : start + 10], classes=["bad", "good"])
+    assert load_model(tmp_path / "m").predict_proba(texts).tobytes() == expected.predict_proba(texts).tobytes()
+
+
+def test_validation_texts_and_balanced_labels(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    with data.open("a", encoding="utf-8") as file:
+        file.write("good,so warm\n" * 12)
+    packed = tmp_path / "films.csv.gz"
+    packed.write_bytes(gzip.compress(data.read_bytes()))
+    arguments = ["--stream", "--valid", data, "--class-weight", "balanced", "--epochs", 3, "--distortion", 0.1]
+    result = hashnlp("train", packed, "-m", tmp_path / "m", *arguments, "--json", *SMALL)
+    assert result.code == 0, result.err
+    assert result.json["n_texts"] == 36
+    assert [entry["epoch"] for entry in result.json["history"]] == [1, 2, 3]
+    assert result.json["validation_accuracy"] == result.json["history"][-1]["valid_accuracy"] > 0.9
+    weights = load_model(tmp_path / "m").class_weight
+    assert weights == {"good": 36 / (2 * 24), "bad": 36 / (2 * 12)}
+
+
+def test_several_labels_per_text(hashnlp: Any, tmp_path: Path) -> None:
+    data = tmp_path / "films.train"
+    data.write_text("__label__a __label__b fine\n__label__a dull\n" * 15, encoding="utf-8")
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--stream", "--valid", data, *SMALL)
+    assert result.code == 0, result.err
+    assert "precision at 1" in result.out
+    assert load_model(tmp_path / "m").predict_topk(["fine"], threshold=0.5)
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--stream", "--loss", "softmax", *SMALL)
+    assert "--loss softmax is for one label per text" in result.err
+
+
+def test_a_file_that_does_not_fit_into_memory_is_streamed(
+    hashnlp: Any, small: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = data.stat().st_size * _streaming._MEMORY_PER_BYTE
+    for memory, streamed in ((size, False), (size - 1, True), (None, False)):
+        monkeypatch.setattr(_streaming, "available_memory", lambda memory=memory: memory)
+        result = hashnlp("train", data, "-m", tmp_path / "m")
+        assert result.code == 0, result.err
+        assert ("which is read in batches" in result.err) == streamed
+    monkeypatch.setattr(_streaming, "available_memory", lambda: 1)
+    assert "read in batches" not in hashnlp("train", data, "-m", tmp_path / "m", "--no-stream").err
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--holdout", 0.2)
+    assert result.code == 2
+    assert "does not fit into 0.0 GiB of memory, and --holdout needs all texts at once" in result.err
+
+
+@pytest.mark.parametrize("options", [["--holdout", 0.2], ["--early-stopping"], ["--sgnn"]])
+def test_what_needs_all_texts_is_refused(hashnlp: Any, data: Path, tmp_path: Path, options: list[Any]) -> None:
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--stream", *options)
+    assert result.code == 2
+    assert f"{options[0]} needs all texts at once: leave it out." in result.err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
+def test_a_pipe_cannot_be_read_twice(hashnlp: Any, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    result = hashnlp("train", tmp_path / "pipe", "-m", tmp_path / "m", "--stream", "--format", "csv")
+    assert result.code == 2
+    assert "--stream reads DATA more than once" in result.err
+
+
+@pytest.mark.parametrize(("content", "message"), [("", "without rows"), ("a,x\na,y\n", "only 'a'")])
+def test_files_without_two_labels(hashnlp: Any, tmp_path: Path, content: str, message: str) -> None:
+    data = tmp_path / "a.csv"
+    data.write_text(f"label,text\n{content}", encoding="utf-8")
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--stream")
+    assert result.code == 1
+    assert message in result.err
+
+
+def test_the_memory_that_is_available() -> None:
+    memory = _streaming.available_memory()
+    assert memory is None or 2**20 < memory < 2**50
