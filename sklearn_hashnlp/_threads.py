@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -10,8 +11,16 @@ from itertools import chain, islice
 from threading import Lock
 from typing import Any, TypeVar
 
+import joblib
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+def effective_n_jobs(n_jobs: int | None) -> int:
+    """Return the number of threads that ``n_jobs`` means; 1 in a worker process, as others share the processors."""
+    # joblib returns the same there, with a warning about processes that nobody wants to start.
+    return 1 if multiprocessing.current_process().daemon and n_jobs != 0 else int(joblib.effective_n_jobs(n_jobs))
 
 
 def submit(pool: ThreadPoolExecutor, work: Callable[..., Result], *arguments: Any) -> Future[Result]:

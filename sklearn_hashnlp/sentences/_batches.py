@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sklearn_hashnlp._threads import map_in_background
+from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.nn import WordBatch
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs

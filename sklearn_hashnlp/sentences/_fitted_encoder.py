@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from sklearn_hashnlp._sklearn import ArrayTransformerMixin, level_of_user
-from sklearn_hashnlp._threads import map_in_order
+from sklearn_hashnlp._threads import effective_n_jobs, map_in_order
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.nn._sentence_network import ContextWeight, SentenceNetwork
 from sklearn_hashnlp.nn._word_batch import WordVectors

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
-from joblib import effective_n_jobs
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
+from sklearn_hashnlp._threads import effective_n_jobs
 from sklearn_hashnlp.nn._sgnn_transformer import Start
 from sklearn_hashnlp.nn._word_batch import Pooling
 from sklearn_hashnlp.persistence import save_model

@@ -7,12 +7,12 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import BaseEstimator, Interval, Options, StrOptions, fit_context
+from sklearn_hashnlp._threads import effective_n_jobs
 from sklearn_hashnlp.kernels import Ragged, Texts, find_fingerprints, fingerprint_ngrams, fingerprint_slots
 from sklearn_hashnlp.text._documents import WORD_CHUNK, as_documents, in_chunks, pack, plain_texts
 from sklearn_hashnlp.text._hashed_counts import hashed_counts

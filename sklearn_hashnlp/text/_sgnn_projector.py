@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
@@ -20,7 +19,7 @@ from sklearn_hashnlp._sklearn import (
     StrOptions,
     fit_context,
 )
-from sklearn_hashnlp._threads import map_blocks
+from sklearn_hashnlp._threads import effective_n_jobs, map_blocks
 from sklearn_hashnlp.kernels import PROJECTION_SPECIFICATION, Hyperplanes, ProjectionForm, project_rows
 from sklearn_hashnlp.text._documents import refuse_texts
 

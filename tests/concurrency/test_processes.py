@@ -1,0 +1,111 @@
+"""Models in spawned processes and joblib's workers, and kernels that two processes compile at once."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from joblib import Parallel, delayed
+from sklearn.model_selection import cross_val_score
+
+import sklearn_hashnlp
+from sklearn_hashnlp.persistence import load_model, save_model
+from tests.concurrency.models import LABELS, TEXTS, answer, answers, small_text_classifier
+from tests.faults.limits import public_folder, read_only
+
+pytestmark = pytest.mark.slow  # every process imports torch
+SECONDS = 300
+ROOT = Path(__file__).parents[2]
+
+
+def load_and_predict(folder: str) -> bytes:
+    """Predict with a saved model."""
+    return bytes(load_model(folder).predict_proba(TEXTS).tobytes())
+
+
+def test_spawned_processes_use_a_pickled_and_a_saved_model(tmp_path: Path) -> None:
+    model = small_text_classifier().fit(TEXTS, LABELS)
+    save_model(model, tmp_path / "model")
+    expected = model.predict_proba(TEXTS).tobytes()
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        loaded = pool.map_async(load_and_predict, [str(tmp_path / "model")] * 4)
+        pickled = pool.map_async(model.predict_proba, [TEXTS] * 4)
+        asked = pool.map_async(answer, sorted(answers()))
+        assert loaded.get(SECONDS) == [expected] * 4
+        assert [found.tobytes() for found in pickled.get(SECONDS)] == [expected] * 4
+        assert asked.get(SECONDS) == [answers()[name]() for name in sorted(answers())]
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_workers_of_joblib(backend: str) -> None:
+    model = small_text_classifier().fit(TEXTS, LABELS)
+    expected = model.predict_proba(TEXTS).tobytes()
+    calls = (delayed(model.predict_proba)(TEXTS) for _ in range(6))
+    found = Parallel(n_jobs=2, backend=backend, timeout=SECONDS)(calls)
+    assert [array.tobytes() for array in found] == [expected] * 6
+
+
+def test_cross_validation_in_workers_is_that_of_one_process() -> None:
+    model = small_text_classifier()
+    one, two = (cross_val_score(model, TEXTS, LABELS, cv=3, n_jobs=n_jobs).tolist() for n_jobs in (1, 2))
+    assert one == two
+
+
+FIRST_USE = """
+import hashlib, json
+from sklearn_hashnlp.text import HashingNgramVectorizer
+from sklearn_hashnlp.kernels import _count_ngrams
+X = HashingNgramVectorizer(ngram_range=(1, 2)).transform(["some text", "some m\\u00f6re"] * 50)
+stats = _count_ngrams._count.stats
+digest = hashlib.sha256(X.indices.tobytes() + X.data.tobytes()).hexdigest()
+print(json.dumps([digest, sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
+"""
+
+
+def start(code: str, **environment: str) -> subprocess.Popen[str]:
+    """Start an interpreter with some code."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    return subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def output(process: subprocess.Popen[str]) -> list[str | int]:
+    """Return the JSON that a process prints."""
+    printed, _ = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0
+    result: list[str | int] = json.loads(printed)
+    return result
+
+
+def test_processes_that_compile_at_once_leave_a_cache_that_later_ones_load(tmp_path: Path) -> None:
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    found = [output(process) for process in [start(FIRST_USE, **cache) for _ in range(3)]]
+    assert {(misses, hits) for _, hits, misses in found} <= {(1, 0), (0, 1)}
+    digest, hits, misses = output(start(FIRST_USE, **cache))
+    assert (hits, misses) == (1, 0)
+    assert {other for other, _, _ in found} == {digest}
+
+
+AS_NOBODY = "import os\nif os.geteuid() == 0:\n    os.setuid(65534)\n"
+
+
+@pytest.mark.parametrize("home", ["writable", "read-only"])
+def test_an_install_in_a_read_only_folder_compiles_into_the_users_cache_or_for_itself(home: str) -> None:
+    package = Path(sklearn_hashnlp.__file__).parent
+    with public_folder() as folder:
+        for source in package.rglob("*.py"):
+            target = folder / "install" / "sklearn_hashnlp" / source.relative_to(package)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(source.read_bytes())
+        own = {"PYTHONPATH": str(folder / "install"), "HOME": str(folder / "home"), "XDG_CACHE_HOME": ""}
+        (folder / "home").mkdir()
+        (folder / "home").chmod(0o777 if home == "writable" else 0o555)
+        with read_only(folder / "install"):
+            found = [output(start(AS_NOBODY + FIRST_USE, **own)) for _ in range(2)]
+        assert not any((folder / "install").rglob("*.nbi"))
+    assert found[0][0] == found[1][0]
+    assert [counts[1:] for counts in found] == [[0, 1], [1, 0] if home == "writable" else [0, 1]]
