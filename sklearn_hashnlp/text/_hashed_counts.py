@@ -9,12 +9,11 @@ from threading import Condition
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from sklearn_hashnlp._sklearn import in_configured_sparse_interface
-from sklearn_hashnlp._threads import map_in_background
+from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
 from sklearn_hashnlp.kernels import L1, L2, NO_NORM, Allocate, Ragged, Texts, count_hashes
 from sklearn_hashnlp.text._documents import in_chunks, pack
 
@@ -143,12 +142,14 @@ class _Stack:
         """Return the matrix; spare memory is freed, without a copy where the system can."""
         for array in (self.indices, self.data):
             array.resize(self.size, refcheck=False)  # views of them that are left are not used again
-        indptr = np.concatenate(self.row_ends)
-        if self.size <= np.iinfo(np.int32).max:
-            indptr = indptr.astype(np.int32)
-        matrix = csr_matrix((self.data, self.indices, indptr), shape=(self.n_rows, n_features))
+        matrix = csr_matrix((self.data, self.indices, self.indptr()), shape=(self.n_rows, n_features))
         matrix.has_canonical_format = True
         return matrix
+
+    def indptr(self) -> NDArray[np.int32] | NDArray[np.int64]:
+        """Return where each row ends; int64, and so scipy's indices too, only where int32 does not reach."""
+        ends = np.concatenate(self.row_ends)
+        return ends if self.size > np.iinfo(np.int32).max else ends.astype(np.int32)
 
 
 def _grow(array: NDArray[Any], size: int, capacity: int) -> NDArray[Any]:

@@ -1,0 +1,138 @@
+"""Byte offsets and numbers of values that int32 does not hold."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from sklearn_hashnlp.kernels import Ragged, Texts, count_hashes
+from sklearn_hashnlp.text import CharNgramFeaturizer, HashingNgramVectorizer
+from sklearn_hashnlp.text._hashed_counts import Rows, _Stack
+
+LIMIT = 2**31
+
+
+def nothing(n_values: int, dtype: type) -> np.ndarray:
+    """Return an array of that length that takes no memory: all of its values are one."""
+    return np.broadcast_to(np.zeros((), dtype), (n_values,))
+
+
+@pytest.mark.parametrize(("last", "dtype"), [(LIMIT - 1, np.int32), (LIMIT, np.int64), (3 * LIMIT + 5, np.int64)])
+def test_row_pointers_are_int64_exactly_when_int32_does_not_reach(last: int, dtype: type) -> None:
+    stack = _Stack(None, np.float32)
+    ends = [0, 5, LIMIT // 2, LIMIT - 2, last]
+    for begin, end in pairwise(ends):
+        indptr = np.array([0, 1, end - begin])
+        stack.append_rows(Rows(nothing(end - begin, np.int32), nothing(end - begin, np.float32), indptr))
+    expected = [0] + [value for begin, end in pairwise(ends) for value in (begin + 1, end)]
+    assert stack.indptr().dtype == dtype
+    assert stack.indptr().tolist() == expected
+    assert stack.n_rows == 8
+
+
+@pytest.mark.parametrize("size", [LIMIT - 1, LIMIT, 5 * LIMIT])
+def test_room_is_planned_past_int32(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    capacities = []
+
+    def grow(array: np.ndarray, used: int, capacity: int) -> np.ndarray:
+        capacities.append((used, capacity))
+        return nothing(capacity, array.dtype.type)
+
+    monkeypatch.setattr("sklearn_hashnlp.text._hashed_counts._grow", grow)
+    stack = _Stack(10, np.float32)
+    for _ in range(2):
+        indices, data = stack.allocate(size)
+        assert len(indices) == len(data) == size
+        stack.append_rows(Rows(indices, data, np.array([0, size])))
+    assert stack.size == 2 * size
+    assert capacities[0][1] >= size
+    assert capacities[-1][1] >= 2 * size
+    assert stack.indptr().tolist() == [0, size, 2 * size]
+
+
+def test_small_matrices_have_int32_indices() -> None:
+    for model in (HashingNgramVectorizer(), CharNgramFeaturizer()):
+        X = model.transform(["a text", "", "another"])
+        assert X.indices.dtype == X.indptr.dtype == np.int32
+
+
+def test_scipy_gives_a_matrix_of_int64_row_pointers_int64_indices() -> None:
+    """What ``_Stack.matrix`` relies on where there are so many values."""
+    X = csr_matrix((nothing(3, np.float32), nothing(3, np.int32), np.array([0, 3])), shape=(1, 5))
+    assert X.indices.dtype == X.indptr.dtype
+
+
+def available_memory() -> int:
+    lines = Path("/proc/meminfo").read_text().splitlines() if Path("/proc/meminfo").exists() else []
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), 0)
+
+
+def long_words(n_texts: int) -> list[str]:
+    """Return texts of words of 60 letters, so that even a large buffer has few of them."""
+    generator = np.random.default_rng(0)
+    letters = generator.choice(list("abcdefghijklmnopqrstuvwxyzäöü"), size=(n_texts, 20, 60))
+    return [" ".join("".join(word) for word in text) for text in letters]
+
+
+@pytest.mark.slow  # a minute, and 11 GB of memory
+@pytest.mark.skipif(available_memory() < 13e9, reason="needs 13 GB of free memory")
+@pytest.mark.parametrize("pattern", [r"(?u)\b\w\w+\b", r"\w+|[^\w\s]"])
+def test_a_buffer_of_more_than_two_gigabytes(pattern: str) -> None:
+    texts = long_words(500)
+    block = np.frombuffer("".join(f"{text}\n" for text in texts).encode(), dtype=np.uint8)
+    sizes = np.array([len(text.encode()) + 1 for text in texts])
+    n_blocks = int(2.2e9 / len(block)) + 1
+    values = np.tile(block, n_blocks)
+    offsets = np.concatenate([[0], np.cumsum(np.tile(sizes, n_blocks))])
+    assert offsets[-1] == len(values) > LIMIT
+    buffer = Texts(Ragged(values, offsets), np.zeros(len(offsets) - 1, dtype=bool), False)
+    vectorizer = HashingNgramVectorizer(token_pattern=pattern, lowercase=False, norm=None)
+    hash_texts = vectorizer._compiled_analyzer()
+    assert hash_texts is not None
+    indices, data, indptr = count_hashes(hash_texts(buffer), n_features=2**20, alternate_sign=True)
+    part = vectorizer.transform(texts)
+    n_values = part.nnz
+    assert len(indices) == n_blocks * n_values
+    for number in (0, n_blocks // 2, n_blocks - 2, n_blocks - 1):  # the last two lie past 2**31
+        span = slice(number * n_values, (number + 1) * n_values)
+        np.testing.assert_array_equal(indices[span], part.indices)
+        np.testing.assert_array_equal(data[span], part.data)
+        np.testing.assert_array_equal(indptr[number * 500 : (number + 1) * 500 + 1] - span.start, part.indptr)
+    print(f"buffer of {len(values):,} bytes, {len(offsets) - 1:,} documents, {len(indices):,} values")
+
+
+@pytest.mark.slow  # a minute
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_documents_of_more_than_two_gigabytes_are_the_rows_of_their_parts(n_jobs: int) -> None:
+    texts = long_words(500)
+    n_blocks = int(2.2e9 / sum(len(text.encode()) for text in texts)) + 1
+    vectorizer = HashingNgramVectorizer(ngram_range=(1, 2), n_jobs=n_jobs, dtype=np.float32)
+    X = vectorizer.transform(texts * n_blocks)
+    part = vectorizer.transform(texts)
+    assert X.shape == (500 * n_blocks, part.shape[1])
+    assert X.indices.dtype == X.indptr.dtype == np.int32  # few values, though many bytes
+    for number in range(0, n_blocks, 97):
+        rows = X[number * 500 : (number + 1) * 500]
+        np.testing.assert_array_equal(rows.indices, part.indices)
+        np.testing.assert_array_equal(rows.data, part.data)
+    assert X.nnz == n_blocks * part.nnz
+    print(f"{sum(len(text.encode()) for text in texts) * n_blocks:,} bytes, {X.shape[0]:,} documents, {X.nnz:,} values")
+
+
+@pytest.mark.slow  # a minute, and 12 GB of memory
+@pytest.mark.skipif(available_memory() < 13e9, reason="needs 13 GB of free memory")
+def test_one_document_of_more_than_two_gigabytes() -> None:
+    [block] = [" ".join(long_words(100)) + " "]
+    block = block.replace("ä", "a").replace("ö", "o").replace("ü", "u")  # ASCII has a path of its own
+    n_blocks = int(2.2e9 / len(block)) + 1
+    document = block * n_blocks
+    assert len(document) > LIMIT
+    vectorizer = HashingNgramVectorizer(lowercase=False, norm=None, alternate_sign=False)
+    X, part = vectorizer.transform([document]), vectorizer.transform([block])
+    np.testing.assert_array_equal(X.indices, part.indices)
+    np.testing.assert_array_equal(X.data, part.data * n_blocks)
+    print(f"one document of {len(document):,} bytes, {int(X.sum()):,} words")
