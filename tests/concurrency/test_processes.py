@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from joblib import Parallel, delayed
@@ -16,10 +18,9 @@ from sklearn.model_selection import cross_val_score
 import sklearn_hashnlp
 from sklearn_hashnlp.persistence import load_model, save_model
 from tests.concurrency.models import LABELS, TEXTS, answer, answers, small_text_classifier
-from tests.faults.limits import public_folder, read_only
 
 pytestmark = pytest.mark.slow  # every process imports torch
-SECONDS = 300
+SECONDS = 900  # compiling on a busy machine takes long; a deadlock lasts for ever
 ROOT = Path(__file__).parents[2]
 
 
@@ -57,27 +58,31 @@ def test_cross_validation_in_workers_is_that_of_one_process() -> None:
 
 
 FIRST_USE = """
-import hashlib, json
-from sklearn_hashnlp.text import HashingNgramVectorizer
-from sklearn_hashnlp.kernels import _count_ngrams
-X = HashingNgramVectorizer(ngram_range=(1, 2)).transform(["some text", "some m\\u00f6re"] * 50)
-stats = _count_ngrams._count.stats
-digest = hashlib.sha256(X.indices.tobytes() + X.data.tobytes()).hexdigest()
-print(json.dumps([digest, sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
+import json
+import numpy as np
+from sklearn_hashnlp.kernels import _rows
+out = np.zeros((2, 2))
+_rows._sum_groups(np.ones((3, 2)), np.arange(3, dtype=np.int32), np.array([0, 1]), out)
+stats = _rows._sum_groups.stats
+print(json.dumps([out.tolist(), sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
 """
 
 
 def start(code: str, **environment: str) -> subprocess.Popen[str]:
     """Start an interpreter with some code."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    return subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
+    inherited = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
+    environment = {**inherited, "PYTHONPATH": str(ROOT), **environment}
+    folder = environment["PYTHONPATH"]  # where it starts comes first among the folders of modules
+    return subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, cwd=folder, stdout=subprocess.PIPE, text=True
+    )
 
 
-def output(process: subprocess.Popen[str]) -> list[str | int]:
+def output(process: subprocess.Popen[str]) -> list[Any]:
     """Return the JSON that a process prints."""
     printed, _ = process.communicate(timeout=SECONDS)
     assert process.returncode == 0
-    result: list[str | int] = json.loads(printed)
+    result: list[Any] = json.loads(printed)
     return result
 
 
@@ -85,27 +90,21 @@ def test_processes_that_compile_at_once_leave_a_cache_that_later_ones_load(tmp_p
     cache = {"NUMBA_CACHE_DIR": str(tmp_path)}
     found = [output(process) for process in [start(FIRST_USE, **cache) for _ in range(3)]]
     assert {(misses, hits) for _, hits, misses in found} <= {(1, 0), (0, 1)}
-    digest, hits, misses = output(start(FIRST_USE, **cache))
+    result, hits, misses = output(start(FIRST_USE, **cache))
     assert (hits, misses) == (1, 0)
-    assert {other for other, _, _ in found} == {digest}
+    assert all(other == result for other, _, _ in found)
 
 
-AS_NOBODY = "import os\nif os.geteuid() == 0:\n    os.setuid(65534)\n"
-
-
-@pytest.mark.parametrize("home", ["writable", "read-only"])
-def test_an_install_in_a_read_only_folder_compiles_into_the_users_cache_or_for_itself(home: str) -> None:
-    package = Path(sklearn_hashnlp.__file__).parent
-    with public_folder() as folder:
-        for source in package.rglob("*.py"):
-            target = folder / "install" / "sklearn_hashnlp" / source.relative_to(package)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(source.read_bytes())
-        own = {"PYTHONPATH": str(folder / "install"), "HOME": str(folder / "home"), "XDG_CACHE_HOME": ""}
-        (folder / "home").mkdir()
-        (folder / "home").chmod(0o777 if home == "writable" else 0o555)
-        with read_only(folder / "install"):
-            found = [output(start(AS_NOBODY + FIRST_USE, **own)) for _ in range(2)]
-        assert not any((folder / "install").rglob("*.nbi"))
+@pytest.mark.parametrize("home", ["writable", "unusable"])
+def test_an_install_that_cannot_be_written_compiles_into_the_users_cache_or_for_itself(
+    home: str, tmp_path: Path
+) -> None:
+    package, install = Path(sklearn_hashnlp.__file__).parent, tmp_path / "install"
+    shutil.copytree(package, install / "sklearn_hashnlp", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in {path.parent for path in install.rglob("*.py")}:
+        (folder / "__pycache__").touch()  # a file where a folder is wanted: not even root can write there
+    (tmp_path / "home").mkdir()
+    own = {"PYTHONPATH": str(install), "HOME": str(tmp_path / "home") if home == "writable" else os.devnull}
+    found = [output(start(FIRST_USE, **own)) for _ in range(2)]
     assert found[0][0] == found[1][0]
     assert [counts[1:] for counts in found] == [[0, 1], [1, 0] if home == "writable" else [0, 1]]
