@@ -608,7 +608,6 @@ class HashEmbeddingClassifier(NetClassifier):
         tree_name, idf_divisor = (self._tree_name, self._idf_divisor) if resumes else (None, None)
         if not resumes and self.loss == TreeLoss.name and isinstance(self.tree, str):
             tree_name = self.tree
-        dropout = self.ngram_dropout
         known = self._loss.inverse_temperature if resumes else 1.0
         out_of_batch = None
         if calibrates and valid_rows is None and not resumes and not dual:
@@ -616,7 +615,9 @@ class HashEmbeddingClassifier(NetClassifier):
         with plain_torch(torch.device(net.device).type):
             if self.importance_init == "idf" and self.variant != "standard":
                 n_seen = len(rows) + (self._rows_seen if resumes else 0)
-                idf_divisor = initialize_importance(bag, rows.indices, n_seen, idf_divisor)
+                if not resumes and not dual:
+                    net.document_frequencies = np.zeros(bag.num_embeddings, dtype=np.int32)
+                idf_divisor = initialize_importance(bag, rows.indices, n_seen, idf_divisor, net.document_frequencies)
             bag.pool.requires_grad_(bool(self.train_pool))
             if bag.importance is not None:
                 bag.importance.requires_grad_(bool(self.train_importance))
@@ -632,7 +633,7 @@ class HashEmbeddingClassifier(NetClassifier):
                 loss=make_loss(loss, head, multilabel=labels.multilabel, inverse_temperature=known),
                 batch_options={
                     "smallest": 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in head) else 1,
-                    "dropout": None if dropout is None else (int(dropout[0]), int(dropout[1])),
+                    "dropout": self.ngram_dropout and tuple(map(int, self.ngram_dropout)),
                 },
                 first_callbacks=[] if out_of_batch is None else [out_of_batch],
             )

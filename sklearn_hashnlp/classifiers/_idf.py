@@ -11,23 +11,40 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
 from sklearn_hashnlp.nn import HashEmbeddingBag
 
+_MAX_FREQUENCY = np.iinfo(np.int32).max
+
 
 def inverse_document_frequency(
     bag: HashEmbeddingBag, columns: NDArray[Any], n_rows: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return the importance rows that occur, and their inverse document frequencies."""
     rows, counts = count_rows(columns, bag._constants[0], bag.num_embeddings)
-    frequency = np.minimum(counts, n_rows)  # features that collide may count a document twice
-    return rows, np.log((1 + n_rows) / (1 + frequency)) + 1
+    return rows, smoothed_idf(counts, n_rows)
+
+
+def smoothed_idf(frequencies: NDArray[Any], n_rows: int) -> NDArray[np.float64]:
+    """Compute inverse document frequencies, as scikit-learn's ``TfidfTransformer`` does."""
+    frequencies = np.minimum(frequencies, n_rows)  # features that collide may count a document twice
+    return np.asarray(np.log((1 + n_rows) / (1 + frequencies)) + 1)
 
 
 def initialize_importance(
-    bag: HashEmbeddingBag, columns: NDArray[Any], n_rows: int, divisor: float | None = None
+    bag: HashEmbeddingBag,
+    columns: NDArray[Any],
+    n_rows: int,
+    divisor: float | None = None,
+    frequencies: NDArray[np.int32] | None = None,  # (num_embeddings,)
 ) -> float:
-    """Write inverse document frequencies into those importance rows that are still zero; return their divisor."""
+    """Write inverse document frequencies into those importance rows that are still zero; return their divisor.
+
+    The document frequencies are added to ``frequencies``, for the merging of models.
+    """
     if bag.importance is None:
         raise ValueError(f"A bag of variant {bag.variant!r} has no importance weights to initialize.")
-    rows, weights = inverse_document_frequency(bag, columns, n_rows)
+    rows, counts = count_rows(columns, bag._constants[0], bag.num_embeddings)
+    weights = smoothed_idf(counts, n_rows)
+    if frequencies is not None:
+        frequencies[rows] = np.minimum(frequencies[rows] + counts.astype(np.int64), _MAX_FREQUENCY)
     table = bag.importance.detach()
     indices = torch.from_numpy(rows).to(table.device)
     if divisor is None:

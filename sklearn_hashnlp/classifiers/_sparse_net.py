@@ -23,11 +23,14 @@ from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseBatches,
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
+from sklearn_hashnlp.persistence._precision import TABLE_VALUES
 from sklearn_hashnlp.training._loop import Step, stored_tree
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
+from sklearn_hashnlp.training._weights import pack_table, unpack_table
 from sklearn_hashnlp.trees import SoftmaxTree
 
 PREDICT_VALUES = 2**18  # limits batches of long rows: some 40 MB of component vectors at the default sizes
+_FREQUENCIES = "document_frequencies"  # begins the names of their arrays
 _TIE_TOLERANCE = 1e-6  # relative: log-probabilities may be equal in float32
 
 
@@ -36,6 +39,7 @@ class SparseNet(ClassifierNet):
 
     has_sparse_gradients = True
     dual_steps: DualSteps | None = None  # take the place of the batches' steps, while a training is set up so
+    document_frequencies: NDArray[np.int32] | None = None  # of the importance rows, which merging models adds up
     divergence: ClassVar[str] = (
         "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate; and with "
         "normalize=None scale X down, or set normalize='l2'."
@@ -117,6 +121,20 @@ class SparseNet(ClassifierNet):
         with one_torch_thread(), torch.inference_mode():  # torch's modes hold for one thread
             vectors: Tensor = self.module_.bag(batch.ids, batch.offsets, batch.weights)
         return vectors
+
+    def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the state of the optimizer, and the document frequencies, of the rows that occurred."""
+        values, arrays = super().to_training_state()
+        if self.document_frequencies is not None:
+            arrays |= pack_table(_FREQUENCIES, self.document_frequencies, 0)
+        return values, arrays
+
+    def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Load what :meth:`to_training_state` returned; the first models have no document frequencies."""
+        super().load_training_state(values, arrays)
+        if f"{_FREQUENCIES}{TABLE_VALUES}" in arrays:
+            self.document_frequencies = np.zeros(self.module_.bag.num_embeddings, dtype=np.int32)
+            unpack_table(_FREQUENCIES, arrays, self.document_frequencies)
 
     def training_steps(self, batches: Any) -> Iterable[tuple[Any, Step]]:
         """Return each batch with the function that trains on it, compiled if the net supports it."""

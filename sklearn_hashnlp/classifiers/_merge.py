@@ -1,0 +1,247 @@
+"""merge: one classifier from several that were trained on parts of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from typing import Any, Final, TypeVar
+
+import joblib
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers._merge_weights import merge_nets
+from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
+from sklearn_hashnlp.optim import RowwiseAdagrad
+from sklearn_hashnlp.trees import SoftmaxTree
+
+Model = TypeVar("Model", HashEmbeddingClassifier, TextClassifier, Pipeline)
+
+# They may differ: the hash functions that random_state draws are compared instead.
+_FREE: Final = frozenset({"random_state", "device", "verbose", "callbacks", "checkpoint_dir", "n_jobs", "memory"})
+_NOT_USED_BY_TRANSFORM: Final = frozenset({"unseen_share_"})
+
+
+def merge(models: Iterable[Model], weights: ArrayLike | None = None) -> Model:
+    """Merge classifiers that were trained on parts of the data into one.
+
+    Each row of the tables is the mean of the models' rows, weighted by the squares of gradients that AdaGrad has
+    accumulated for it: a model counts for an n-gram as much as it has learned about it [1]_. Rows that no model has
+    trained keep their initial values. The output layer (and hidden layers) is the mean weighted by the number of
+    training rows. Document frequencies are added; the importance weights are multiplied by the ratio of the merged
+    inverse document frequency to the model's own.
+
+    Parameters
+    ----------
+    models : iterable of HashEmbeddingClassifier, of TextClassifier, or of Pipeline
+        Fitted models of one kind and with the same parameters, labels and ``random_state``, an int; pipelines must end
+        in a HashEmbeddingClassifier. They are not modified.
+    weights : array-like of shape (n_models,), default=None
+        Positive factors of the models' accumulated squares, numbers of rows and document frequencies. None is 1: the
+        models were trained on different rows. With 1 / n_models models that were trained on the same rows count as one.
+
+    Returns
+    -------
+    HashEmbeddingClassifier, TextClassifier or Pipeline
+        A fitted model of the same kind, with the parameters of the first one. It predicts, can be saved, and continues
+        by ``partial_fit`` with the learning rates of a model that has seen all rows. ``history_`` is that of all
+        models, one after another; ``temperature_`` the geometric mean of theirs, weighted by the number of rows.
+
+    Raises
+    ------
+    ValueError
+        If there are no models; if ``weights`` are not positive, finite, and one for each model; if parameters, hash
+        functions, labels, columns or trees differ, or what the steps before the classifier have learned from their
+        texts; or if a model has no accumulated squares: it was trained by dual coordinate descent or with
+        ``optimizer="adam"``, or loaded from a folder without its training state.
+    TypeError
+        If the models are of other classes, or of several.
+
+    See Also
+    --------
+    sklearn_hashnlp.save_model : ``training_state=True`` saves what merging needs.
+
+    Notes
+    -----
+    Up to rounding the result depends neither on the order of the models nor on whether parts of them were merged
+    before, so that many models can be merged in pairs, as by a tree reduction.
+
+    Models that continued the training of one merged model have its rows and squares in common, which are then counted
+    once per model: give such models equal ``weights`` of 1 / n_models.
+
+    References
+    ----------
+    .. [1] McMahan et al. (2017). Communication-efficient learning of deep networks from decentralized data. AISTATS,
+           arXiv:1602.05629 (the mean of models from the same initial weights, weighted by the number of rows).
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.classifiers import TextClassifier, merge
+    >>> parts = [(["a fine film", "too dull"], ["good", "bad"]), (["a funny film", "too long"], ["good", "bad"])]
+    >>> models = [TextClassifier(max_epochs=9, random_state=0).fit(texts, labels) for texts, labels in parts]
+    >>> model = merge(models)
+    >>> model.predict(["fine and funny", "dull and long"])
+    array(['good', 'bad'], dtype='<U4')
+    """
+    models = list(models)
+    if not models:
+        raise ValueError("merge needs at least one model, got none.")
+    factors = _check_weights(weights, len(models))
+    classifiers = [_classifier_of(model) for model in models]
+    for index, (model, classifier) in enumerate(zip(models, classifiers, strict=True)):
+        if type(model) is not type(models[0]):
+            raise TypeError(
+                f"merge needs models of one class: model 0 is a {type(models[0]).__name__}, model {index} a "
+                f"{type(model).__name__}."
+            )
+        for name, first, other in _differences(models[0], model):
+            raise ValueError(
+                f"merge needs models that agree: {name} is {_shown(first)} in model 0 and {_shown(other)} in model "
+                f"{index}."
+            )
+        _check_trained(classifier, index)
+    pretrained = getattr(models[0], "pretrained", None)
+    result = deepcopy(models[0], {id(pretrained): pretrained})  # a large encoder is shared, as by clones
+    merge_nets(_classifier_of(result), classifiers, factors)
+    return result
+
+
+def _check_weights(weights: ArrayLike | None, n_models: int) -> NDArray[np.float64]:
+    factors = np.ones(n_models) if weights is None else np.asarray(weights, dtype=np.float64)
+    if factors.shape != (n_models,) or not (np.isfinite(factors) & (factors > 0)).all():
+        raise ValueError(f"merge needs a positive, finite weight for each of {n_models} models, got {weights!r}.")
+    return factors
+
+
+def _classifier_of(model: Any) -> HashEmbeddingClassifier:
+    """Return the fitted HashEmbeddingClassifier that a model is or ends in."""
+    last = model
+    if isinstance(model, TextClassifier):
+        check_is_fitted(model)
+        last = model.pipeline_[-1]
+    elif isinstance(model, Pipeline):
+        last = model[-1]
+    if type(last) is not HashEmbeddingClassifier:
+        within = "" if last is model else f" that ends in a {type(last).__name__}"
+        raise TypeError(
+            "merge needs HashEmbeddingClassifiers, TextClassifiers, or pipelines that end in a "
+            f"HashEmbeddingClassifier, got a {type(model).__name__}{within}."
+        )
+    check_is_fitted(last)
+    return last
+
+
+def _differences(first: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield what must be the same in two models and is not: its name and both values."""
+    yield from _different_parameters(first, other)
+    for step, (one, two) in enumerate(zip(_steps(first), _steps(other), strict=False)):
+        for name, a, b in _different_parameters(one, two):
+            yield f"{name} of step {step}", a, b
+        learned, others = _learned(one), _learned(two)
+        for name in sorted({*learned, *others}):
+            if joblib.hash(learned.get(name)) != joblib.hash(others.get(name)):
+                label = f"{name} of {type(one).__name__}, which depends on the training texts,"
+                yield label, learned.get(name), others.get(name)
+    yield from _different_classifiers(_classifier_of(first), _classifier_of(other))
+
+
+def _steps(model: Any) -> list[Any]:
+    """Return the steps before the classifier."""
+    pipeline = model.pipeline_ if isinstance(model, TextClassifier) else model
+    return [step for _, step in pipeline.steps[:-1]] if isinstance(pipeline, Pipeline) else []
+
+
+def _different_parameters(one: Any, two: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the parameters that differ, also those of nested estimators; a pretrained encoder counts as learned."""
+    mine, others = ({"class": type(model).__name__} | model.get_params() for model in (one, two))
+    for name in sorted({*mine, *others}):
+        a, b = mine.get(name), others.get(name)
+        is_nested = any(hasattr(value, "get_params") or name in ("steps", "transformer_list") for value in (a, b))
+        if not is_nested and name.rpartition("__")[2] not in _FREE and not _are_same(a, b):
+            yield name, a, b
+
+
+def _learned(step: Any) -> dict[str, Any]:
+    """Return what a step and the estimators within it have learned."""
+    parts = {"": step} | {name: part for name, part in step.get_params().items() if hasattr(part, "get_params")}
+    return {
+        f"{name}__{attribute}".removeprefix("__"): value
+        for name, part in parts.items()
+        for attribute, value in vars(part).items()
+        if attribute.endswith("_") and not attribute.startswith("_") and attribute not in _NOT_USED_BY_TRANSFORM
+    }
+
+
+def _different_classifiers(
+    one: HashEmbeddingClassifier, two: HashEmbeddingClassifier
+) -> Iterator[tuple[str, Any, Any]]:
+    for name in ("classes_", "n_features_in_", "feature_names_in_"):
+        a, b = getattr(one, name, None), getattr(two, name, None)
+        if not _are_same(a, b):
+            yield name, a, b
+    mine, others = one.net_.architecture(), two.net_.architecture()
+    for name in sorted(mine):
+        if mine[name] != others[name]:
+            label = "the seed of the hash functions, which random_state draws," if name == "hash_seed" else name
+            yield label, mine[name], others[name]
+    a, b = (f"{model._loss.name}, {_kind_of_labels(model)}" for model in (one, two))
+    if a != b:
+        yield "the loss", a, b
+    a, b = (model.net_.get_params_for("module").get("tree") for model in (one, two))
+    if not _are_same(a, b):
+        yield "the tree of classes, which fit builds by the frequencies of the labels and partial_fit does not,", a, b
+
+
+def _kind_of_labels(model: HashEmbeddingClassifier) -> str:
+    if not model._loss.multilabel:
+        return "one label per row"
+    return "lists of labels" if model._label_lists else "an indicator matrix"
+
+
+def _are_same(one: Any, two: Any) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(two, np.ndarray):
+        return one.dtype == two.dtype and np.array_equal(one, two)
+    if isinstance(one, SoftmaxTree) or isinstance(two, SoftmaxTree):
+        return bool(type(one) is type(two) and one == two)
+    return bool(joblib.hash(_plain(one)) == joblib.hash(_plain(two)))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value so that equal parameters are the same: a list as a tuple, numpy's number as Python's."""
+    if isinstance(value, list | tuple):
+        return tuple(_plain(item) for item in value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _check_trained(classifier: HashEmbeddingClassifier, index: int) -> None:
+    """Check that a model has the accumulated squares of all of its training."""
+    net = classifier.net_
+    if classifier.loss == "auto" and classifier._loss.name == "hinge":
+        raise ValueError(
+            f"merge cannot merge model {index}: it was trained on few rows, by dual coordinate descent, which has no "
+            "accumulated squares of gradients. Train on so few rows together; or set max_epochs to an integer, or call "
+            "partial_fit, which train by stochastic gradients."
+        )
+    if not net.has_training_state:
+        raise ValueError(
+            f"merge cannot merge model {index}: it was loaded without its training state. Save it by "
+            "save_model(model, folder, training_state=True), or merge before saving."
+        )
+    if not isinstance(net.optimizer_, RowwiseAdagrad):
+        raise ValueError(
+            f"merge cannot merge model {index}: it was trained with optimizer={classifier.optimizer!r}, which does not "
+            "accumulate squares of gradients. Train with optimizer='adagrad'."
+        )
+    if classifier.importance_init == "idf" and classifier.variant != "standard" and net.document_frequencies is None:
+        raise ValueError(
+            f"merge cannot merge model {index}: it has no document frequencies, since part of its training was by dual "
+            "coordinate descent, or its training state was not saved or is of an earlier version. Train it again."
+        )

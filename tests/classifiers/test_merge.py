@@ -1,0 +1,297 @@
+"""Merging classifiers against a slow mean row by row, its laws, and what cannot be merged."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_array
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.linear_model import SGDClassifier
+from sklearn.pipeline import make_pipeline
+
+from sklearn_hashnlp import load_model, save_model
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier, make_text_classifier, merge
+from sklearn_hashnlp.trees import balanced_tree
+
+RNG = np.random.default_rng(0)
+X = csr_array((RNG.random((400, 90)) < 0.15) * RNG.integers(1, 4, (400, 90)), dtype=np.float32)
+Y = np.array(["a", "b", "c"])[
+    np.argmax(X.toarray().reshape(400, 3, 30).sum(axis=2) + RNG.normal(0, 1, (400, 3)), axis=1)
+]
+SMALL = {"n_buckets": 300, "n_embeddings": 1000, "embedding_dim": 4, "random_state": 0, "max_epochs": 2}
+PARTS = [slice(0, 50), slice(50, 200), slice(200, 400)]
+OPTIONS = [
+    {},
+    {"importance_init": "ones", "append_weight": False},
+    {"importance_init": "zeros", "n_hashes": 1},
+    {"variant": "standard"},
+    {"train_importance": False},
+    {"train_pool": False},
+    {"hidden_layer_sizes": (6,)},
+    {"loss": "ova"},
+    {"normalize": None, "learning_rate": 0.02},
+]
+
+
+def trained(part, **options):
+    return HashEmbeddingClassifier(**SMALL | options).fit(X[part], Y[part])
+
+
+def shards(**options):
+    return [trained(part, **options) for part in PARTS]
+
+
+def streamed(part, **options):
+    model = HashEmbeddingClassifier(**SMALL | options)
+    rows = np.arange(400)[part]
+    for few in np.array_split(rows, len(rows) // 25):
+        model.partial_fit(X[few], Y[few], classes=["a", "b", "c"])
+    return model
+
+
+def weights_of(model):
+    return {name: value.detach().numpy() for name, value in model.net_.module_.state_dict().items()}
+
+
+def sums_of(model, name):
+    state = model.net_.optimizer_.state.get(model.net_.module_.get_parameter(name), {})
+    return state["sum"].numpy() if "sum" in state else None
+
+
+def same(one, two, **tolerance):
+    """Compare all that a model has learned."""
+    for name, value in weights_of(one).items():
+        np.testing.assert_allclose(weights_of(two)[name], value, err_msg=name, **tolerance)
+    for name, _ in one.net_.module_.named_parameters():
+        if sums_of(one, name) is not None:
+            np.testing.assert_allclose(sums_of(two, name), sums_of(one, name), err_msg=name, **tolerance)
+    np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X), **tolerance)
+    assert one._rows_seen == two._rows_seen
+    assert one.temperature_ == pytest.approx(two.temperature_)
+    if one.net_.document_frequencies is not None:
+        np.testing.assert_array_equal(one.net_.document_frequencies, two.net_.document_frequencies)
+        assert one._idf_divisor == pytest.approx(two._idf_divisor)
+
+
+def document_frequencies(model, part):
+    """Count the rows that have a value in each row of the importance table, one by one."""
+    counts = np.zeros(1000)
+    rows = model.net_.module_.bag.locate(torch.arange(90))[0].numpy()
+    for row in X[part].toarray():
+        for column in np.flatnonzero(row):
+            counts[rows[column]] += 1
+    return np.minimum(counts, X[part].shape[0])
+
+
+def slow_mean(models, name, factors, frequencies):
+    """The definition, row by row."""
+    tables = [weights_of(model)[name].astype(np.float64) for model in models]
+    sums = [sums_of(model, name) for model in models]
+    merged = tables[0].copy()
+    n_rows = [X[part].shape[0] for part in PARTS]
+    df = np.rint(sum(factor * one for factor, one in zip(factors, frequencies, strict=True)))
+    df = np.where(sum(frequencies), np.maximum(df, 1), 0)
+    n = round(sum(factor * count for factor, count in zip(factors, n_rows, strict=True)))
+    idf = [np.log((1 + count) / (1 + one)) + 1 for count, one in zip([*n_rows, n], [*frequencies, df], strict=True)]
+    relative = [one / one[seen > 0].mean() for one, seen in zip(idf, [*frequencies, df], strict=True)]
+    for row in range(len(merged)):
+        squares = [0.0 if one is None else factor * one[row] for factor, one in zip(factors, sums, strict=True)]
+        if name == "bag.importance" and models[0].importance_init == "idf":
+            if sum(squares) == 0:
+                squares = [factor * one[row] for factor, one in zip(factors, frequencies, strict=True)]
+            tables_row = [
+                table[row] * relative[-1][row] / own[row] for table, own in zip(tables, relative, strict=False)
+            ]
+        else:
+            tables_row = [table[row] for table in tables]
+        if sum(squares):
+            merged[row] = sum(s * value for s, value in zip(squares, tables_row, strict=True)) / sum(squares)
+    return merged
+
+
+@pytest.mark.parametrize("factors", [None, [0.5, 2.0, 1.0]])
+@pytest.mark.parametrize("options", OPTIONS[:6], ids=str)
+def test_it_is_the_slow_mean(options, factors):
+    models = shards(**options)
+    merged, factors = merge(models, factors), factors or [1.0, 1.0, 1.0]
+    frequencies = [document_frequencies(model, part) for model, part in zip(models, PARTS, strict=True)]
+    n_rows = np.array(factors) * [50, 150, 200]
+    for name, value in weights_of(merged).items():
+        if name.startswith("bag.") and not name.endswith("_extra_state"):
+            np.testing.assert_allclose(value, slow_mean(models, name, factors, frequencies), rtol=1e-5, atol=1e-7)
+        elif name.startswith("head."):
+            expected = sum(n * weights_of(model)[name] for n, model in zip(n_rows, models, strict=True)) / n_rows.sum()
+            np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-7)
+    for name, _ in merged.net_.module_.named_parameters():
+        parts = [sums_of(model, name) for model in models]
+        if parts[0] is not None:
+            expected = sum(factor * part for factor, part in zip(factors, parts, strict=True))
+            np.testing.assert_allclose(sums_of(merged, name), expected, rtol=1e-5, atol=1e-9)
+    assert merged._rows_seen == round(n_rows.sum())
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_merging_one_model_changes_no_bit(options):
+    model = trained(PARTS[1], **options)
+    before = copy.deepcopy(model)
+    merged = merge([model], [1.0])
+    same(before, merged, rtol=0, atol=0)
+    same(before, model, rtol=0, atol=0)
+    assert merged.history_ == model.history_
+    assert merged is not model
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_the_order_has_no_influence_nor_have_earlier_merges(options):
+    one, two, three = shards(**options)
+    merged = merge([one, two, three])
+    same(merged, merge([three, one, two]), rtol=1e-4, atol=1e-6)
+    same(merged, merge([merge([one, two]), three]), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_copies_that_count_as_one_are_the_model(options):
+    model = trained(PARTS[2], **options)
+    same(model, merge([model, model], [0.5, 0.5]), rtol=1e-5, atol=1e-7)
+    assert (merge([model, model]).predict(X) == model.predict(X)).mean() > 0.99  # idf of twice the rows
+
+
+def test_a_stream_of_batches_is_merged_as_it_is():
+    models = [streamed(part) for part in PARTS]
+    same(models[0], merge(models[:1]), rtol=1e-6, atol=0)
+    merged = merge(models)
+    assert merged.score(X, Y) > max(model.score(X, Y) for model in models[:1])
+    assert [entry["epoch"] for entry in merged.history_] == list(range(1, len(merged.history_) + 1))
+
+
+def test_rows_of_one_model_alone_are_its_rows_and_others_are_initial():
+    left, right = csr_array(X.multiply(np.arange(90) < 45)), csr_array(X.multiply(np.arange(90) >= 45))
+    options = SMALL | {"n_buckets": 2**16, "n_embeddings": 2**16, "importance_init": "ones", "n_hashes": 1}
+    models = [HashEmbeddingClassifier(**options).fit(rows, Y) for rows in (left, right)]
+    pools, merged = [weights_of(model)["bag.pool"] for model in models], weights_of(merge(models))["bag.pool"]
+    trained_by = [pool.any(axis=1) for pool in pools]
+    assert not (trained_by[0] & trained_by[1]).any()
+    for pool, rows in zip(pools, trained_by, strict=True):
+        np.testing.assert_array_equal(merged[rows], pool[rows])
+    assert not merged[~trained_by[0] & ~trained_by[1]].any()
+
+
+def test_a_merged_model_trains_on_and_is_saved(tmp_path):
+    merged = merge(shards())
+    save_model(merged, tmp_path / "model", training_state=True)
+    loaded = load_model(tmp_path / "model")
+    same(merged, loaded, rtol=0, atol=0)
+    for model in (merged, loaded):
+        model.partial_fit(X, Y)
+    same(merged, loaded, rtol=0, atol=0)
+    assert merged._rows_seen == 800
+    same(merge([loaded]), loaded, rtol=1e-6, atol=0)
+
+
+def test_several_labels_and_hierarchical_softmax():
+    indicator = np.stack([Y == "a", Y != "b"], axis=1).astype(int)
+    models = [HashEmbeddingClassifier(**SMALL, loss="ova").fit(X[part], indicator[part]) for part in PARTS]
+    same(merge(models), merge(models[::-1]), rtol=1e-4, atol=1e-6)
+    tree = balanced_tree(3)
+    models = [trained(part, loss="hsigmoid", tree=tree) for part in PARTS]
+    merged = merge(models)
+    same(merged, merge(models[::-1]), rtol=1e-4, atol=1e-6)
+    assert merged.score(X, Y) > models[0].score(X, Y)
+
+
+TEXTS = ["a fine funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"] * 5
+KINDS = ["good", "bad", "good", "bad"] * 5
+CALLS = {"TextClassifier": TextClassifier, "make_text_classifier": make_text_classifier}
+
+
+@pytest.mark.parametrize("make", CALLS.values(), ids=CALLS)
+def test_classifiers_of_texts(make, tmp_path):
+    models = [make(max_epochs=3, random_state=0).fit(TEXTS[part], KINDS[part]) for part in (slice(8), slice(8, 20))]
+    before = [model.predict_proba(TEXTS) for model in models]
+    merged = merge(models)
+    assert merged.score(TEXTS, KINDS) == 1.0
+    for model, probabilities in zip(models, before, strict=True):
+        np.testing.assert_array_equal(model.predict_proba(TEXTS), probabilities)
+    save_model(merged, tmp_path / "model")
+    np.testing.assert_array_equal(load_model(tmp_path / "model").predict_proba(TEXTS), merged.predict_proba(TEXTS))
+    if make is TextClassifier:
+        assert merged.partial_fit(TEXTS, KINDS).score(TEXTS, KINDS) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"random_state": 1}, "seed of the hash functions, which random_state draws"),
+        ({"n_buckets": 301}, "n_buckets is 300 in model 0 and 301 in model 1"),
+        ({"learning_rate": 0.1}, r"learning_rate is 0\.2 in model 0 and 0\.1 in model 1"),
+        ({"loss": "hinge"}, "loss is 'softmax'"),
+        ({"class_weight": {"a": 2.0}}, "class_weight is None"),
+    ],
+)
+def test_models_that_differ_are_refused_by_name(other, message):
+    with pytest.raises(ValueError, match=message):
+        merge([trained(PARTS[0]), trained(PARTS[1], **other)])
+
+
+def test_data_that_differ_are_refused_by_name():
+    model = trained(PARTS[0])
+    with pytest.raises(ValueError, match="classes_ is array"):
+        merge([model, HashEmbeddingClassifier(**SMALL).fit(X, np.where(Y == "a", "a", "z"))])
+    with pytest.raises(ValueError, match="n_features_in_ is 90 in model 0 and 80 in model 1"):
+        merge([model, HashEmbeddingClassifier(**SMALL).fit(X[:, :80], Y)])
+    with pytest.raises(ValueError, match="the tree of classes, which fit builds"):
+        merge([trained(part, loss="hsigmoid", tree="huffman") for part in PARTS])
+    vectorizers = [HashingVectorizer(norm=norm) for norm in ("l1", "l2")]
+    models = [make_pipeline(one, HashEmbeddingClassifier(**SMALL)).fit(TEXTS, KINDS) for one in vectorizers]
+    with pytest.raises(ValueError, match="norm is 'l1' in model 0 and 'l2' in model 1"):
+        merge(models)
+
+
+def test_features_that_the_texts_decided_are_refused_by_name():
+    models = [TextClassifier(max_epochs=1, random_state=0) for _ in range(2)]
+    models[0].fit(TEXTS, KINDS)
+    models[1].partial_fit(TEXTS, KINDS, classes=["bad", "good"])
+    with pytest.raises(ValueError, match="features_ of AutoNgramVectorizer, which depends on the training texts, is"):
+        merge(models)
+
+
+def test_models_without_accumulated_squares_are_refused(tmp_path):
+    adam = trained(PARTS[0], optimizer="adam")
+    with pytest.raises(ValueError, match="model 0: it was trained with optimizer='adam'"):
+        merge([adam])
+    few = TextClassifier(random_state=0).fit(TEXTS, KINDS)
+    with pytest.raises(ValueError, match="on few rows, by dual coordinate descent"):
+        merge([few])
+    with pytest.raises(ValueError, match="on few rows, by dual coordinate descent"):
+        merge([few.partial_fit(TEXTS, KINDS)])
+    save_model(trained(PARTS[0]), tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    with pytest.raises(ValueError, match="model 0: it was loaded without its training state"):
+        merge([loaded])
+    with pytest.raises(ValueError, match="it has no document frequencies"):
+        merge([loaded.partial_fit(X, Y)])
+    parts = [trained(part, importance_init="ones") for part in PARTS]
+    for number, part in enumerate(parts):
+        save_model(part, tmp_path / str(number))
+        parts[number] = load_model(tmp_path / str(number)).partial_fit(X[:1], Y[:1])
+    with pytest.raises(ValueError, match=r"rows of bag\.pool differ between the models, but none"):
+        merge(parts)
+
+
+def test_wrong_arguments():
+    model = trained(PARTS[0])
+    with pytest.raises(ValueError, match="at least one model"):
+        merge([])
+    for weights in ([1.0], [1.0, 0.0], [1.0, np.nan]):
+        with pytest.raises(ValueError, match="a positive, finite weight for each of 2 models"):
+            merge([model, model], weights)
+    with pytest.raises(TypeError, match="got a SGDClassifier"):
+        merge([SGDClassifier()])
+    with pytest.raises(TypeError, match="got a Pipeline that ends in a SGDClassifier"):
+        merge([make_pipeline(HashingVectorizer(), SGDClassifier())])
+    pipeline = make_pipeline(HashingVectorizer(), HashEmbeddingClassifier(**SMALL)).fit(TEXTS, KINDS)
+    with pytest.raises(TypeError, match="model 0 is a HashEmbeddingClassifier, model 1 a Pipeline"):
+        merge([model, pipeline])
