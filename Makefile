@@ -1,5 +1,5 @@
 # make demo    trains a text classifier on real text and shows how good it is
-# make test    runs the quick tests on all cores   make test-slow, make test-gpu   the others
+# make test    runs the quick tests on all cores   make test-slow, make test-gpu, make test-cluster   the others
 # make golden  says whether results differ in any bit from those of a commit: make golden BASE=HEAD~1
 # make check   ruff, the format and mypy       make format     lets ruff mend what it can
 # The first makes .venv and installs the package, the others add what they need. None needs a compiler or a GPU.
@@ -26,7 +26,7 @@ define run
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-gpu golden check format clean
+.PHONY: help demo test test-slow test-gpu test-cluster golden check format clean
 
 help:
 	@sed -n '1,5s/^# //p' Makefile
@@ -53,6 +53,11 @@ test-slow: $(VENV)/ready
 
 test-gpu: $(VENV)/ready
 	@$(BIN)/python -m pytest -m gpu
+
+# On dask, Spark (which needs Java), Ray and accelerate, which are installed for it.
+test-cluster: $(VENV)/ready
+	$(call run,Installing dask$(COMMA) pyspark$(COMMA) ray and accelerate,$(PIP) --editable ".[test$(COMMA)scale]")
+	@$(BIN)/python -m pytest -m slow tests/test_cluster_examples.py
 
 golden: $(VENV)/ready
 	@$(BIN)/python -m tests.golden --base $(BASE)

@@ -1,7 +1,7 @@
 """Write the tables and figures of the docs from the measured results.
 
 The pages are classifier, coming_from_gensim, coming_from_paddle, coming_from_tensorflow, experiments, language_model,
-mixtures, probabilities, reversal, sentence_encoder and serving.
+larger_than_one_machine, mixtures, probabilities, reversal, sentence_encoder and serving.
 
 python benchmarks/update_docs.py
 """
@@ -12,6 +12,7 @@ from common import (
     calibration_table,
     experiment_tables,
     language_robustness_table,
+    merge_table,
     pretrained_table,
     sentence_tables,
     serving_table,
@@ -29,6 +30,7 @@ def main() -> None:
     serving_table.update_page()
     small_sets_table.update_page()
     pretrained_table.update_page()
+    merge_table.update_page()
 
 
 if __name__ == "__main__":

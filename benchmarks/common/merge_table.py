@@ -1,4 +1,8 @@
-"""The table of docs/larger_than_one_machine.md about merged classifiers, from the JSON of bench_merge.py."""
+"""The tables of docs/larger_than_one_machine.md: merged classifiers, and the cost of many documents.
+
+The first is of the JSON of bench_merge.py. The second is computed from those of bench_scale.py and
+bench_vectorizers.py: time in proportion to the number of documents, memory as it was measured.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,9 @@ from .sentence_tables import table
 RESULT = FOLDER / "merge.json"
 PAGE = Path(__file__).parents[2] / "docs" / "larger_than_one_machine.md"
 BLOCK = re.compile(r"(<!-- table: merge -->\n).*?(<!-- end of table -->)", re.DOTALL)
+COST_BLOCK = re.compile(r"(<!-- table: cost -->\n).*?(<!-- end of table -->)", re.DOTALL)
+DOCUMENTS = tuple(10**power for power in range(6, 10))
+N_PROCESSES = 16
 METHODS = ("merged", "vote", "alone")
 HEADS = ("parts", "merged", "soft vote", "a model alone", "longest fit", "merging", "a model is")
 
@@ -32,14 +39,43 @@ def markdown(result: dict[str, Any]) -> str:
     return table(HEADS, rows)
 
 
+def cost_markdown(scale: dict[str, Any], vectorizers: dict[str, Any]) -> str:
+    """Return the table of the cost of many documents; its first row was measured."""
+    run = scale["methods"]["partial_fit"]["runs"][-1]
+    vectorizing = vectorizers["cases"]["words 1-2"]["ours s"] / vectorizers["data"]["texts"]
+    training = run["seconds"] / run["documents"]
+    rows = [
+        (
+            f"{n:,}",
+            _duration(n * vectorizing),
+            _duration(n * training),
+            _duration(n * training / N_PROCESSES),
+            f"{run['peak MiB']:.0f} MiB",
+        )
+        for n in DOCUMENTS
+    ]
+    heads = ("documents", "n-grams, a thread", "training, a process", f"{N_PROCESSES} processes", "memory of a process")
+    return table(heads, rows)
+
+
 def fill(page: str, result: dict[str, Any]) -> str:
-    """Replace the table on the page."""
-    return BLOCK.sub(lambda block: f"{block[1]}\n{markdown(result)}\n\n{block[2]}", page)
+    """Replace the tables on the page."""
+    cost = cost_markdown(*(read_result(FOLDER / f"{name}.json") for name in ("scale", "vectorizers")))
+    page = BLOCK.sub(lambda block: f"{block[1]}\n{markdown(result)}\n\n{block[2]}", page)
+    return COST_BLOCK.sub(lambda block: f"{block[1]}\n{cost}\n\n{block[2]}", page)
 
 
 def update_page() -> None:
-    """Write the table into the page."""
+    """Write the tables into the page."""
     PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), read_result(RESULT)), encoding="utf-8")
+
+
+def _duration(seconds: float) -> str:
+    """Return seconds in the unit that suits them."""
+    units = (("h", 3600), ("min", 60), ("s", 1))
+    unit, size = next((pair for pair in units if seconds >= 2 * pair[1]), units[-1])
+    value = seconds / size
+    return f"{value:.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}"
 
 
 def _mean(values: Sequence[float]) -> str:
