@@ -7,6 +7,8 @@ HASH_SPECIFICATION = 1
 
 _GAMMA = 0x9E3779B97F4A7C15  # the increment of SplitMix64's state: 2**64 over the golden ratio
 
+_MAX_FUNCTIONS = 2**16  # far more than are of use; a damaged model may ask for any number
+
 
 def splitmix64(seed: int, n_values: int) -> list[int]:
     """Return the first 64-bit integers of SplitMix64 for a seed."""
@@ -23,5 +25,7 @@ def splitmix64(seed: int, n_values: int) -> list[int]:
 
 def hash_constants(seed: int, n_functions: int) -> tuple[tuple[int, int], ...]:
     """Draw the multiplier and the addend of each of several independent hash functions."""
+    if n_functions > _MAX_FUNCTIONS:
+        raise ValueError(f"There are at most {_MAX_FUNCTIONS} hash functions, got {n_functions}.")
     values = splitmix64(seed, 2 * n_functions)
     return tuple(zip(values[::2], values[1::2], strict=True))

@@ -142,6 +142,8 @@ def configure(estimator: Any, description: dict[str, Any]) -> None:
         requests = estimator._get_metadata_request()
         for method, parameters in methods.items():
             for parameter, alias in parameters.items():
+                if not isinstance(parameter, str):
+                    raise TypeError(f"the metadata {parameter!r} is no name")
                 getattr(requests, method).add_request(param=parameter, alias=alias)
         estimator._metadata_request = requests
 

@@ -38,6 +38,10 @@ def check_layers(layers: Sequence[IntegerLayer], n_inputs: int, n_outputs: int) 
         width = len(layer.weight)
         if layer.weight.shape != (width, n_inputs) or layer.weight.dtype != np.int8:
             raise ValueError(f"The weights of layer {index} must be int8 of shape ({width}, {n_inputs}).")
+        if layer.bias.dtype.kind != "i" or layer.multiplier.dtype.kind != "i" or layer.scale.dtype.kind != "f":
+            raise ValueError(f"Layer {index} must have integer biases and multipliers, and scales of floats.")
+        if index < len(layers) - 1 and not 0 < layer.shift < 64:
+            raise ValueError(f"Layer {index} must have a shift from 1 to 63, got {layer.shift}.")
         if not layer.bias.shape == layer.multiplier.shape == layer.scale.shape == (width,):
             raise ValueError(f"Layer {index} must have {width} biases, multipliers and scales.")
         n_inputs = width

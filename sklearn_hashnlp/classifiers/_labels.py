@@ -15,6 +15,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from sklearn_hashnlp.classifiers._losses import LOSSES, LossChoice, takes_several_labels
+from sklearn_hashnlp.persistence._values import decode_labels
 
 _LISTS = (list, tuple, set, frozenset)
 _MULTILABEL = next(name for name, loss in LOSSES.items() if loss.takes_several_labels)  # to be named in messages
@@ -265,4 +266,4 @@ def pack_labels(classes: NDArray[Any]) -> dict[str, Any]:
 
 def unpack_labels(packed: dict[str, Any]) -> NDArray[Any]:
     """Convert JSON values back to class labels."""
-    return np.array(packed["values"], dtype=np.dtype(packed["dtype"]))
+    return decode_labels(packed["values"], packed["dtype"])

@@ -497,6 +497,12 @@ class SGNNClassifier(NetClassifier):
 
     _net_from_state = staticmethod(dense_net_from_state)
 
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        super()._set_model_state(values, arrays)
+        width, architecture = self.n_features_in_ * (8 if self.net_.module_.packed else 1), values["architecture"]
+        if architecture["in_features"] != width:
+            raise ValueError(f"The net has {architecture['in_features']} inputs, but rows have {width} columns.")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = takes_several_labels(self.loss)

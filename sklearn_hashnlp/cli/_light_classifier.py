@@ -12,16 +12,16 @@ _MANY_TEXTS = 20_000
 
 def load_predictor(folder: Path) -> Any:
     """Load a text classifier that has classes_, predict_proba and multilabel; with numpy alone where it can be."""
-    from sklearn_hashnlp.classifiers.export._linear_predictor import UnsupportedModelError, model_of_document
-    from sklearn_hashnlp.classifiers.export._standalone_linear import LinearTextPredictor
+    from sklearn_hashnlp.classifiers.export._linear_predictor import model_of_document
+    from sklearn_hashnlp.classifiers.export._standalone_linear import DAMAGE, LinearTextPredictor
     from sklearn_hashnlp.persistence._folder_files import read_folder
 
     document, arrays = read_folder(folder)
     try:
-        header, arrays = model_of_document(document["model"], arrays)
-    except UnsupportedModelError:
+        predictor = LinearTextPredictor(*model_of_document(document["model"], arrays))
+    except (*DAMAGE, ValueError):  # another kind of model, or a damaged one, which load_model describes
         return _FullClassifier(folder)
-    return _LightClassifier(folder, LinearTextPredictor(header, arrays))
+    return _LightClassifier(folder, predictor)
 
 
 class _FullClassifier:

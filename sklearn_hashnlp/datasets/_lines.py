@@ -72,6 +72,8 @@ def decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
         member = _only_member(archive, path)
         try:
             return archive.open(member)
+        except DECOMPRESSION_ERRORS as error:
+            raise ValueError(f"{path}: its member {member!r} is damaged or truncated ({error}).") from error
         except (RuntimeError, NotImplementedError) as error:  # encrypted, or compressed by an unknown method
             raise ValueError(f"{path}: its member {member!r} cannot be read ({error}). Extract it first.") from error
     expected = suffix_of(cast(BufferedReader, stored).peek(8))
@@ -90,7 +92,7 @@ def _open_archive(stored: IO[bytes], path: Path) -> zipfile.ZipFile:
         raise ValueError(f"{path}: a zip archive cannot be read from a pipe. Save it as a file first.")
     try:
         return zipfile.ZipFile(stored)
-    except zipfile.BadZipFile as error:
+    except (*DECOMPRESSION_ERRORS, NotImplementedError, ValueError) as error:  # ValueError: a name that is no text
         raise ValueError(f"{path}: not a zip archive, or a damaged one ({error}).") from error
 
 

@@ -133,6 +133,7 @@ class Tokenizer:
         """Make the tokenizer of a stored model."""
         special_tokens = SpecialTokens(*values.get("special_tokens", DEFAULT_TOKENS))  # older models lack the key
         vocabulary, far = Vocabulary(values["words"], special_tokens), FarContext(**values.get("far_context", {}))
+        vocabulary.check()
         return cls(vocabulary, arrays.get("translation"), order, values["padding"], word_encoder, caller, far)
 
     def _pad_sentences(self, words: list[str]) -> list[str]:

@@ -63,6 +63,14 @@ class Vocabulary:
         """Id of the unknown token."""
         return self.word_to_id[self.special_tokens.unknown]
 
+    def check(self) -> None:
+        """Raise a ValueError for stored words that are no vocabulary."""
+        if not all(isinstance(word, str) for word in self.words) or len(self.word_to_id) != len(self.words):
+            raise ValueError("The words of a vocabulary must be distinct strings.")
+        missing = [token for token in self.special_tokens if token not in self.word_to_id]
+        if missing:
+            raise ValueError(f"The vocabulary lacks the special token {missing[0]!r}.")
+
     def rename(self, special_tokens: SpecialTokens) -> list[str]:
         """Return the words with other special tokens."""
         words = list(self.words)

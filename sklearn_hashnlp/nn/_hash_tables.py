@@ -260,8 +260,10 @@ class HashTables(nn.Module):
         ------
         ValueError
             If the hash functions differ, so that each id would read the rows of another, or the aggregation or the norm
-            of a bag.
+            of a bag, or if it is no such state.
         """
+        if state.shape not in ((5,), (3,)):
+            raise ValueError(f"The state of hash tables has 5 numbers, got the shape {tuple(state.shape)}.")
         for describe, own, other in zip(_DESCRIPTIONS, self.get_extra_state().tolist(), state.tolist(), strict=False):
             if own != other:
                 raise ValueError(

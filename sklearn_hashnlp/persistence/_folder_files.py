@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
-from sklearn_hashnlp.persistence._values import ModelFormatError
+from sklearn_hashnlp.persistence._values import ModelFormatError, is_finite
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -75,7 +75,7 @@ def write_arrays(arrays: Arrays, path: Path, metadata: dict[str, str] | None = N
 
 def _read_weights(path: Path) -> tuple[dict[str, Any], Arrays]:
     """Read the document and arrays from one open file, so that both are of the same model."""
-    path.open("rb").close()  # safetensors has one message for every file that cannot be opened
+    _check_file(path)
     try:
         with safe_open(path, framework="np") as file:
             text = (file.metadata() or {}).get(METADATA_KEY)
@@ -85,12 +85,34 @@ def _read_weights(path: Path) -> tuple[dict[str, Any], Arrays]:
     if text is None:
         raise ModelFormatError(f"{path} is not a model of sklearn-hashnlp: its header describes no model.")
     try:
-        document = json.loads(text)
+        document = _load_json(text)
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(f"{path} is damaged: its header is not JSON ({error}).") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelFormatError(f"{path} is not a model of sklearn-hashnlp: its header describes something else.")
     return document, arrays
+
+
+def _check_file(path: Path) -> None:
+    """Refuse a link to a file elsewhere, and what is no file: reading a device or a pipe might never end."""
+    if path.resolve().parent != path.parent.resolve():
+        raise ModelFormatError(f"{path} is a link to a file outside of the folder. Copy the file into the folder.")
+    if path.exists() and not path.is_file():
+        raise ModelFormatError(f"{path} is not a regular file.")
+    path.open("rb").close()  # safetensors has one message for every file that cannot be opened
+
+
+def _load_json(text: str) -> Any:
+    """Parse JSON whose objects have each key once: other programs could read another value of a repeated one."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) < len(pairs):
+            keys = [key for key, _ in pairs]
+            raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is repeated")
+        return result
+
+    return json.loads(text, object_pairs_hook=unique)
 
 
 def _check_document(document: dict[str, Any], arrays: Arrays) -> None:
@@ -107,6 +129,9 @@ def _check_document(document: dict[str, Any], arrays: Arrays) -> None:
         raise ModelFormatError(
             f"The digest of {WEIGHTS_FILE} is wrong: the file was damaged or changed. Copy it again."
         )
+    for name, array in arrays.items():
+        if not is_finite(array):
+            raise ModelFormatError(f"Its array {name!r} has infinite values or NaN.")
     specification = document.get("hash_specification")
     if specification is not None and specification != HASH_SPECIFICATION:
         raise ModelFormatError(
@@ -118,7 +143,10 @@ def _check_document(document: dict[str, Any], arrays: Arrays) -> None:
 
 def _check_copy(path: Path, document: dict[str, Any]) -> None:
     try:
-        copy = json.loads(path.read_text(encoding="utf-8"))
+        _check_file(path)
+        copy = _load_json(path.read_text(encoding="utf-8"))
+    except ModelFormatError:
+        raise
     except FileNotFoundError:
         raise ModelFormatError(f"{path.name} is missing: the copy of the folder is incomplete.") from None
     except (ValueError, RecursionError) as error:

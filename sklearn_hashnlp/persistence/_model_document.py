@@ -26,9 +26,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import configuration, configure
 from sklearn_hashnlp.persistence import _sklearn_state as sklearn_state
+from sklearn_hashnlp.persistence._parameter_checks import check_parameters
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES, from_int8, to_float16, to_int8
 from sklearn_hashnlp.persistence._sklearn_state import SKLEARN_CLASSES
-from sklearn_hashnlp.persistence._values import ModelFormatError, decode_value, encode_value
+from sklearn_hashnlp.persistence._values import ModelFormatError, decode_value, encode_value, is_finite
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -238,6 +239,7 @@ def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str
         estimator = cls(**values)
         if hasattr(estimator, "_parameter_constraints"):  # FeatureUnion declares none
             estimator._validate_params()
+        check_parameters(name, values)
     except (TypeError, ValueError) as error:
         if isinstance(error, ModelFormatError):
             raise
@@ -258,6 +260,9 @@ def _restore(
         raise ModelFormatError(f"The {where} is damaged.")
     values = {key: decode_value(value, f"{key!r} of the {where}", decode) for key, value in state.items()}
     own_arrays = {key: _fetch(stored, arrays, where) for key, stored in names.items()}
+    for key, array in own_arrays.items():
+        if key.endswith(TABLE_VALUES) and array.dtype != np.float32:
+            raise ModelFormatError(f"The {where} is damaged: the table {key!r} is of {array.dtype}, not of float32.")
     try:
         set_state(values, own_arrays)
     except (
@@ -299,6 +304,8 @@ def _storable(array: Any, where: str) -> NDArray[Any]:
     array = np.asarray(array)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"A model folder cannot hold {where}: it is an array of {array.dtype}, not of numbers.")
+    if not is_finite(array):
+        raise ValueError(f"A model folder cannot hold {where}: it has infinite values or NaN.")
     return np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._sklearn import calibrated_classifier, isotonic_regression, prediction_calibrator
+from sklearn_hashnlp.persistence._values import decode_labels
 
 SKLEARN_CLASSES: dict[str, str] = {
     "CalibratedClassifierCV": "sklearn.calibration",
@@ -87,7 +88,7 @@ def set_state(estimator: Any, values: dict[str, Any], arrays: dict[str, NDArray[
             raise ValueError("feature_names_in_ must have a name for each feature")
     if "classes_" in values:
         packed = values.pop("classes_")
-        estimator.classes_ = np.array(packed["values"], dtype=_label_dtype(packed["dtype"]))
+        estimator.classes_ = decode_labels(packed["values"], packed["dtype"])
     _set_arrays(estimator, _ATTRIBUTES.get(name, {}), values, arrays)
     if name == "CalibratedClassifierCV":
         parts = values.pop("calibrated")
@@ -149,6 +150,8 @@ def _calibrated(values: dict[str, Any], owner: Any) -> Any:
         raise ValueError("there must be a calibrator for each class, or one for two classes")
     if not hasattr(values["estimator"], "predict"):
         raise TypeError("the calibrated estimator must be a classifier")
+    if len(getattr(values["estimator"], "classes_", owner.classes_)) != n_classes:
+        raise ValueError(f"the calibrated estimator must have the {n_classes} classes of the whole")
     for part in values["calibrators"]:
         if method == "isotonic":
             x, y = (
@@ -188,10 +191,3 @@ def _strings(values: Any) -> list[str]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise TypeError("feature_names_in_ must be a list of strings")
     return values
-
-
-def _label_dtype(name: Any) -> np.dtype[Any]:
-    dtype = np.dtype(str(name))
-    if dtype.kind not in "biufUO":
-        raise TypeError(f"labels of {dtype} are not known")
-    return dtype

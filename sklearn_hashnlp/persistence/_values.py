@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 # Every JSON object in a model is a tag with its content, because JSON has no tuples, sets, keys other than strings, or
 # infinity.
@@ -17,6 +18,7 @@ _SCALAR_TYPES: dict[str, type] = {"bool": bool, "float": float, "int": int}
 _DTYPE_NAMES = frozenset(
     ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
+_MAX_LABEL_BYTES = 2**26  # of types wider than any label
 _TREES = "sklearn_hashnlp.trees"  # imported on use: a process with a tree has imported it
 
 
@@ -117,6 +119,28 @@ def decode_value(value: Any, where: str, decode_estimator: Callable[[Any, str], 
     except (KeyError, OverflowError, TypeError, ValueError) as error:
         raise ModelFormatError(f"The value of {where} is damaged: {_short(value)} ({error}).") from error
     raise ModelFormatError(f"The value of {where} is of an unknown kind: {_short(value)}.")
+
+
+def is_finite(array: NDArray[Any]) -> bool:
+    """Return whether an array has neither infinite values nor NaN; without a copy of a large table."""
+    if array.dtype.kind != "f" or array.size == 0:
+        return True
+    with np.errstate(invalid="ignore"):
+        return bool(np.isfinite(array.min()) and np.isfinite(array.max()))
+
+
+def decode_labels(values: Any, dtype: Any) -> NDArray[Any]:
+    """Return class labels of a stored type; raise a TypeError or ValueError for what is none."""
+    dtype = np.dtype(str(dtype))
+    if dtype.kind not in "biufUO":
+        raise TypeError(f"labels of {dtype} are not known")
+    if not isinstance(values, list) or not all(isinstance(value, str | int | float) for value in values):
+        raise TypeError("labels must be a list of strings or numbers")
+    longest = max((len(value) for value in values if isinstance(value, str)), default=0)
+    n_bytes = dtype.itemsize * len(values)
+    if n_bytes > max(_MAX_LABEL_BYTES, np.dtype(f"U{max(longest, 1)}").itemsize * len(values)):
+        raise ValueError(f"{len(values)} labels would take {n_bytes:,} bytes")
+    return np.array(values, dtype=dtype)
 
 
 def _is_estimator(value: Any) -> bool:

@@ -40,7 +40,8 @@ def save_word_vectors(
     Raises
     ------
     ValueError
-        If there are not as many rows as words, or a word is repeated, empty or contains whitespace.
+        If there are not as many rows as words, a vector has NaN or infinite values, or a word is repeated, empty or
+        contains whitespace.
     OSError
         If the file cannot be written.
 
@@ -60,12 +61,16 @@ def save_word_vectors(
     a 1.0 0.1
     b 2.0 -3.0
     """
-    vectors = np.asarray(vectors, dtype=np.float32)
+    with np.errstate(over="ignore"):  # infinite values are an error of their own
+        vectors = np.asarray(vectors, dtype=np.float32)
     words = list(words)
     if vectors.ndim != 2 or len(vectors) != len(words):
         raise ValueError(
             f"save_word_vectors needs a row for each of {len(words)} words, got an array of shape {vectors.shape}."
         )
+    if not np.isfinite(vectors).all():
+        row = int(np.argmin(np.isfinite(vectors).all(axis=1)))
+        raise ValueError(f"save_word_vectors needs finite vectors, got NaN or infinity for the word {words[row]!r}.")
     for word in words:
         if word.split() != [word]:
             raise ValueError(
@@ -102,7 +107,7 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
     Raises
     ------
     ModelFormatError
-        If the file has another format or is incomplete.
+        If the file has another format or is incomplete, or a vector has NaN or values that float32 cannot hold.
     FileNotFoundError
         If the file does not exist.
 
@@ -146,6 +151,11 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
                     f"{path} is damaged or not in word2vec's {kind} format: {error} for word {index + 1} of {n_words}. "
                     f"If its format is {other}, set binary={not binary}."
                 ) from error
+            if not np.isfinite(row).all():
+                raise ModelFormatError(
+                    f"{path} is damaged: the vector of word {index + 1} of {n_words}, {word[:40]!r}, has NaN or values "
+                    "that float32 cannot hold."
+                )
             words.append(word)
             rows.append(row)
         if not binary and file.read(1).strip():
@@ -164,7 +174,8 @@ def _read_line(file: BinaryIO, n_columns: int) -> tuple[str, NDArray[np.float32]
     parts = line.split()
     if len(parts) != n_columns + 1:
         raise ValueError(f"expected a word and {n_columns} numbers, got {len(parts)} fields")
-    return _decode(parts[0]), np.array(parts[1:], dtype=np.float64).astype(np.float32)
+    with np.errstate(over="ignore"):  # infinite values are an error of their own
+        return _decode(parts[0]), np.array(parts[1:], dtype=np.float64).astype(np.float32)
 
 
 def _read_binary(file: BinaryIO, n_columns: int) -> tuple[str, NDArray[np.float32]]:

@@ -87,6 +87,9 @@ class SentenceNet(Net):
     def match_shapes(self, module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Make room for as many directions as were removed."""
         for name in _COMMON:
+            n_columns = module.get_buffer(name).shape[1]
+            if arrays[name].ndim != 2 or (len(arrays[name]) and arrays[name].shape[1] != n_columns):
+                raise ValueError(f"{name} has the shape {arrays[name].shape}, and vectors have {n_columns} columns.")
             setattr(module.get_submodule("network"), name.removeprefix("network."), torch.zeros(arrays[name].shape))
 
     def get_iterator(self, dataset: Any, training: bool = False) -> Any:

@@ -42,6 +42,10 @@ def load_arrays(module: nn.Module, arrays: Mapping[str, NDArray[Any]], tables: M
                 part.set_extra_state(torch.from_numpy(np.array(arrays[name])))
             else:
                 _check_shape(name, arrays[name], tuple(tensor.shape))
+                if tensor.is_floating_point() != (arrays[name].dtype.kind == "f"):
+                    raise ValueError(
+                        f"The array {name!r} is of {arrays[name].dtype}, and the model has {tensor.dtype}."
+                    )
                 tensor.copy_(torch.from_numpy(np.array(arrays[name])))
 
 

@@ -35,6 +35,9 @@ class Centroids(ClassifierMixin, BaseEstimator):
         scores = np.exp(self.scale * np.asarray(X @ self.means_.T))
         return scores / scores.sum(axis=1, keepdims=True)
 
+    def transform(self, X: Any) -> Any:
+        return self.predict_proba(X)
+
     def predict(self, X: Any) -> Any:
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 

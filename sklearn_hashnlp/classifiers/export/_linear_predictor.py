@@ -135,6 +135,8 @@ def _table(name: str, arrays: Arrays, n_rows: int) -> Arrays:
         return {name: arrays[stored]}
     table = {name: arrays[f"{stored}.values"]}
     if f"{stored}.bitmap" in arrays:
+        if len(arrays[f"{stored}.bitmap"]) != -(-n_rows // 8):  # more rows would take their memory
+            raise UnsupportedModelError(f"the bitmap of {name} has not a bit for each of {n_rows} rows")
         touched = np.unpackbits(arrays[f"{stored}.bitmap"], count=n_rows).view(bool)
         table[f"{name}.rows"] = np.flatnonzero(touched).astype(np.uint32)
     elif f"{stored}.rows" in arrays:

@@ -65,7 +65,10 @@ def _class_probabilities(scores: Any, *, multilabel: bool, link: str, inverse_te
 
 
 def _unpack_labels(packed: dict[str, Any]) -> Any:
-    return np.array(packed["values"], dtype=np.dtype(packed["dtype"]))
+    dtype, values = np.dtype(packed["dtype"]), packed["values"]
+    if dtype.kind not in "biufUO" or dtype.itemsize * len(values) > 2**28:
+        raise ValueError(f"{len(values)} labels of type {dtype} are not known")
+    return np.array(values, dtype=dtype)
 
 
 def _read_content(model: str, checksum: int) -> tuple[dict[str, Any], bytes]:
@@ -92,6 +95,8 @@ def _take_arrays(layout: list[list[Any]], content: Any) -> dict[str, Any]:
     arrays = {}
     for name, dtype, shape, offset in layout:
         stop = offset + math.prod(shape) * np.dtype(dtype).itemsize
+        if np.dtype(dtype).kind not in "biuf" or min(offset, *shape, 0) < 0 or stop > len(content):
+            raise ValueError(f"the array {name!r} is not in the file")
         arrays[name] = content[offset:stop].view(dtype).reshape(shape)
     return arrays
 

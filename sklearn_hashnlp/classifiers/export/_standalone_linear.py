@@ -28,6 +28,8 @@ from sklearn_hashnlp.classifiers.export._standalone_common import (
     _unpack_labels,
 )
 
+# Of a header of another structure, or with other values.
+DAMAGE = (AttributeError, IndexError, KeyError, MemoryError, OverflowError, RecursionError, TypeError, re.error)
 _MAX_CHARACTERS = 2**16  # of the texts whose n-grams are hashed together
 
 
@@ -36,6 +38,8 @@ class LinearTextPredictor:
 
     def __init__(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.header = header
+        _check_header(header)
+        _check_arrays(header, arrays)
         self.classes_ = _unpack_labels(header["labels"])
         self.multilabel = bool(header["multilabel"])
         self._arrays = arrays
@@ -65,7 +69,10 @@ class LinearTextPredictor:
         vectors = [vector for part in _in_parts(_check_texts(texts)) for vector in self._embed(*part)]
         documents = np.array(vectors, dtype=np.float64).reshape(len(vectors), len(self._weight))
         # Rounded to float32, they do not depend on the order in which the layer adds up.
-        return (documents @ self._weight + self._arrays["bias"]).astype(np.float32).astype(np.float64)
+        scores = (documents @ self._weight + self._arrays["bias"]).astype(np.float32).astype(np.float64)
+        if not np.isfinite(scores).all():  # the weights themselves are read only where they are used
+            raise ValueError("The weights are damaged: scores are infinite or NaN. Copy the model again.")
+        return scores
 
     def _embed(self, first: int, texts: list[str]) -> Iterator[Any]:
         """Yield the vector of each text."""
@@ -164,6 +171,99 @@ def _add_up(values: Any) -> Any:
     if not len(values):
         return np.zeros(values.shape[1], dtype=np.float32)
     return np.add.accumulate(values.astype(np.float32, copy=False), axis=0)[-1]
+
+
+_NUMBER = (int, float)
+# The types, or the values, of the parts of a header.
+_PARTS: dict[str, Any] = {
+    "multilabel": (bool,),
+    "label_lists": (bool,),
+    "link": ["identity", "log_sigmoid"],
+    "inverse_temperature": _NUMBER,
+}
+_BAG_PARTS: dict[str, Any] = {
+    "num_embeddings": (int,),
+    "num_buckets": (int,),
+    "append_weight": (bool,),
+    "hash_rows": (bool,),
+    "variant": ["improved", "paper", "standard"],
+    "aggregation": ["sum", "concat", "median"],
+    "normalize": [None, "l1", "l2"],
+    "importance_init": _NUMBER,
+}
+_VECTORIZER_PARTS: dict[str, Any] = {
+    "class": (str,),
+    "analyzer": ["word", "char", "char_wb"],
+    "lowercase": (bool,),
+    "stop_words": (list,),
+    "strip_accents": [None, "ascii", "unicode"],
+    "norm": [None, "l1", "l2"],
+    "binary": (bool,),
+    "n_features": (int,),
+    "alternate_sign": (bool,),
+    "weight": (*_NUMBER, type(None)),
+}
+
+
+def _check_header(header: dict[str, Any]) -> None:
+    """Raise a ValueError or KeyError for a header with missing parts or parts of another kind."""
+    _check_parts(header, _PARTS)
+    _check_parts(header["bag"], _BAG_PARTS)
+    for vectorizer in header["vectorizers"]:
+        _check_parts(vectorizer, _VECTORIZER_PARTS)
+        low, high = vectorizer["ngram_range"]
+        if type(low) is not int or type(high) is not int or low < 1 or not 1 <= vectorizer["n_features"] < 2**31:
+            raise ValueError(f"a vectorizer has n-grams of {low} to {high} and {vectorizer['n_features']} columns")
+        begin, end = vectorizer.get("around", ("", ""))
+        if not isinstance(begin, str) or not isinstance(end, str):
+            raise ValueError(f"a text cannot begin with {begin!r} and end with {end!r}")
+    if not header["vectorizers"]:
+        raise ValueError("the header has no vectorizer")
+
+
+def _check_parts(values: dict[str, Any], parts: dict[str, Any]) -> None:
+    for name, known in parts.items():
+        value = values[name]
+        if isinstance(known, tuple) and not isinstance(value, known):
+            raise ValueError(f"the part {name!r} of the header is {value!r:.60}")
+        if isinstance(known, list) and value not in known:
+            raise ValueError(f"the part {name!r} of the header is {value!r:.60}, none of {known}")
+
+
+def _check_arrays(header: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Raise a ValueError for arrays that do not fit together or have values that are not finite."""
+    bag, n_classes = header["bag"], len(header["labels"]["values"])
+    k, dim = len(bag["constants"]) - 1, arrays["pool"].shape[-1]
+    standard = bag["variant"] == "standard"
+    if not all(0 <= number < 2**64 for pair in bag["constants"] for number in pair) or k < 1:
+        raise ValueError("the constants of the hash functions are not pairs of 64-bit integers")
+    if not 1 <= bag["num_embeddings"] < 2**32 or not 1 <= bag["num_buckets"] < 2**32:
+        raise ValueError(f"{bag['num_embeddings']} and {bag['num_buckets']} are no numbers of rows")
+    tables = {"pool": (bag["num_embeddings"] if standard else bag["num_buckets"], dim)}
+    tables |= {} if standard else {"importance": (bag["num_embeddings"], k)}
+    width = dim if standard or bag["aggregation"] != "concat" else k * dim
+    width += k if bag["append_weight"] and not standard else 0
+    shapes = {"weight": (n_classes, width), "bias": (n_classes,)}
+    for name, (n_rows, n_columns) in tables.items():
+        stored = arrays.get(f"{name}.rows")
+        if stored is not None and not _are_rows(stored, n_rows):
+            raise ValueError(f"the rows of {name!r} are not ascending integers below {n_rows}")
+        shapes[name] = (n_rows if stored is None else len(stored), n_columns)
+        if arrays[name].dtype == np.int8:
+            shapes[f"{name}.scale"] = (n_columns,)
+    for name, shape in shapes.items():
+        array = arrays[name]
+        if array.shape != shape or not (array.dtype.kind == "f" or (array.dtype == np.int8 and name in tables)):
+            raise ValueError(f"{name!r} must be numbers of shape {shape}, got {array.dtype} of {array.shape}")
+    n_columns = sum(vectorizer["n_features"] for vectorizer in header["vectorizers"])
+    if not bag["hash_rows"] and n_columns > bag["num_embeddings"]:
+        raise ValueError(f"{bag['num_embeddings']} rows are fewer than {n_columns} columns")
+
+
+def _are_rows(rows: Any, n_rows: int) -> bool:
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        return False
+    return len(rows) == 0 or bool(rows[0] >= 0 and rows[-1] < n_rows and (rows[1:] > rows[:-1]).all())
 
 
 class _Vectorizer:
@@ -279,10 +379,17 @@ def _model() -> LinearTextPredictor:
     """Read the model from the last string of this file, or map it from a file beside it."""
     if _MODEL:
         header, content = _read_content(_MODEL, _CHECKSUM)
-        buffer = np.frombuffer(content, dtype=np.uint8)
-    else:
-        header, buffer = _map_weights(Path(__file__).with_name("weights.bin"))
-    return LinearTextPredictor(header, _take_arrays(header["arrays"], buffer))
+        return LinearTextPredictor(header, _take_arrays(header["arrays"], np.frombuffer(content, dtype=np.uint8)))
+    return _read_predictor(Path(__file__).with_name("weights.bin"))
+
+
+def _read_predictor(path: Path) -> LinearTextPredictor:
+    """Read a predictor from a file of weights, or raise a ValueError that names it."""
+    try:
+        header, buffer = _map_weights(path)
+        return LinearTextPredictor(header, _take_arrays(header["arrays"], buffer))
+    except (*DAMAGE, ValueError) as error:
+        raise ValueError(f"{path} is damaged: {error!r}. Copy it again, or export the model again.") from error
 
 
 _CHECKSUM = 0

@@ -1,0 +1,236 @@
+"""Small models of every kind, as documents and arrays, and the reading of changed ones."""
+
+from __future__ import annotations
+
+import json
+import random
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save_file
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_hashnlp import (
+    CharNgramFeaturizer,
+    HashEmbeddingClassifier,
+    HashingNgramVectorizer,
+    HsigmoidLanguageModel,
+    SGNNClassifier,
+    SGNNProjector,
+    SGNNSentenceEncoder,
+    TextClassifier,
+)
+from sklearn_hashnlp.classifiers import quantize
+from sklearn_hashnlp.cli._light_classifier import load_predictor
+from sklearn_hashnlp.language import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
+from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.persistence._folder_files import METADATA_KEY, PARAMETERS_FILE, WEIGHTS_FILE, digest, read_folder
+from sklearn_hashnlp.text import FrequentNgramVectorizer
+from tests.fuzz.mutation import mutate_json
+
+_DTYPES = [np.float16, np.float64, np.int8, np.int64, np.uint8, np.bool_]
+Arrays = dict[str, Any]
+Model = tuple[dict[str, Any], Arrays]
+
+TEXTS = ["a fine film", "dull and long. Too long!", "fine, funny acting", "too dull to sit through"] * 5
+LABELS = ["good", "bad", "good", "bad"] * 5
+SENTENCES = ["the cat sat", "the dog sat down", "a cat ran"] * 3
+PROBES = ["a fine cat sat.", "", "\0 x \ud7ff\U0010ffff"]
+SMALL: dict[str, Any] = {
+    "n_buckets": 40,
+    "n_embeddings": 60,
+    "embedding_dim": 2,
+    "max_epochs": 1,
+    "random_state": 0,
+}
+
+
+def _text_classifier(precision: str = "float32", **parameters: Any) -> Callable[[Path], None]:
+    def save(folder: Path) -> None:
+        model = TextClassifier(**SMALL, **parameters).fit(TEXTS, LABELS)
+        save_model(model, folder, precision=precision)  # type: ignore[arg-type]
+
+    return save
+
+
+def _hash_embeddings(folder: Path) -> None:
+    vectorizer = FeatureUnion([("a", HashingNgramVectorizer()), ("b", FrequentNgramVectorizer(max_features=50))])
+    classifier = HashEmbeddingClassifier(**SMALL, loss="hsigmoid", hidden_layer_sizes=(3,))
+    save_model(make_pipeline(vectorizer, classifier).fit(TEXTS, [*"abcd"] * 5), folder, training_state=True)
+
+
+def _sgnn(folder: Path) -> None:
+    projector = SGNNProjector(n_projections=2, n_bits=4)
+    classifier = SGNNClassifier(hidden_layer_sizes=(4,), max_epochs=1, random_state=0)
+    save_model(make_pipeline(CharNgramFeaturizer(), projector, classifier).fit(TEXTS, LABELS), folder)
+
+
+def _quantized(folder: Path) -> None:
+    projector = SGNNProjector(n_projections=2, n_bits=4)
+    classifier = SGNNClassifier(hidden_layer_sizes=(4,), max_epochs=1, random_state=0)
+    save_model(quantize(make_pipeline(CharNgramFeaturizer(), projector, classifier).fit(TEXTS, LABELS)), folder)
+
+
+def _linear(folder: Path) -> None:
+    calibrated = CalibratedClassifierCV(LogisticRegression(), cv=2)
+    model = make_pipeline(HashingVectorizer(n_features=16), TfidfTransformer(), TruncatedSVD(2), StandardScaler())
+    save_model(make_pipeline(*(step for _, step in model.steps), calibrated).fit(TEXTS, LABELS), folder)
+
+
+def _columns(folder: Path) -> None:
+    columns = ColumnTransformer([("text", HashingVectorizer(n_features=8), 0), ("other", "drop", [1])])
+    rows = np.array([[text, "x"] for text in TEXTS], dtype=object)
+    save_model(make_pipeline(columns, LogisticRegression()).fit(rows, LABELS), folder)
+
+
+def _hsigmoid(folder: Path) -> None:
+    model = HsigmoidLanguageModel(order=3, embedding_dim=2, hidden_size=3, max_epochs=1, random_state=0)
+    save_model(model.fit(SENTENCES), folder)
+
+
+def _counts(folder: Path) -> None:
+    counts = KneserNeyLanguageModel(order=3).fit(SENTENCES)
+    mixture = InterpolatedLanguageModel([counts, CacheLanguageModel().fit(SENTENCES)])
+    save_model(mixture.fit(SENTENCES), folder)
+
+
+def _encoder(folder: Path) -> None:
+    save_model(SGNNSentenceEncoder(max_epochs=1, random_state=0).fit([*TEXTS, *SENTENCES]), folder)
+
+
+BUILDERS: dict[str, Callable[[Path], None]] = {
+    "TextClassifier": _text_classifier(features="words"),
+    "TextClassifier, int8": _text_classifier("int8"),
+    "HashEmbeddingClassifier": _hash_embeddings,
+    "SGNNClassifier": _sgnn,
+    "QuantizedSGNNClassifier": _quantized,
+    "LogisticRegression": _linear,
+    "ColumnTransformer": _columns,
+    "HsigmoidLanguageModel": _hsigmoid,
+    "InterpolatedLanguageModel": _counts,
+    "SGNNSentenceEncoder": _encoder,
+}
+
+
+@cache
+def saved(name: str, folder: Path) -> Model:
+    """Train and save a small model in a folder once, and return its document and arrays."""
+    BUILDERS[name](folder)
+    return read_folder(folder)
+
+
+def write(folder: Path, document: dict[str, Any], arrays: Arrays) -> None:
+    """Write a model with the right digest, as its author would."""
+    document = {key: value for key, value in document.items() if key != "digest"}
+    document["digest"] = digest(document, arrays)
+    text = json.dumps(document)
+    folder.mkdir(exist_ok=True)
+    (folder / PARAMETERS_FILE).write_text(text, encoding="utf-8")
+    save_file(arrays, folder / WEIGHTS_FILE, metadata={METADATA_KEY: text})
+
+
+def use(model: Any) -> None:
+    """Let a model predict, score or transform some texts."""
+    if hasattr(model, "predict_topk") and hasattr(model, "score_samples"):
+        model.score_samples(PROBES)
+        model.predict_topk([["the", "cat"]], k=2)
+        return
+    rows = np.array([[text, "x"] for text in PROBES], dtype=object) if _of_columns(model) else PROBES
+    if hasattr(model, "predict"):
+        model.predict(rows)
+    if hasattr(model, "predict_proba"):
+        model.predict_proba(rows)
+    elif hasattr(model, "transform"):
+        model.transform(rows)
+
+
+def _of_columns(model: Any) -> bool:
+    return hasattr(model, "steps") and isinstance(model[0], ColumnTransformer)
+
+
+def read_changed(seed: int, model: Model, folder: Path) -> bool:
+    """Load and use a model of which one to three parts are changed; return whether it was legal."""
+    try:
+        changed = change_model(random.Random(seed), model)
+        write(folder, *changed)
+    except (RecursionError, UnicodeEncodeError):  # no JSON
+        return False
+    try:
+        loaded = load_model(folder)
+    except ValueError as error:
+        if str(folder) not in str(error):
+            raise AssertionError(f"an error without the name of the folder: {error!r}") from error
+        return False
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of overflow, and about names of columns
+            use(loaded)
+    except ValueError:
+        return False
+    except RuntimeError as error:
+        if "needs a device" not in str(error):
+            raise
+        return False
+    return True
+
+
+def change_model(draw: random.Random, model: Model) -> Model:
+    """Return a model with one to three parts changed."""
+    document, arrays = model
+    if draw.random() < 0.6 or not arrays:
+        document = document | {"model": mutate_json(draw, document["model"])}
+    if draw.random() < 0.6 and arrays:
+        arrays = dict(arrays)
+        for name in draw.sample(sorted(arrays), min(len(arrays), draw.choice([1, 1, 2]))):
+            change_array(draw, arrays, name)
+    return document, arrays
+
+
+def read_lightly(seed: int, model: Model, folder: Path) -> bool:
+    """Load and use a changed model as ``hashnlp predict`` does; return whether it was legal."""
+    try:
+        changed = change_model(random.Random(seed), model)
+        write(folder, *changed)
+    except (RecursionError, UnicodeEncodeError):  # no JSON
+        return False
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            load_predictor(folder).predict_proba(PROBES)
+    except ValueError:
+        return False
+    return True
+
+
+def change_array(draw: random.Random, arrays: Arrays, name: str) -> None:
+    """Change the values, the shape or the type of an array, or remove it."""
+    array = arrays[name]
+    match draw.randint(0, 6):
+        case 0:
+            del arrays[name]
+        case 1:
+            with np.errstate(all="ignore"):
+                arrays[name] = array.astype(draw.choice(_DTYPES))
+        case 2:
+            arrays[name] = np.concatenate([array.reshape(-1), array.reshape(-1)[:1]])
+        case 3:
+            arrays[name] = array[: max(len(array) - 1, 0)].copy() if array.ndim else array.reshape(1)
+        case 4:
+            arrays[name] = array.T.copy() if array.ndim > 1 else array[np.newaxis].copy()
+        case _:
+            changed = array.copy()
+            flat = changed.reshape(-1)
+            if flat.size:
+                limits = np.iinfo(array.dtype) if array.dtype.kind in "iu" else None
+                large = 6e4 if array.dtype == np.float16 else 1e30
+                extreme = [np.nan, np.inf, -large, large] if limits is None else [limits.min, limits.max, 0, 1, 1000]
+                flat[draw.randrange(flat.size)] = np.array(draw.choice(extreme)).astype(array.dtype)
+            arrays[name] = changed

@@ -1,0 +1,366 @@
+"""Model folders of an author who means harm: refused by name, and nothing in them runs."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, SGNNProjector, TextClassifier
+from sklearn_hashnlp.cli._light_classifier import load_predictor
+from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
+from sklearn_hashnlp.persistence._folder_files import METADATA_KEY, digest, read_folder
+
+WEIGHTS, PARAMETERS = "weights.safetensors", "parameters.json"
+TEXTS, LABELS = ["a fine film", "dull and long"] * 3, ["good", "bad"] * 3
+
+
+class Canary:
+    """A pickle of it writes a file when it is loaded."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+@pytest.fixture(name="canary")
+def _canary(tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "canary"
+    yield path
+    assert not path.exists(), "code of the folder ran"
+
+
+@pytest.fixture(scope="module", name="trained")
+def _trained(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("trained")
+    small = {"n_buckets": 40, "n_embeddings": 60, "embedding_dim": 2, "max_epochs": 1, "random_state": 0}
+    save_model(TextClassifier(**small, features="words").fit(TEXTS, LABELS), folder)
+    return read_folder(folder)
+
+
+@pytest.fixture(name="folder")
+def _folder(trained: Any, tmp_path: Path) -> Path:
+    write(tmp_path / "model", *trained)
+    return tmp_path / "model"
+
+
+def write(folder: Path, document: dict[str, Any], arrays: dict[str, Any], text: str | None = None) -> None:
+    """Write a model with the right digest, as its author would."""
+    document = {key: value for key, value in document.items() if key != "digest"}
+    document["digest"] = digest(document, arrays)
+    folder.mkdir(exist_ok=True)
+    text = json.dumps(document) if text is None else text
+    (folder / PARAMETERS).write_text(text, encoding="utf-8")
+    save_file(arrays, folder / WEIGHTS, metadata={METADATA_KEY: text})
+
+
+def refused(folder: Path, message: str | None = None) -> None:
+    """Check that loading names the folder and the reason, for Python and for ``hashnlp predict``."""
+    with pytest.raises(ModelFormatError, match=message) as caught:
+        load_model(folder)
+    assert folder.name in str(caught.value)
+    with pytest.raises(ModelFormatError, match=message):
+        load_predictor(folder)
+
+
+def test_the_canary_sings(tmp_path: Path) -> None:
+    pickle.loads(pickle.dumps(Canary(tmp_path / "canary")))
+    assert (tmp_path / "canary").exists()
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, PARAMETERS])
+@pytest.mark.parametrize("kind", ["pickle", "joblib", "numpy", "torch"])
+def test_pickles_are_no_models(folder: Path, canary: Path, name: str, kind: str) -> None:
+    stream = io.BytesIO()
+    if kind == "numpy":
+        np.save(stream, np.array([Canary(canary)], dtype=object), allow_pickle=True)
+    elif kind == "torch":
+        torch = pytest.importorskip("torch")
+        torch.save(Canary(canary), stream)
+    else:
+        (pickle.dump if kind == "pickle" else joblib.dump)(Canary(canary), stream)
+    (folder / name).write_bytes(stream.getvalue())
+    refused(folder, "damaged")
+
+
+def test_pickles_beside_a_model_are_not_read(folder: Path, canary: Path) -> None:
+    for name in ("model.pkl", "weights.bin", "model.joblib", "__init__.py", "__reduce__"):
+        (folder / name).write_bytes(pickle.dumps(Canary(canary)))
+    load_model(folder).predict(TEXTS)
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, PARAMETERS])
+def test_links_out_of_the_folder_are_refused(folder: Path, tmp_path: Path, name: str) -> None:
+    (folder / name).rename(tmp_path / "elsewhere")
+    (folder / name).symlink_to(tmp_path / "elsewhere")
+    refused(folder, f"{name} is a link to a file outside of the folder")
+    (folder / name).unlink()
+    (folder / name).symlink_to("../elsewhere")
+    refused(folder, "outside of the folder")
+
+
+def test_links_within_the_folder_and_to_it_are_followed(folder: Path, tmp_path: Path) -> None:
+    (folder / WEIGHTS).rename(folder / "version-2")
+    (folder / WEIGHTS).symlink_to("version-2")
+    (tmp_path / "newest").symlink_to(folder)
+    load_model(tmp_path / "newest")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+@pytest.mark.parametrize("name", [WEIGHTS, PARAMETERS])
+def test_pipes_and_folders_are_no_files(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    refused(folder, f"{name} is not a regular file")
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    refused(folder, "is not a regular file")
+
+
+def header(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Rewrite the header of the safetensors file, over the bytes that it has."""
+    content = (folder / WEIGHTS).read_bytes()
+    size = struct.unpack("<Q", content[:8])[0]
+    described = json.loads(content[8 : 8 + size])
+    change(described)
+    text = json.dumps(described).encode()
+    (folder / WEIGHTS).write_bytes(struct.pack("<Q", len(text)) + text + content[8 + size :])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tensor: tensor.update(data_offsets=[0, 2**62]),
+        lambda tensor: tensor.update(data_offsets=[-8, 0]),
+        lambda tensor: tensor.update(data_offsets=[10**30, 10**30]),
+        lambda tensor: tensor.update(shape=[2**40, 2**40]),
+        lambda tensor: tensor.update(shape=[-1]),
+        lambda tensor: tensor.update(dtype="O"),
+        lambda tensor: tensor.update(dtype="BF16"),
+        lambda tensor: tensor.clear(),
+    ],
+)
+def test_tensors_outside_of_the_file_and_of_other_types(folder: Path, change: Any) -> None:
+    header(folder, lambda described: change(described[next(name for name in described if name != "__metadata__")]))
+    refused(folder, "damaged|digest")
+
+
+@pytest.mark.parametrize("size", [0, 7, 8, 100, -1])
+def test_truncated_weights(folder: Path, size: int) -> None:
+    content = (folder / WEIGHTS).read_bytes()
+    (folder / WEIGHTS).write_bytes(content[:size])
+    refused(folder, "damaged")
+
+
+def test_a_header_of_exabytes_is_not_read(folder: Path) -> None:
+    (folder / WEIGHTS).write_bytes(struct.pack("<Q", 2**62) + b"{}")
+    refused(folder, "damaged")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["pool", "head.0.weight", "head.0.bias"])
+def test_values_that_are_not_finite(trained: Any, tmp_path: Path, name: str, value: float) -> None:
+    document, arrays = trained
+    key = next(key for key in arrays if name in key and arrays[key].dtype.kind == "f")
+    changed = arrays[key].copy()
+    changed.reshape(-1)[-1] = value
+    write(tmp_path / "model", document, arrays | {key: changed})
+    refused(tmp_path / "model", f"array '{key}' has infinite values or NaN")
+
+
+def test_a_model_with_nan_is_not_saved(tmp_path: Path) -> None:
+    rows = np.eye(4)
+    model = HashEmbeddingClassifier(n_buckets=10, n_embeddings=10, embedding_dim=2, max_epochs=1, random_state=0)
+    model.fit(rows, [0, 1, 0, 1])
+    with pytest.MonkeyPatch.context() as patch:
+        values, arrays = model._get_model_state()
+        arrays = {key: array * np.nan if key == "head.0.bias" else array for key, array in arrays.items()}
+        patch.setattr(type(model), "_get_model_state", lambda _: (values, arrays))
+        with pytest.raises(ValueError, match=r"cannot hold 'head\.0\.bias' .*: it has infinite values or NaN"):
+            save_model(model, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_repeated_keys_are_refused(trained: Any, tmp_path: Path) -> None:
+    document, arrays = trained
+    text = json.dumps(document).replace('"class":', '"class": "Pipeline", "class":', 1)
+    write(tmp_path / "model", document, arrays, text)
+    refused(tmp_path / "model", "the key 'class' is repeated")
+
+
+def test_nesting_without_end(trained: Any, tmp_path: Path) -> None:
+    document, arrays = trained
+    for nested in ("[" * 100_000, '{"a":' * 100_000, "[" * 900 + "]" * 900, '{"tuple":[' * 450 + "]}" * 450):
+        text = json.dumps(document).replace('"parameters": {', f'"parameters": {{"a": {nested}, ', 1)
+        write(tmp_path / "model", document, arrays, text)
+        refused(tmp_path / "model")
+
+
+def replace_everywhere(value: Any, name: str, new: Any) -> Any:
+    """Replace a parameter or a value of the state, also in the pairs that dicts are stored as."""
+    if isinstance(value, list):
+        if len(value) == 2 and value[0] == name:
+            return [name, new]
+        return [replace_everywhere(part, name, new) for part in value]
+    if isinstance(value, dict):
+        return {key: new if key == name else replace_everywhere(part, name, new) for key, part in value.items()}
+    return value
+
+
+SIZES = ["n_features", "num_embeddings", "num_buckets", "embedding_dim", "num_hashes", "num_classes"]
+
+
+@pytest.mark.parametrize("number", [10**18, 2**31, -1, 0, 10**400, 1e308, float("nan")])
+@pytest.mark.parametrize("name", SIZES)
+def test_numbers_that_memory_cannot_hold_take_none(trained: Any, tmp_path: Path, name: str, number: float) -> None:
+    document, arrays = trained
+    changed = replace_everywhere(document["model"], name, number)
+    assert changed != document["model"]
+    write(tmp_path / "model", document | {"model": changed}, arrays)
+    with pytest.raises(ModelFormatError, match="model"):
+        load_model(tmp_path / "model")
+    with suppress(ModelFormatError):  # numbers that it does not need
+        load_predictor(tmp_path / "model").predict_proba(TEXTS)
+
+
+BOUNDED = """
+import resource, sys
+from sklearn_hashnlp.persistence import load_model
+import sklearn_hashnlp.classifiers, sklearn_hashnlp.text, torch
+[used] = [int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmSize")]
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, used + 2**28))
+try:
+    load_model(sys.argv[1])
+except ValueError as error:
+    print("refused:", str(error)[:300])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_features", 10**18),
+        ("num_embeddings", 10**12),
+        ("classes", {"dict": [["dtype", "<U500000000"], ["values", ["bad", "good"]]]}),
+    ],
+)
+@pytest.mark.slow
+def test_hostile_sizes_in_a_bounded_process(trained: Any, tmp_path: Path, name: str, value: Any) -> None:
+    document, arrays = trained
+    write(tmp_path / "model", document | {"model": replace_everywhere(document["model"], name, value)}, arrays)
+    command = [sys.executable, "-c", BOUNDED, str(tmp_path / "model")]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "MemoryError" not in result.stderr + result.stdout
+    assert result.stdout.startswith("refused:"), result.stderr
+
+
+def test_labels_of_a_giant_type(trained: Any, tmp_path: Path) -> None:
+    document, arrays = trained
+    labels = {"dict": [["dtype", "<U100000000"], ["values", ["bad", "good"]]]}
+    write(tmp_path / "model", document | {"model": replace_everywhere(document["model"], "classes", labels)}, arrays)
+    refused(tmp_path / "model", "2 labels would take 800,000,000 bytes")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("os.system", "posix.system", "builtins.eval", "subprocess.Popen", "joblib.Memory", "../TextClassifier"),
+        *("sklearn_hashnlp.cli", "VotingClassifier", "__builtins__", "", "TextClassifier.fit", "textclassifier"),
+    ],
+)
+def test_unknown_classes_are_not_imported(trained: Any, tmp_path: Path, name: str) -> None:
+    document, arrays = trained
+    model = document["model"] | {"class": name}
+    write(tmp_path / "model", document | {"model": model}, arrays)
+    modules = set(sys.modules)
+    refused(tmp_path / "model", f"has the class '{name}'")
+    assert not {module for module in set(sys.modules) - modules if not module.startswith("sklearn_hashnlp")}
+
+
+def _renamed(document: dict[str, Any], arrays: dict[str, Any], old: str, new: str) -> tuple[Any, Any]:
+    text = json.dumps(document["model"])
+    changed = text.replace(f'"{old}": "{old}"', f'"{old}": {json.dumps(new)}')
+    assert changed != text
+    return document | {"model": json.loads(changed)}, {
+        new if name == old else name: array for name, array in arrays.items()
+    }
+
+
+@pytest.mark.parametrize("new", ["../../canary", "/tmp/canary", "a\0b", "..", "~/x"])
+def test_names_of_arrays_are_no_paths(trained: Any, tmp_path: Path, canary: Path, new: str) -> None:
+    document, arrays = trained
+    before = sorted(tmp_path.rglob("*"))
+    write(tmp_path / "model", *_renamed(document, arrays, "head.0.bias", new))
+    load_model(tmp_path / "model").predict(TEXTS)
+    created = set(tmp_path.rglob("*")) - set(before)
+    assert {path.name for path in created} == {"model", WEIGHTS, PARAMETERS}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda array: array[:-1],
+        lambda array: np.concatenate([array, array]),
+        lambda array: array.reshape(-1, 1, *array.shape[1:]),
+        lambda array: array.astype(np.float64 if array.dtype != np.float64 else np.float32),
+        lambda array: array.astype(np.bool_),
+        lambda array: array.astype(np.int64) if array.dtype != np.int64 else array.astype(np.int8),
+    ],
+)
+def test_arrays_of_other_shapes_and_types(trained: Any, tmp_path: Path, change: Any) -> None:
+    """They are refused, or have the same values in another type and change no prediction."""
+    document, arrays = trained
+    write(tmp_path / "whole", document, arrays)
+    expected = load_model(tmp_path / "whole").predict_proba(TEXTS)
+    n_refused = 0
+    for name in arrays:
+        changed = np.ascontiguousarray(change(arrays[name]))
+        write(tmp_path / "model", document, arrays | {name: changed})
+        try:
+            loaded = load_model(tmp_path / "model")
+        except ModelFormatError:
+            n_refused += 1
+        else:
+            exact = changed.shape == arrays[name].shape and np.array_equal(changed, arrays[name])
+            assert exact, f"{name} as {changed.dtype} {changed.shape}"
+            np.testing.assert_array_equal(loaded.predict_proba(TEXTS), expected)
+    assert n_refused > 0
+
+
+def test_parameters_that_would_fail_or_read_files_later(tmp_path: Path) -> None:
+    for parameters, message in (
+        ({"ngram_range": {"tuple": [1, "2"]}}, "'ngram_range' must be two integers"),
+        ({"dtype": "/etc/passwd"}, "'dtype'"),
+        ({"stop_words": [1]}, "'stop_words'"),
+        ({"n_features": 10**18}, "n_features"),
+    ):
+        model = {"class": "HashingNgramVectorizer", "parameters": parameters}
+        write(tmp_path / "model", {"format": "sklearn-hashnlp model", "format_version": 3, "model": model}, {})
+        refused(tmp_path / "model", message)
+    for steps in ([["a", 1]], [{"tuple": [1, None]}], ["passthrough"], [], "steps"):
+        model = {"class": "Pipeline", "parameters": {"steps": steps}}
+        write(tmp_path / "model", {"format": "sklearn-hashnlp model", "format_version": 3, "model": model}, {})
+        refused(tmp_path / "model", "'steps'")
+
+
+def test_known_parts_are_not_refused(tmp_path: Path) -> None:
+    """The checks above let ordinary models pass."""
+    for model in (HashingNgramVectorizer(ngram_range=(1, 2), dtype=np.float32, stop_words=["a"]), SGNNProjector()):
+        save_model(model, tmp_path / "model")
+        load_model(tmp_path / "model")
