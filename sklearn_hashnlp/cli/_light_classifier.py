@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ def load_predictor(folder: Path) -> Any:
     document, arrays = read_folder(folder)
     try:
         predictor = LinearTextPredictor(*model_of_document(document["model"], arrays))
-    except (*DAMAGE, ValueError):  # another kind of model, or a damaged one, which load_model describes
+    except (*DAMAGE, ValueError, re.error):  # another kind of model, or a damaged one, which load_model describes
         return _FullClassifier(folder)
     return _LightClassifier(folder, predictor)
 

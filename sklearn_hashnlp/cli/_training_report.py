@@ -11,6 +11,17 @@ from typing import Any, Final
 
 REPORT_FILE: Final = "training.json"
 
+# Of the parts of a report.
+_TYPES: Final = {
+    "data": str,
+    "date": str,
+    "history": list,
+    "labels": dict,
+    "n_texts": int,
+    "seconds": int | float,
+    "validation": dict | None,
+    "versions": dict,
+}
 _PACKAGES: Final = ("sklearn-hashnlp", "scikit-learn", "torch", "skorch", "numpy")
 
 
@@ -30,11 +41,29 @@ def write_report(folder: Path, report: dict[str, Any]) -> None:
 
 def read_report(folder: Path) -> dict[str, Any]:
     """Return the report of the model in a folder; empty if there is none, or only that of an older model."""
-    with suppress(OSError, ValueError):
-        report = json.loads((folder / REPORT_FILE).read_text(encoding="utf-8"))
-        if isinstance(report, dict) and report.get("model_digest") == _digest(folder):
+    from sklearn_hashnlp.persistence._folder_files import check_file
+
+    path = folder / REPORT_FILE
+    with suppress(OSError, ValueError, RecursionError):
+        check_file(path)
+        report = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(report, dict) and report.get("model_digest") == _digest(folder) and _is_whole(report):
             return report
     return {}
+
+
+def _is_whole(report: dict[str, Any]) -> bool:
+    """Return whether the parts of a report, which anybody may have written, are of the types that are printed."""
+    if not all(isinstance(report[name], kind) for name, kind in _TYPES.items() if name in report):
+        return False
+    validation = report.get("validation") or {}
+    if "data" in report and not {"n_texts", "seconds", "history"} <= set(report):
+        return False
+    if validation and not (isinstance(validation.get("n_texts"), int) and "data" in validation):
+        return False
+    numbers = [value for name, value in validation.items() if name != "data"]
+    counts = list(report.get("labels", {}).values())
+    return all(isinstance(value, int | float | None) for value in (*numbers, *counts))
 
 
 def _digest(folder: Path) -> str | None:

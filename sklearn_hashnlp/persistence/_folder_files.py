@@ -75,7 +75,7 @@ def write_arrays(arrays: Arrays, path: Path, metadata: dict[str, str] | None = N
 
 def _read_weights(path: Path) -> tuple[dict[str, Any], Arrays]:
     """Read the document and arrays from one open file, so that both are of the same model."""
-    _check_file(path)
+    check_file(path)
     try:
         with safe_open(path, framework="np") as file:
             text = (file.metadata() or {}).get(METADATA_KEY)
@@ -93,7 +93,7 @@ def _read_weights(path: Path) -> tuple[dict[str, Any], Arrays]:
     return document, arrays
 
 
-def _check_file(path: Path) -> None:
+def check_file(path: Path) -> None:
     """Refuse a link to a file elsewhere, and what is no file: reading a device or a pipe might never end."""
     if path.resolve().parent != path.parent.resolve():
         raise ModelFormatError(f"{path} is a link to a file outside of the folder. Copy the file into the folder.")
@@ -143,7 +143,7 @@ def _check_document(document: dict[str, Any], arrays: Arrays) -> None:
 
 def _check_copy(path: Path, document: dict[str, Any]) -> None:
     try:
-        _check_file(path)
+        check_file(path)
         copy = _load_json(path.read_text(encoding="utf-8"))
     except ModelFormatError:
         raise

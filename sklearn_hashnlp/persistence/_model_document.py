@@ -260,9 +260,6 @@ def _restore(
         raise ModelFormatError(f"The {where} is damaged.")
     values = {key: decode_value(value, f"{key!r} of the {where}", decode) for key, value in state.items()}
     own_arrays = {key: _fetch(stored, arrays, where) for key, stored in names.items()}
-    for key, array in own_arrays.items():
-        if key.endswith(TABLE_VALUES) and array.dtype != np.float32:
-            raise ModelFormatError(f"The {where} is damaged: the table {key!r} is of {array.dtype}, not of float32.")
     try:
         set_state(values, own_arrays)
     except (

@@ -49,7 +49,7 @@ def _check_vectorizer(values: dict[str, Any]) -> None:
         raise ValueError(f"'ngram_range' must be two integers, got {ngram_range!r:.60}.")
     try:
         np.dtype(values.get("dtype", np.float64))
-    except (TypeError, ValueError) as error:
+    except (SyntaxError, TypeError, ValueError) as error:
         raise ValueError(f"'dtype' must be a type of numbers, got {values['dtype']!r:.60}.") from error
     stop_words = values.get("stop_words")
     if isinstance(stop_words, list) and not all(isinstance(word, str) for word in stop_words):

@@ -131,7 +131,10 @@ def is_finite(array: NDArray[Any]) -> bool:
 
 def decode_labels(values: Any, dtype: Any) -> NDArray[Any]:
     """Return class labels of a stored type; raise a TypeError or ValueError for what is none."""
-    dtype = np.dtype(str(dtype))
+    try:
+        dtype = np.dtype(str(dtype))
+    except SyntaxError as error:  # numpy parses some names as Python
+        raise TypeError(f"labels of {dtype!r:.60} are not known") from error
     if dtype.kind not in "biufUO":
         raise TypeError(f"labels of {dtype} are not known")
     if not isinstance(values, list) or not all(isinstance(value, str | int | float) for value in values):

@@ -110,6 +110,8 @@ def unpack_table(name: str, arrays: Mapping[str, NDArray[Any]], table: NDArray[A
         rows = arrays[f"{name}.rows"]
         n_rows = len(rows)
     _check_shape(name, stored, (n_rows, *table.shape[1:]))
+    if stored.dtype != table.dtype:
+        raise ValueError(f"The table {name!r} must be of {table.dtype}, the stored one is of {stored.dtype}.")
     table[rows] = stored
 
 

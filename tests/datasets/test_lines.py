@@ -121,3 +121,21 @@ def test_progress_ends_at_the_size_of_the_file(tmp_path: Path) -> None:
     assert len(seen) == 6
     assert seen == sorted(seen)
     assert seen[-1] == (path.stat().st_size,) * 2
+
+
+def test_damaged_zip_archives_are_named(tmp_path: Path) -> None:
+    """Found by fuzzing: other errors of the module zipfile."""
+    path = tmp_path / "archive.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.csv", CONTENT)
+    whole = path.read_bytes()
+    directory, end = whole.rindex(b"PK\x01\x02"), whole.rindex(b"PK\x05\x06")
+    for content in (
+        b"XX" + whole[2:],  # the header of the member
+        whole[: directory + 6] + b"\xff" + whole[directory + 7 :],  # the version of the format
+        whole[: end + 12] + b"\xff\xff\x00\x00" + whole[end + 16 :],  # the size of the directory
+        whole[: end + 16] + b"\xff\xff\xff\x00" + whole[end + 20 :],  # its offset
+    ):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"archive\.zip: .*(damaged|cannot be read)"):
+            list(read_lines(path))

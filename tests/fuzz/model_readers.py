@@ -40,8 +40,8 @@ def weights_reader(folder: Path) -> Reader:
     content = (folder / "exported" / "weights.bin").read_bytes()
 
     def read(path: Path) -> object:
-        predictor = _read_predictor(path)
-        with warnings.catch_warnings(action="ignore"):  # of overflow
+        with warnings.catch_warnings(action="ignore"):  # of overflow, and about patterns
+            predictor = _read_predictor(path)
             try:
                 return predictor.predict_proba(PROBES)
             except ValueError as error:

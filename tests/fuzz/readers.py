@@ -49,7 +49,7 @@ _ARPA = (
     b"-0.7\tb\t0\n-0.4\t</s>\n\n\\2-grams:\n-0.2\t<s> a\t-0.1\n-0.3\ta b\n-0.6\tb </s>\n\n\\3-grams:\n"
     b"-0.1\t<s> a b\n\n\\end\\\n"
 )
-_UNIGRAMS = b"comment\n\\data\\\nngram 1=2\n\n\\1-grams:\n-0x1.8p-1\ta\n-0.5 </s>\n\\end\\\n"
+_UNIGRAMS = b"comment\n\\data\\\nngram 1=2\n\n\\1-grams:\n-0.75\ta\n-0.5 </s>\n\\end\\\n"
 _VECTORS = b"3 2\na 1 0.5\nb 2 -3e-2\n\xe6\x97\xa5\xe6\x9c\xac 0 1\n"
 _BINARY = b"2 2\na \0\0\x80?\0\0\0?\nb \0\0\0\0\0\0\0\xc0\n"
 

@@ -270,6 +270,15 @@ def test_hostile_sizes_in_a_bounded_process(trained: Any, tmp_path: Path, name: 
     assert result.stdout.startswith("refused:"), result.stderr
 
 
+@pytest.mark.parametrize("dtype", [",", "04", "V8", "i4,i4", "M8[s]", "", 3, None])
+def test_labels_of_types_that_are_none(trained: Any, tmp_path: Path, dtype: Any) -> None:
+    """Found by fuzzing: numpy raises a SyntaxError for some."""
+    document, arrays = trained
+    labels = {"dict": [["dtype", dtype], ["values", ["bad", "good"]]]}
+    write(tmp_path / "model", document | {"model": replace_everywhere(document["model"], "classes", labels)}, arrays)
+    refused(tmp_path / "model", "learned state of HashEmbeddingClassifier does not fit")
+
+
 def test_labels_of_a_giant_type(trained: Any, tmp_path: Path) -> None:
     document, arrays = trained
     labels = {"dict": [["dtype", "<U100000000"], ["values", ["bad", "good"]]]}

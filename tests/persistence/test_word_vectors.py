@@ -82,3 +82,16 @@ def test_damaged_files_are_refused(tmp_path, content, binary, message):
     (tmp_path / "vectors").write_bytes(content)
     with pytest.raises(ModelFormatError, match=message):
         load_word_vectors(tmp_path / "vectors", binary=binary)
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e39", "1e400"])
+def test_vectors_that_are_not_finite_are_refused(tmp_path, number):
+    path = tmp_path / "vectors"
+    path.write_text(f"2 2\na 1 2\nb 3 {number}\n")
+    with pytest.raises(ModelFormatError, match=r"vector of word 2 of 2, 'b', has NaN or values that float32 cannot"):
+        load_word_vectors(path)
+    path.write_bytes(b"1 1\na " + np.array([np.nan], dtype="<f4").tobytes() + b"\n")
+    with pytest.raises(ModelFormatError, match="'a', has NaN"):
+        load_word_vectors(path, binary=True)
+    with pytest.raises(ValueError, match="finite vectors, got NaN or infinity for the word 'b'"):
+        save_word_vectors(tmp_path / "other", ["a", "b"], np.array([[1.0], [float(number)]]))

@@ -160,7 +160,7 @@ def model_of_document(description: Any, arrays: Arrays) -> PredictorModel:
         for key, stored in classifier["arrays"].items():
             named |= _fetch(key, stored, arrays)
         return classifier_model(vectorizers, state, named)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, SyntaxError, TypeError, ValueError) as error:
         if isinstance(error, UnsupportedModelError):
             raise
         raise UnsupportedModelError(f"the model has another structure ({error!r})") from error

@@ -29,7 +29,7 @@ from sklearn_hashnlp.classifiers.export._standalone_common import (
 )
 
 # Of a header of another structure, or with other values.
-DAMAGE = (AttributeError, IndexError, KeyError, MemoryError, OverflowError, RecursionError, TypeError, re.error)
+DAMAGE = (AttributeError, IndexError, KeyError, MemoryError, OverflowError, RecursionError, SyntaxError, TypeError)
 _MAX_CHARACTERS = 2**16  # of the texts whose n-grams are hashed together
 
 
@@ -235,7 +235,8 @@ def _check_arrays(header: dict[str, Any], arrays: dict[str, Any]) -> None:
     bag, n_classes = header["bag"], len(header["labels"]["values"])
     k, dim = len(bag["constants"]) - 1, arrays["pool"].shape[-1]
     standard = bag["variant"] == "standard"
-    if not all(0 <= number < 2**64 for pair in bag["constants"] for number in pair) or k < 1:
+    pairs = bag["constants"]
+    if k < 1 or not all(len(pair) == 2 and min(pair) >= 0 and max(pair) < 2**64 for pair in pairs):
         raise ValueError("the constants of the hash functions are not pairs of 64-bit integers")
     if not 1 <= bag["num_embeddings"] < 2**32 or not 1 <= bag["num_buckets"] < 2**32:
         raise ValueError(f"{bag['num_embeddings']} and {bag['num_buckets']} are no numbers of rows")
@@ -388,7 +389,7 @@ def _read_predictor(path: Path) -> LinearTextPredictor:
     try:
         header, buffer = _map_weights(path)
         return LinearTextPredictor(header, _take_arrays(header["arrays"], buffer))
-    except (*DAMAGE, ValueError) as error:
+    except (*DAMAGE, ValueError, re.error) as error:
         raise ValueError(f"{path} is damaged: {error!r}. Copy it again, or export the model again.") from error
 
 
