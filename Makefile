@@ -1,5 +1,6 @@
 # make demo    trains a text classifier on real text and shows how good it is
 # make test    runs the quick tests on all cores   make test-slow, make test-gpu, make test-cluster   the others
+# make fuzz    reads 100,000 damaged files with each reader, in some half an hour
 # make golden  says whether results differ in any bit from those of a commit: make golden BASE=HEAD~1
 # make check   ruff, the format and mypy       make format     lets ruff mend what it can
 # The first makes .venv and installs the package, the others add what they need. None needs a compiler or a GPU.
@@ -26,10 +27,10 @@ define run
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-gpu test-cluster golden check format clean
+.PHONY: help demo test test-slow fuzz test-gpu test-cluster golden check format clean
 
 help:
-	@sed -n '1,5s/^# //p' Makefile
+	@sed -n '1,6s/^# //p' Makefile
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, $(PYTHON) is %d.%d; try: make PYTHON=python3.12 ..." % sys.version_info[:2])'
@@ -50,6 +51,9 @@ test: $(VENV)/ready
 
 test-slow: $(VENV)/ready
 	@$(BIN)/python -m pytest -m slow
+
+fuzz: $(VENV)/ready
+	@$(BIN)/python -m tests.fuzz
 
 test-gpu: $(VENV)/ready
 	@$(BIN)/python -m pytest -m gpu
