@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
-from sklearn_hashnlp.persistence._values import ModelFormatError, is_finite
+from sklearn_hashnlp.persistence._values import ModelFormatError
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -129,9 +129,6 @@ def _check_document(document: dict[str, Any], arrays: Arrays) -> None:
         raise ModelFormatError(
             f"The digest of {WEIGHTS_FILE} is wrong: the file was damaged or changed. Copy it again."
         )
-    for name, array in arrays.items():
-        if not is_finite(array):
-            raise ModelFormatError(f"Its array {name!r} has infinite values or NaN.")
     specification = document.get("hash_specification")
     if specification is not None and specification != HASH_SPECIFICATION:
         raise ModelFormatError(

@@ -76,6 +76,9 @@ _CACHE_PARAMETER = "memory"
 # The parameters of meta-estimators whose clones are fitted: they are saved fitted or not.
 _TEMPLATE_PARAMETERS = frozenset(["estimator", "models", "remainder", "transformers", "vectorizer"])
 
+# Keys of arrays in which NaN means that a number is not known: the discounts of a model from an ARPA file.
+_MAY_BE_NAN = frozenset(["discounts"])
+
 
 def encode_model(
     model: Any, *, precision: str = "float32", training_state: bool = False
@@ -200,6 +203,8 @@ def _describe_state(
 def _store(key: str, array: Any, where: str, precision: str, arrays: Arrays) -> Any:
     """Add one array to those of the model, and return the names that :func:`_fetch` reads it by."""
     array = _storable(array, where)
+    if key not in _MAY_BE_NAN and not is_finite(array):
+        raise ValueError(f"A model folder cannot hold {where}: it has infinite values or NaN.")
     if precision == "float32" or not key.endswith(TABLE_VALUES) or array.dtype != np.float32:
         return _add(key, array, arrays)
     if precision == "float16":
@@ -260,6 +265,9 @@ def _restore(
         raise ModelFormatError(f"The {where} is damaged.")
     values = {key: decode_value(value, f"{key!r} of the {where}", decode) for key, value in state.items()}
     own_arrays = {key: _fetch(stored, arrays, where) for key, stored in names.items()}
+    for key, array in own_arrays.items():
+        if key not in _MAY_BE_NAN and not is_finite(array):
+            raise ModelFormatError(f"The {where} is damaged: its array {key!r} has infinite values or NaN.")
     try:
         set_state(values, own_arrays)
     except (
@@ -301,8 +309,6 @@ def _storable(array: Any, where: str) -> NDArray[Any]:
     array = np.asarray(array)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"A model folder cannot hold {where}: it is an array of {array.dtype}, not of numbers.")
-    if not is_finite(array):
-        raise ValueError(f"A model folder cannot hold {where}: it has infinite values or NaN.")
     return np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
 
 

@@ -35,7 +35,8 @@ def to_int8(values: NDArray[np.float32], where: str) -> tuple[NDArray[np.int8], 
 def from_int8(levels: NDArray[np.int8], scale: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the values of levels."""
     roots = levels / np.float32(_LEVELS)
-    return np.asarray(roots * np.abs(roots) * scale, dtype=np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused later
+        return np.asarray(roots * np.abs(roots) * scale, dtype=np.float32)
 
 
 def _max_magnitudes(values: NDArray[np.float32], where: str) -> Any:

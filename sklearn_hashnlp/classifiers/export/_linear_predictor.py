@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp._text_marks import BEGIN, CHARACTER_WEIGHT, END, TOKENS
-from sklearn_hashnlp.persistence._values import decode_value
+from sklearn_hashnlp.persistence._values import decode_value, is_finite
 
 Arrays = dict[str, NDArray[Any]]
 PredictorModel = tuple[dict[str, Any], Arrays]
@@ -159,6 +159,8 @@ def model_of_document(description: Any, arrays: Arrays) -> PredictorModel:
         named: Arrays = {}
         for key, stored in classifier["arrays"].items():
             named |= _fetch(key, stored, arrays)
+        if not all(map(is_finite, named.values())):
+            raise UnsupportedModelError("it has infinite values or NaN")
         return classifier_model(vectorizers, state, named)
     except (AttributeError, IndexError, KeyError, SyntaxError, TypeError, ValueError) as error:
         if isinstance(error, UnsupportedModelError):
