@@ -24,6 +24,7 @@ from sklearn_hashnlp.classifiers._sparse_net import SparseNet
 from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import NgramVectorUnion
 from sklearn_hashnlp.text._documents import as_documents
+from sklearn_hashnlp.text._n_jobs import with_n_jobs
 from sklearn_hashnlp.text._token_patterns import check_ngram_range
 from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
 from sklearn_hashnlp.training._parameters import Device, Schedule
@@ -59,7 +60,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         Turns texts into vectors, which become columns beside the n-grams: a
         :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder` that was trained on other texts, without labels, or any
         scikit-learn transformer that returns a dense array. It is not fitted again, and a clone of the classifier keeps
-        it. It helps where labeled texts are few; see :class:`~sklearn_hashnlp.text.NgramVectorUnion`.
+        it. It helps where labeled texts are few; see :class:`~sklearn_hashnlp.text.NgramVectorUnion`. A change after
+        ``fit`` has no effect before the next ``fit``; ``partial_fit``, ``warm_start`` and saving refuse it.
     variant : {"improved", "paper", "standard"}, default="improved"
         ``"improved"``: importance weights and component vectors are looked up by the column itself. ``"paper"``: by the
         column hashed to ``n_embeddings`` rows, so that columns which collide there share everything. ``"standard"``:
@@ -173,7 +175,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device. On a CPU rows
         are scored on all processors.
     n_jobs : int or None, default=-1
-        Number of threads of the vectorizer; -1 is one per processor, None is one. The result does not depend on it.
+        Number of threads of the vectorizer, also if set after ``fit``; -1 is one per processor. It changes no result.
     callbacks : list of skorch callbacks or None, default=None
         Passed to skorch: callbacks, their classes, or pairs of a name and either. They see encoded labels, the indices
         of the labels in ``classes_``.
@@ -374,7 +376,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         """
         resumes = self.warm_start and hasattr(self, "pipeline_")
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline(y)
-        rows = self._count(pipeline[0].transform if resumes else pipeline[0].fit_transform, X)
+        rows = self._rows(X, pipeline) if resumes else self._count(pipeline[0].fit_transform, X)
         try:
             pipeline[-1].fit(rows, y, sample_weight=sample_weight)
         finally:
@@ -388,6 +390,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         """Train for one epoch on more texts, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
         The learning rate is constant and there is no validation set, see :meth:`HashEmbeddingClassifier.partial_fit`.
+        The first call measures how long the vectors of ``pretrained`` have to be: it should have hundreds of texts.
 
         Parameters
         ----------
@@ -409,8 +412,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         Raises
         ------
         ValueError
-            As in ``fit``; if ``classes`` is missing in the first call, or a later call has other labels; if
-            ``class_weight="balanced"``; or if the first call comes before ``fit`` and ``pretrained`` is set.
+            As in ``fit``; if ``classes`` is missing in the first call, or a later call has other labels; or if
+            ``class_weight="balanced"``.
         TypeError
             If a text is not a ``str``.
         RuntimeError
@@ -426,12 +429,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         ['good', 'bad']
         """
         resumes = hasattr(self, "pipeline_")
-        if self.pretrained is not None and not resumes:
-            raise ValueError(
-                f"{type(self).__name__}(pretrained=...) weighs vectors by the first texts: call fit with many of them."
-            )
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline(y)
-        rows = self._count(pipeline[0].transform, X)  # one batch does not tell which features help
+        begins = not resumes and self.pretrained is not None  # one batch does not tell which features help
+        rows = self._count(pipeline[0]._begin_stream, X) if begins else self._rows(X, pipeline)
         try:
             pipeline[-1].partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
         finally:
@@ -639,8 +639,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         classifier: HashEmbeddingClassifier = self.pipeline_[-1]
         return classifier
 
-    def _rows(self, X: Any) -> Any:
-        return self._count(self.pipeline_[0].transform, X)
+    def _rows(self, X: Any, pipeline: Pipeline | None = None) -> Any:
+        return self._count(with_n_jobs((pipeline or self.pipeline_)[0], self.n_jobs).transform, X)
 
     def _count(self, transform: Callable[[Any], Any], X: Any) -> Any:
         """Return the n-gram counts of texts."""

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from sklearn_hashnlp._sklearn import MAX_REAL, BaseEstimator, HasMethods, Interval, check_fitted, fit_context
 from sklearn_hashnlp.text._documents import as_documents
+from sklearn_hashnlp.text._n_jobs import with_n_jobs_of
 
 _N_SLOTS = 1_048_573  # a prime: columns are counted modulo it, in one pass
 
@@ -122,6 +123,12 @@ class NgramVectorUnion(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         texts = list(as_documents(X, caller=type(self).__name__))
         return self._join(self._fitted_counts(texts, y), texts)
 
+    @fit_context(prefer_skip_nested_validation=True)
+    def _begin_stream(self, X: Iterable[str]) -> csr_matrix:
+        """Measure and convert the first texts of a stream, with a vectorizer that is not fitted to so few."""
+        texts = list(as_documents(X, caller=type(self).__name__))
+        return self._join(self._fitted_counts(texts, None, fit_vectorizer=False), texts)
+
     def transform(self, X: Iterable[str]) -> csr_matrix:
         """Convert texts.
 
@@ -144,13 +151,13 @@ class NgramVectorUnion(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         """
         check_fitted(self, "norm_ratio_")
         texts = list(as_documents(X, caller=type(self).__name__))
-        return self._join(self.vectorizer_.transform(texts), texts)
+        return self._join(with_n_jobs_of(self.vectorizer_, self.vectorizer).transform(texts), texts)
 
-    def _fitted_counts(self, texts: list[Any], y: Any) -> csr_matrix:
-        """Fit a clone of the vectorizer, and return the n-grams."""
+    def _fitted_counts(self, texts: list[Any], y: Any, *, fit_vectorizer: bool = True) -> csr_matrix:
+        """Fit a clone of the vectorizer, measure the lengths of the rows, and return the n-grams."""
         _check_is_fitted(self.encoder, caller=type(self).__name__)
         vectorizer = clone(self.vectorizer)
-        counts = csr_matrix(vectorizer.fit(texts, y).transform(texts))
+        counts = csr_matrix((vectorizer.fit(texts, y) if fit_vectorizer else vectorizer).transform(texts))
         slots = counts.indices % _N_SLOTS
         n_texts = np.minimum(np.bincount(slots, minlength=_N_SLOTS), len(texts))
         idf = np.log((1 + len(texts)) / (1 + n_texts)) + 1  # as the classifier weighs them

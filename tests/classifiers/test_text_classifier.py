@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
@@ -21,7 +22,7 @@ from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier,
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
-from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer
+from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, NgramVectorUnion
 
 TEXTS = ["what ?", "oh , really ?", "who knows ?", "no .", "yes .", "it is so ."]
 LABELS = ["question"] * 3 + ["statement"] * 3
@@ -162,6 +163,7 @@ class Topics(TransformerMixin, BaseEstimator):
 FEW = ["the cat purrs", "the dog barks", "shares fell today", "they sold at any price"] * 10
 KINDS = ["pet", "pet", "money", "money"] * 10
 UNSEEN = ["one kitten", "some stocks"]
+SMALL = {"n_buckets": 999, "n_embeddings": 9999, "random_state": 0}
 
 
 @pytest.mark.parametrize("make", [TextClassifier, make_text_classifier])
@@ -219,8 +221,8 @@ def test_a_pretrained_model_is_checked(tmp_path):
     for wrong in ("folder", SimpleNamespace(transform=len)):
         with pytest.raises(ValueError, match="'pretrained' parameter of TextClassifier"):
             TextClassifier(pretrained=wrong).fit(FEW, KINDS)
-    with pytest.raises(ValueError, match="call fit with many of them"):
-        TextClassifier(pretrained=Topics().fit([])).partial_fit(FEW, KINDS, classes=["money", "pet"])
+    with pytest.raises(ValueError, match="this Topics is not fitted"):
+        TextClassifier(pretrained=Topics()).partial_fit(FEW, KINDS, classes=["money", "pet"])
     model = TextClassifier(pretrained=Topics().fit([]), random_state=0).fit(FEW, KINDS)
     with pytest.raises(TypeError, match="a model with pretrained vectors cannot be exported"):
         export_predictor(model, tmp_path / "model.py")
@@ -255,3 +257,104 @@ def test_batches_of_a_stream_have_the_same_features():
     fitted = TextClassifier(random_state=0).fit(TEXTS, LABELS)
     fitted.partial_fit([f"text {i}" for i in range(20_001)], ["statement"] * 20_001)
     assert fitted.pipeline_[0].features_ == "words+characters"
+
+
+def test_a_stream_can_begin_with_pretrained_vectors():
+    model = TextClassifier(pretrained=Topics().fit([]), **SMALL)
+    model.partial_fit(iter(FEW), KINDS, classes=["money", "pet"])
+    union = model.pipeline_[0]
+    assert not hasattr(union.vectorizer_, "features_")  # words: a batch does not tell which help
+    counts = AutoNgramVectorizer(n_features=2**30).transform(FEW)
+    columns, indices = np.unique(counts.indices, return_inverse=True)
+    counts = csr_array((counts.data, indices, counts.indptr), shape=(len(FEW), len(columns)))
+    weighted = TfidfTransformer(norm=None).fit_transform(counts)
+    ratios = np.linalg.norm(weighted.toarray(), axis=1) / np.linalg.norm(counts.toarray(), axis=1)
+    ratio = union.norm_ratio_
+    assert ratio == pytest.approx(ratios.mean(), rel=1e-5)
+    for start in range(0, 40, 4):
+        model.partial_fit(FEW[start : start + 4], KINDS[start : start + 4])
+    assert model.pipeline_[0].norm_ratio_ == ratio
+    assert model.predict(UNSEEN).tolist() == ["pet", "money"]
+
+
+def test_a_stream_that_began_with_pretrained_vectors_is_saved(tmp_path):
+    encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=8, width=8, max_epochs=0, random_state=0)
+    model = TextClassifier(random_state=0, pretrained=encoder.fit(FEW), n_buckets=9, n_embeddings=99)
+    model.partial_fit(FEW, KINDS, classes=["money", "pet"])
+    save_model(model, tmp_path / "model")
+    assert load_model(tmp_path / "model").predict_proba(UNSEEN).tobytes() == model.predict_proba(UNSEEN).tobytes()
+
+
+def test_a_first_batch_that_fails_leaves_the_model_unfitted():
+    model = TextClassifier(pretrained=Topics().fit([]), **SMALL)
+    with pytest.raises(ValueError, match="classes"):
+        model.partial_fit(FEW, KINDS)
+    assert not hasattr(model, "pipeline_")
+    model.partial_fit(FEW, KINDS, classes=["money", "pet"])
+
+
+def test_a_pretrained_model_that_is_changed_after_fit_waits_for_the_next_fit():
+    model = TextClassifier(pretrained=Topics().fit([]), **SMALL).fit(FEW, KINDS)
+    expected = model.predict_proba(UNSEEN)
+    for other in (None, Topics().fit([])):
+        model.set_params(pretrained=other)
+        assert model.predict_proba(UNSEEN).tobytes() == expected.tobytes()  # as after any change of a parameter
+        for refused in (model.partial_fit, clone_fitted(model).set_params(warm_start=True, pretrained=other).fit):
+            with pytest.raises(ValueError, match="pretrained was changed after fit"):
+                refused(FEW, KINDS)
+    alone = model.set_params(pretrained=None).fit(FEW, KINDS)
+    assert not isinstance(alone.pipeline_[0], NgramVectorUnion)
+
+
+def clone_fitted(model):
+    other = clone(model)
+    other.pipeline_, other._fitted_features = model.pipeline_, model._fitted_features
+    return other
+
+
+@pytest.fixture
+def threads_of_transforms(monkeypatch):
+    """Return a list that grows by the ``n_jobs`` of each HashingNgramVectorizer that converts texts."""
+    seen, transform = [], HashingNgramVectorizer.transform
+
+    def counted(self, X):
+        seen.append(self.n_jobs)
+        return transform(self, X)
+
+    monkeypatch.setattr(HashingNgramVectorizer, "transform", counted)
+    return seen
+
+
+@pytest.mark.parametrize("pretrained", [False, True])
+@pytest.mark.parametrize("features", ["auto", "words", "words+characters", "characters"])
+def test_n_jobs_set_after_fit_reach_the_vectorizer(features, pretrained, threads_of_transforms):
+    encoder = Topics().fit([]) if pretrained else None
+    model = TextClassifier(features=features, pretrained=encoder, n_jobs=2, **SMALL).fit(FEW, KINDS)
+    expected, vectorizer, before = model.predict_proba(FEW), model.pipeline_[0], repr(model.pipeline_[0])
+    assert set(threads_of_transforms) == {2}
+    for n_jobs in (1, None):
+        threads_of_transforms.clear()
+        model.n_jobs = n_jobs
+        assert model.predict_proba(FEW).tobytes() == expected.tobytes()
+        assert set(threads_of_transforms) == {n_jobs}
+    assert model.pipeline_[0] is vectorizer
+    assert repr(vectorizer) == before
+    threads_of_transforms.clear()
+    model.set_params(n_jobs=1).partial_fit(FEW, KINDS)
+    model.set_params(warm_start=True).fit(FEW, KINDS)
+    assert set(threads_of_transforms) == {1}
+    with pytest.raises(ValueError, match="'n_jobs' parameter of"):
+        model.set_params(n_jobs="many").predict(FEW)
+
+
+@pytest.mark.parametrize("pretrained", [False, True])
+@pytest.mark.parametrize("features", ["auto", "words", "words+characters"])
+def test_n_jobs_set_after_fit_of_the_pipeline(features, pretrained, threads_of_transforms):
+    encoder = Topics().fit([]) if pretrained else None
+    model = make_text_classifier(features=features, pretrained=encoder, n_jobs=2, **SMALL).fit(FEW, KINDS)
+    expected = model.predict_proba(FEW)
+    names = [name for name in model.get_params() if name.endswith("n_jobs") and model.get_params()[name] == 2]
+    model.set_params(**dict.fromkeys(names, 1))
+    threads_of_transforms.clear()
+    assert model.predict_proba(FEW).tobytes() == expected.tobytes()
+    assert set(threads_of_transforms) == {1}
