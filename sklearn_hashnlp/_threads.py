@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,6 +11,8 @@ from threading import Lock
 from typing import Any, TypeVar
 
 import joblib
+
+from sklearn_hashnlp._posix import call_after_fork
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -52,8 +53,7 @@ def _forget_background() -> None:
     _Background.pool = None
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_background)
+call_after_fork(_forget_background)
 
 
 def run_in_background(work: Callable[..., Result], *arguments: Any) -> Future[Result]:

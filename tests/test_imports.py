@@ -14,7 +14,7 @@ PACKAGE = Path(sklearn_hashnlp.__file__).parent
 
 # Each row may import from the rows above it, and nothing within a row from another folder of that row.
 ROWS = [
-    ("_hash_specification", "_lazy", "_sklearn", "_text_marks", "_threads"),
+    ("_deprecation", "_hash_specification", "_lazy", "_posix", "_sklearn", "_text_marks", "_threads"),
     ("kernels", "trees"),
     ("text", "nn"),
     ("optim",),

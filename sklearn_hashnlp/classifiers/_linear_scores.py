@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache, partial
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from torch import Tensor, nn
 
+from sklearn_hashnlp._posix import usable_cores
 from sklearn_hashnlp._threads import map_blocks
 from sklearn_hashnlp.classifiers._sparse_rows import LARGE, MAX_COLUMNS, SMALL, SparseDataset
 from sklearn_hashnlp.kernels.embeddings._hash_ids import STANDARD
@@ -86,8 +86,7 @@ def score_rows(
 
 def _n_processors() -> int:
     """Return the number of processors that this thread may use."""
-    n_processors = _n_processors_of_process()
-    return min(n_processors, len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else n_processors
+    return min(_n_processors_of_process(), usable_cores())
 
 
 @cache

@@ -7,16 +7,11 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import Any, BinaryIO, Self, TypeGuard
 
+from sklearn_hashnlp._posix import lock_file
 from sklearn_hashnlp.experiments._recipe import Result
-
-fcntl: ModuleType | None
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks; there the user must not let two programs write to one file
-    fcntl = None
 
 # Keys that recorded results have, and what they are called now.
 _RENAMED_KEYS = {
@@ -82,16 +77,12 @@ class ResultsFile:
 
     def _lock(self) -> None:
         """Lock the file; the operating system releases the lock however this process ends."""
-        if fcntl is None:
-            return
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(self._file)
         except BlockingIOError:
             raise BlockingIOError(
                 f"Another run is writing to {self.path}; wait until it has finished, or choose another file."
             ) from None
-        except OSError:  # some network drives have no locks
-            pass
 
     def add(self, result: Result) -> None:
         """Append a result and flush it to the disk."""

@@ -14,6 +14,7 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sklearn_hashnlp._posix import usable_cores
 from sklearn_hashnlp.experiments._recipe import Result
 from sklearn_hashnlp.experiments._results_file import ResultsFile, completed_steps
 from sklearn_hashnlp.experiments._run import PlannedRun
@@ -158,7 +159,7 @@ def _run_in_this_process(tracker: _RunTracker) -> None:
 def _run_in_workers(tracker: _RunTracker, processes: int) -> None:
     # A fork would copy locks that other threads hold, but not those threads; a spawned interpreter has neither.
     context = multiprocessing.get_context("spawn")
-    n_threads = max(_n_cores() // processes, 1)
+    n_threads = max(usable_cores() // processes, 1)
     active: dict[Connection, tuple[PlannedRun, SpawnProcess]] = {}
     try:
         while tracker.pending or active:
@@ -195,10 +196,3 @@ def _receive(tracker: _RunTracker, run: PlannedRun, connection: Connection, proc
         event, value = "failed", RuntimeError(f"{message}.")
     tracker.handle(run, event, value)
     return event not in ("finished", "failed")
-
-
-def _n_cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 import mmap
-from contextlib import suppress
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-# Up to so many bytes huge pages make random rows faster; of a larger table each row written would commit 2 MB.
-_MAX_HUGE_PAGES = 2**26
+from sklearn_hashnlp._posix import zero_pages
 
 
 def lazy_zeros(
@@ -31,12 +29,7 @@ def lazy_zeros(
 
 def _zero_bytes(n_bytes: int) -> mmap.mmap | NDArray[np.uint8]:
     try:
-        if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows, where pages of zeros are not huge
-            return np.zeros(n_bytes, dtype=np.uint8)
-        # Private, so that the writes of a forked process do not reach its parent.
-        pages = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pages = zero_pages(n_bytes)
+        return np.zeros(n_bytes, dtype=np.uint8) if pages is None else pages
     except (MemoryError, OSError, OverflowError, ValueError) as error:
         raise MemoryError(f"A table of {n_bytes} bytes does not fit into memory.") from error
-    with suppress(AttributeError, OSError):  # some systems have no huge pages
-        pages.madvise(mmap.MADV_HUGEPAGE if n_bytes <= _MAX_HUGE_PAGES else mmap.MADV_NOHUGEPAGE)
-    return pages

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from sklearn_hashnlp._posix import flush_to_disk
 
 
 @contextmanager
@@ -20,8 +21,7 @@ def replacing(path: Path) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=path.parent) as folder:
             unfinished = Path(folder, path.name)
             yield unfinished
-            with unfinished.open("rb+") as file:
-                os.fsync(file.fileno())
+            flush_to_disk(unfinished)
             unfinished.replace(path)
     except OSError as error:
         if error.errno is None:

@@ -14,6 +14,7 @@ from typing import Any, get_args
 from safetensors import SafetensorError, safe_open
 
 from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
+from sklearn_hashnlp._posix import flush_to_disk
 from sklearn_hashnlp.persistence._folder_files import (
     FORMAT,
     FORMAT_VERSION,
@@ -175,12 +176,12 @@ def _write_files(folder: Path, document: dict[str, Any], arrays: Arrays) -> None
         parameters.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
         write_arrays(arrays, weights, {METADATA_KEY: json.dumps(document)})
         weights.chmod(parameters.stat().st_mode)  # safetensors writes files that only their owner can read
-        _flush(parameters)
-        _flush(weights)
+        flush_to_disk(parameters)
+        flush_to_disk(weights)
         # The weights last: where there are weights there are parameters, and a difference is detected by the digest.
         parameters.replace(folder / PARAMETERS_FILE)
         weights.replace(folder / WEIGHTS_FILE)
-        _flush(folder)
+        flush_to_disk(folder)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 
@@ -224,17 +225,6 @@ def _is_model(folder: Path) -> bool:
     with suppress(OSError, SafetensorError), safe_open(folder / WEIGHTS_FILE, framework="np") as file:
         return METADATA_KEY in (file.metadata() or {})
     return False
-
-
-def _flush(path: Path) -> None:
-    """Flush a file, or the names in a folder, to the disk."""
-    if path.is_dir() and os.name == "nt":
-        return  # Windows cannot open folders
-    descriptor = os.open(path, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _remove_abandoned(folder: Path) -> None:

@@ -73,7 +73,7 @@ class EpochCheckpoints:
         """Remove an epoch, if it is there."""
         if self.path(epoch).exists():
             unfinished = self._unfinished()
-            self.path(epoch).rename(unfinished)  # over an empty folder: gone at once, though not yet deleted
+            self.path(epoch).rename(unfinished / "removed")  # gone at once, though not yet deleted
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def clear_unfinished(self) -> None:

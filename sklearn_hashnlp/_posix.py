@@ -1,0 +1,73 @@
+"""Every call that only some systems have, and what replaces it on the others."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+# Up to so many bytes huge pages make random rows faster; of a larger table each row written would commit 2 MB.
+_MAX_HUGE_PAGES = 2**26
+
+
+def flush_to_disk(path: Path) -> None:
+    """Flush the content of a file, or the names in a folder, to the disk."""
+    is_posix = hasattr(os, "O_DIRECTORY")  # Windows flushes no folders, and files only if they are open for writing
+    if path.is_dir() and not is_posix:
+        return
+    descriptor = os.open(path, os.O_RDONLY if is_posix else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def lock_file(file: IO[Any]) -> bool:
+    """Lock an open file for this process, until it is closed or the process ends, and return whether it is locked.
+
+    Where there are no such locks (Windows, some network drives) it is not, and the user must not let two programs write
+    to one file. A file that another process has locked is a ``BlockingIOError``.
+    """
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this thread may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def call_after_fork(function: Callable[[], None]) -> None:
+    """Have a function called in each process that is forked from this one, where processes can fork."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=function)
+
+
+def zero_pages(n_bytes: int) -> mmap.mmap | None:
+    """Return zeros whose memory is committed where they are written; ``None`` where the system has no such mappings."""
+    if not hasattr(mmap, "MAP_ANONYMOUS"):
+        return None
+    # Private, so that the writes of a forked process do not reach its parent.
+    pages = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with suppress(AttributeError, OSError):  # some systems have no huge pages
+        pages.madvise(mmap.MADV_HUGEPAGE if n_bytes <= _MAX_HUGE_PAGES else mmap.MADV_NOHUGEPAGE)
+    return pages

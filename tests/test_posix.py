@@ -1,0 +1,138 @@
+"""Calls that only some systems have stand in one file, and the package works without them."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sklearn_hashnlp
+from sklearn_hashnlp import _posix
+
+PACKAGE = Path(sklearn_hashnlp.__file__).parent
+MODULES = {"fcntl", "grp", "mmap", "pty", "pwd", "resource", "select", "syslog", "termios", "tty"}
+CALLS = {"chown", "fork", "fsync", "getpgid", "getuid", "killpg", "mkfifo", "nice", "register_at_fork", "setsid"}
+CALLS |= {"sched_getaffinity", "sched_setaffinity", "uname", "O_DIRECTORY", "SIGKILL", "SIGHUP", "SIGALRM", "SIGUSR1"}
+
+
+def posix_names(source: str) -> set[str]:
+    """Return the names of modules and attributes in a source file that not every system has."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names} & MODULES
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module} & MODULES
+        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") in {"os", "signal"}:
+            names |= {node.attr} & CALLS
+    return names
+
+
+def test_such_names_are_found() -> None:
+    assert posix_names("import fcntl, json\ndef f():\n    from resource import getrusage\n    os.fsync(0)\n") == {
+        "fcntl",
+        "resource",
+        "fsync",
+    }
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_calls_of_single_systems_stand_in_one_file(path: Path) -> None:
+    allowed = {
+        "_posix.py": {"fcntl", "mmap", "fsync", "sched_getaffinity", "register_at_fork"},
+        "_lazy_zeros.py": {"mmap"},  # the type
+        "_results_file.py": {"fsync"},  # of a file, which every system has
+    }
+    assert posix_names(path.read_text(encoding="utf-8")) <= allowed.get(path.name, set())
+
+
+def test_a_file_is_locked_against_others_until_it_is_closed(tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+    path = tmp_path / "file"
+    with path.open("w") as first, path.open("a") as second:
+        assert _posix.lock_file(first)
+        with pytest.raises(BlockingIOError):
+            _posix.lock_file(second)
+    with path.open("a") as third:
+        assert _posix.lock_file(third)
+
+
+def test_files_and_folders_are_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("text")
+    flushed = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: flushed.append(os.fstat(descriptor).st_ino))
+    _posix.flush_to_disk(tmp_path / "file")
+    _posix.flush_to_disk(tmp_path)
+    assert flushed == [(tmp_path / "file").stat().st_ino, tmp_path.stat().st_ino]
+    monkeypatch.delattr(os, "O_DIRECTORY")  # as on Windows
+    _posix.flush_to_disk(tmp_path)
+    _posix.flush_to_disk(tmp_path / "file")
+    assert len(flushed) == 3
+
+
+# The libraries are imported first: they ask for the system, not for what it has.
+WITHOUT_POSIX = """
+import mmap, os, signal, sys, tempfile
+import joblib, numba, rich, safetensors.numpy, scipy.sparse, skorch, sklearn.ensemble, torch, typer
+import sklearn.feature_extraction.text, multiprocessing.connection, multiprocessing.popen_spawn_posix, subprocess
+
+BLOCKED = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
+
+class Absent:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name in BLOCKED:
+            raise ModuleNotFoundError(f"No module named {name!r}")
+
+for name in BLOCKED & set(sys.modules):
+    del sys.modules[name]
+sys.meta_path.insert(0, Absent)
+for name in ("register_at_fork", "sched_getaffinity", "sched_setaffinity", "O_DIRECTORY", "getuid", "uname"):
+    delattr(os, name)
+for name in ("MAP_ANONYMOUS", "MAP_PRIVATE", "MADV_HUGEPAGE", "MADV_NOHUGEPAGE"):
+    delattr(mmap, name)
+for name in ("SIGKILL", "SIGHUP", "SIGALRM", "SIGUSR1"):
+    delattr(signal, name)
+
+import importlib, pkgutil
+import numpy as np
+import sklearn_hashnlp
+modules = [module.name for module in pkgutil.walk_packages(sklearn_hashnlp.__path__, "sklearn_hashnlp.")]
+for name in modules:
+    if not name.endswith(("__main__", "_wikitext", "_standalone_predictor")):
+        importlib.import_module(name)
+assert sklearn_hashnlp._posix.fcntl is None
+
+from sklearn_hashnlp.experiments._results_file import ResultsFile
+from sklearn_hashnlp.text import SGNNProjector
+texts = ["a fine film", "a dull film", "fine and warm", "dull and long"] * 8
+labels = ["good", "bad"] * 16
+with tempfile.TemporaryDirectory() as folder:
+    model = sklearn_hashnlp.TextClassifier(random_state=0).fit(texts, labels)
+    sklearn_hashnlp.save_model(model, folder + "/model")
+    loaded = sklearn_hashnlp.load_model(folder + "/model")
+    assert np.array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
+    X = sklearn_hashnlp.HashingNgramVectorizer(n_features=256, n_jobs=2).transform(texts)
+    net = sklearn_hashnlp.HashEmbeddingClassifier(
+        n_buckets=50, n_embeddings=500, max_epochs=2, random_state=0, checkpoint_dir=folder + "/checkpoints"
+    ).fit(X, labels)
+    net.predict(X)
+    sklearn_hashnlp.export_predictor(model, folder + "/predictor.py")
+    with ResultsFile(folder + "/results.jsonl") as file:
+        file.add({"recipe": "r", "seed": 0, "settings": {}})
+    print(sorted(os.listdir(folder)), len(modules) > 100)
+"""
+
+
+def test_the_package_works_on_a_system_without_them() -> None:
+    root = Path(__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", WITHOUT_POSIX], check=False, capture_output=True, text=True, cwd=root
+    )
+    assert done.returncode == 0, done.stderr
+    expected = "['model', 'predictor.py', 'results.jsonl'] True"
+    assert done.stdout.strip() == expected
