@@ -3,6 +3,8 @@
 # make fuzz    reads 100,000 damaged files with each reader, in some half an hour
 # make golden  says whether results differ in any bit from those of a commit: make golden BASE=HEAD~1
 # make check   ruff, the format and mypy       make format     lets ruff mend what it can
+# make test-lowest   the quick tests on the lowest versions       make coverage      which lines they reach
+# make dist    builds and checks sdist and wheel                  make bench-check   fails if it became slower
 # The first makes .venv and installs the package, the others add what they need. None needs a compiler or a GPU.
 
 PYTHON ?= python3
@@ -27,10 +29,11 @@ define run
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow fuzz test-gpu test-cluster golden check format clean
+.PHONY: help demo test test-slow fuzz test-gpu test-cluster test-lowest golden check format coverage dist bench-check \
+	clean
 
 help:
-	@sed -n '1,6s/^# //p' Makefile
+	@sed -n '1,7s/^# //p' Makefile
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, $(PYTHON) is %d.%d; try: make PYTHON=python3.12 ..." % sys.version_info[:2])'
@@ -75,6 +78,31 @@ format: $(VENV)/ready
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+# The lowest versions, in an environment of their own.
+LOWEST := $(VENV)-lowest
+$(LOWEST)/ready: pyproject.toml constraints-lowest.txt
+	$(call run,Making $(LOWEST),$(PYTHON) -m venv $(LOWEST))
+	$(call run,Installing the lowest versions,$(LOWEST)/bin/python -m pip --disable-pip-version-check install --quiet \
+		--constraint constraints-lowest.txt --editable ".[test$(COMMA)plot]")
+	@touch $@
+
+test-lowest: $(LOWEST)/ready
+	@NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba $(LOWEST)/bin/python -m pytest $(PARALLEL)
+
+$(VENV)/release: $(VENV)/ready
+	$(call run,Installing what a release needs,$(PIP) --editable ".[release]")
+	@touch $@
+
+# Compiled kernels are not traced: see [tool.coverage.report] in pyproject.toml.
+coverage: $(VENV)/release
+	@$(BIN)/python -m pytest $(PARALLEL) --cov=sklearn_hashnlp --cov-branch --cov-report=term:skip-covered
+
+dist: $(VENV)/release
+	@$(BIN)/python -m tests.release
+
+bench-check: $(VENV)/ready
+	@$(BIN)/python benchmarks/bench_check.py
+
 clean:
-	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) dist .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,103 @@
+"""Build the distributions and check them: ``make dist``, or ``python -m tests.release``.
+
+An sdist and a wheel in ``dist``, both under 1 MB and accepted by twine; the wheel has ``py.typed`` and every file of
+the package, and the sdist builds the same wheel, byte for byte. The wheel is then installed into an empty environment,
+with what it depends on, and a model is trained, saved, loaded and used there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+MAX_BYTES = 1_000_000
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=Path, default=ROOT / "dist", help="folder of the distributions; it is emptied")
+    parser.add_argument("--no-install", action="store_true", help="do not install the wheel")
+    arguments = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory() as folder:
+        sdist, wheel = build(arguments.output)
+        check_sizes([sdist, wheel])
+        check_contents(wheel)
+        run(sys.executable, "-m", "twine", "check", "--strict", str(sdist), str(wheel))
+        check_rebuilt(sdist, wheel, Path(folder))
+        if not arguments.no_install:
+            check_installed(wheel, Path(folder))
+    print("The distributions are good.")
+
+
+def run(*command: str, cwd: Path = ROOT) -> None:
+    print(f"$ {' '.join(command)}", flush=True)
+    if subprocess.run(command, cwd=cwd, check=False).returncode:
+        raise SystemExit(f"This failed: {' '.join(command)}")
+
+
+def build(output: Path) -> tuple[Path, Path]:
+    """Build the sdist and the wheel, both from the working tree."""
+    shutil.rmtree(output, ignore_errors=True)
+    run(sys.executable, "-m", "build", "--no-isolation", "--sdist", "--wheel", "--outdir", str(output), str(ROOT))
+    (sdist,), (wheel,) = output.glob("*.tar.gz"), output.glob("*.whl")
+    return sdist, wheel
+
+
+def check_sizes(paths: Sequence[Path]) -> None:
+    for path in paths:
+        n_bytes = path.stat().st_size
+        print(f"{path.name}: {n_bytes:,} bytes")
+        if n_bytes >= MAX_BYTES:
+            raise SystemExit(f"{path.name} has {n_bytes:,} bytes, and should have less than {MAX_BYTES:,}.")
+
+
+def check_contents(wheel: Path) -> None:
+    """Check that the wheel has the files of the package that are under version control, and nothing else."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = {name for name in archive.namelist() if ".dist-info/" not in name}
+    command = ["git", "ls-files", "sklearn_hashnlp"]
+    expected = set(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split())
+    if names != expected:
+        raise SystemExit(f"The wheel lacks {sorted(expected - names)}, and has {sorted(names - expected)} besides.")
+    if "sklearn_hashnlp/py.typed" not in names:
+        raise SystemExit("The wheel has no py.typed: type checkers would ignore its types.")
+    print(f"{wheel.name}: {len(names)} files, py.typed among them")
+
+
+def check_rebuilt(sdist: Path, wheel: Path, folder: Path) -> None:
+    """Build a wheel from the sdist, and compare it with the other."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder / "sdist", filter="data")
+    (source,) = (folder / "sdist").iterdir()
+    run(sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder / "wheel"), cwd=source)
+    digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (wheel, folder / "wheel" / wheel.name)]
+    if len(set(digests)) > 1:
+        raise SystemExit(f"The wheel that the sdist builds is another: SHA-256 {digests[0]} and {digests[1]}.")
+    print(f"{wheel.name}: the sdist builds the same, SHA-256 {digests[0]}")
+
+
+def check_installed(wheel: Path, folder: Path) -> None:
+    """Install the wheel into an empty environment, and use it there."""
+    venv.create(folder / "venv", with_pip=True)
+    binaries = folder / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
+    python = str(binaries / "python")
+    constraints = str(ROOT / "constraints.txt")
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", constraints, str(wheel))
+    (folder / "empty").mkdir()
+    smoke = Path(__file__).with_name("smoke.py")
+    # Isolated, and elsewhere: the working tree is not importable.
+    run(python, "-I", str(smoke), str(binaries / "hashnlp"), cwd=folder / "empty")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""Use an installed sklearn-hashnlp: train, save, load, predict, and its command, whose path is the argument."""
+
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+import sklearn_hashnlp as package
+
+TEXTS = ["what a fine film", "I was bored to tears", "funny, warm and wise", "dull from start to end"] * 5
+LABELS = ["good", "bad", "good", "bad"] * 5
+
+
+def main(command: str) -> None:
+    assert "site-packages" in package.__file__, package.__file__
+    assert importlib.metadata.version("sklearn-hashnlp") == package.__version__
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+    model = package.TextClassifier(random_state=0).fit(TEXTS, LABELS)
+    package.save_model(model, "model")
+    assert (package.load_model("model").predict_proba(TEXTS) == model.predict_proba(TEXTS)).all()
+    words = package.KneserNeyLanguageModel(order=2).fit(["a b", "a b c"])
+    assert words.predict(["a"]) == ["b"]
+    rows = "".join(f"{label}\t{text}\n" for label, text in zip(LABELS, TEXTS, strict=True))
+    Path("texts.tsv").write_text(f"label\ttext\n{rows}", encoding="utf-8")
+    version = run(command, "--version")
+    assert version == f"hashnlp {package.__version__}", version
+    run(command, "train", "texts.tsv", "--model", "trained", "--quiet")
+    label = run(command, "predict", "--model", "trained", text="warm, fine and funny\n")
+    assert label == "good", label
+    print(f"sklearn-hashnlp {package.__version__} works in an empty environment, Python {sys.version.split()[0]}")
+
+
+def run(*command: str, text: str = "") -> str:
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}: {done.stdout}{done.stderr}")
+    return done.stdout.strip()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
