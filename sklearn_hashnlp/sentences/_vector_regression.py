@@ -124,8 +124,10 @@ def is_matrix(y: Any) -> bool:
 
 def check_vectors(y: Any, n_texts: int, *, caller: str) -> NDArray[np.floating]:
     """Check the vectors to learn, one row for each text."""
+    array = np.asarray(y)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)  # or check_array would round big-endian float64
     vectors: NDArray[np.floating] = check_array(
-        np.asarray(y), dtype=[np.float32, np.float64], ensure_min_samples=0, input_name="y", estimator=caller
+        array, dtype=[np.float32, np.float64], ensure_min_samples=0, input_name="y", estimator=caller
     )
     if len(vectors) != n_texts:
         raise ValueError(
