@@ -60,6 +60,9 @@ ALLOWED_CLASSES: dict[str, str] = {
     "TextClassifier": "sklearn_hashnlp.classifiers",
 } | SKLEARN_CLASSES
 
+# What scikit-learn's parameters are by default while they are deprecated.
+_PLACEHOLDERS = ("deprecated", "warn")
+
 # Parameters that older folders hold under another name.
 _RENAMED_PARAMETERS: dict[str, dict[str, str]] = {
     "SGNNSentenceEncoder": {
@@ -112,7 +115,8 @@ def encode_model(
                 f"from that cache, and pickles are code. Unset it first: set_params({_CACHE_PARAMETER}=None)."
             )
         parameters = {}
-        for parameter, value in sorted(estimator.get_params(deep=False).items()):
+        given = _without_placeholders(type(estimator), estimator.get_params(deep=False))
+        for parameter, value in sorted(given.items()):
             encode_part = partial(encode, in_template=in_template or parameter in _TEMPLATE_PARAMETERS)
             parameters[parameter] = encode_value(value, f"parameter {parameter!r} of {name}", encode_part)
         description: dict[str, Any] = {"class": name, "parameters": parameters, **configuration(estimator)}
@@ -220,11 +224,21 @@ def _add(name: str, array: NDArray[Any], arrays: Arrays) -> str:
     return name
 
 
+def _without_placeholders(cls: type, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Leave out parameters that scikit-learn is removing and nobody has set: other versions do not have them."""
+    if not cls.__module__.startswith("sklearn."):
+        return parameters
+    return {
+        name: value for name, value in parameters.items() if not (isinstance(value, str) and value in _PLACEHOLDERS)
+    }
+
+
 def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str], Any]) -> Any:
     """Make an estimator with checked parameters; parameters that an older version did not have keep their defaults."""
     cls = _class_named(name)
     renamed = _RENAMED_PARAMETERS.get(name, {})
     parameters = {renamed.get(parameter, parameter): value for parameter, value in parameters.items()}
+    parameters = _without_placeholders(cls, parameters)
     unknown = sorted(set(parameters) - set(cls._get_param_names()))
     if unknown:
         raise ModelFormatError(
