@@ -42,7 +42,9 @@ def merge_nets(
             scales = idf_scales if is_importance else None
             if scales is None:  # else they hold inverse document frequencies
                 _check_untrained(name, sources)
-            _write(parameter, _merged_rows(sources, factors, scales))
+            table = _array(parameter)
+            _merge_rows(table, sources, factors, scales)
+            _write_back(parameter, table)
         _merge_normalization(merged, modules, factors, n_rows / n_rows.sum())
     result._rows_seen = max(1, round(float(n_rows.sum())))
     temperatures = np.array([model._loss.inverse_temperature for model in models])
@@ -82,7 +84,7 @@ class Frequencies(NamedTuple):
     n_rows: int
     divisor: float
 
-    def initial_weights(self, rows: slice) -> NDArray[np.float64]:
+    def initial_weights(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the importance weights that some rows begin with."""
         return smoothed_idf(self.counts[rows], self.n_rows) / self.divisor
 
@@ -97,7 +99,7 @@ class IdfScales:
         """Return the document frequencies of some rows in the training rows of a model."""
         return self._parts[model].counts[rows]
 
-    def factors(self, model: int, rows: slice) -> NDArray[np.float64]:
+    def factors(self, model: int, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the factors of some rows of a model."""
         return self._merged.initial_weights(rows) / self._parts[model].initial_weights(rows)
 
@@ -156,7 +158,7 @@ def _merge_sums(
         block = np.sum([factor * sums[rows].astype(np.float64) for sums, factor in trained], axis=0)
         changed = np.flatnonzero((block != merged[rows]).reshape(len(block), -1).any(axis=1))
         merged[start + changed] = block[changed]
-    _write(total, merged)
+    _write_back(total, merged)
     return total
 
 
@@ -175,9 +177,10 @@ def _check_untrained(name: str, sources: Sequence[_Source]) -> None:
             )
 
 
-def _merged_rows(sources: Sequence[_Source], factors: NDArray[np.float64], scales: IdfScales | None) -> NDArray[Any]:
-    """Return the mean of rows by their accumulated squares; where there are none, by their document frequencies."""
-    merged = sources[0].values.copy()
+def _merge_rows(
+    merged: NDArray[Any], sources: Sequence[_Source], factors: NDArray[np.float64], scales: IdfScales | None
+) -> None:
+    """Write the mean of rows by their accumulated squares; where there are none, by their document frequencies."""
     for start in range(0, len(merged), _BLOCK):
         rows = slice(start, start + _BLOCK)
         weights = np.stack([factor * source.squares(rows) for factor, source in zip(factors, sources, strict=True)])
@@ -193,10 +196,9 @@ def _merged_rows(sources: Sequence[_Source], factors: NDArray[np.float64], scale
         for i, source in enumerate(sources):
             own = source.values[rows][trained].astype(np.float64)
             if scales is not None:
-                own *= scales.factors(i, rows)[trained].reshape(wide)
+                own *= scales.factors(i, start + trained).reshape(wide)
             total += shares[i].reshape(wide) * own
         merged[start + trained] = total / shares.sum(axis=0).reshape(wide)
-    return merged
 
 
 def _merge_normalization(
@@ -224,6 +226,12 @@ def _stacked(arrays: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
 def _array(tensor: Tensor) -> NDArray[Any]:
     array: NDArray[Any] = tensor.detach().cpu().numpy()
     return array
+
+
+def _write_back(tensor: Tensor, array: NDArray[Any]) -> None:
+    """Copy what :func:`_array` returned to another device; on a CPU it is the tensor, of which few rows are written."""
+    if tensor.device.type != "cpu":
+        _write(tensor, array)
 
 
 def _write(tensor: Any, values: NDArray[Any]) -> None:

@@ -204,12 +204,13 @@ def test_several_labels_and_hierarchical_softmax():
 
 TEXTS = ["a fine funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"] * 5
 KINDS = ["good", "bad", "good", "bad"] * 5
+SMALL_TEXT = {"n_buckets": 2**10, "n_embeddings": 2**10, "random_state": 0}
 CALLS = {"TextClassifier": TextClassifier, "make_text_classifier": make_text_classifier}
 
 
 @pytest.mark.parametrize("make", CALLS.values(), ids=CALLS)
 def test_classifiers_of_texts(make, tmp_path):
-    models = [make(max_epochs=3, random_state=0).fit(TEXTS[part], KINDS[part]) for part in (slice(8), slice(8, 20))]
+    models = [make(**SMALL_TEXT, max_epochs=3).fit(TEXTS[part], KINDS[part]) for part in (slice(8), slice(8, 20))]
     before = [model.predict_proba(TEXTS) for model in models]
     merged = merge(models)
     assert merged.score(TEXTS, KINDS) == 1.0
@@ -251,7 +252,7 @@ def test_data_that_differ_are_refused_by_name():
 
 
 def test_features_that_the_texts_decided_are_refused_by_name():
-    models = [TextClassifier(max_epochs=1, random_state=0) for _ in range(2)]
+    models = [TextClassifier(**SMALL_TEXT, max_epochs=1) for _ in range(2)]
     models[0].fit(TEXTS, KINDS)
     models[1].partial_fit(TEXTS, KINDS, classes=["bad", "good"])
     with pytest.raises(ValueError, match="features_ of AutoNgramVectorizer, which depends on the training texts, is"):
@@ -262,7 +263,7 @@ def test_models_without_accumulated_squares_are_refused(tmp_path):
     adam = trained(PARTS[0], optimizer="adam")
     with pytest.raises(ValueError, match="model 0: it was trained with optimizer='adam'"):
         merge([adam])
-    few = TextClassifier(random_state=0).fit(TEXTS, KINDS)
+    few = TextClassifier(**SMALL_TEXT).fit(TEXTS, KINDS)
     with pytest.raises(ValueError, match="on few rows, by dual coordinate descent"):
         merge([few])
     with pytest.raises(ValueError, match="on few rows, by dual coordinate descent"):
