@@ -661,6 +661,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         pipeline = values["pipeline"]
         if not isinstance(pipeline, Pipeline) or not isinstance(pipeline[-1], HashEmbeddingClassifier):
             raise ValueError("The pipeline of a TextClassifier must end in a HashEmbeddingClassifier.")
+        if len(pipeline) != 2 or not hasattr(pipeline[0], "transform"):
+            raise ValueError("The pipeline of a TextClassifier must begin with a vectorizer, and have no other step.")
         if "norm_ratio" in values:
             union = NgramVectorUnion(clone(pipeline[0]), FrozenEstimator(self.pretrained))
             union._set_model_state({"vectorizer": pipeline[0], "norm_ratio": values["norm_ratio"]}, {})

@@ -17,6 +17,8 @@ def check_parameters(name: str, values: dict[str, Any]) -> None:
         _check_steps(name, values[_STEPS[name]])
     if name == "FeatureUnion":
         _check_weights(values.get("transformer_weights"))
+        if not isinstance(values.get("n_jobs"), int | None):
+            raise ValueError(f"'n_jobs' must be an integer or None, got {values['n_jobs']!r:.60}.")
     if name in _VECTORIZERS:
         _check_vectorizer(values)
 

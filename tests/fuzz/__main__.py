@@ -1,18 +1,15 @@
-"""Fuzz every reader of files, or one of them with atheris: ``python -m tests.fuzz``."""
+"""Fuzz every reader of files: ``python -m tests.fuzz``."""
 
 from __future__ import annotations
 
 import argparse
 import faulthandler
 import json
-import platform
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
 
+from sklearn_hashnlp.experiments._run import environment
 from tests.fuzz.campaign import NAMES, run
-
-_PACKAGES = ("numba", "numpy", "safetensors", "scikit-learn", "torch")
 
 
 def main() -> None:
@@ -41,7 +38,7 @@ def main() -> None:
 def _add(path: Path, name: str, result: dict[str, object]) -> None:
     """Add the counts of one reader to a file."""
     document = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    document["versions"] = {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
+    document |= environment()
     document["readers"] = document.get("readers", {}) | {name: result}
     document["inputs"] = sum(one["inputs"] for one in document["readers"].values())
     path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

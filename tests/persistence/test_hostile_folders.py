@@ -368,6 +368,19 @@ def test_parameters_that_would_fail_or_read_files_later(tmp_path: Path) -> None:
         refused(tmp_path / "model", "'steps'")
 
 
+def test_parts_of_unions_and_classifiers_that_would_fail_later(trained: Any, tmp_path: Path) -> None:
+    """Found by fuzzing."""
+    description = {"class": "FeatureUnion", "parameters": {"transformer_list": [], "n_jobs": {"tuple": [1, 2]}}}
+    write(tmp_path / "union", {"format": "sklearn-hashnlp model", "format_version": 3, "model": description}, {})
+    refused(tmp_path / "union", "'n_jobs' must be an integer")
+    document, arrays = trained
+    model = json.loads(json.dumps(document["model"]))
+    steps = model["state"]["pipeline"]["estimator"]["parameters"]["steps"]
+    del steps[0]
+    write(tmp_path / "model", document | {"model": model}, arrays)
+    refused(tmp_path / "model", "must begin with a vectorizer")
+
+
 def test_known_parts_are_not_refused(tmp_path: Path) -> None:
     """The checks above let ordinary models pass."""
     for model in (HashingNgramVectorizer(ngram_range=(1, 2), dtype=np.float32, stop_words=["a"]), SGNNProjector()):
