@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
+from contextlib import suppress
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import estimator_checks, estimator_html_repr
+from sklearn.utils._param_validation import generate_invalid_param_val, make_constraint
 
 import sklearn_hashnlp
 from tests.contract.estimators import CASES, ONE_OF_A_KIND, fit, fitted, kind, refit
@@ -33,16 +36,32 @@ NO_DEFAULTS = {
 }  # they are made of estimators that must be given
 GIVEN = {"encoder", "estimator", "featurizer", "models", "projector", "vectorizer"}
 POSITIONAL = {*NO_DEFAULTS, "QuantizedSGNNClassifier"}
-FOLDERS = ("text", "classifiers", "language", "sentences")
 FREE_STRINGS = {("FrequentNgramVectorizer", "token_pattern")}  # of many choices, which are regular expressions
 UNCHECKED = {("HashingNgramVectorizer", "dtype")}  # as in scikit-learn's HashingVectorizer
 
 
+def public_names():
+    """Yield the names and values of every ``__all__`` of the package, of all folders and files that are public."""
+    prefix = f"{sklearn_hashnlp.__name__}."
+    modules = [module.name for module in pkgutil.walk_packages(sklearn_hashnlp.__path__, prefix)]
+    for module in [sklearn_hashnlp.__name__, *(name for name in modules if "._" not in name and ".__" not in name)]:
+        folder = importlib.import_module(module)
+        for name in getattr(folder, "__all__", ()):
+            yield name, getattr(folder, name)
+
+
 def test_the_table_has_every_public_estimator():
-    folders = [importlib.import_module(f"sklearn_hashnlp.{name}") for name in FOLDERS]
-    public = {name: getattr(folder, name) for folder in [sklearn_hashnlp, *folders] for name in folder.__all__}
+    public = dict(public_names())
     estimators = {name: entry for name, entry in public.items() if hasattr(entry, "get_params")}
     assert {name: type(CASES[name].make()) for name in ONE_OF_A_KIND} == estimators
+    assert all(issubclass(entry, BaseEstimator) for entry in estimators.values())
+
+
+def test_the_table_has_every_public_function_that_makes_an_estimator():
+    functions = {name: entry for name, entry in public_names() if inspect.isfunction(entry)}
+    results = {name: str(inspect.signature(entry).return_annotation) for name, entry in functions.items()}
+    makers = {name for name, result in results.items() if "Pipeline" in result}
+    assert makers == {kind(name) for name in CASES} - set(ONE_OF_A_KIND) == {"make_text_classifier"}
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -86,6 +105,38 @@ def test_fit_names_a_wrong_parameter(name):
             continue
         with pytest.raises((ValueError, TypeError), match=f"{parameter}.* {name}|{name}.*{parameter}"):
             fit(name, **{parameter: Strange()})
+
+
+def values_against(constraints):
+    """Return values that satisfy none of the constraints of a parameter, at least one for each that has any."""
+    made = [make_constraint(constraint) for constraint in constraints]
+    candidates = [None, True, -1, 0, 0.5, 2**70, float("nan"), float("inf"), "no choice", [], {}, (), object]
+    for constraint in made:
+        for value in (getattr(constraint, "left", None), getattr(constraint, "right", None)):
+            candidates += [] if value is None else [value, value - 1, value + 1]
+        with suppress(NotImplementedError):
+            candidates.append(generate_invalid_param_val(constraint))
+    return [value for value in candidates if not any(constraint.is_satisfied_by(value) for constraint in made)]
+
+
+CHECKED = [
+    (name, parameter)
+    for name in ONE_OF_A_KIND
+    for parameter in type(CASES[name].make())._parameter_constraints
+    if (name, parameter) not in UNCHECKED
+]
+
+
+@pytest.mark.parametrize(("name", "parameter"), CHECKED)
+def test_every_value_against_the_constraints_is_refused_by_name(name, parameter):
+    constraints = type(CASES[name].make())._parameter_constraints[parameter]
+    values = values_against(constraints)
+    assert values
+    for value in values:
+        with pytest.raises((ValueError, TypeError)) as caught:
+            fit(name, **{parameter: value})
+        assert parameter in str(caught.value), value
+        assert name in str(caught.value), value
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if kind(name) in ONE_OF_A_KIND])
