@@ -72,7 +72,7 @@ def decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
         member = _only_member(archive, path)
         try:
             return archive.open(member)
-        except DECOMPRESSION_ERRORS as error:
+        except (*DECOMPRESSION_ERRORS, UnicodeDecodeError) as error:
             raise ValueError(f"{path}: its member {member!r} is damaged or truncated ({error}).") from error
         except (RuntimeError, NotImplementedError) as error:  # encrypted, or compressed by an unknown method
             raise ValueError(f"{path}: its member {member!r} cannot be read ({error}). Extract it first.") from error

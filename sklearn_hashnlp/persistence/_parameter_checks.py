@@ -8,6 +8,7 @@ import numpy as np
 
 _VECTORIZERS = ("AutoNgramVectorizer", "HashingNgramVectorizer", "HashingVectorizer")
 _STEPS = {"ColumnTransformer": "transformers", "FeatureUnion": "transformer_list", "Pipeline": "steps"}
+_MAX_JOBS = 2**15
 _PASSED = ("drop", "passthrough", None)
 
 
@@ -17,8 +18,9 @@ def check_parameters(name: str, values: dict[str, Any]) -> None:
         _check_steps(name, values[_STEPS[name]])
     if name == "FeatureUnion":
         _check_weights(values.get("transformer_weights"))
-        if not isinstance(values.get("n_jobs"), int | None):
-            raise ValueError(f"'n_jobs' must be an integer or None, got {values['n_jobs']!r:.60}.")
+        n_jobs = values.get("n_jobs")
+        if n_jobs is not None and not (isinstance(n_jobs, int) and abs(n_jobs) <= _MAX_JOBS):
+            raise ValueError(f"'n_jobs' must be an integer up to {_MAX_JOBS} or None, got {n_jobs!r:.60}.")
     if name in _VECTORIZERS:
         _check_vectorizer(values)
 

@@ -132,6 +132,7 @@ def test_damaged_zip_archives_are_named(tmp_path: Path) -> None:
     directory, end = whole.rindex(b"PK\x01\x02"), whole.rindex(b"PK\x05\x06")
     for content in (
         b"XX" + whole[2:],  # the header of the member
+        whole[:7] + b"\x08" + whole[8:30] + b"\xff" + whole[31:],  # its name, which is no UTF-8
         whole[: directory + 6] + b"\xff" + whole[directory + 7 :],  # the version of the format
         whole[: end + 12] + b"\xff\xff\x00\x00" + whole[end + 16 :],  # the size of the directory
         whole[: end + 16] + b"\xff\xff\xff\x00" + whole[end + 20 :],  # its offset

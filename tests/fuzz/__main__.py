@@ -12,6 +12,9 @@ from sklearn_hashnlp.experiments._run import environment
 from tests.fuzz.campaign import NAMES, run
 
 
+_PACKAGES = ("sklearn-hashnlp", "numba", "numpy", "safetensors", "scikit-learn", "torch")
+
+
 def main() -> None:
     """Fuzz readers, print a line for each, and write the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -38,7 +41,7 @@ def main() -> None:
 def _add(path: Path, name: str, result: dict[str, object]) -> None:
     """Add the counts of one reader to a file."""
     document = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    document |= environment()
+    document |= environment(*_PACKAGES)
     document["readers"] = document.get("readers", {}) | {name: result}
     document["inputs"] = sum(one["inputs"] for one in document["readers"].values())
     path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
