@@ -11,7 +11,6 @@ from pathlib import Path
 from sklearn_hashnlp.experiments._run import environment
 from tests.fuzz.campaign import NAMES, run
 
-
 _PACKAGES = ("sklearn-hashnlp", "numba", "numpy", "safetensors", "scikit-learn", "torch")
 
 
