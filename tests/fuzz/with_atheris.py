@@ -11,19 +11,19 @@ import tempfile
 import warnings
 from pathlib import Path
 
-import atheris
-
-import sklearn_hashnlp.kernels.ngrams._trie  # noqa: F401 - numba cannot compile what is instrumented
-
 _READERS = ["sklearn_hashnlp.datasets", "sklearn_hashnlp.persistence", "sklearn_hashnlp.language._arpa", "csv", "json"]
-
-with atheris.instrument_imports(include=_READERS):
-    from tests.fuzz.mutation import Mutator
-    from tests.fuzz.readers import READERS, read_input
 
 
 def main() -> None:
     """Fuzz the reader that the first argument names; the others are those of libFuzzer."""
+    import atheris
+
+    import sklearn_hashnlp.kernels.ngrams._trie  # noqa: F401 - numba cannot compile what is instrumented
+
+    with atheris.instrument_imports(include=_READERS):
+        from tests.fuzz.mutation import Mutator
+        from tests.fuzz.readers import READERS, read_input
+
     name, *options = sys.argv[1:]
     reader = READERS[name]
     folder = Path(tempfile.mkdtemp())
