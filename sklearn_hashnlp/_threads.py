@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, islice
+from numbers import Integral
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -18,8 +19,10 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def effective_n_jobs(n_jobs: int | None) -> int:
+def effective_n_jobs(n_jobs: Any) -> int:
     """Return the number of threads that ``n_jobs`` means; 1 in a worker process, as others share the processors."""
+    if n_jobs is not None and not isinstance(n_jobs, Integral):  # one that was set after fit, which checks it
+        raise ValueError(f"The 'n_jobs' parameter must be an instance of 'int' or None. Got {n_jobs!r} instead.")
     # joblib returns the same there, with a warning about processes that nobody wants to start.
     return 1 if multiprocessing.current_process().daemon and n_jobs != 0 else int(joblib.effective_n_jobs(n_jobs))
 

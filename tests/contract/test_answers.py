@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 
+import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -33,8 +34,9 @@ def test_answers_write_nothing_on_the_model(name):
     model = fitted(name)
     if name == "HashingNgramVectorizer":
         model.transform(["a"])  # writes _stop_words_id, as scikit-learn's HashingVectorizer does
-    before = dict(vars(model))
+    before, content = dict(vars(model)), joblib.hash(model)
     first = answers(name, model)
+    assert joblib.hash(model) == content
     assert all(vars(model)[attribute] is value for attribute, value in before.items())
     assert set(vars(model)) == set(before)
     assert answers(name, model) == first
