@@ -104,7 +104,7 @@ def test_weights_that_cannot_be_read_are_no_missing_file(tmp_path: Path) -> None
     save_model(HashEmbeddingClassifier(**SMALL).fit(BITS, [0, 1] * 20), tmp_path)
     (tmp_path / "weights.safetensors").unlink()
     (tmp_path / "weights.safetensors").mkdir()  # for root, permissions are no obstacle
-    with pytest.raises(IsADirectoryError, match=r"weights\.safetensors"):
+    with pytest.raises(ModelFormatError, match=r"weights\.safetensors is not a regular file"):
         load_model(tmp_path)
 
 

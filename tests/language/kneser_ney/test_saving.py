@@ -59,10 +59,10 @@ def _set(index, value):
         ("suffixes", _set(9, 9), "suffixes"),  # its own suffix: the lookup would never end
         ("suffixes", _set(0, 1), "suffixes"),
         ("suffixes", _set(4, -1), "suffixes"),
-        ("log_probs", _set(4, np.nan), "logarithm"),
+        ("log_probs", _set(4, np.nan), "infinite values or NaN"),
         ("log_probs", _set(4, 0.5), "logarithm"),
         ("log_probs", lambda array: array.reshape(1, -1), "dtypes"),
-        ("backoffs", _set(4, np.inf), "logarithm"),
+        ("backoffs", _set(4, np.inf), "infinite values or NaN"),
         ("discounts", lambda array: array[:2], "discounts have the shape"),
     ],
 )
