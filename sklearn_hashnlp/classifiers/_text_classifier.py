@@ -412,8 +412,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         Raises
         ------
         ValueError
-            As in ``fit``; if ``classes`` is missing in the first call, or a later call has other labels; or if
-            ``class_weight="balanced"``.
+            As in ``fit``; or if the first call has no ``classes``, a later one other labels, or weights are "balanced".
         TypeError
             If a text is not a ``str``.
         RuntimeError
@@ -659,10 +658,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         pipeline = values["pipeline"]
-        if not isinstance(pipeline, Pipeline) or not isinstance(pipeline[-1], HashEmbeddingClassifier):
-            raise ValueError("The pipeline of a TextClassifier must end in a HashEmbeddingClassifier.")
-        if len(pipeline) != 2 or not hasattr(pipeline[0], "transform"):
-            raise ValueError("The pipeline of a TextClassifier must begin with a vectorizer, and have no other step.")
+        is_pair = isinstance(pipeline, Pipeline) and len(pipeline) == 2 and hasattr(pipeline[0], "transform")
+        if not is_pair or not isinstance(pipeline[-1], HashEmbeddingClassifier):
+            raise ValueError("The pipeline of a TextClassifier must be a vectorizer and a HashEmbeddingClassifier.")
         if "norm_ratio" in values:
             union = NgramVectorUnion(clone(pipeline[0]), FrozenEstimator(self.pretrained))
             union._set_model_state({"vectorizer": pipeline[0], "norm_ratio": values["norm_ratio"]}, {})

@@ -27,6 +27,7 @@ def few_docstrings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "load_stdlib_docstrings", lambda *, return_X_y: few)
 
 
+@pytest.mark.slow
 def test_the_accuracy_is_that_of_the_readme(hashnlp: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_demo, "_TRAIN_SIZES", (1.0,))

@@ -1,4 +1,4 @@
-"""What is refused by all public estimators in the same words: sentences, rows and numbers of threads."""
+"""All public estimators refuse wrong sentences, rows and numbers of threads in the same words."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _SAMPLES = [
 
 
 def main() -> None:
-    """Give mutated inputs to every kernel that texts and models reach, and print the counts as JSON."""
+    """Run mutated inputs through every kernel that texts and models reach, and print the counts as JSON."""
     parser = argparse.ArgumentParser(description="Fuzz compiled kernels with checks of all indices.")
     parser.add_argument("--inputs", type=int, default=1000, help="documents and models for each entry point")
     parser.add_argument("--seed", type=int, default=0)

@@ -1,4 +1,4 @@
-"""What the row-wise optimizers share: kernels and torch, averaging, gradients, states."""
+"""Shared by the row-wise optimizers: kernels and torch, averaging, gradients, states."""
 
 from __future__ import annotations
 

@@ -378,7 +378,7 @@ def test_parts_of_unions_and_classifiers_that_would_fail_later(trained: Any, tmp
     steps = model["state"]["pipeline"]["estimator"]["parameters"]["steps"]
     del steps[0]
     write(tmp_path / "model", document | {"model": model}, arrays)
-    refused(tmp_path / "model", "must begin with a vectorizer")
+    refused(tmp_path / "model", "must be a vectorizer and a HashEmbeddingClassifier")
 
 
 def test_known_parts_are_not_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a release needs: the version in one place, and pages that agree with the package."""
+"""The version stands in one place, and pages agree with the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is saved is loaded, and what is damaged is refused with a message."""
+"""Saved models are loaded, and damaged ones are refused with a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user of the shell meets: completion, usage errors, closed streams, Ctrl-C, wrong files, narrow output."""
+"""The command line as a user of the shell meets it: completion, usage errors, closed streams, Ctrl-C, wrong files, narrow output."""
 
 from __future__ import annotations
 

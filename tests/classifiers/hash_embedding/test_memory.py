@@ -28,6 +28,7 @@ print(model.score(X, y))
 
 @pytest.mark.xdist_group("measured")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/self/statm")
+@pytest.mark.slow
 def test_two_thousand_million_columns_fit_in_two_gigabytes():
     done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

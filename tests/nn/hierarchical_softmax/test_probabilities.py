@@ -195,6 +195,7 @@ def test_a_layer_of_half_precision(dtype):
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")
+@pytest.mark.slow
 def test_torch_compile_runs_in_plain_torch(monkeypatch):
     layer = make(MIXED, n_direct=9)
     inputs, target, features = batch_for(layer, 6)
