@@ -1,4 +1,4 @@
-"""The command line as a user of the shell meets it: completion, usage errors, closed streams, Ctrl-C, wrong files, narrow output."""
+"""Users of the shell: completion, usage errors, closed streams, Ctrl-C, wrong files, narrow output."""
 
 from __future__ import annotations
 
