@@ -1,4 +1,4 @@
-"""What is deprecated warns for two minor releases, and is removed then."""
+"""Deprecated names warn for two minor releases, and are removed then."""
 
 from __future__ import annotations
 

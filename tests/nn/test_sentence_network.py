@@ -47,9 +47,9 @@ SENTENCES = st.lists(st.lists(st.integers(0, 7), max_size=5), min_size=1, max_si
 SHARES = st.sampled_from([0.0, 0.2, 0.7, 1.0, "auto"])
 
 
-@given(SENTENCES, SHARES, st.integers(0, 3), st.sampled_from(["float32", "uint8"]))
-def test_vectors_follow_the_formula(sentences, context_weight, n_components_removed, dtype):
-    network = make(context_weight, n_components_removed if context_weight != 1 else 0)
+@given(SENTENCES, SHARES, st.integers(0, 3), st.sampled_from(["float32", "uint8"]), st.sampled_from(["max", "weighted"]))
+def test_vectors_follow_the_formula(sentences, context_weight, n_components_removed, dtype, pooling):
+    network = make(context_weight, n_components_removed if context_weight != 1 else 0, pooling=pooling)
     network.removal_power = 1 + n_components_removed % 2
     if n_components_removed in (1, 2) and context_weight != 0:
         network.context_common = torch.nn.functional.normalize(torch.arange(8.0)[None], dim=1)

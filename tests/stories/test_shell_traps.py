@@ -1,4 +1,4 @@
-"""What a user of fastText meets in a first hour with the command line."""
+"""The first hour of a user of fastText with the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What editors and type checkers know about the package."""
+"""Types and choices that editors and type checkers know."""
 
 import importlib
 import os

@@ -61,7 +61,7 @@ def test_small_matrices_have_int32_indices() -> None:
 
 
 def test_scipy_gives_a_matrix_of_int64_row_pointers_int64_indices() -> None:
-    """What ``_Stack.matrix`` relies on where there are so many values."""
+    """``_Stack.matrix`` relies on this where there are so many values."""
     X = csr_matrix((nothing(3, np.float32), nothing(3, np.int32), np.array([0, 3])), shape=(1, 5))
     assert X.indices.dtype == X.indptr.dtype
 

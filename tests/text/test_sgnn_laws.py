@@ -1,4 +1,4 @@
-"""What projections promise, on words of real text: angles, balance, the order of pairs.
+"""Laws of projections on words of real text: angles, balance, the order of pairs.
 
 Hyperplanes are the sample of every law. Pairs of words are not independent of each other, and neither are the words:
 all of them share ``<`` and ``>``. So standard errors are taken over hyperplanes and seeds, of means over many pairs.

@@ -1,4 +1,4 @@
-"""What the callbacks of progress report while a model trains."""
+"""Reports of the callbacks of progress while a model trains."""
 
 from __future__ import annotations
 
