@@ -47,7 +47,10 @@ SENTENCES = st.lists(st.lists(st.integers(0, 7), max_size=5), min_size=1, max_si
 SHARES = st.sampled_from([0.0, 0.2, 0.7, 1.0, "auto"])
 
 
-@given(SENTENCES, SHARES, st.integers(0, 3), st.sampled_from(["float32", "uint8"]), st.sampled_from(["max", "weighted"]))
+POOLINGS = st.sampled_from(["max", "weighted"])
+
+
+@given(SENTENCES, SHARES, st.integers(0, 3), st.sampled_from(["float32", "uint8"]), POOLINGS)
 def test_vectors_follow_the_formula(sentences, context_weight, n_components_removed, dtype, pooling):
     network = make(context_weight, n_components_removed if context_weight != 1 else 0, pooling=pooling)
     network.removal_power = 1 + n_components_removed % 2
