@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, hstack
 from sklearn.utils.extmath import randomized_svd
+from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp import trees
 from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
@@ -73,7 +74,8 @@ def cooccurrence_vectors(
     total = np.maximum(counts, 1) * sum(1 / distance for distance in range(1, windows.order))
     rows = csr_array(diags_array(1 / np.sqrt(total)) @ rows)
     n_components = min(n_components, min(rows.shape))
-    left, singular_values, _ = randomized_svd(rows.astype(np.float32), n_components, n_iter=4, random_state=seed)
+    with threadpool_limits(1, user_api="blas"):  # more threads would sum in another order
+        left, singular_values, _ = randomized_svd(rows.astype(np.float32), n_components, n_iter=4, random_state=seed)
     vectors: NDArray[np.float32] = (left * singular_values).astype(np.float32)
     return vectors
 

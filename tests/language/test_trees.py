@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel, _trees
 from sklearn_hashnlp.language._reader import read_training_data
@@ -47,6 +48,17 @@ def test_the_vectors_are_repeatable_and_bounded(monkeypatch):
     np.testing.assert_allclose(cooccurrence_vectors(data.windows, n_classes, n_components=4, seed=0), first, atol=1e-6)
     monkeypatch.setattr(_trees, "_MAX_CONTEXT_WORDS", 2)
     assert cooccurrence_vectors(data.windows, n_classes).shape == (n_classes, 4)
+
+
+def test_the_vectors_are_the_same_at_any_number_of_threads():
+    words = np.arange(400)
+    sentences = [[f"w{i}" for i in RNG.choice(words, 10, p=(words + 1) / (words + 1).sum())] for _ in range(500)]
+    data = read_training_data(HsigmoidLanguageModel(order=4), sentences, None, seed=0)
+    vectors = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            vectors.append(cooccurrence_vectors(data.windows, data.tokenizer.vocabulary.n_classes, seed=0))
+    assert vectors[0].tobytes() == vectors[1].tobytes()
 
 
 def test_the_inner_products_are_those_of_the_counts():
