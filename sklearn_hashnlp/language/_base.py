@@ -195,7 +195,7 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         words, k = self._tokenizer.vocabulary.words, min(int(k), self._tokenizer.vocabulary.n_classes)
         return [
-            [(words[word_id], math.exp(log_prob)) for log_prob, word_id in zip(*row, strict=True)]
+            [(words[word_id], math.exp(min(log_prob, 0.0))) for log_prob, word_id in zip(*row, strict=True)]
             for log_probs, ids in (self._topk(part, k) for part in self._batches_of(contexts))
             for row in zip(log_probs.tolist(), ids.tolist(), strict=True)
         ]

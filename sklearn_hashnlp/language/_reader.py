@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp._sklearn import level_of_user
+from sklearn_hashnlp._sklearn import MAX_INTEGER, level_of_user
 from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences, read_corpus, tokenize
 from sklearn_hashnlp.language._vocabulary import (
     DEFAULT_TOKENS,
@@ -22,6 +22,7 @@ from sklearn_hashnlp.language._vocabulary import (
 from sklearn_hashnlp.language._windows import FarContext, Padding, WordWindows, make_windows, unknown_ids_message
 from sklearn_hashnlp.language._word_codes import WordEncoder, encode_with_special_tokens, make_word_encoder
 from sklearn_hashnlp.text._documents import as_documents
+from sklearn_hashnlp.trees._counts import is_integer
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,9 @@ class Tokenizer:
         special_tokens = SpecialTokens(*values.get("special_tokens", DEFAULT_TOKENS))  # older models lack the key
         vocabulary, far = Vocabulary(values["words"], special_tokens), FarContext(**values.get("far_context", {}))
         vocabulary.check()
+        for name, number, least in (("order", order, 1), ("n_words", far.n_words, 0)):
+            if not is_integer(number) or not least <= number <= MAX_INTEGER:
+                raise ValueError(f"{name!r} must be an integer in {least}..{MAX_INTEGER}, got {number!r}")
         return cls(vocabulary, arrays.get("translation"), order, values["padding"], word_encoder, caller, far)
 
     def _pad_sentences(self, words: list[str]) -> list[str]:

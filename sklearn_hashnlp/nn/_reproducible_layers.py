@@ -35,6 +35,11 @@ class SeededDropout(nn.Dropout):
 
     generator: np.random.Generator | torch.Generator | None = None  # None: torch's global generator
 
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__(p)
+        if not 0 <= p <= 1:  # torch lets NaN pass
+            raise ValueError(f"SeededDropout: p must be in 0..1, got {p!r}.")
+
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name
         """Drop elements during training."""
         if self.generator is None or not self.training or self.p == 0.0:

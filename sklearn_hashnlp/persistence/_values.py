@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -18,6 +19,7 @@ _SCALAR_TYPES: dict[str, type] = {"bool": bool, "float": float, "int": int}
 _DTYPE_NAMES = frozenset(
     ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
+_LABEL_DTYPE = r"[<>=|]?[biufUO]\d{0,9}|bool|object|u?int\d{1,2}|float\d{2,3}"
 _MAX_LABEL_BYTES = 2**26  # of types wider than any label
 _TREES = "sklearn_hashnlp.trees"  # imported on use: a process with a tree has imported it
 
@@ -131,12 +133,9 @@ def is_finite(array: NDArray[Any]) -> bool:
 
 def decode_labels(values: Any, dtype: Any) -> NDArray[Any]:
     """Return class labels of a stored type; raise a TypeError or ValueError for what is none."""
-    try:
-        dtype = np.dtype(str(dtype))
-    except SyntaxError as error:  # numpy parses some names as Python
-        raise TypeError(f"labels of {dtype!r:.60} are not known") from error
-    if dtype.kind not in "biufUO":
-        raise TypeError(f"labels of {dtype} are not known")
+    if not isinstance(dtype, str) or not re.fullmatch(_LABEL_DTYPE, dtype, re.ASCII):
+        raise TypeError(f"labels of {dtype!r:.60} are not known")
+    dtype = np.dtype(dtype)
     if not isinstance(values, list) or not all(isinstance(value, str | int | float) for value in values):
         raise TypeError("labels must be a list of strings or numbers")
     longest = max((len(value) for value in values if isinstance(value, str)), default=0)

@@ -28,6 +28,12 @@ def model():
     return BigramModel().fit(SENTENCES)
 
 
+def test_scores_above_those_of_probabilities_are_certain(model, monkeypatch):
+    scores, ids = np.array([[1000.0, 0.0]]), np.array([[1, 2]])
+    monkeypatch.setattr(model, "_topk", lambda batch, k: (scores, ids))  # as of damaged weights
+    assert [probability for _, probability in model.predict_topk([["a"]], k=2)[0]] == [1.0, 1.0]
+
+
 def probability_by_hand(word, before):
     """Count with the words of the sentences alone: a to f, the end and unknown words, 8 classes."""
     pairs = Counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.language._reader import build_tokenizer
+from sklearn_hashnlp.language._reader import Tokenizer, build_tokenizer
 from sklearn_hashnlp.language._sentences import read_corpus
 from sklearn_hashnlp.language._vocabulary import vocabulary_from_dict
 from tests.language.tokenizers import ENCODERS, contexts_of, make_tokenizer, spelled
@@ -66,3 +66,13 @@ def test_words_are_learned_from_training_sentences_alone():
     ids = read_corpus(lambda: iter([(0, 1)]), order=2, caller="Model")
     with pytest.raises(ValueError, match="Model got word ids from its reader and does not know the words"):
         build_tokenizer(ids, order=2, caller="Model")
+
+
+@pytest.mark.parametrize("wrong", [-1, 10**19, 1.5, True, None])
+@pytest.mark.parametrize("name", ["order", "n_words"])
+def test_a_stored_context_of_no_length_is_refused(name, wrong):
+    values, arrays = make_tokenizer().to_state()
+    lengths = {"order": 3, "n_words": 0} | {name: wrong}
+    values["far_context"] = {"n_words": lengths.pop("n_words")}
+    with pytest.raises(ValueError, match=f"'{name}' must be an integer in"):
+        Tokenizer.from_state(values, arrays, **lengths, caller="it")

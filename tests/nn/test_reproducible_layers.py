@@ -88,3 +88,9 @@ def test_dropout_gradients():
     out = dropout(x)
     out.sum().backward()
     assert torch.equal(x.grad, out.detach())
+
+
+@pytest.mark.parametrize("p", [float("nan"), -0.1, 1.5])
+def test_dropout_of_no_probability_is_refused(p):
+    with pytest.raises(ValueError, match=r"dropout|p must be in 0\.\.1"):
+        SeededDropout(p)

@@ -270,7 +270,7 @@ def test_hostile_sizes_in_a_bounded_process(trained: Any, tmp_path: Path, name: 
     assert result.stdout.startswith("refused:"), result.stderr
 
 
-@pytest.mark.parametrize("dtype", [",", "04", "V8", "i4,i4", "M8[s]", "", 3, None])
+@pytest.mark.parametrize("dtype", [",", "04", "a4", "V8", "i4,i4", "M8[s]", "", 3, None])
 def test_labels_of_types_that_are_none(trained: Any, tmp_path: Path, dtype: Any) -> None:
     """Found by fuzzing: numpy raises a SyntaxError for some."""
     document, arrays = trained

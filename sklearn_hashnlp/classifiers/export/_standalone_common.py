@@ -65,6 +65,8 @@ def _class_probabilities(scores: Any, *, multilabel: bool, link: str, inverse_te
 
 
 def _unpack_labels(packed: dict[str, Any]) -> Any:
+    if str(packed["dtype"]).lstrip("<>=|")[:1] not in "biufoUO":
+        raise ValueError(f"labels of type {packed['dtype']!r:.60} are not known")
     dtype, values = np.dtype(packed["dtype"]), packed["values"]
     if dtype.kind not in "biufUO" or dtype.itemsize * len(values) > 2**28:
         raise ValueError(f"{len(values)} labels of type {dtype} are not known")

@@ -90,7 +90,7 @@ def of_array(name: str, part: int, value: Any) -> Callable[[dict[str, Any]], obj
         (of_array("bias", 1, "<i4"), "'bias' must be numbers"),
         (lambda header: header["labels"].update(dtype="<U500000000"), "2 labels of type"),
         (lambda header: header["labels"].update(dtype="V1000000000"), "labels of type"),
-        (lambda header: header["labels"].update(dtype=","), "SyntaxError"),
+        (lambda header: header["labels"].update(dtype=","), "labels of type"),
         (lambda header: header["labels"].update(values=["a"]), "must be numbers of shape"),
         (lambda header: header["bag"].update(num_buckets=10**18), "no numbers of rows"),
         (lambda header: header["bag"].update(num_embeddings=-1), "no numbers of rows"),
