@@ -1,4 +1,4 @@
-"""CONTRIBUTING names files that exist, every folder of the package, and every part of kernels/."""
+"""CONTRIBUTING names files that exist, every folder of the package, and every part of kernels/ and classifiers/."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,6 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PATHS = sorted(set(re.findall(r"`((?:[\w.]+/)+[\w.*]*)`", PAGE)))
 NAMES = re.findall(r"`([\w/]+\.py)`: `([\w.]+)`", PAGE)
 FOLDERS = {path.parent.name for path in (ROOT / "sklearn_hashnlp").glob("*/__init__.py")}
-KERNELS = {path.stem for path in (ROOT / "sklearn_hashnlp" / "kernels").iterdir() if not path.name.startswith("__")}
 MODULES = {"_deprecation", "_hash_specification", "_lazy", "_posix", "_sklearn", "_threads"}
 
 
@@ -26,9 +25,15 @@ def test_a_name_is_in_its_file(path, name):
         assert re.search(rf"\b(class|def) {part}\b|^{part}\b.* = ", source, flags=re.MULTILINE)
 
 
+def parts_of(folder: str) -> set[str]:
+    """Return the names of the files and folders in a folder of the package."""
+    return {path.stem for path in (ROOT / "sklearn_hashnlp" / folder).iterdir() if not path.name.startswith("__")}
+
+
 def test_the_tree_has_every_folder():
-    tree, arrows, kernel_arrows = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    tree, arrows, kernels, classifiers = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
     assert len(FOLDERS) > 10
     assert set(re.findall(r"(\w+)/", tree)) - {"sklearn_hashnlp"} == FOLDERS
     assert set(re.findall(r"\w+", arrows)) - MODULES == FOLDERS
-    assert set(re.findall(r"\w+", kernel_arrows)) == KERNELS
+    assert set(re.findall(r"\w+", kernels)) == parts_of("kernels")
+    assert set(re.findall(r"\w+", classifiers)) == parts_of("classifiers")

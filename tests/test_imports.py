@@ -25,13 +25,24 @@ ROWS = [
     ("experiments",),
     ("cli",),
 ]
-# So may the folders of kernels/, after the files that stand in it.
+# So may the folders of kernels/, after the files that stand in it,
 KERNEL_ROWS = [
     ("_compile",),
     ("_intrinsics", "_ragged"),
     ("_hashes", "_rows"),
     ("embeddings", "projections", "strings"),
     ("linear", "ngrams", "trees"),
+]
+# and the parts of classifiers/.
+CLASSIFIER_ROWS = [
+    ("_losses", "_parameters"),
+    ("_labels", "_net"),
+    ("_base", "_calibration", "_sample_weights"),
+    ("hash_embedding", "sgnn"),
+    ("_hash_embedding_classifier", "_sgnn_classifier"),
+    ("_make_text_classifier", "_quantized_sgnn_classifier"),
+    ("_text_classifier",),
+    ("_augmented_text_classifier", "export", "merging"),
 ]
 
 
@@ -42,7 +53,7 @@ def names_above(rows: list[tuple[str, ...]]) -> dict[str, set[str]]:
 
 ALLOWED = names_above(ROWS)
 ALLOWED["cli"] |= set(sklearn_hashnlp.__all__)
-KERNELS_ALLOWED = names_above(KERNEL_ROWS)
+PARTS_ALLOWED = {"kernels": names_above(KERNEL_ROWS), "classifiers": names_above(CLASSIFIER_ROWS)}
 # Inside a call, and only for a device that is not the CPU.
 EXCEPTIONS = {"text/_sgnn_projector.py": {"nn"}}
 
@@ -74,14 +85,18 @@ def test_folders_import_one_way(path):
     assert parts_imported_by(path) - {folder} <= ALLOWED[folder] | exceptions
 
 
-KERNELS = PACKAGE / "kernels"
-KERNEL_FILES = sorted(set(KERNELS.rglob("*.py")) - {KERNELS / "__init__.py"})
+FILES_OF_PARTS = [
+    path
+    for folder in PARTS_ALLOWED
+    for path in sorted((PACKAGE / folder).rglob("*.py"))
+    if path != PACKAGE / folder / "__init__.py"
+]
 
 
-@pytest.mark.parametrize("path", KERNEL_FILES, ids=lambda path: str(path.relative_to(KERNELS)))
-def test_folders_of_kernels_import_one_way(path):
-    part = path.relative_to(KERNELS).with_suffix("").parts[0]
-    assert parts_imported_by(path, "sklearn_hashnlp.kernels") - {part} <= KERNELS_ALLOWED[part]
+@pytest.mark.parametrize("path", FILES_OF_PARTS, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_parts_of_a_folder_import_one_way(path):
+    folder, part = path.relative_to(PACKAGE).with_suffix("").parts[:2]
+    assert parts_imported_by(path, f"sklearn_hashnlp.{folder}") - {part} <= PARTS_ALLOWED[folder][part]
 
 
 def module_name(path: Path) -> str:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from sklearn_hashnlp.classifiers._augmented_text_classifier import AugmentedTextClassifier
     from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
     from sklearn_hashnlp.classifiers._make_text_classifier import make_text_classifier
-    from sklearn_hashnlp.classifiers._merge import merge
     from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize
     from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
     from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
     from sklearn_hashnlp.classifiers.export._export_predictor import export_predictor
+    from sklearn_hashnlp.classifiers.merging._merge import merge
 else:
     from sklearn_hashnlp._lazy import lazy_names
 
@@ -35,7 +35,7 @@ else:
             "export._export_predictor": ["export_predictor"],
             "_hash_embedding_classifier": ["HashEmbeddingClassifier"],
             "_make_text_classifier": ["make_text_classifier"],
-            "_merge": ["merge"],
+            "merging._merge": ["merge"],
             "_quantized_sgnn_classifier": ["QuantizedSGNNClassifier", "quantize"],
             "_sgnn_classifier": ["SGNNClassifier"],
             "_text_classifier": ["TextClassifier"],

@@ -14,7 +14,6 @@ from sklearn.utils.validation import validate_data
 from torch import nn
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, check_fitted, fit_context, literal_options
-from sklearn_hashnlp.classifiers._auto_parameters import resolve_batch_size, resolve_embedding_dim, resolve_epochs
 from sklearn_hashnlp.classifiers._base import (
     CLASSIFIER_TRAINING,
     NetClassifier,
@@ -24,15 +23,20 @@ from sklearn_hashnlp.classifiers._base import (
     refuse_balanced,
 )
 from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, fit_temperature, update_temperature
-from sklearn_hashnlp.classifiers._few_rows import DualSteps, supports_dual
-from sklearn_hashnlp.classifiers._idf import initialize_importance
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
-from sklearn_hashnlp.classifiers._linear_scores import linear_model, plain_rows, score_rows
 from sklearn_hashnlp.classifiers._losses import LOSSES, LossChoice, LossName, TreeLoss, make_loss, takes_several_labels
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor, check_columns, check_ngram_dropout
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
-from sklearn_hashnlp.classifiers._sparse_net import SparseNet, make_net, net_from_state
-from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset, canonical_rows
+from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import (
+    resolve_batch_size,
+    resolve_embedding_dim,
+    resolve_epochs,
+)
+from sklearn_hashnlp.classifiers.hash_embedding._few_rows import DualSteps, supports_dual
+from sklearn_hashnlp.classifiers.hash_embedding._idf import initialize_importance
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import linear_model, plain_rows, score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet, make_net, net_from_state
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset, canonical_rows
 from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.training._batches import validation_split
 from sklearn_hashnlp.training._estimator import atomic_fit

@@ -14,10 +14,10 @@ from torch import nn
 
 from sklearn_hashnlp._sklearn import fit_context
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
-from sklearn_hashnlp.classifiers._integer_layers import IntegerLayer, check_layers, integer_layers, integer_scores
 from sklearn_hashnlp.classifiers._labels import pack_labels, unpack_labels
 from sklearn_hashnlp.classifiers._losses import loss_from_values, loss_to_values
 from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
+from sklearn_hashnlp.classifiers.sgnn._integer_layers import IntegerLayer, check_layers, integer_layers, integer_scores
 
 _BATCH_SIZE = 4096
 _LAYER_ARRAYS = ("weight", "bias", "multiplier", "scale")

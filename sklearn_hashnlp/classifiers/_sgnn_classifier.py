@@ -21,12 +21,12 @@ from sklearn_hashnlp.classifiers._base import (
     refuse_balanced,
 )
 from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, fit_temperature
-from sklearn_hashnlp.classifiers._dense_net import DenseNet, dense_net_from_state, make_dense_net
-from sklearn_hashnlp.classifiers._dense_rows import DenseDataset
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 from sklearn_hashnlp.classifiers._losses import make_loss, takes_several_labels
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights
+from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseNet, dense_net_from_state, make_dense_net
+from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseDataset
 from sklearn_hashnlp.training._batches import validation_split
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net

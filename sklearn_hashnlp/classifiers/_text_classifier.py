@@ -20,7 +20,7 @@ from sklearn_hashnlp.classifiers._labels import has_several_labels
 from sklearn_hashnlp.classifiers._losses import LossChoice, takes_several_labels
 from sklearn_hashnlp.classifiers._make_text_classifier import Features, build_pipeline
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
-from sklearn_hashnlp.classifiers._sparse_net import SparseNet
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
 from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import NgramVectorUnion
 from sklearn_hashnlp.text._documents import as_documents

@@ -85,9 +85,9 @@ def scores_at(
 def _dataset(net: Any, rows: Any) -> Any:
     """Return the rows as the data set that a net scores: sparse for hash embeddings, dense for SGNN."""
     if isinstance(rows, np.ndarray):
-        from sklearn_hashnlp.classifiers._dense_rows import DenseDataset
+        from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseDataset
 
         return DenseDataset(rows)
-    from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset, canonical_rows
+    from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset, canonical_rows
 
     return SparseDataset(canonical_rows(rows, any_scale=net.module_.bag.normalize is not None))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sklearn_hashnlp.classifiers._integer_layers import MAX_ACTIVATION, ONE
+from sklearn_hashnlp.classifiers.sgnn._integer_layers import MAX_ACTIVATION, ONE
 
 
 def integer_scores_of_row(layers, row) -> list[float]:

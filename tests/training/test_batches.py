@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from sklearn_hashnlp.classifiers._dense_rows import DenseDataset
-from sklearn_hashnlp.classifiers._sparse_rows import SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset
+from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseDataset
 from sklearn_hashnlp.training._batches import Batches, validation_split
 
 ROWS = DenseDataset(np.arange(37)[:, None], np.arange(37))

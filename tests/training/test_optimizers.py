@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_hashnlp.classifiers._sparse_net import make_net
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import make_net
 from sklearn_hashnlp.training._optimizers import (
     load_optimizer,
     optimizer_from_arrays,

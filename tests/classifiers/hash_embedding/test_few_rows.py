@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from sklearn_hashnlp import HashEmbeddingClassifier, TextClassifier, load_model, make_text_classifier, save_model
-from sklearn_hashnlp.classifiers import _few_rows
-from sklearn_hashnlp.classifiers._few_rows import LinearProblem, Settings, choose_settings, n_dual_epochs
+from sklearn_hashnlp.classifiers.hash_embedding import _few_rows
+from sklearn_hashnlp.classifiers.hash_embedding._few_rows import LinearProblem, Settings, choose_settings, n_dual_epochs
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows
 
 

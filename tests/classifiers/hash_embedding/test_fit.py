@@ -11,7 +11,8 @@ import torch
 from scipy.sparse import csr_array, csr_matrix, random_array
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, _sparse_net
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.classifiers.hash_embedding import _sparse_net
 
 SMALL = {"n_buckets": 2000, "n_embeddings": 20_000, "random_state": 0}
 RNG = np.random.default_rng(0)

@@ -12,7 +12,7 @@ import torch
 from skorch.callbacks import EpochScoring
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, make_text_classifier
-from sklearn_hashnlp.classifiers._compiled_step import CompiledStep, supports_compiled_step
+from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
 from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.trees import balanced_tree, huffman_tree, tree_from_nested

@@ -15,7 +15,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._calibration import fit_inverse_temperature
-from sklearn_hashnlp.classifiers._idf import inverse_document_frequency
+from sklearn_hashnlp.classifiers.hash_embedding._idf import inverse_document_frequency
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((400, 90)) < 0.15) * RNG.integers(1, 4, (400, 90)), dtype=np.float32)

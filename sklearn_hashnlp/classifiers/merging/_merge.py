@@ -13,8 +13,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
-from sklearn_hashnlp.classifiers._merge_weights import merge_nets
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
+from sklearn_hashnlp.classifiers.merging._merge_weights import merge_nets
 from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.trees import SoftmaxTree
 

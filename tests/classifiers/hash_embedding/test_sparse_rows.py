@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
 
-from sklearn_hashnlp.classifiers._sparse_rows import canonical_rows
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import canonical_rows
 
 DENSE = np.array([[0, 2, -1, 0], [0, 0, 0, 0], [3, 0, 0, 0.5]], dtype=np.float32)
 

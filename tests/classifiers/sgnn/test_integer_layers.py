@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.classifiers._integer_layers import ONE, integer_layers, integer_scores
+from sklearn_hashnlp.classifiers.sgnn._integer_layers import ONE, integer_layers, integer_scores
 from tests.oracles.integer_layers import integer_scores_of_row
 
 

@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from torch import Tensor, nn
 
 from sklearn_hashnlp._threads import map_in_order
-from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseBatch, SparseDataset
 from sklearn_hashnlp.kernels._rows import gather_rows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (

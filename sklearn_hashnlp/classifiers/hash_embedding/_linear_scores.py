@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from sklearn_hashnlp._posix import usable_cores
 from sklearn_hashnlp._threads import map_blocks
-from sklearn_hashnlp.classifiers._sparse_rows import LARGE, MAX_COLUMNS, SMALL, SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import LARGE, MAX_COLUMNS, SMALL, SparseDataset
 from sklearn_hashnlp.kernels.embeddings._hash_ids import STANDARD
 from sklearn_hashnlp.kernels.linear._score_bags import LinearModel, inspect_rows, score_bags
 from sklearn_hashnlp.nn._autograd import kernels_apply

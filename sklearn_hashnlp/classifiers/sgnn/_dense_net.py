@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sklearn_hashnlp._threads import map_in_order
-from sklearn_hashnlp.classifiers._dense_rows import DenseBatch, DenseBatches, DenseDataset
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
+from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseBatch, DenseBatches, DenseDataset
 from sklearn_hashnlp.nn._dense_network import DenseNetwork
 from sklearn_hashnlp.training._torch_scope import one_torch_thread
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_hashnlp.classifiers import _dense_net
-from sklearn_hashnlp.classifiers._dense_net import dense_net_from_state, make_dense_net
-from sklearn_hashnlp.classifiers._dense_rows import DenseDataset
+from sklearn_hashnlp.classifiers.sgnn import _dense_net
+from sklearn_hashnlp.classifiers.sgnn._dense_net import dense_net_from_state, make_dense_net
+from sklearn_hashnlp.classifiers.sgnn._dense_rows import DenseDataset
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
 RNG = np.random.default_rng(0)

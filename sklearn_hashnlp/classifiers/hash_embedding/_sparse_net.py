@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sklearn_hashnlp._threads import map_in_order
-from sklearn_hashnlp.classifiers._compiled_step import CompiledStep, supports_compiled_step
-from sklearn_hashnlp.classifiers._few_rows import DualSteps
-from sklearn_hashnlp.classifiers._linear_scores import linear_model
-from sklearn_hashnlp.classifiers._linear_scores import score_rows as score_linear_rows
 from sklearn_hashnlp.classifiers._losses import SoftmaxLoss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
-from sklearn_hashnlp.classifiers._sparse_rows import SparseBatch, SparseBatches, SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
+from sklearn_hashnlp.classifiers.hash_embedding._few_rows import DualSteps
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import linear_model
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import score_rows as score_linear_rows
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseBatch, SparseBatches, SparseDataset
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer

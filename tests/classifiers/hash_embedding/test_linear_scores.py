@@ -12,8 +12,9 @@ import torch
 from scipy.sparse import csc_array, csr_array, csr_matrix
 
 from sklearn_hashnlp import HashEmbeddingClassifier, TextClassifier
-from sklearn_hashnlp.classifiers import _hash_embedding_classifier, _linear_scores, _sparse_net
-from sklearn_hashnlp.classifiers._linear_scores import linear_model, plain_rows
+from sklearn_hashnlp.classifiers import _hash_embedding_classifier
+from sklearn_hashnlp.classifiers.hash_embedding import _linear_scores, _sparse_net
+from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import linear_model, plain_rows
 
 N_COLUMNS = 500
 

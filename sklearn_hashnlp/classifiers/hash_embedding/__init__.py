@@ -1,0 +1,1 @@
+"""The parts of HashEmbeddingClassifier: sparse rows, network, training steps, scores without torch."""

@@ -1,0 +1,1 @@
+"""Classifiers merged to one: checks, weights, states of optimizers, document frequencies."""
