@@ -71,7 +71,7 @@ A file that is too large for the available memory is read in batches of 10,000 t
 each epoch (1 by default); --stream does so with any file. The order of the texts is then that of the file, shuffled \
 only within a batch: shuffle a file that is sorted by label first. What looks at all texts before training is not \
 possible: --features auto counts words, importance weights are those of the first batch, there is no --holdout, \
---early-stopping, --pretrained or --sgnn, and the weights of a training are not averaged.
+--early-stopping or --sgnn, and the weights of a training are not averaged.
 """
 
 _OF_HASH_EMBEDDINGS = {"features": Features.auto, "ngrams": None, "pretrained": None, "dim": None, "buckets": None}
@@ -230,7 +230,7 @@ def train(
         "n_jobs": n_jobs,
     }
     if is_streamed(data, stream):
-        refused = {"holdout": holdout, "early-stopping": early_stopping, "pretrained": pretrained, "sgnn": sgnn}
+        refused = {"holdout": holdout, "early-stopping": early_stopping, "sgnn": sgnn}
         refuse_with_stream(data, stream, refused)
         parameters |= {"loss": None if loss is None else loss.value, "class_weight": weights, "max_epochs": epochs}
         classifier, report = train_streamed(screen, data, valid, options, parameters, distortion)

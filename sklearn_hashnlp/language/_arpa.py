@@ -6,7 +6,6 @@ import bz2
 import gzip
 import lzma
 import math
-import tempfile
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.datasets._lines import DECOMPRESSION_ERRORS, decompress
 from sklearn_hashnlp.kernels.ngrams._trie import LOG10_ZERO, NgramTrie, TrieLevel, build_trie, find_nodes
 from sklearn_hashnlp.language._vocabulary import DEFAULT_TOKENS
-from sklearn_hashnlp.persistence._atomic_files import replacing
+from sklearn_hashnlp.persistence._atomic_files import check_writable, replacing
 from sklearn_hashnlp.persistence._values import ModelFormatError
 
 _START, _END, _UNKNOWN = DEFAULT_TOKENS  # those of the format
@@ -26,7 +25,6 @@ _NGRAMS_AT_ONCE = 2**16
 _MAX_DIGITS = 20  # of a number of n-grams
 _WHITESPACE = b" \t\n\r\x0b\x0c"  # what bytes.split takes for it
 _ENCODING = ("utf-8", "surrogateescape")  # other bytes come back as they were
-_UNFINISHED = ".unfinished-"
 
 
 def write_arpa(path: Path, trie: NgramTrie, words: Sequence[str], sizes: Sequence[int]) -> None:
@@ -55,8 +53,7 @@ def check_arpa_path(path: Path) -> None:
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected the name of an ARPA file to write.")
     try:
-        # By writing, because os.access is wrong for root, read-only mounts and network drives.
-        Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=path.parent)).rmdir()
+        check_writable(path.parent)
     except OSError as error:
         raise OSError(error.errno, f"no ARPA file can be written there ({error.strerror})", str(path)) from error
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
@@ -14,7 +11,7 @@ from typing import Any, get_args
 from safetensors import SafetensorError, safe_open
 
 from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
-from sklearn_hashnlp._posix import flush_to_disk
+from sklearn_hashnlp.persistence._atomic_files import UNFINISHED, check_writable, replacing_files
 from sklearn_hashnlp.persistence._folder_files import (
     FORMAT,
     FORMAT_VERSION,
@@ -29,9 +26,6 @@ from sklearn_hashnlp.persistence._folder_files import (
 )
 from sklearn_hashnlp.persistence._model_document import decode_model, encode_model
 from sklearn_hashnlp.persistence._precision import Precision
-
-_UNFINISHED = ".saving-"
-_MAX_SAVING_SECONDS = 3600.0
 
 
 def save_model(
@@ -115,7 +109,6 @@ def save_model(
         _write_files(folder, document, arrays)
     except OSError as error:
         raise OSError(error.errno, f"the model cannot be saved there ({error.strerror})", str(folder)) from error
-    _remove_abandoned(folder)
 
 
 def load_model(folder: str | os.PathLike[str]) -> Any:
@@ -169,21 +162,12 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
 def _write_files(folder: Path, document: dict[str, Any], arrays: Arrays) -> None:
     """Write both files under temporary names, and rename them."""
     folder.mkdir(parents=True, exist_ok=True)
-    # In the folder itself, because renaming is atomic only within one file system.
-    unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder))
-    try:
+    # The weights last: where there are weights there are parameters, and a difference is detected by the digest.
+    with replacing_files(folder, [PARAMETERS_FILE, WEIGHTS_FILE]) as unfinished:
         parameters, weights = unfinished / PARAMETERS_FILE, unfinished / WEIGHTS_FILE
         parameters.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
         write_arrays(arrays, weights, {METADATA_KEY: json.dumps(document)})
         weights.chmod(parameters.stat().st_mode)  # safetensors writes files that only their owner can read
-        flush_to_disk(parameters)
-        flush_to_disk(weights)
-        # The weights last: where there are weights there are parameters, and a difference is detected by the digest.
-        parameters.replace(folder / PARAMETERS_FILE)
-        weights.replace(folder / WEIGHTS_FILE)
-        flush_to_disk(folder)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def check_replaceable(folder: Path) -> None:
@@ -191,9 +175,8 @@ def check_replaceable(folder: Path) -> None:
     _check_contents(folder)
     created = [path for path in (folder, *folder.absolute().parents) if not path.exists()]
     try:
-        # By writing, because os.access is wrong for root, read-only mounts and network drives.
         folder.mkdir(parents=True, exist_ok=True)
-        Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder)).rmdir()
+        check_writable(folder)
     except OSError as error:
         raise OSError(error.errno, f"no model can be saved there ({error.strerror})", str(folder)) from error
     finally:
@@ -209,7 +192,7 @@ def _check_contents(folder: Path) -> None:
         raise FileExistsError(f"{str(existing)!r} is a file. Choose a folder to save the model in.")
     if existing != folder:
         return
-    others = sorted(path.name for path in folder.iterdir() if not path.name.startswith(_UNFINISHED))
+    others = sorted(path.name for path in folder.iterdir() if not path.name.startswith(UNFINISHED))
     if others and not _is_model(folder):
         raise FileExistsError(
             f"{str(folder)!r} holds {others[0]!r} but no model. Choose a new or empty folder, or one with a model to "
@@ -225,13 +208,3 @@ def _is_model(folder: Path) -> bool:
     with suppress(OSError, SafetensorError), safe_open(folder / WEIGHTS_FILE, framework="np") as file:
         return METADATA_KEY in (file.metadata() or {})
     return False
-
-
-def _remove_abandoned(folder: Path) -> None:
-    """Delete the temporary files of processes that were killed; recent ones may belong to a save in progress."""
-    for path in folder.glob(f"{_UNFINISHED}*"):
-        with suppress(OSError):
-            # The time of the folder itself does not change while a large file in it grows.
-            newest = max(entry.stat().st_mtime for entry in (path, *path.iterdir()))
-            if time.time() - newest > _MAX_SAVING_SECONDS:
-                shutil.rmtree(path, ignore_errors=True)

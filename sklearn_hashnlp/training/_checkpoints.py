@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import load_file
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.persistence import load_model, save_model
-from sklearn_hashnlp.persistence._atomic_files import replacing
+from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
+from sklearn_hashnlp.persistence._atomic_files import remove_abandoned, replacing, unfinished_folder
 from sklearn_hashnlp.persistence._folder_files import write_arrays
 
 Keep: TypeAlias = Literal["best", "last", "all"]
 
-_UNFINISHED = ".unfinished-"
 _NAME = re.compile(r"(?:epoch|pass)-(\d{5,})")  # the first releases wrote pass-00001
 
 
@@ -34,7 +32,10 @@ def write_weights(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
 
 def read_weights(path: Path) -> dict[str, NDArray[Any]]:
     """Read what :func:`write_weights` wrote."""
-    arrays: dict[str, NDArray[Any]] = load_file(path)
+    try:
+        arrays: dict[str, NDArray[Any]] = load_file(path)
+    except SafetensorError as error:
+        raise ModelFormatError(f"{path} is damaged or not a safetensors file ({error}).") from error
     return arrays
 
 
@@ -57,13 +58,10 @@ class EpochCheckpoints:
 
     def save(self, model: Any, epoch: int) -> None:
         """Save a model with all that further training needs."""
-        unfinished = self._unfinished()
-        try:
-            save_model(model, unfinished, training_state=True)
+        with unfinished_folder(self.folder) as unfinished:
+            save_model(model, unfinished / "model", training_state=True)
             self.remove(epoch)
-            unfinished.rename(self.path(epoch))
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+            (unfinished / "model").rename(self.path(epoch))
 
     def load(self, epoch: int) -> Any:
         """Load a model."""
@@ -72,17 +70,12 @@ class EpochCheckpoints:
     def remove(self, epoch: int) -> None:
         """Remove an epoch, if it is there."""
         if self.path(epoch).exists():
-            unfinished = self._unfinished()
-            self.path(epoch).rename(unfinished / "removed")  # gone at once, though not yet deleted
-            shutil.rmtree(unfinished, ignore_errors=True)
+            with unfinished_folder(self.folder) as unfinished:
+                self.path(epoch).rename(unfinished / "removed")  # gone at once, though not yet deleted
 
     def clear_unfinished(self) -> None:
         """Delete what a training that was killed had begun to write."""
-        for path in self.folder.glob(f"{_UNFINISHED}*"):
-            shutil.rmtree(path, ignore_errors=True)
-
-    def _unfinished(self) -> Path:
-        return Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=self.folder))
+        remove_abandoned(self.folder)
 
 
 class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types

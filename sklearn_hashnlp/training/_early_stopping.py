@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from skorch.callbacks import Callback
 from torch import Tensor, nn
 
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
+from sklearn_hashnlp.persistence._atomic_files import unfinished_folder
 from sklearn_hashnlp.training._checkpoints import read_weights, write_weights
 from sklearn_hashnlp.training._weights import clear_tables, load_arrays, module_to_arrays
 
@@ -55,7 +56,8 @@ class UndoLog:
 class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
     """Stop when validation has not improved for some epochs, and return to the weights of the best epoch."""
 
-    _file: Path | None = None
+    _file: Path | None = None  # the best weights, on the disk
+    _folder: ExitStack | None = None  # which it is in until the end
 
     def __init__(
         self,
@@ -82,7 +84,12 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
         self.best_epoch_ = first + scores.index(self._best_score) + 1 if scores else 0
         self._undo_logs: dict[str, UndoLog] = {}
         self._copies: dict[str, Tensor] = dict(self.best_weights or {})
-        self._file = None if self.folder is None else Path(self.folder, f"best_weights-{token_hex(8)}.safetensors")
+        self._close_folder()
+        if self.folder is not None:
+            folder = Path(self.folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            self._folder = ExitStack()
+            self._file = self._folder.enter_context(unfinished_folder(folder)) / FILE_NAME
 
     def on_grad_computed(self, net: Any, **_: Any) -> None:
         """Note the rows that the optimizer is about to write."""
@@ -106,15 +113,23 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
         """Return to the best epoch."""
         if self.best_epoch_ and self.restore:
             self._restore(net)
-        if self.best_epoch_ and self._file is not None:
-            self._file.replace(self._file.with_name(FILE_NAME))
-        self._undo_logs, self._copies, self.best_weights = {}, {}, None
+        if self.folder is not None and self.best_epoch_ and self._file is not None:
+            self._file.replace(Path(self.folder, FILE_NAME))
+        self.discard()
 
     def discard(self) -> None:
-        """Delete the weights of the best epoch, of a training that failed."""
+        """Forget the weights of the best epoch."""
         self._undo_logs, self._copies, self.best_weights = {}, {}, None
-        if self._file is not None:
-            self._file.unlink(missing_ok=True)
+        self._close_folder()
+
+    def _close_folder(self) -> None:
+        if self._folder is not None:
+            self._folder.close()
+        self._folder = self._file = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the open folder: a copy has none, and no weights in it."""
+        return self.__dict__ | {"_folder": None, "_file": None}
 
     def _score(self, entry: Mapping[str, Any]) -> float:
         score = float(entry[self.monitor])

@@ -11,7 +11,9 @@ import pytest
 
 from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.cli import _streaming
-from sklearn_hashnlp.persistence import load_model
+from sklearn_hashnlp.cli.sentences._loading import load_pretrained
+from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 
 SMALL = ["--buckets", 100, "--dim", 4]
 
@@ -75,6 +77,21 @@ def test_a_file_that_does_not_fit_into_memory_is_streamed(
     result = hashnlp("train", data, "-m", tmp_path / "m", "--holdout", 0.2)
     assert result.code == 2
     assert "does not fit into 0.0 GiB of memory, and --holdout needs all texts at once" in result.err
+
+
+def test_a_pretrained_encoder(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
+    texts, labels = [text for _, text in rows], [label for label, _ in rows]
+    encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=16, width=8, max_epochs=0)
+    save_model(encoder.fit(texts), tmp_path / "encoder")
+    arguments = ["--stream", "--pretrained", tmp_path / "encoder", "--seed", 3]
+    result = hashnlp("train", data, "-m", tmp_path / "m", *arguments, *SMALL)
+    assert result.code == 0, result.err
+    expected = TextClassifier(
+        n_buckets=100, embedding_dim=4, random_state=3, pretrained=load_pretrained(tmp_path / "encoder")
+    )
+    for start in range(0, len(texts), 10):
+        expected.partial_fit(texts[start : start + 10], labels[start : start + 10], classes=["bad", "good"])
+    assert load_model(tmp_path / "m").predict_proba(texts).tobytes() == expected.predict_proba(texts).tobytes()
 
 
 @pytest.mark.parametrize("options", [["--holdout", 0.2], ["--early-stopping"], ["--sgnn"]])

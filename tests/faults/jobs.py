@@ -118,10 +118,11 @@ class BestWeights(Job):
     def check(self, folder: Path) -> None:
         from sklearn_hashnlp.training._checkpoints import read_weights
 
-        for path in folder.glob("best/best_weights*"):
+        for path in folder.glob("best/**/best_weights*"):
             assert all(np.isfinite(array).all() for array in read_weights(path).values())
 
     def result(self, folder: Path) -> bytes:
+        assert [path.name for path in (folder / "best").iterdir()] == ["best_weights.safetensors"]
         return (folder / "scores").read_bytes()
 
 

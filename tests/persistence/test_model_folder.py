@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any, get_args
@@ -160,7 +161,7 @@ def test_a_folder_that_is_not_writable_is_an_error_before_any_work(
 
     for function in ("mkdir", "mkdtemp"):
         with monkeypatch.context() as patch:
-            patch.setattr(Path if function == "mkdir" else _model_folder.tempfile, function, refuse)
+            patch.setattr(Path if function == "mkdir" else tempfile, function, refuse)
             for folder in (saved, saved.parent / "new" / "model"):
                 with pytest.raises(OSError, match=r"no model can be saved there \(Read-only file system\)") as caught:
                     _model_folder.check_replaceable(folder)
@@ -249,22 +250,11 @@ def test_a_crash_before_the_last_renaming_leaves_the_old_model(
 
 def test_a_crash_of_the_first_save_can_be_repaired(model: Any, saved: Path) -> None:
     (saved / FILES[1]).unlink()
-    (saved / ".saving-abandoned").mkdir()
+    (saved / ".unfinished-abandoned").mkdir()
     with pytest.raises(ModelFormatError, match=r"weights\.safetensors is missing: saving was interrupted"):
         load_model(saved)
     save_model(model, saved)
     load_model(saved)
-
-
-def test_abandoned_files_are_removed_when_they_are_old(model: Any, saved: Path) -> None:
-    for name in ("old", "growing", "young"):
-        (saved / f".saving-{name}").mkdir()
-        (saved / f".saving-{name}" / FILES[1]).touch()
-    an_hour_ago = time.time() - 4000
-    for path in (".saving-old", f".saving-old/{FILES[1]}", ".saving-growing"):
-        os.utime(saved / path, (an_hour_ago, an_hour_ago))
-    save_model(model, saved)
-    assert sorted(path.name for path in saved.iterdir()) == [".saving-growing", ".saving-young", *FILES]
 
 
 def test_a_missing_model_is_a_file_not_found(tmp_path: Path) -> None:

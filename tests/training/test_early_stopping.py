@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
+from sklearn_hashnlp.persistence._atomic_files import unfinished_folder
 from sklearn_hashnlp.training import _early_stopping
 from sklearn_hashnlp.training._early_stopping import FILE_NAME, EarlyStopping, UndoLog
 
@@ -52,6 +54,28 @@ def test_the_weights_are_those_of_the_best_epoch(variant, hidden):
     for name, value in model.net_.module_.state_dict().items():
         assert torch.equal(value, snapshots.states[best][name]), name
     assert not torch.equal(model.net_.module_.bag.pool, snapshots.states[-1]["bag.pool"])
+
+
+def test_the_weights_of_killed_fits_are_deleted_and_those_of_a_running_fit_are_not(tmp_path):
+    (tmp_path / ".unfinished-killed").mkdir()
+    for name in ("lock", FILE_NAME):
+        (tmp_path / ".unfinished-killed" / name).touch()
+    with unfinished_folder(tmp_path) as running:
+        options = {"early_stopping": True, "validation_fraction": 0.3, "max_epochs": 2, "checkpoint_dir": tmp_path}
+        HashEmbeddingClassifier(**SMALL, **options).fit(X, Y)
+        assert sorted(path.name for path in tmp_path.iterdir()) == [running.name, FILE_NAME]
+
+
+def test_callbacks_can_be_copied_while_weights_are_on_the_disk(tmp_path):
+    class Copies(Callback):
+        def on_epoch_end(self, net, **kwargs):
+            copied.append(pickle.loads(pickle.dumps([one for _, one in net.callbacks_ if one is not self])))
+
+    copied = []
+    options = {"early_stopping": True, "validation_fraction": 0.3, "max_epochs": 2, "checkpoint_dir": tmp_path}
+    HashEmbeddingClassifier(**SMALL, **options, callbacks=[Copies()]).fit(X, Y)
+    assert len(copied) == 2
+    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
 
 
 def test_an_interrupt_ends_with_the_best_epoch_so_far():

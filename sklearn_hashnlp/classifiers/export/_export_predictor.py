@@ -32,7 +32,7 @@ from sklearn_hashnlp.classifiers.export._linear_predictor import (
 )
 from sklearn_hashnlp.kernels import Hyperplanes
 from sklearn_hashnlp.kernels.projections._hyperplanes import QUANTILES
-from sklearn_hashnlp.persistence._atomic_files import replacing
+from sklearn_hashnlp.persistence._atomic_files import errors_naming, replacing, replacing_files
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES, Precision, to_float16, to_int8
 from sklearn_hashnlp.text import (
     AutoNgramVectorizer,
@@ -164,7 +164,8 @@ def export_predictor(
     before, after = source.split(_PLACEHOLDER)
     start = f'# -*- coding: latin-1 -*-\n{before}_CHECKSUM = {zlib.crc32(content)}\n_MODEL = "'
     written = start.encode("ascii") + _escape(content) + f'"\n{after}'.encode("ascii")
-    _write(path, written)
+    with replacing(path) as unfinished:
+        unfinished.write_bytes(written)
     return len(written)
 
 
@@ -259,7 +260,6 @@ def _sort_key(line: str) -> tuple[bool, str]:
 
 def _write_folder(folder: Path, header: bytes, content: bytes) -> int:
     """Write a predictor as a folder, the weights last; return the number of bytes."""
-    folder.mkdir(exist_ok=True)
     padded = header + b" " * (-(len(header) + 1) % _ALIGNMENT) + b"\n"
     program = _assemble(_standalone_linear, _DOCSTRING.format(path="model", about=_ABOUT_FOLDER))
     files = {
@@ -267,8 +267,10 @@ def _write_folder(folder: Path, header: bytes, content: bytes) -> int:
         _MODULE: f"from {'.' + Path(_PROGRAM).stem} import __getattr__, predict, predict_proba\n".encode("ascii"),
         _WEIGHTS: padded + content,
     }
-    for name, written in files.items():
-        _write(folder / name, written)
+    folder.mkdir(exist_ok=True)
+    with errors_naming(folder), replacing_files(folder, list(files)) as unfinished:
+        for name, written in files.items():
+            (unfinished / name).write_bytes(written)
     return sum(map(len, files.values()))
 
 
@@ -370,9 +372,3 @@ def _serialize(
 def _escape(content: bytes) -> bytes:
     table = {byte: bytes([ord("="), (byte + 64) % 256]) if byte in _ESCAPED else bytes([byte]) for byte in range(256)}
     return b"".join(table[byte] for byte in content)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file atomically."""
-    with replacing(path) as unfinished:
-        unfinished.write_bytes(content)
