@@ -3,6 +3,7 @@
 # make fuzz    reads 100,000 damaged files with each reader, in some half an hour
 # make golden  says whether results differ in any bit from those of a commit: make golden BASE=HEAD~1
 # make check   ruff, the format and mypy       make format     lets ruff mend what it can
+# make docs    builds the documentation in docs/_build/html; make docs QUICK=1 runs its examples on less data
 # make test-lowest   the quick tests on the lowest versions       make coverage      which lines they reach
 # make dist    builds and checks sdist and wheel                  make bench-check   fails if it became slower
 # The first makes .venv and installs the package, the others add what they need. None needs a compiler or a GPU.
@@ -30,10 +31,10 @@ endef
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow fuzz test-gpu test-cluster test-lowest golden check format coverage dist bench-check \
-	clean
+	docs clean
 
 help:
-	@sed -n '1,8s/^# //p' Makefile
+	@sed -n '1,9s/^# //p' Makefile
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, $(PYTHON) is %d.%d; try: make PYTHON=python3.12 ..." % sys.version_info[:2])'
@@ -100,9 +101,19 @@ coverage: $(VENV)/release
 dist: $(VENV)/release
 	@$(BIN)/python -m tests.release
 
+# Without a network; a warning is an error. The gallery runs the examples, in some minutes.
+$(VENV)/docs: $(VENV)/installed
+	$(call run,Installing what the documentation needs,$(PIP) --editable ".[docs]")
+	@touch $@
+
+docs: $(VENV)/docs
+	@HASHNLP_QUICK=$(QUICK) $(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
 bench-check: $(VENV)/ready
 	@$(BIN)/python benchmarks/bench_check.py
 
 clean:
 	rm -rf $(VENV) $(LOWEST) dist .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/api docs/gallery docs/generated
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

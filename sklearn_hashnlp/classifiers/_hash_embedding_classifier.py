@@ -201,7 +201,7 @@ class HashEmbeddingClassifier(NetClassifier):
         The labels; for an indicator matrix the names of its columns if it is a data frame, else their indices.
     n_features_in_ : int
         Number of columns in ``fit`` or the first ``partial_fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if they were all strings.
     temperature_ : float
         Divisor of the logits, see ``calibrate``; 1 if it was not fitted, more than 1 if the scores are over-confident.

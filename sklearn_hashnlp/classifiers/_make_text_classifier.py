@@ -141,10 +141,11 @@ def make_text_classifier(
         Seeds the training. On a CPU the same int gives the same model bit for bit.
     verbose : int, default=0
         0 prints nothing, 1 a line per epoch, 2 and 3 more.
-    variant, aggregation, append_weight, hash_rows, importance_init, train_pool, train_importance, normalize, \
-            hidden_layer_sizes, ngram_dropout, optimizer, learning_rate_schedule, max_time, shuffle, \
-            validation_fraction, monitor, n_iter_no_change, lr_plateau, restore_best, checkpoint_dir, \
-            warm_start : object
+    variant, aggregation, append_weight, hash_rows, importance_init, train_pool, train_importance, normalize : object
+        As in :class:`HashEmbeddingClassifier`, with its defaults.
+    hidden_layer_sizes, ngram_dropout, optimizer, learning_rate_schedule, max_time, shuffle, warm_start : object
+        As in :class:`HashEmbeddingClassifier`, with its defaults.
+    validation_fraction, monitor, n_iter_no_change, lr_plateau, restore_best, checkpoint_dir : object
         As in :class:`HashEmbeddingClassifier`, with its defaults.
 
     Returns
@@ -165,7 +166,7 @@ def make_text_classifier(
 
     Notes
     -----
-    N-grams are hashed to 2**30 columns, words and characters together to 2**29 each.
+    N-grams are hashed to ``2**30`` columns, words and characters together to ``2**29`` each.
 
     The defaults were chosen on validation sets from the training rows of AG News, IMDB, SST-2, TREC and the standard
     library's docstrings, those for few rows on all sets of the README. On other data with 20,000 rows and more tune

@@ -50,7 +50,7 @@ class QuantizedSGNNClassifier(ScoringClassifier):
         The labels.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if they were all strings.
     layers_ : tuple of IntegerLayer
         The quantized layers.

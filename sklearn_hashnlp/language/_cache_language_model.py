@@ -22,7 +22,7 @@ _KEPT_PARAMETERS = "cache_size", "decay", "unigram_prior", "bigram_prior", "rese
 
 
 class CacheLanguageModel(BaseLanguageModel):
-    r"""Predict the next word by the words that the text has used recently.
+    """Predict the next word by the words that the text has used recently.
 
     A word that a text has used is likely to come again soon [1]_. The model counts, among the last ``cache_size`` words
     before the predicted one, how often each word occurs and how often each follows the last word, and discounts words
@@ -68,12 +68,11 @@ class CacheLanguageModel(BaseLanguageModel):
 
     Notes
     -----
-    With the decayed counts :math:`c` of the cache, the last word :math:`v`, the frequency :math:`q` of the training
-    text, and the priors :math:`\mu` and :math:`\nu`:
+    With the decayed counts c of the cache, the last word v, the frequency q in the training text, and the priors m and
+    n::
 
-    .. math::
-        p(w) = \frac{c(w) + \mu q(w)}{\sum_x c(x) + \mu}, \qquad
-        p(w \mid v) = \frac{c(vw) + \nu p(w)}{\sum_x c(vx) + \nu}
+        p(w) = (c(w) + m q(w)) / (sum_x c(x) + m)
+        p(w | v) = (c(v w) + n p(w)) / (sum_x c(v x) + n)
 
     ``</s>`` and ``<unk>`` are words. ``predict`` and the other predictions of the next word know only the contexts that
     they are given, which may hold earlier sentences, each ended by ``</s>``.

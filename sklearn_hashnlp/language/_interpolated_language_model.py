@@ -23,7 +23,7 @@ _MAX_CONTEXT_LENGTH = 8
 
 
 class InterpolatedLanguageModel(BaseLanguageModel):
-    r"""Mix the probabilities of several language models.
+    """Mix the probabilities of several language models.
 
     The probability of a word is the weighted sum of those that the models give it. The weights are those under which a
     validation text is most probable, found by expectation maximization [1]_. Models that err in different places gain
@@ -70,9 +70,8 @@ class InterpolatedLanguageModel(BaseLanguageModel):
     Models may have different orders, and ids of their own for the words. All must predict every word of a sentence:
     ``padding="full"``. A corpus is read once, so that it may be a generator.
 
-    With ``frequency_bins``, a context with count :math:`c` in a training text of :math:`T` contexts has the bin
-    :math:`\lceil -\log \frac{1 + c}{1 + T} \rceil`. A bin without validation words has the weights of the whole
-    validation text.
+    With ``frequency_bins``, a context with count c in a training text of T contexts has the bin
+    ``ceil(-log((1 + c) / (1 + T)))``. A bin without validation words has the weights of the whole validation text.
 
     Parameters of the models can be searched under the names of their classes, such as
     ``cachelanguagemodel__cache_size``, as in :func:`sklearn.pipeline.make_pipeline`.

@@ -131,7 +131,7 @@ class HashEmbeddingBag(HashTables):
     With x_j the weight (such as the count) of feature w_j in a document and e_w the vector of :class:`HashEmbedding`,
     the vector of the document is sum_j x_j e_(w_j). Its length grows with the document. ``normalize`` divides the sum
     by the l1 or l2 norm of the document, in which a feature has the weight that it has in the sum, its count times its
-    importance:
+    importance::
 
         l1: sum_j mean_i |x_j p_(j,i)|          l2: sqrt(sum_j mean_i (x_j p_(j,i))^2)
 

@@ -54,7 +54,7 @@ class HierarchicalSoftmax(nn.Module):
     softmax needs V.
 
     With hashed direct connections, the features of a row, such as hashes of its last words, add weights from one table
-    of size ``n_direct`` to the scores, without a hidden layer in between [2]_: score j of node i adds
+    of size ``n_direct`` to the scores, without a hidden layer in between [2]_: score j of node i adds ::
 
         sum_f direct[(slot(f, i) + j) mod n_direct],
 

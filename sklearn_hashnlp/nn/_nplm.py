@@ -31,7 +31,7 @@ class NPLM(nn.Module):
     """Neural probabilistic language model: predict a word from the ``order - 1`` words before it.
 
     The concatenated vectors of the context words are x. The input of the output layer is a hidden layer over x and,
-    with direct connections W, also x itself [1]_:
+    with direct connections W, also x itself [1]_::
 
         y = b + W x + U tanh(d + H x)
 

@@ -157,7 +157,7 @@ class InfoNCELoss(BlockLoss):
     """Supervised contrastive loss: classify the members of a vector's block among all other vectors of the batch.
 
     With t the temperature and P(i) the other members of the block of v_i, the loss of v_i is that of supervised
-    contrastive learning, equation 2 of [1]_:
+    contrastive learning, equation 2 of [1]_::
 
         mean over p in P(i) of - log(exp(v_i . v_p / t) / sum over a != i of exp(v_i . v_a / t))
 
@@ -223,11 +223,11 @@ class VonMisesFisherLoss(BlockLoss):
 
     The other members of a block predict a vector v of d columns by e = concentration * their mean. As in [1]_, section
     3, the direction of e is the mean direction of the density and its length is the concentration, so members that
-    agree predict a more concentrated density than members that do not:
+    agree predict a more concentrated density than members that do not::
 
         log f(v; e) = log C_d(|e|) + e . v,    C_d(k) = k**(d/2 - 1) / ((2 pi)**(d/2) I_(d/2 - 1)(k))
 
-    with I the modified Bessel function of the first kind. The loss of v is
+    with I the modified Bessel function of the first kind. The loss of v is ::
 
         - log f(v; e) + contrast * log(sum of f(v; e_b) over all blocks b)
 

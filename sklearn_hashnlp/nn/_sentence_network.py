@@ -25,7 +25,7 @@ class SentenceNetwork(nn.Module):
     With p_i the projections of the words of a sentence and w_i their weights, the first part is s = S sum_i w_i p_i,
     normalized to length one, where S is semi-orthogonal: the cosine similarity of two such parts is about that of
     weighted character n-gram counts. The second part t is the unit vector of an :class:`SGNNTransformer`. The vector of
-    a sentence is
+    a sentence is ::
 
         (sqrt(1 - c) s', sqrt(c) t')
 

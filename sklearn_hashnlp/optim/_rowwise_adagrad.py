@@ -16,7 +16,7 @@ class RowwiseAdagrad(RowwiseOptimizer):
     """AdaGrad for embedding tables, row by row; ordinary AdaGrad for all other parameters.
 
     For a parameter with a sparse gradient (an embedding with ``sparse=True``) each row r of the gradient has one
-    accumulator [2]_. A row that occurs several times in a batch is updated once, by the sum g_r of its gradients:
+    accumulator [2]_. A row that occurs several times in a batch is updated once, by the sum g_r of its gradients::
 
         G_r <- G_r + mean_c g_(r,c)^2        w_r <- w_r - lr g_r / (sqrt(G_r) + eps)
 

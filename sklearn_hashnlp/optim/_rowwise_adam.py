@@ -16,7 +16,7 @@ class RowwiseAdam(RowwiseOptimizer):
     """Adam for embedding tables, row by row; ordinary Adam for all other parameters.
 
     For a parameter with a sparse gradient (an embedding with ``sparse=True``) each row r of the gradient keeps a first
-    moment for each element, one second moment and the number of its own steps:
+    moment for each element, one second moment and the number of its own steps::
 
         t_r <- t_r + 1      m_r <- b_1 m_r + (1 - b_1) g_r      v_r <- b_2 v_r + (1 - b_2) mean_c g_(r,c)^2
 

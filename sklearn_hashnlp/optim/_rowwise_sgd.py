@@ -16,7 +16,7 @@ class RowwiseSGD(RowwiseOptimizer):
     """Stochastic gradient descent for embedding tables, row by row, and for all other parameters.
 
     Each row r of a sparse gradient (of an embedding with ``sparse=True``) is updated once, by the sum g_r of the
-    gradients of its occurrences in the batch:
+    gradients of its occurrences in the batch::
 
         w_r <- w_r - lr g_r
 

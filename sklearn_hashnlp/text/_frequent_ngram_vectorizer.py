@@ -75,8 +75,8 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
     0x9747b28c as its upper half and that with seed 0 as its lower half.
 
     Of N distinct n-grams in the training texts, two or more have the same 64-bit hash with a probability of about
-    :math:`N^2 / 2^{65}`: one in 37 for N = 10**9. Of V distinct words of five to eight bytes in UTF-8, it is about
-    :math:`V^2 / 2^{52.8}`, one in 7,600 for V = 10**6, since the two MurmurHash3 are correlated; n-grams that differ in
+    ``N**2 / 2**65``: one in 37 for N = 10**9. Of V distinct words of five to eight bytes in UTF-8, it is about
+    ``V**2 / 2**52.8``, one in 7,600 for V = 10**6, since the two MurmurHash3 are correlated; n-grams that differ in
     two such words alone then collide as well. N-grams with the same hash are counted as one, which matters only if one
     of them is in the dictionary. The hash has no secret key, so texts that collide can be made on purpose.
 

@@ -86,7 +86,7 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
     ----------
     n_features_in_ : int
         Number of columns seen by ``fit``. Without ``fit`` any number is accepted.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns seen by ``fit``, where all are strings.
 
     See Also

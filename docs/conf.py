@@ -1,0 +1,81 @@
+"""Settings of the documentation site, which ``make docs`` builds; nothing is downloaded."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+sys.path.insert(0, str(DOCS / "site"))
+os.environ.setdefault("MPLBACKEND", "agg")
+
+import generated_pages  # noqa: E402
+
+import sklearn_hashnlp  # noqa: E402
+
+project = "sklearn-hashnlp"
+author = "The sklearn-hashnlp developers"
+project_copyright = author
+version = release = sklearn_hashnlp.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "site", "images", "**/GALLERY_HEADER.rst"]
+default_role = "code"
+nitpicky = False
+
+myst_heading_anchors = 4
+
+autosummary_generate = False  # docs/site/reference_pages.py writes the pages
+autodoc_typehints = "none"  # numpydoc's sections have the types
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = project
+html_static_path = ["site/static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": project},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(ROOT / "examples"),
+    "gallery_dirs": "gallery",
+    # 07 needs dask, Spark, Ray or several GPUs: shown, not run.
+    "filename_pattern": r"/(?!07_)\d\d_\w+/\d{4}_",
+    "image_scrapers": ("matplotlib", "pictures_of_examples.scrape"),
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "api/examples",
+    "doc_module": ("sklearn_hashnlp",),
+    "inspect_global_variables": False,
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "show_memory": False,
+    "matplotlib_animations": False,
+}
+
+
+def setup(app: Any) -> None:
+    """Write the pages that are made from the package and from the benchmarks, and point links at them."""
+    generated_pages.forget_other_examples(DOCS / "gallery", quick=os.environ.get("HASHNLP_QUICK") == "1")
+    generated_pages.write(DOCS)
+    app.connect("source-read", generated_pages.point_links)

@@ -1,0 +1,12 @@
+"""``pytest docs`` runs the code of the pages, each in an empty folder, and not what builds or is built for the site."""
+
+from pathlib import Path
+
+import pytest
+
+collect_ignore = ["_build", "api", "conf.py", "gallery", "generated", "images", "site"]
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)

@@ -1,0 +1,91 @@
+"""Pages of the site that are not written by hand, and links of the others that lead out of ``docs``."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import reference_pages
+
+ROOT = Path(__file__).parents[2]
+
+PROJECT_PAGES = {
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "RELEASING.md": "releasing.md",
+    "SECURITY.md": "security_policy.md",
+    "CODE_OF_CONDUCT.md": "code_of_conduct.md",
+    "benchmarks/results/README.md": "results.md",
+}
+"""Files outside of ``docs`` that are pages of the site, in the folder ``generated``."""
+
+_FENCED = re.compile(r"(^```.*?^```)", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
+
+
+def write(docs: Path) -> None:
+    """Write the pages that are made from the package, from the project's files and from the benchmarks."""
+    generated = docs / "generated"
+    write_folder(docs / "api", reference_pages.pages())
+    write_folder(generated, {name: _project_page(ROOT / source, generated) for source, name in PROJECT_PAGES.items()})
+
+
+def forget_other_examples(gallery: Path, *, quick: bool) -> None:
+    """Remove the gallery if its examples ran on less data and now should not, or the other way around."""
+    stamp, kind = gallery / "kind.txt", "quick" if quick else "whole"
+    if not stamp.exists() or stamp.read_text(encoding="utf-8") != kind:
+        shutil.rmtree(gallery, ignore_errors=True)
+        gallery.mkdir()
+        stamp.write_text(kind, encoding="utf-8")
+
+
+def write_folder(folder: Path, pages: dict[str, str]) -> None:
+    """Write pages and remove others; equal files are left alone, so that a second build reads only what differs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.*"):
+        if path.name not in pages:
+            path.unlink()
+    for name, text in pages.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def _project_page(source: Path, folder: Path) -> str:
+    return with_site_links(source.read_text(encoding="utf-8"), source.parent, folder)
+
+
+def point_links(app: Any, name: str, source: list[str]) -> None:
+    """Point links of a Markdown page that leave ``docs`` at pages of the site; called by Sphinx."""
+    path = Path(app.env.doc2path(name))
+    if path.suffix == ".md":
+        if path.parent == Path(app.srcdir):
+            source[0] = with_site_links(source[0], path.parent, path.parent)
+        source[0] = source[0].replace("\n\n```\n", "\n```\n")  # doctest needs the empty line, readers do not
+
+
+def with_site_links(text: str, folder: Path, page_folder: Path) -> str:
+    """Return a Markdown text of a folder with links as the site has them, for a page in another folder.
+
+    Files that the site does not have, such as scripts of benchmarks, are named, not linked.
+    """
+    parts = _FENCED.split(text)
+    parts[::2] = [_LINK.sub(lambda match: _site_link(match, folder, page_folder), part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _site_link(match: re.Match[str], folder: Path, page_folder: Path) -> str:
+    label, target, anchor = match[1], (folder / match[2]).resolve(), match[3] or ""
+    up = "../" * len(page_folder.relative_to(ROOT / "docs").parts)
+    name = target.relative_to(ROOT).as_posix() if target.is_relative_to(ROOT) else ""
+    if name == "README.md":
+        return f"[{label}]({up}index.md)"
+    if name in PROJECT_PAGES:
+        return f"[{label}]({up}generated/{PROJECT_PAGES[name]}{anchor})"
+    if name.startswith("docs/"):
+        return f"[{label}]({up}{name.removeprefix('docs/')}{anchor})"
+    if name.startswith("examples/") and name.endswith(".py"):
+        return f"[{label}]({up}gallery/{name.removeprefix('examples/').removesuffix('.py')}.rst)"
+    return label

@@ -1,0 +1,122 @@
+"""The API reference: a page for each public name, from the ``__all__`` of the package and its folders."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+FOLDERS = {
+    "classifiers": "Text classifiers",
+    "text": "Text features",
+    "language": "Language models",
+    "sentences": "Sentence embeddings",
+    "nn": "Torch modules",
+    "optim": "Optimizers",
+    "trees": "Trees",
+    "persistence": "Saving and loading",
+    "datasets": "Data sets",
+    "inspection": "Inspection",
+    "plotting": "Plots",
+    "experiments": "Published experiments",
+    "kernels": "Compiled functions",
+}
+"""Public folder -> heading, in the order of the reference."""
+
+PACKAGE = "sklearn_hashnlp"
+PACKAGES = {"sklearn": "scikit-learn", "skorch": "skorch", "torch": "torch"}
+
+
+def pages() -> dict[str, str]:
+    """Return file name -> reStructuredText of all pages of the reference."""
+    result = {"index.rst": _index()}
+    for folder in FOLDERS:
+        module = import_module(f"{PACKAGE}.{folder}")
+        for name in _public(module):
+            full_name = f"{module.__name__}.{name}"
+            result[f"{full_name}.rst"] = _page(full_name, getattr(module, name))
+    return result
+
+
+def _public(module: ModuleType) -> list[str]:
+    """Return the public names, in the order of a dictionary; none for a folder that has no ``__all__``."""
+    return sorted(getattr(module, "__all__", []), key=str.lower)
+
+
+def _index() -> str:
+    package = import_module(PACKAGE)
+    places = {name: folder for folder in FOLDERS for name in _public(import_module(f"{PACKAGE}.{folder}"))}
+    names = [name for name in _public(package) if name != "__version__"]
+    short = ", ".join(f":obj:`{name} <{PACKAGE}.{places[name]}.{name}>`" for name in names)
+    parts = [
+        _heading("API reference", "="),
+        "Everything that is public. Names that begin with an underscore may change in any release.\n",
+        f"These can also be imported from the package itself, ``from {PACKAGE} import TextClassifier``: {short};"
+        " and ``__version__``.\n",
+    ]
+    for folder, heading in FOLDERS.items():
+        module = import_module(f"{PACKAGE}.{folder}")
+        if _public(module):
+            parts += [_heading(heading, "-"), f"``{module.__name__}``: {_first_paragraph(module)}\n", _table(module)]
+    return "\n".join(parts)
+
+
+def _first_paragraph(module: ModuleType) -> str:
+    return " ".join(inspect.cleandoc(module.__doc__ or "").split("\n\n")[0].split())
+
+
+def _table(module: ModuleType) -> str:
+    rows = "".join(f"   {name}\n" for name in _public(module))
+    return f".. currentmodule:: {module.__name__}\n\n.. autosummary::\n   :toctree: .\n   :nosignatures:\n\n{rows}"
+
+
+def _page(full_name: str, value: Any) -> str:
+    name = full_name.rpartition(".")[2]
+    title = _heading(name, "=")
+    if inspect.isclass(value):
+        members = ", ".join(_members(value))
+        body = f".. autoclass:: {full_name}\n" + (f"   :members: {members}\n" if members else "")
+        inherited = _inherited(value)
+        if inherited:
+            body += f"\n.. rubric:: Inherited\n\n{inherited}\n"
+    elif callable(value):
+        body = f".. autofunction:: {full_name}\n"
+    else:
+        body = f".. autodata:: {full_name}\n   :no-value:\n"
+    short = f"{PACKAGE}.{name}" if name in import_module(PACKAGE).__all__ else ""
+    return f"{title}\n{body}\n.. minigallery:: {full_name} {short}".rstrip() + "\n   :add-heading: Examples\n"
+
+
+def _members(value: type) -> list[str]:
+    """Return the public methods and properties that classes of this package define."""
+    names: dict[str, None] = {}
+    for base in value.__mro__:
+        if base.__module__.startswith(PACKAGE):
+            names |= {name: None for name, member in vars(base).items() if _is_documented(name, member)}
+    return sorted(names)
+
+
+def _is_documented(name: str, member: Any) -> bool:
+    if name.startswith("_") or re.fullmatch(r"set_\w+_request", name):  # of scikit-learn's metadata routing
+        return False
+    return bool(getattr(member, "__doc__", None)) and (
+        isinstance(member, classmethod | staticmethod | property)
+        or inspect.isfunction(member)
+        or hasattr(member, "func")
+        or type(member).__name__ == "_AvailableIfDescriptor"
+    )
+
+
+def _inherited(value: type) -> str:
+    """Name the public bases of other packages, whose methods their own documentation describes."""
+    bases = [base for base in value.__mro__ if base.__module__.split(".")[0] in PACKAGES]
+    outermost = [base for base in bases if not any(base in other.__mro__[1:] for other in bases)]
+    named = [(base.__module__.split(".")[0], base.__name__) for base in outermost if base.__name__[0] != "_"]
+    names = [f"``{name}`` of {PACKAGES[package]}" for package, name in named]
+    return f"Further methods come from {', '.join(names)}." if names else ""
+
+
+def _heading(text: str, underline: str) -> str:
+    return f"{text}\n{underline * len(text)}\n"
