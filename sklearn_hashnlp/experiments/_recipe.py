@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sklearn_hashnlp.experiments._mean_table import mean_table
+from sklearn_hashnlp.experiments._settings import check_settings
 from sklearn_hashnlp.experiments._table import Table
 
 if TYPE_CHECKING:
@@ -72,12 +74,17 @@ def fit_progress(run: Run, done: int, total: int, *, n_fits: int = 1) -> Callabl
     return update
 
 
+def one_result(_settings: Settings) -> int:
+    """Return the number of results of a run that yields one."""
+    return 1
+
+
 @dataclass(frozen=True)
 class Recipe:
     """An experiment that one command repeats.
 
-    All functions of a recipe must be defined at the top level of a module, so that a run can be sent to another
-    process.
+    ``hashnlp experiments run --recipe my_module:MY_RECIPE`` runs a recipe of your own. All functions of a recipe must
+    be defined at the top level of a module, so that a run can be sent to another process.
 
     Parameters
     ----------
@@ -91,21 +98,34 @@ class Recipe:
         Settings of the experiment with their default values. Fields are int, float, bool, str or tuples of str or of
         int. Their metadata hold ``"help"``, and ``"recorded": False`` for settings that do not change the results (a
         folder, a device): these are not written into results.
-    quick : instance of the same dataclass
-        Settings of a smoke test that takes seconds.
     run : callable
         Called with settings and a ``Run``; yields the results after ``Run.previous`` as soon as each is there: dicts
         that JSON can hold, the same for the same settings and seed, except for times. It imports numpy, torch and the
         like in its body, so that listing the recipes is fast.
-    n_results : callable
+    quick : instance of the same dataclass, default=None
+        Settings of a smoke test that takes seconds. None means ``settings``.
+    n_results : callable, default returns 1
         Called with settings; returns the number of results of a whole run.
-    report : callable
+    report : callable, default makes a table of means
         Called with results, as they were yielded or read from a file; returns tables. Recipes with the same function
-        are reported together. Results may have several seeds and settings, and may belong to unfinished runs.
+        are reported together. Results may have several seeds and settings, and may belong to unfinished runs. The
+        default makes a table with the mean and the standard deviation over seeds of each number in the results.
     plot : callable, default=None
         Called with results, as ``report`` is, and an empty matplotlib figure to draw into. None draws nothing.
     packages : sequence of str
         Installed packages whose versions are written into the results.
+
+    Raises
+    ------
+    TypeError
+        If the settings are not an instance of a frozen dataclass, if ``quick`` is of another class, or if a function
+        cannot be called.
+    ValueError
+        If the recipe has no name, or a setting has a type that the command line cannot parse.
+
+    See Also
+    --------
+    load_recipe : Import a recipe of your own.
 
     Examples
     --------
@@ -119,9 +139,25 @@ class Recipe:
     summary: str
     description: str
     settings: Settings = field(repr=False)
-    quick: Settings = field(repr=False)
     run: Callable[[Settings, Run], Iterator[Result]] = field(repr=False)
-    n_results: Callable[[Settings], int] = field(repr=False)
-    report: Callable[[Sequence[Result]], list[Table]] = field(repr=False)
+    quick: Settings = field(default=None, repr=False)
+    n_results: Callable[[Settings], int] = field(default=one_result, repr=False)
+    report: Callable[[Sequence[Result]], list[Table]] = field(default=mean_table, repr=False)
     plot: Callable[[Sequence[Result], Figure], None] | None = field(default=None, repr=False)
     packages: Sequence[str] = ("sklearn-hashnlp", "numpy", "torch")
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name or self.name.startswith("-"):
+            raise ValueError(f"Recipe: name must be a string for the command line, got {self.name!r}.")
+        owner = f"The recipe {self.name!r}"
+        if self.quick is None:
+            object.__setattr__(self, "quick", self.settings)
+        check_settings(self.settings, owner)
+        if type(self.quick) is not type(self.settings):
+            raise TypeError(
+                f"{owner}: quick must be of the class of its settings, {type(self.settings).__name__}, got "
+                f"{self.quick!r}."
+            )
+        for role in ("run", "n_results", "report"):
+            if not callable(getattr(self, role)):
+                raise TypeError(f"{owner}: {role} must be a function, got {getattr(self, role)!r}.")

@@ -6,6 +6,7 @@ from sklearn_hashnlp.experiments._recipe import Recipe
 from sklearn_hashnlp.experiments.recipes._accuracy_distribution import ACCURACY_DISTRIBUTION
 from sklearn_hashnlp.experiments.recipes._brown import BROWN
 from sklearn_hashnlp.experiments.recipes._collisions import COLLISIONS
+from sklearn_hashnlp.experiments.recipes._compare_embeddings import COMPARE_EMBEDDINGS
 from sklearn_hashnlp.experiments.recipes._fewer_parameters import FEWER_PARAMETERS
 from sklearn_hashnlp.experiments.recipes._hash_embeddings import HASH_EMBEDDING_RECIPES
 from sklearn_hashnlp.experiments.recipes._hsigmoid_ptb import HSIGMOID_PTB
@@ -19,6 +20,7 @@ RECIPES: dict[str, Recipe] = {
         *HASH_EMBEDDING_RECIPES,
         FEWER_PARAMETERS,
         ACCURACY_DISTRIBUTION,
+        COMPARE_EMBEDDINGS,
         COLLISIONS,
         REVERSAL,
         REVERSAL_SGD,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import importlib.metadata
+import json
 import os
 import platform
 import subprocess
@@ -16,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from sklearn_hashnlp.experiments._mean_table import PROVENANCE
 from sklearn_hashnlp.experiments._recipe import (
     Log,
     Progress,
@@ -163,6 +165,10 @@ def run_recipe(
     ------
     RuntimeError
         If the number of results is not that of ``recipe.n_results``.
+    TypeError
+        If a result is not a dict that JSON can hold.
+    ValueError
+        If a result has a key of the provenance.
 
     Examples
     --------
@@ -180,11 +186,33 @@ def run_recipe(
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         run = Run(seed=seed, folder=folder, previous=previous, log=log, progress=progress)
-        for result in recipe.run(settings, run):
+        for result in _results(recipe, settings, run):
             yield {**provenance, "step": step, **result, **run_environment}
             step += 1
     if step != recipe.n_results(settings):
         raise RuntimeError(
             f"The experiment {recipe.name!r} declares {recipe.n_results(settings)} results for these settings, but "
-            f"yielded {step}: its n_results and run must agree."
+            f"yielded {step}: its n_results and run must agree, and run must leave out those of Run.previous."
         )
+
+
+def _results(recipe: Recipe, settings: Settings, run: Run) -> Iterator[Result]:
+    """Run a recipe and check each of its results."""
+    owner = f"The experiment {recipe.name!r}"
+    results = recipe.run(settings, run)
+    if not isinstance(results, Iterable):
+        raise TypeError(f"{owner}: run must yield results, it returned {results!r}.")
+    for result in results:
+        if not isinstance(result, dict):
+            raise TypeError(f"{owner}: run must yield dicts, it yielded {result!r}.")
+        if taken := sorted(set(PROVENANCE) & set(result)):
+            raise ValueError(f"{owner}: results have the keys {', '.join(taken)} already; choose other keys.")
+        for key, value in result.items():
+            try:
+                json.dumps({key: value})
+            except (TypeError, ValueError) as error:
+                raise TypeError(
+                    f"{owner}: JSON cannot hold the result {key!r}, which is {type(value).__name__}; convert it to "
+                    "float, int, str, a list or a dict."
+                ) from error
+        yield result

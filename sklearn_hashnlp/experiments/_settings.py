@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, field, fields, replace
+from dataclasses import Field, field, fields, is_dataclass, replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 _BOOLEANS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 _NONE = "none"  # no values
+_KINDS = (int, float, bool, str, tuple[int, ...], tuple[str, ...])
 
 
 def setting(default: Any, help: str, *, recorded: bool = True) -> Any:  # noqa: A002  # as in argparse and typer
     """Declare a setting as a field of a dataclass; results hold its value if it is recorded."""
     return field(default=default, metadata={"help": help, "recorded": recorded})
+
+
+def check_settings(settings: Any, owner: str) -> None:
+    """Check that settings are an instance of a frozen dataclass whose fields the command line can parse."""
+    if not is_dataclass(settings) or isinstance(settings, type) or not settings.__dataclass_params__.frozen:  # type: ignore[attr-defined]  # of every dataclass
+        hint = " instead of its class: Settings()" if isinstance(settings, type) else ", @dataclass(frozen=True)"
+        raise TypeError(f"{owner}: settings must be an instance of a frozen dataclass{hint}, got {settings!r}.")
+    types = get_type_hints(type(settings))
+    for one in fields(settings):
+        kind, value = types[one.name], getattr(settings, one.name)
+        if kind not in _KINDS and not _is_choice(kind):
+            raise ValueError(
+                f"{owner}: the setting {one.name!r} is declared as {_name_of(kind)}; the command line and the files of "
+                f"results can hold {', '.join(map(_name_of, _KINDS))} and Literal of strings."
+            )
+        if not (value in get_args(kind) if _is_choice(kind) else _is_value(value, kind)):
+            raise ValueError(f"{owner}: the setting {one.name!r} must be {_name_of(kind)}, got {value!r}.")
 
 
 def change_settings(settings: Any, changes: Sequence[str]) -> Any:
@@ -71,6 +89,21 @@ def group_by_settings(results: Sequence[dict[str, Any]]) -> list[tuple[str, list
         (", ".join(f"{name}={format_setting(settings[name])}" for name in differing if name in settings), group)
         for settings, group in zip(distinct, groups.values(), strict=True)
     ]
+
+
+def _is_choice(kind: Any) -> bool:
+    return get_origin(kind) is Literal and all(isinstance(choice, str) for choice in get_args(kind))
+
+
+def _is_value(value: Any, kind: Any) -> bool:
+    """Return whether a value is of one of the kinds of settings; an integer is a float, too."""
+    if get_origin(kind) is tuple:
+        return isinstance(value, tuple) and all(type(element) is get_args(kind)[0] for element in value)
+    return type(value) is kind or (kind is float and type(value) is int)
+
+
+def _name_of(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) and get_origin(kind) is None else str(kind).replace("typing.", "")
 
 
 def _parse(name: str, text: str, kind: Any) -> Any:

@@ -137,3 +137,18 @@ def test_planned_runs_are_unique_and_named(counting: Any) -> None:
     assert elsewhere[0].identity == runs[0].identity
     with pytest.raises(ValueError, match="counting: There is no setting 'sice'"):
         plan_runs([counting], changes=["sice=3"])
+
+
+@pytest.mark.parametrize(
+    ("results", "kind", "message"),
+    [
+        (None, TypeError, "The experiment 'counting': run must yield results, it returned None."),
+        ([3], TypeError, "run must yield dicts, it yielded 3."),
+        ([{"seed": 1, "step": 2, "x": 1}], ValueError, "results have the keys seed, step already"),
+        ([{"x": {1}}], TypeError, "JSON cannot hold the result 'x', which is set"),
+    ],
+)
+def test_a_result_that_cannot_be_written_is_an_error(results: Any, kind: type[Exception], message: str) -> None:
+    recipe = replace(RECIPE, run=lambda _settings, _run: results)
+    with pytest.raises(kind, match=re.escape(message)):
+        list(run_recipe(recipe))

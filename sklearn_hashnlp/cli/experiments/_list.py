@@ -10,6 +10,7 @@ from rich.table import Table
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen, command_name
+from sklearn_hashnlp.cli.experiments._recipes import RecipeOption, own_recipes, recipe_arguments
 
 HELP = """\
 List the experiments, or describe one.
@@ -18,8 +19,10 @@ List the experiments, or describe one.
   hashnlp experiments list
   hashnlp experiments list reversal
   hashnlp experiments list --json
+  hashnlp experiments list --recipe my_module:MY_RECIPE
 
-The description of an experiment has its source, its running time, and its settings with their values.
+The description of an experiment has its source, its running time, and its settings with their values. \
+--recipe describes an experiment of your own.
 """
 
 
@@ -28,6 +31,7 @@ def list_experiments(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Name of an experiment.", show_default=False)
     ] = None,
+    recipe: RecipeOption = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -35,21 +39,27 @@ def list_experiments(
     from sklearn_hashnlp.experiments import RECIPES, get_recipe
 
     screen = Screen(as_json=as_json, quiet=False)  # the list is no hint
+    own = own_recipes(recipe)
+    if name is None and len(own) == 1:
+        [name] = own
     try:
-        recipes = list(RECIPES.values()) if name is None else [get_recipe(name)]
+        if name is None:
+            described = [*RECIPES.values(), *own.values()]
+        else:
+            described = [own[name] if name in own else get_recipe(name)]
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     if as_json:
-        screen.show_json([_describe(recipe) for recipe in recipes])
+        screen.show_json([_describe(one) for one in described])
         return
     if name is not None:
-        _show_recipe(screen, recipes[0])
+        _show_recipe(screen, described[0], recipe_arguments(recipe) if name in own else f" {name}")
         return
-    width = max(len(recipe.name) for recipe in recipes)
-    for recipe in recipes:
-        screen.show(f"{recipe.name:<{width}}  {recipe.summary}")
+    width = max(len(one.name) for one in described)
+    for one in described:
+        screen.show(f"{one.name:<{width}}  {one.summary}")
     if not quiet:
-        screen.note(f"\nDescribe one: {command_name()} experiments list {recipes[0].name}", style="dim")
+        screen.note(f"\nDescribe one: {command_name()} experiments list {described[0].name}", style="dim")
 
 
 def _describe(recipe: Any) -> dict[str, Any]:
@@ -63,7 +73,7 @@ def _describe(recipe: Any) -> dict[str, Any]:
     }
 
 
-def _show_recipe(screen: Screen, recipe: Any) -> None:
+def _show_recipe(screen: Screen, recipe: Any, arguments: str) -> None:
     """Print the description and the settings of a recipe."""
     from dataclasses import fields
 
@@ -76,4 +86,4 @@ def _show_recipe(screen: Screen, recipe: Any) -> None:
         value = format_setting(getattr(recipe.settings, field.name))
         table.add_row(field.name, value, field.metadata.get("help", ""))
     screen.show(table)
-    screen.note(f"\nRun it with: {command_name()} experiments run {recipe.name}", style="dim")
+    screen.note(f"\nRun it with: {command_name()} experiments run{arguments}", style="dim")

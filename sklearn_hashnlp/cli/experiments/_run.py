@@ -10,6 +10,7 @@ import typer
 from sklearn_hashnlp.cli._errors import one_line, reporting_errors
 from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen, command_name, counted
+from sklearn_hashnlp.cli.experiments._recipes import RecipeOption, own_recipes, recipe_arguments
 
 HELP = """\
 Run experiments, and print their tables.
@@ -20,10 +21,11 @@ Run experiments, and print their tables.
   hashnlp experiments run reversal -o results.jsonl --seeds 5 --processes 2
   hashnlp experiments run reversal --seed 1 --set batch_size=1
   hashnlp experiments run hash-embed-nodict std-embed-nodict -d ag -d imdb
+  hashnlp experiments run --recipe my_module:MY_RECIPE -o results.jsonl
 
 The first is a quick trial run of some seconds. The second also writes each result to a file. The third runs five \
 seeds, two at a time. The fourth has another seed and setting. The fifth runs each of two experiments on each of two \
-data sets.
+data sets. The sixth runs an experiment of your own, a Recipe in the file my_module.py of the current folder.
 
 Results are JSON lines with the experiment, settings, seed, date, commit, machine and versions, written as soon as \
 they are computed. After an interruption (Ctrl-C, kill, power failure) the same command resumes: finished results in \
@@ -39,7 +41,10 @@ _MAX_SEED = 2**32 - 1
 
 @reporting_errors
 def run_experiments(
-    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of the experiments.", show_default=False)],
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Names of the experiments.", show_default=False)
+    ] = None,
+    recipe: RecipeOption = None,
     datasets: Annotated[
         list[str] | None,
         typer.Option(
@@ -80,16 +85,19 @@ def run_experiments(
     """Run recipes; the parameters are the options of the command."""
     from sklearn_hashnlp.cli.experiments._progress import RemainingTime, RunProgress
     from sklearn_hashnlp.cli.experiments._report import show_tables
-    from sklearn_hashnlp.experiments import get_recipe
+    from sklearn_hashnlp.experiments import RECIPES, get_recipe
     from sklearn_hashnlp.experiments._run import plan_runs
     from sklearn_hashnlp.experiments._run_all import run_all
 
     if seed + n_seeds - 1 > _MAX_SEED:
         raise typer.BadParameter(f"{n_seeds} seeds from {seed} exceed the largest seed, {_MAX_SEED}.")
     screen = Screen(as_json=as_json, quiet=quiet)
+    own = own_recipes(recipe)
+    if not names and not own:
+        raise typer.BadParameter("Name an experiment, or a recipe of your own: --recipe MODULE:NAME.")
     try:
         runs = plan_runs(
-            [get_recipe(name) for name in names],
+            [*(own[name] if name in own else get_recipe(name) for name in names or ()), *own.values()],
             datasets=datasets or (),
             changes=changes or (),
             seeds=range(seed, seed + n_seeds),
@@ -101,10 +109,11 @@ def run_experiments(
         listener = RunProgress(screen, progress, len(runs))
         results, failures = run_all(runs, output=output, processes=processes, listener=listener)
     # Without a file, the tables are all that remains of the results.
-    show_tables(screen if output is not None else Screen(as_json=as_json, quiet=False), results)
+    show_tables(screen if output is not None else Screen(as_json=as_json, quiet=False), results, RECIPES | own)
     if output is not None and (results or not failures):
         screen.note(f"\nAdded {counted(listener.n_added, 'result')} to {output}", style="dim")
-        screen.note(f"Tables of all its results: {command_name()} experiments report {output}", style="dim")
+        report = f"{command_name()} experiments report {output}{recipe_arguments(recipe)}"
+        screen.note(f"Tables of all its results: {report}", style="dim")
     if failures:
         run, error = failures[0]
         if len(runs) == 1:

@@ -92,7 +92,8 @@ def test_unknown_experiments_are_skipped_by_name(hashnlp: Any, counting: Recipe,
     path.write_text(path.read_text().replace('"counting"', '"guessing"', 1))
     result = hashnlp("experiments", "report", path)
     assert result.out.count("\n  ag ") == 1
-    assert result.err == "Skipped results of unknown experiments: guessing\n"
+    skipped = "Skipped results of unknown experiments: guessing; recipes of your own are named by --recipe MODULE:NAME"
+    assert result.err == f"{skipped}\n"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,25 @@
+"""The migration guides and the page on your own experiments do what they say, line by line, in an empty folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.guides.page_blocks import DOCS, blocks, follow
+
+PAGES = [page for page in (*DOCS.glob("coming_from_*.md"), DOCS / "own_experiments.md") if any(blocks(page))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    loaded = set(sys.modules)
+    try:
+        assert follow(page) > 0
+    finally:
+        for name in set(sys.modules) - loaded:
+            if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(tmp_path)):
+                del sys.modules[name]
