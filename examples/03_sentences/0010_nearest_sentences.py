@@ -15,11 +15,11 @@ per line, as first argument, and queries as the others; ``--model FOLDER`` loads
 # %%
 # The text and the queries.
 import argparse
+import os
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 
@@ -32,8 +32,10 @@ parser.add_argument("text", nargs="?", type=Path, help="text file, a paragraph p
 parser.add_argument("queries", nargs="*")
 parser.add_argument("--model", type=Path, help="folder of a saved encoder (default: train one on the text)")
 options = parser.parse_args()
+QUICK = os.environ.get("HASHNLP_QUICK") == "1"
 if options.text is None:
     docstrings, _ = load_stdlib_docstrings(return_X_y=True)
+    docstrings = docstrings[:: 40 if QUICK else 1]
     # Join the lines of a paragraph: a line break would end a sentence.
     paragraphs = [" ".join(paragraph.split()) for docstring in docstrings for paragraph in docstring.split("\n\n")]
     queries = ["Delete a file.", "Send an e-mail message.", "Wait until the thread has ended.", "Compare two dates."]
@@ -45,7 +47,8 @@ queries = options.queries or queries
 # %%
 # The encoder. Both parts of its vectors are smaller than by default, for a short training.
 if options.model is None:
-    encoder = SGNNSentenceEncoder(width=128, projection_dim=256, table_bits=11, max_words=1000, random_state=0)
+    size = {"width": 16, "projection_dim": 32} if QUICK else {"width": 128, "projection_dim": 256}
+    encoder = SGNNSentenceEncoder(**size, table_bits=6 if QUICK else 11, max_words=1000, random_state=0)
     encoder.fit(paragraphs)
 else:
     encoder = load_model(options.model)
@@ -65,7 +68,7 @@ for query, row, scores in zip(queries, indices, similarities, strict=True):
 # %%
 # The plot: the sentences most similar to each query in color, and a random sample of others in gray. t-SNE preserves
 # small distances; large ones mean little.
-N_NEAREST, N_OTHERS = 40, 800
+N_NEAREST, N_OTHERS = (10, 20) if QUICK else (40, 800)
 indices, _ = encoder.most_similar(queries, vectors, k=N_NEAREST)
 others = np.random.default_rng(0).permutation(len(sentences))[:N_OTHERS]
 shown = np.concatenate([encoder.transform(queries), vectors[indices.ravel()], vectors[others]])
@@ -73,15 +76,11 @@ shorter = PCA(min(50, *shown.shape), random_state=0).fit_transform(shown)
 flat = TSNE(init="pca", perplexity=min(30, (len(shown) - 1) / 3), random_state=0).fit_transform(shorter)
 stars, near, far = np.split(flat, [len(queries), len(queries) + indices.size])
 
-figure = Figure(figsize=(8.0, 6.4), layout="constrained")
-FigureCanvasAgg(figure)
-axes = figure.add_subplot()
+figure, axes = plt.subplots(figsize=(8.0, 6.4), layout="constrained")
 axes.scatter(*far.T, color="0.8", s=6, linewidths=0)
 for number, (query, star, points) in enumerate(zip(queries, stars, np.split(near, len(queries)), strict=True)):
     axes.scatter(*points.T, color=f"C{number}", s=14, linewidths=0)
     axes.scatter(*star, color=f"C{number}", marker="*", s=160, edgecolors="black", label=query)
 axes.set(xticks=[], yticks=[], title=f"Queries, the {indices.shape[1]} most similar sentences of each, and others")
 axes.legend(fontsize=8)
-plot = Path("nearest_sentences.png")
-figure.savefig(plot, dpi=150)
-print(f"\nsaved: {plot.resolve()}")
+plt.show()
