@@ -1,1 +1,24 @@
-"""Tools that inspect hash functions and models."""
+"""Why a model predicts a label, and which n-grams share columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+__all__ = [
+    "Explanation",
+    "explain",
+]
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.inspection._explain import explain
+    from sklearn_hashnlp.inspection._explanation import Explanation
+else:
+    from sklearn_hashnlp._lazy import lazy_names
+
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "_explain": ["explain"],
+            "_explanation": ["Explanation"],
+        },
+    )

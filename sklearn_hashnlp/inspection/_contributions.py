@@ -1,0 +1,137 @@
+"""What each column of a row adds to the scores of a classifier."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, issparse
+from sklearn.multiclass import OneVsRestClassifier
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.inspection._path_gradients import integrated_gradients
+from sklearn_hashnlp.nn._hash_embedding import HashEmbeddingBag
+from sklearn_hashnlp.nn._hash_embedding_network import ScoreHead
+from sklearn_hashnlp.training._torch_scope import plain_torch
+
+Method: TypeAlias = Literal["linear", "integrated gradients"]
+
+
+class Contributions(NamedTuple):
+    """The scores of a row as a sum over its columns."""
+
+    of_columns: NDArray[np.float64]  # (n_values, n_outputs)
+    bias: NDArray[np.float64]  # (n_outputs,): the scores of an empty row
+    method: Method
+
+
+def contributions(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) -> Contributions:
+    """Split some scores of a row, as ``decision_function`` returns them, into a part for each of its columns."""
+    if isinstance(classifier, HashEmbeddingClassifier):
+        return _of_hash_embedding(classifier, row, outputs)
+    if isinstance(classifier, OneVsRestClassifier):
+        parts = [
+            contributions(classifier.estimators_[output], row, np.zeros(1, dtype=np.int64))
+            for output in outputs.tolist()
+        ]
+        methods = {part.method for part in parts}
+        return Contributions(
+            np.concatenate([part.of_columns for part in parts], axis=1),
+            np.concatenate([part.bias for part in parts]),
+            "linear" if methods == {"linear"} else "integrated gradients",
+        )
+    check_explainable(classifier)
+    return _of_linear_model(classifier, row, outputs)
+
+
+def check_explainable(classifier: Any) -> None:
+    """Raise an error for a classifier whose scores are no sums over columns."""
+    is_linear = all(hasattr(classifier, name) for name in ("coef_", "intercept_", "decision_function"))
+    if not is_linear and not isinstance(classifier, HashEmbeddingClassifier | OneVsRestClassifier):
+        raise TypeError(_why_not(classifier))
+
+
+def _why_not(classifier: Any) -> str:
+    name = type(classifier).__name__
+    if name in ("SGNNClassifier", "QuantizedSGNNClassifier"):
+        return (
+            f"explain has no contributions of n-grams for a {name}: its inputs are signs of sums over all n-grams "
+            "of a text, so a bit has no share due to one n-gram, and no gradient. Compare the scores of the text "
+            "with and without a word instead, or train a TextClassifier(features='characters')."
+        )
+    if name == "CalibratedClassifierCV":
+        return (
+            "explain has no contributions for the probabilities of a CalibratedClassifierCV of several classifiers, "
+            "which has no decision_function. Explain one of them: model.calibrated_classifiers_[0].estimator."
+        )
+    return (
+        "explain needs a HashEmbeddingClassifier, a TextClassifier, or a linear classifier of scikit-learn with coef_, "
+        f"intercept_ and decision_function, at the end of a pipeline of texts; got a {name}."
+    )
+
+
+def _of_linear_model(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) -> Contributions:
+    weights = weights_of_linear_model(classifier, row.indices)[:, outputs]
+    bias = np.broadcast_to(np.asarray(classifier.intercept_, dtype=np.float64), (len(np.atleast_2d(classifier.coef_)),))
+    return Contributions(row.data[:, np.newaxis] * weights, bias[outputs].copy(), "linear")
+
+
+def weights_of_linear_model(classifier: Any, columns: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the weights of some columns, shape (n_columns, n_outputs)."""
+    coef: Any = classifier.coef_
+    weights = coef[:, columns].toarray() if issparse(coef) else np.atleast_2d(coef)[:, columns]
+    return np.asarray(weights, dtype=np.float64).T
+
+
+def _of_hash_embedding(
+    classifier: HashEmbeddingClassifier, row: csr_matrix, outputs: NDArray[np.int64]
+) -> Contributions:
+    module, loss = classifier.net_.module_, classifier._loss
+    is_binary = len(classifier.classes_) == 2 and not loss.multilabel
+    with plain_torch(module.bag.pool.device.type):
+        vectors, norm = column_vectors(module.bag, row.indices, row.data)
+        vectors /= norm
+        head = module.head.in_double()
+        layer = head[0]
+        is_linear = isinstance(head, ScoreHead) and isinstance(layer, nn.Linear) and len(head) == 1
+        if is_linear and not (is_binary and loss.link != "identity"):
+            weights, bias = (tensor.detach().cpu().numpy() for tensor in layer.parameters())
+            if is_binary:
+                weights, bias = (loss.inverse_temperature * (part[1:] - part[:1]) for part in (weights, bias))
+            return Contributions(vectors @ weights[outputs].T, bias[outputs], "linear")
+
+        def compute(documents: Tensor) -> Tensor:
+            scores: Tensor = head.scores(documents)
+            if is_binary:
+                logits = loss.inverse_temperature * (
+                    functional.logsigmoid(scores) if loss.link == "log_sigmoid" else scores
+                )
+                return logits[:, 1:] - logits[:, :1]
+            return scores[:, torch.from_numpy(outputs).to(scores.device)]
+
+        end = torch.from_numpy(vectors.sum(axis=0)).to(module.bag.pool.device)
+        gradients, bias = integrated_gradients(compute, end)
+    return Contributions(vectors @ gradients.T, bias, "integrated gradients")
+
+
+def column_vectors(
+    bag: HashEmbeddingBag, columns: NDArray[Any], values: NDArray[Any]
+) -> tuple[NDArray[np.float64], float]:
+    """Return the vector that each value of a row adds to its document, and the norm that divides their sum."""
+    device = bag.pool.device
+    ids = torch.from_numpy(columns.astype(np.int64)).to(device)
+    weights = torch.from_numpy(values.astype(np.float32)).to(device)
+    alone = copy(bag)  # the tables are shared
+    alone.normalize = None
+    with torch.no_grad():
+        vectors = alone(ids, torch.arange(len(ids) + 1, device=device), weights).double().cpu().numpy()
+        norm = 1.0
+        if bag.normalize is not None:
+            of_columns = bag.weights_of(bag.locate(ids)[0]) * weights.unsqueeze(1)
+            norm = float(bag._norms(of_columns, torch.tensor([0, len(ids)], device=device)))
+    return vectors, norm

@@ -1,0 +1,209 @@
+"""explain: what each n-gram of a text adds to the scores of a classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_hashnlp._sklearn import check_fitted
+from sklearn_hashnlp.classifiers import AugmentedTextClassifier, TextClassifier
+from sklearn_hashnlp.inspection._contributions import Contributions, check_explainable, contributions
+from sklearn_hashnlp.inspection._explanation import Explanation, shortened
+from sklearn_hashnlp.inspection._text_features import Feature, Row, text_features, vector_columns
+
+_MAX_DIFFERENCE = 1e-4  # of a score and the sum of its parts, relative to scores above 1
+
+
+def explain(model: Any, text: str, *, labels: Sequence[Any] | None = None) -> Explanation:
+    r"""Explain the prediction for a text: what each n-gram adds to the score of each label.
+
+    The contributions of all n-grams and the bias sum to ``model.decision_function([text])``. They are exact for linear
+    models: those of scikit-learn, and a :class:`~sklearn_hashnlp.classifiers.TextClassifier` or a
+    :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` without hidden layers. With hidden layers or a
+    hierarchical softmax they are integrated gradients [1]_ from the empty text.
+
+    In a notebook the result is displayed as the text with colors; ``print`` shows a table.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted classifier of strings: a :class:`~sklearn_hashnlp.classifiers.TextClassifier`, a
+        :class:`~sklearn_hashnlp.classifiers.AugmentedTextClassifier`, or a :class:`~sklearn.pipeline.Pipeline` of a
+        vectorizer and a :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` or a linear classifier of
+        scikit-learn. Vectorizers may be those of :mod:`sklearn_hashnlp.text` and scikit-learn's, and unions of them,
+        followed by steps that keep columns apart, such as ``TfidfTransformer`` or ``SelectKBest``. Also a search such
+        as ``GridSearchCV`` over these, and a ``CalibratedClassifierCV`` of a single one, whose scores are explained.
+    text : str
+        The text.
+    labels : sequence of labels, default=None
+        Labels whose scores are explained; None is all of them. A choice saves time with hidden layers or thousands of
+        labels. With two classes there is one score, and ``labels`` must be None.
+
+    Returns
+    -------
+    Explanation
+        The n-grams with their positions in the text and their contributions.
+
+    Raises
+    ------
+    TypeError
+        If ``text`` is no ``str``, or the model is of another kind: the inputs of an
+        :class:`~sklearn_hashnlp.classifiers.SGNNClassifier` are signs of sums over all n-grams, which cannot be
+        attributed to single ones.
+    ValueError
+        If ``labels`` are not labels of the model, or it reads files instead of texts.
+    NotFittedError
+        If the model is not fitted.
+
+    See Also
+    --------
+    NgramInverter : The n-grams of columns, and the most important n-grams of a label.
+
+    Notes
+    -----
+    The value of a column that several n-grams of the text share, because their hashes are equal, is divided among them
+    by their counts; ``Explanation.shared_with`` names the others. In a model that normalizes rows, all n-grams change
+    the norm: it counts as a constant, that of this text.
+
+    For a model with hidden layers, the contribution of an n-gram is its vector times the mean gradient on the straight
+    path from the document vector of an empty text to that of this text.
+
+    References
+    ----------
+    .. [1] Sundararajan, Taly & Yan (2017). Axiomatic attribution for deep networks. ICML, arXiv:1703.01365.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp import TextClassifier
+    >>> from sklearn_hashnlp.inspection import explain
+    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
+    >>> model = TextClassifier(features="words", random_state=0).fit(texts, ["good", "bad", "good", "bad"])
+    >>> explanation = explain(model, "funny but dull")
+    >>> explanation.ngrams
+    ['funny', 'but', 'dull', 'funny but', 'but dull']
+    >>> explanation.spans[0], explanation.top(1, "good")[0][0], explanation.top(1, "bad")[0][0]
+    ([(0, 5)], 'funny', 'dull')
+    >>> total = explanation.bias + explanation.contributions.sum(axis=0)
+    >>> bool(abs(total - model.decision_function(["funny but dull"])).max() < 1e-4)
+    True
+    """
+    if not isinstance(text, str):
+        raise TypeError(
+            f"explain takes one text, a str; got a {type(text).__name__}. For several: [explain(model, text) for text "
+            "in texts]."
+        )
+    steps, classifier = text_pipeline(model)
+    classes = np.asarray(classifier.classes_)
+    features, row = text_features(steps, text)
+    scores = np.atleast_1d(np.asarray(classifier.decision_function(row), dtype=np.float64)[0])
+    outputs = _outputs(labels, classes, len(scores))
+    parts = contributions(classifier, row, outputs)
+    _check_sum(parts, scores[outputs])
+    return Explanation(
+        text=str.__str__(text),
+        classes=classes,
+        labels=classes[1:] if len(scores) == 1 else classes[outputs],
+        predicted=_predicted(model, classes, text),
+        scores=scores[outputs],
+        probabilities=_probabilities(model, text, outputs, len(scores)),
+        bias=parts.bias,
+        features=features,
+        contributions=_of_features(features, row, parts, vector_columns(steps, row)),
+        method=parts.method,
+    )
+
+
+def text_pipeline(model: Any) -> tuple[Pipeline, Any]:
+    """Return the steps of a fitted model that turn texts into rows, and the classifier of these rows."""
+    model = _unwrapped(model)
+    if not isinstance(model, Pipeline) or len(model.steps) < 2:
+        raise TypeError(
+            "explain needs a fitted classifier of strings, such as a TextClassifier or a Pipeline of a vectorizer and "
+            f"a linear classifier; got a {type(model).__name__}. A classifier of rows has no n-grams: put it into a "
+            "pipeline behind its vectorizer, Pipeline([('vectorizer', vectorizer), ('classifier', classifier)])."
+        )
+    steps, classifier = model.steps[:-1], _unwrapped(model.steps[-1][1])
+    if isinstance(classifier, Pipeline):
+        steps, classifier = [*steps, *classifier.steps[:-1]], _unwrapped(classifier.steps[-1][1])
+    check_is_fitted(classifier)
+    check_explainable(classifier)
+    return Pipeline(steps), classifier
+
+
+def _unwrapped(model: Any) -> Any:
+    """Return the model inside those that only search, calibrate, augment or freeze it."""
+    while True:
+        if isinstance(model, FrozenEstimator):
+            model = model.estimator
+        elif hasattr(model, "best_estimator_"):  # a GridSearchCV or another search
+            model = model.best_estimator_
+        elif isinstance(model, AugmentedTextClassifier):
+            check_fitted(model, "estimator_")
+            model = model.estimator_
+        elif isinstance(model, TextClassifier):
+            check_fitted(model, "pipeline_")
+            model = model.pipeline_
+        elif isinstance(model, CalibratedClassifierCV) and len(getattr(model, "calibrated_classifiers_", ())) == 1:
+            model = model.calibrated_classifiers_[0].estimator
+        else:
+            return model
+
+
+def _outputs(labels: Sequence[Any] | None, classes: NDArray[Any], n_scores: int) -> NDArray[np.int64]:
+    """Return the indices of the scores to explain."""
+    if labels is None:
+        return np.arange(n_scores)
+    if isinstance(labels, str) or n_scores == 1:
+        advice = "with two classes there is one score" if n_scores == 1 else f"pass a list, [{labels!r}]"
+        raise ValueError(f"explain cannot choose labels={labels!r}: {advice}.")
+    known = {label: index for index, label in enumerate(classes.tolist())}
+    unknown = [label for label in labels if label not in known]
+    if unknown or not len(labels):
+        raise ValueError(f"explain needs labels of the model, out of {shortened(known)}; got {list(labels)!r}.")
+    return np.array([known[label] for label in labels], dtype=np.int64)
+
+
+def _of_features(features: list[Feature], row: Row, parts: Contributions, vectors: range) -> NDArray[np.float64]:
+    """Divide the contributions of columns among their features."""
+    of_column = dict(zip(row.indices.tolist(), parts.of_columns, strict=True))
+    result = np.zeros((len(features), len(parts.bias)))
+    for index, feature in enumerate(features):
+        if feature.column >= 0:
+            result[index] = feature.share * of_column[feature.column]
+        else:
+            result[index] = sum((of_column[column] for column in vectors if column in of_column), result[index])
+    return result
+
+
+def _check_sum(parts: Contributions, scores: NDArray[np.float64]) -> None:
+    """Check that the parts are those of the scores: a subclass may compute others."""
+    differences = np.abs(parts.of_columns.sum(axis=0) + parts.bias - scores)
+    if (differences > _MAX_DIFFERENCE * np.maximum(1.0, np.abs(scores))).any():
+        raise ValueError(
+            f"explain found contributions that differ from the scores of the model, by up to {differences.max():.3g}: "
+            "its decision_function is not the sum of weights times columns."
+        )
+
+
+def _predicted(model: Any, classes: NDArray[Any], text: str) -> Any:
+    """Return the predicted label, or the list of them where a text has several."""
+    predicted = model.predict([text])[0]
+    if isinstance(predicted, np.ndarray) or issparse(predicted):
+        indicator = np.ravel(predicted.toarray() if issparse(predicted) else predicted)
+        return classes[indicator > 0].tolist()
+    return predicted.tolist() if hasattr(predicted, "tolist") else predicted
+
+
+def _probabilities(model: Any, text: str, outputs: NDArray[np.int64], n_scores: int) -> NDArray[np.float64] | None:
+    if not hasattr(model, "predict_proba"):
+        return None
+    probabilities: NDArray[np.float64] = np.asarray(model.predict_proba([text]), dtype=np.float64)[0]
+    return probabilities[1:] if n_scores == 1 else probabilities[outputs]

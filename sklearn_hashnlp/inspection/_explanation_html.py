@@ -1,0 +1,103 @@
+"""An explanation as HTML: the text in colors, and a table of n-grams for each label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from itertools import groupby
+
+import numpy as np
+
+from sklearn_hashnlp.inspection._aligned_text import visible, visible_ngram
+from sklearn_hashnlp.inspection._label_view import LabelView
+
+_N_LEVELS = 12  # of each color
+_MAX_OPACITY = 0.6  # so that text in front is readable, black or white
+_FOR, _AGAINST = "30, 120, 220", "235, 120, 20"  # blue and orange, which people with color blindness tell apart
+
+# Colors of text and background are those of the page, which may be light or dark.
+_STYLE = f"""\
+<style>
+.hashnlp-explanation {{ max-width: 60em; line-height: 1.5; }}
+.hashnlp-explanation summary {{ cursor: pointer; margin: 0.4em 0; }}
+.hashnlp-explanation .text {{
+    border: 1px solid rgba(128, 128, 128, 0.5); border-radius: 4px; overflow-wrap: anywhere; padding: 0.5em;
+    unicode-bidi: isolate; white-space: pre-wrap; }}
+.hashnlp-explanation .text span {{ border-radius: 2px; padding: 0.1em 0; }}
+.hashnlp-explanation table {{ border-collapse: collapse; margin: 0.5em 0; }}
+.hashnlp-explanation th, .hashnlp-explanation td {{
+    background: none; border: none; color: inherit; padding: 0.1em 0.8em 0.1em 0; text-align: left; }}
+.hashnlp-explanation .number {{ font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }}
+.hashnlp-explanation .ngram {{ font-family: monospace; overflow-wrap: anywhere; white-space: pre-wrap; }}
+.hashnlp-explanation .bar {{ display: inline-block; height: 0.8em; border-radius: 2px; }}
+.hashnlp-explanation .for {{ background: rgba({_FOR}, 0.8); }}
+.hashnlp-explanation .against {{ background: rgba({_AGAINST}, 0.8); }}
+.hashnlp-explanation .note {{ opacity: 0.75; }}
+</style>"""
+_MAX_BAR = 8.0  # em
+
+
+def explanation_html(predicted: str, note: str, views: Sequence[LabelView]) -> str:
+    """Return views of labels as HTML, the first of them unfolded."""
+    parts = [_label_html(view, is_open=index == 0) for index, view in enumerate(views)]
+    head = f"<div>Predicted: <b>{_escaped(predicted)}</b></div>"
+    head += f'<div class="note">{_escaped(note)}</div>' if note else ""
+    return f'<div class="hashnlp-explanation">{_STYLE}{head}{"".join(parts)}</div>'
+
+
+def _label_html(view: LabelView, *, is_open: bool) -> str:
+    probability = "" if view.probability is None else f", probability {view.probability:.3f}"
+    return (
+        f"<details{' open' if is_open else ''}><summary><b>{_escaped(view.name)}</b>: score {view.score:+.3f}"
+        f'{probability}</summary><div class="text" dir="auto">{_colored(view)}</div>{_table(view)}</details>'
+    )
+
+
+def _colored(view: LabelView) -> str:
+    """Return the text with a background for each run of characters of about the same weight."""
+    levels = np.rint(_N_LEVELS * view.shares).astype(int).tolist()
+    parts = []
+    for level, run in groupby(range(len(view.text)), key=levels.__getitem__):
+        indices = list(run)
+        part = _escaped_text(view.text[indices[0] : indices[-1] + 1])
+        if level:
+            color = _FOR if level > 0 else _AGAINST
+            opacity = _MAX_OPACITY * abs(level) / _N_LEVELS
+            total = float(view.weights[indices].sum())
+            part = f'<span style="background: rgba({color}, {opacity:.2f})" title="{total:+.3f}">{part}</span>'
+        parts.append(part)
+    return "".join(parts)
+
+
+def _table(view: LabelView) -> str:
+    rows = []
+    for row in view.rows:
+        notes = [row.kind] if row.kind else []
+        if row.n_times > 1:
+            notes.append(f"{row.n_times} times")
+        if row.shared_with:
+            others = ", ".join(f"“{visible_ngram(other)}”" for other in row.shared_with)
+            notes.append(f"in one column with {others}")
+        color, width = "for" if row.value > 0 else "against", _MAX_BAR * view.length(row)
+        bar = f'<span class="bar {color}" style="width: {width:.2f}em"></span>'
+        rows.append(_row(row.value, row.ngram, ", ".join(notes), bar))
+    if view.n_more:
+        rows.append(_row(view.value_of_more, None, f"{view.n_more:,} more n-grams"))
+    rows.append(_row(view.bias, None, "bias: the score of a text without n-grams"))
+    return f"<table><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _row(value: float, ngram: str | None, note: str, bar: str = "") -> str:
+    name = "" if ngram is None else f'<bdi class="ngram">{escape(visible_ngram(ngram))}</bdi> '
+    cell = f'<td>{name}<span class="note">{_escaped(note)}</span></td>'
+    return f'<tr><td class="number">{value:+.3f}</td>{cell}<td>{bar}</td></tr>'
+
+
+def _escaped(text: str) -> str:
+    """Return a short text for HTML, with control characters made visible."""
+    return escape(visible(text))
+
+
+def _escaped_text(text: str) -> str:
+    """Return a part of the text for HTML; its lines stay lines."""
+    return "".join(character if character in "\n\t" else _escaped(character) for character in text)

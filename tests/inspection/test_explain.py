@@ -1,0 +1,282 @@
+"""explain: contributions that sum to the scores, of the right n-grams, and clear errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.decomposition import TruncatedSVD
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_selection import SelectKBest, chi2
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.svm import LinearSVC
+
+from sklearn_hashnlp import (
+    AugmentedTextClassifier,
+    CharNgramFeaturizer,
+    FrequentNgramVectorizer,
+    HashEmbeddingClassifier,
+    HashingNgramVectorizer,
+    SGNNClassifier,
+    SGNNProjector,
+    TextClassifier,
+)
+from sklearn_hashnlp.classifiers import merge
+from sklearn_hashnlp.datasets import load_stdlib_docstrings
+from sklearn_hashnlp.inspection import Explanation, explain
+
+DOCSTRINGS = load_stdlib_docstrings()
+LABELS = np.asarray(DOCSTRINGS.target).tolist()
+CHOSEN = [index for index, label in enumerate(LABELS) if label in ("asyncio", "email", "tkinter", "unittest")][::6]
+X = [DOCSTRINGS.data[index] for index in CHOSEN]
+Y = [LABELS[index] for index in CHOSEN]
+BINARY = [label in ("asyncio", "unittest") for label in Y]
+SEVERAL = [[label, "long"] if len(text) > 200 else [label] for label, text in zip(Y, X, strict=True)]
+TEXTS = ["", *[text[:300] for text in X[5:35:10]], "ÉCOLE  İstanbul event loop \x00 <b>\n"]
+
+SMALL: dict[str, Any] = {"n_buckets": 5000, "n_embeddings": 5000, "random_state": 0, "n_jobs": 1}
+ROWS: dict[str, Any] = {"n_buckets": 500, "n_embeddings": 2000, "random_state": 0}
+
+
+def check(model: Any, texts: list[str] = TEXTS) -> Explanation:
+    """Check that the contributions of every text sum to its scores; return the last explanation."""
+    for text in texts:
+        explanation = explain(model, text)
+        scores = np.atleast_1d(model.decision_function([text])[0])
+        np.testing.assert_allclose(explanation.bias + explanation.contributions.sum(axis=0), scores, atol=1e-4, rtol=0)
+        np.testing.assert_allclose(explanation.scores, scores, atol=1e-12)
+        assert len(explanation.labels) == len(scores)
+        assert not [ngram for ngram in explanation.ngrams if ngram.startswith("column ")]
+    return explanation
+
+
+@pytest.mark.parametrize("features", ["auto", "words", "characters", "words+characters"])
+def test_linear_support_vector_machine_with_naive_bayes(features: Any) -> None:
+    model = TextClassifier(features=features, **SMALL).fit(X, Y)
+    assert check(model).method == "linear"
+
+
+@pytest.mark.parametrize("loss", ["auto", "softmax", "hinge", "ova"])
+def test_two_classes(loss: Any) -> None:
+    options = {} if loss == "auto" else {"loss": loss, "max_epochs": 2}
+    model = TextClassifier(features="words", **SMALL, **options).fit(X, BINARY)
+    explanation = check(model)
+    assert explanation.labels.tolist() == [True]
+    np.testing.assert_allclose(explanation.contributions_to(False), -explanation.contributions_to(True))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_hashes": 3, "aggregation": "median", "importance_init": "ones"},
+        {"n_hashes": 2, "aggregation": "concat", "normalize": "l1"},
+        {"variant": "paper", "n_hashes": 2, "normalize": None, "learning_rate": 0.05},
+        {"variant": "standard", "loss": "ova"},
+    ],
+    ids=lambda options: next(iter(options.values())),
+)
+def test_variants_of_hash_embeddings(options: dict[str, Any]) -> None:
+    classifier = HashEmbeddingClassifier(**ROWS, max_epochs=2, embedding_dim=4).set_params(**options)
+    model = make_pipeline(HashingNgramVectorizer(norm=None, n_features=2**31 - 1, ngram_range=(1, 2)), classifier)
+    assert check(model.fit(X, Y)).method == "linear"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"hidden_layer_sizes": (30, 20)}, {"loss": "hsigmoid"}, {"loss": "hsigmoid", "hidden_layer_sizes": (9,)}],
+)
+def test_integrated_gradients(options: dict[str, Any]) -> None:
+    model = TextClassifier(features="words", max_epochs=3, **SMALL, **options).fit(X, Y)
+    explanation = check(model)
+    assert explanation.method == "integrated gradients"
+    part = explain(model, TEXTS[3], labels=["tkinter", "asyncio"])
+    whole = explain(model, TEXTS[3])
+    np.testing.assert_allclose(part.contributions_to("asyncio"), whole.contributions_to("asyncio"), atol=1e-3)
+
+
+@pytest.mark.parametrize("options", [{}, {"hidden_layer_sizes": (8,)}])
+def test_two_classes_with_hidden_layers_and_several_labels(options: dict[str, Any]) -> None:
+    check(TextClassifier(features="words", max_epochs=2, **SMALL, **options).fit(X, BINARY), TEXTS[:3])
+    explanation = check(TextClassifier(features="words", max_epochs=2, **SMALL, **options).fit(X, SEVERAL))
+    assert isinstance(explanation.predicted, list)
+
+
+@pytest.mark.parametrize(
+    ("vectorizer", "classifier"),
+    [
+        (HashingNgramVectorizer(n_features=300, ngram_range=(1, 2)), SGDClassifier(random_state=0)),
+        (CharNgramFeaturizer(n_features=5000, norm="l2"), LogisticRegression()),
+        (FrequentNgramVectorizer(max_features=500), RidgeClassifier()),
+        (CountVectorizer(), HashEmbeddingClassifier(**ROWS, hash_rows=False, max_epochs=2)),
+        (TfidfVectorizer(ngram_range=(1, 2)), OneVsRestClassifier(LinearSVC())),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_other_vectorizers_and_classifiers(vectorizer: Any, classifier: Any) -> None:
+    check(make_pipeline(vectorizer, classifier).fit(X, Y))
+
+
+def test_steps_between_and_unions() -> None:
+    counts = HashingNgramVectorizer(norm=None, alternate_sign=False, n_features=5000)
+    union = FeatureUnion(
+        [("words", counts), ("none", "drop"), ("characters", CharNgramFeaturizer(n_features=700))],
+        transformer_weights={"characters": 0.3},
+    )
+    model = make_pipeline(union, TfidfTransformer(), SelectKBest(chi2, k=400), "passthrough", LogisticRegression())
+    explanation = check(model.fit(X, Y))
+    assert set(explanation.kinds) == {"words", "characters"}
+
+
+def test_merged_augmented_searched_frozen_and_calibrated_models() -> None:
+    classifier = TextClassifier(features="words", max_epochs=1, **SMALL)
+    halves = [TextClassifier(**classifier.get_params()).fit(X[half::2], Y[half::2]) for half in (0, 1)]
+    merged = merge(halves)
+    check(merged)
+    check(AugmentedTextClassifier(classifier, random_state=0).fit(X, Y), TEXTS[:3])
+    check(GridSearchCV(classifier, {"max_epochs": [1]}, cv=2).fit(X, Y), TEXTS[:3])
+    check(FrozenEstimator(merged), TEXTS[:3])
+    calibrated = CalibratedClassifierCV(FrozenEstimator(merged)).fit(X, Y)
+    explanation = explain(calibrated, TEXTS[3])
+    np.testing.assert_allclose(explanation.scores, merged.decision_function([TEXTS[3]])[0])
+    np.testing.assert_allclose(explanation.probabilities, calibrated.predict_proba([TEXTS[3]])[0])
+
+
+def test_vectors_of_a_pretrained_model_are_one_entry() -> None:
+    encoder = make_pipeline(TfidfVectorizer(), TruncatedSVD(5, random_state=0)).fit(X)
+    explanation = check(TextClassifier(pretrained=encoder, **SMALL).fit(X, Y), TEXTS[1:4])
+    assert explanation.ngrams[-1] == "vector of Pipeline"
+    assert explanation.columns.tolist().count(-1) == 1
+    assert np.abs(explanation.contributions[-1]).max() > 1e-3
+
+
+def test_a_contribution_is_the_score_of_the_column_alone() -> None:
+    """Without normalization, the score of a row with a single column is the bias and its contribution."""
+    classifier = HashEmbeddingClassifier(**ROWS, normalize=None, learning_rate=0.05, max_epochs=2)
+    model = make_pipeline(HashingNgramVectorizer(norm=None, alternate_sign=False), classifier).fit(X, Y)
+    explanation = explain(model, X[3])
+    assert len(explanation.ngrams) > 10
+    for column, count, parts in zip(explanation.columns, explanation.counts, explanation.contributions, strict=True):
+        alone = csr_matrix(([float(count)], [int(column)], [0, 1]), shape=(1, 2**20))
+        np.testing.assert_allclose(classifier.decision_function(alone)[0] - explanation.bias, parts, atol=1e-5)
+
+
+def test_a_linear_model_of_counts_gives_weights_times_counts() -> None:
+    vectorizer, classifier = CountVectorizer(), LogisticRegression()
+    model = make_pipeline(vectorizer, classifier).fit(X, Y)
+    explanation = explain(model, "event loop, event")
+    found = dict(zip(explanation.ngrams, explanation.contributions.tolist(), strict=True))
+    assert found.keys() == {"event", "loop"}
+    np.testing.assert_allclose(found["event"], 2 * classifier.coef_[:, vectorizer.vocabulary_["event"]])
+    np.testing.assert_allclose(explanation.bias, classifier.intercept_)
+
+
+def test_a_shared_column_is_divided_and_named() -> None:
+    model = make_pipeline(HashingNgramVectorizer(n_features=2, norm=None), LogisticRegression()).fit(X, Y)
+    explanation = check(model)
+    explanation = explain(model, "one two two three four five")
+    for ngram, column, shared in zip(explanation.ngrams, explanation.columns, explanation.shared_with, strict=True):
+        others = [
+            other
+            for other, its in zip(explanation.ngrams, explanation.columns, strict=True)
+            if its == column and other != ngram
+        ]
+        assert list(shared) == others
+    assert any(explanation.shared_with)
+
+
+def test_occurrences_and_characters() -> None:
+    model = TextClassifier(features="words", **SMALL).fit(X, Y)
+    text = "The event loop. The EVENT loop!"
+    explanation = explain(model, text)
+    index = explanation.ngrams.index("event")
+    assert explanation.spans[index] == [(4, 9), (20, 25)]
+    assert explanation.counts[index] == 2
+    weights = explanation.character_weights("asyncio")
+    assert weights.shape == (len(text),)
+    total = explanation.contributions_to("asyncio").sum()  # all n-grams of words have a place
+    np.testing.assert_allclose(weights.sum(), total)
+    slow = np.zeros(len(text))
+    for spans, value in zip(explanation.spans, explanation.contributions_to("asyncio"), strict=True):
+        for begin, end in spans:
+            slow[begin:end] += value / len(spans) / (end - begin)
+    np.testing.assert_allclose(weights, slow, atol=1e-12)
+    assert explanation.top(3, "asyncio") == explanation.top(9, "asyncio")[:3]
+    magnitudes = [abs(value) for _, value in explanation.top(99)]
+    assert magnitudes == sorted(magnitudes, reverse=True)
+
+
+def test_ends_of_the_text_have_names() -> None:
+    model = TextClassifier(**SMALL).fit(X, Y)
+    explanation = explain(model, "an event")
+    words = [ngram for ngram, kind in zip(explanation.ngrams, explanation.kinds, strict=True) if kind == "words"]
+    assert words == ["<s>", "an", "event", "</s>", "<s> an", "an event", "event </s>"]
+    spans = explanation.spans[: len(words)]
+    assert spans == [[], [(0, 2)], [(3, 8)], [], [(0, 2)], [(0, 8)], [(3, 8)]]
+
+
+def test_columns_of_unknown_ngrams_are_numbered() -> None:
+    class Shouting(HashingNgramVectorizer):
+        def build_preprocessor(self) -> Any:
+            return str.upper
+
+    model = make_pipeline(Shouting(), SGDClassifier(random_state=0)).fit(X, Y)
+    explanation = explain(model, "event")
+    assert explanation.ngrams == [f"column {explanation.columns[0]}"]
+    np.testing.assert_allclose(explanation.bias + explanation.contributions.sum(axis=0), explanation.scores)
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "words"),
+    [
+        (TextClassifier(), NotFittedError, "not fitted"),
+        (make_pipeline(HashingNgramVectorizer(), LogisticRegression()), NotFittedError, "not fitted"),
+        (LogisticRegression(), TypeError, "put it into a pipeline"),
+        (make_pipeline(HashingNgramVectorizer(), MultinomialNB()), TypeError, "got a MultinomialNB"),
+        (make_pipeline(TfidfVectorizer(), TruncatedSVD(2), LogisticRegression()), TypeError, "through a TruncatedSVD"),
+        (make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier(max_epochs=1)), TypeError, "signs"),
+        (make_pipeline(CountVectorizer(), CalibratedClassifierCV(LinearSVC())), TypeError, "calibrated_classifiers_"),
+    ],
+)
+def test_models_without_contributions_are_refused(model: Any, error: type[Exception], words: str) -> None:
+    if error is TypeError:
+        vectorizer = model.steps[0][1] if isinstance(model, Pipeline) else CountVectorizer()
+        if isinstance(vectorizer, HashingNgramVectorizer):
+            vectorizer.set_params(alternate_sign=False)
+        model.fit(X if isinstance(model, Pipeline) else CountVectorizer().fit_transform(X), Y)
+    with pytest.raises(error, match=words):
+        explain(model, "event loop")
+
+
+def test_wrong_arguments_are_refused() -> None:
+    model = TextClassifier(features="words", max_epochs=1, **SMALL).fit(X, Y)
+    with pytest.raises(TypeError, match="takes one text"):
+        explain(model, ["event loop"])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"needs labels of the model.*'asyncio'.*got \['nothing'\]"):
+        explain(model, "event loop", labels=["nothing"])
+    with pytest.raises(ValueError, match="pass a list"):
+        explain(model, "event loop", labels="asyncio")
+    explanation = explain(model, "event loop", labels=["email"])
+    with pytest.raises(ValueError, match="labels 'email'; got 'asyncio'"):
+        explanation.top(1, "asyncio")
+    binary = TextClassifier(features="words", max_epochs=1, **SMALL).fit(X, BINARY)
+    with pytest.raises(ValueError, match="one score"):
+        explain(binary, "event loop", labels=[True])
+
+
+def test_scores_that_are_no_sums_are_refused() -> None:
+    class Squared(LogisticRegression):
+        def decision_function(self, X: Any) -> Any:
+            return super().decision_function(X) ** 2
+
+    model = make_pipeline(CountVectorizer(), Squared()).fit(X, Y)
+    with pytest.raises(ValueError, match="differ from the scores"):
+        explain(model, "event loop")
