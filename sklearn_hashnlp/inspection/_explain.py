@@ -89,8 +89,8 @@ def explain(model: Any, text: str, *, labels: Sequence[Any] | None = None) -> Ex
     >>> explanation = explain(model, "funny but dull")
     >>> explanation.ngrams
     ['funny', 'but', 'dull', 'funny but', 'but dull']
-    >>> explanation.spans[0], explanation.top(1, "good")[0][0], explanation.top(1, "bad")[0][0]
-    ([(0, 5)], 'funny', 'dull')
+    >>> explanation.spans[2], [ngram for ngram, contribution in explanation.top(2, "good")]
+    ([(10, 14)], ['funny', 'dull'])
     >>> total = explanation.bias + explanation.contributions.sum(axis=0)
     >>> bool(abs(total - model.decision_function(["funny but dull"])).max() < 1e-4)
     True
