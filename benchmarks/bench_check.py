@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -86,16 +86,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--record", action="store_true", help="write the figures instead of comparing with them")
     parser.add_argument("--output", type=Path, help=f"the recorded figures (default: {RESULT} in benchmarks/results)")
     options = parser.parse_args(arguments)
+    if options.rounds < 1:
+        parser.error(f"--rounds must be at least 1, got {options.rounds}.")
+    if options.record and options.rows is not None and options.output is None:
+        parser.error("--record needs all rows, or --output for the figures of some.")
     data, path = data_folder(parser, options), options.output or FOLDER / RESULT
+    compares = not options.record and (options.rows is None or options.output is not None)
+    recorded = read_result(path) if compares else {}
+    if compares and not recorded:
+        parser.error(f"no figures are recorded in {path}: add --record.")
     measured = measure(data, options.rounds)
     if options.record:
         write_result(path, environment(*PACKAGES) | {"tolerance": TOLERANCE, "rounds": options.rounds} | measured)
         print(f"Written: {path}")
         return 0
-    if options.rows is not None and options.output is None:
+    if not compares:
         print("No comparison: the recorded figures are those of all rows.")
         return 0
-    return report(measured, read_result(path))
+    return report(measured, recorded)
 
 
 def measure(data: DataFolder, rounds: int) -> dict[str, Any]:
@@ -181,10 +189,10 @@ def starts(model: Path, rounds: int) -> Sequence[tuple[str, float]]:
 
 def processor_seconds(command: list[str]) -> float:
     """Return the processor seconds of a process that reads one text."""
-    before = os.times()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)  # in microseconds; os.times counts in hundredths
     subprocess.run(command, input="one text\n", text=True, check=True, stdout=subprocess.DEVNULL)
-    after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def report(measured: dict[str, Any], recorded: dict[str, Any]) -> int:
@@ -196,17 +204,21 @@ def report(measured: dict[str, Any], recorded: dict[str, Any]) -> int:
         if name in recorded.get(kind, {})
     ]
     missing = [name for kind, figures in measured.items() for name in figures if name not in recorded.get(kind, {})]
+    gone = [name for kind, figures in measured.items() for name in recorded.get(kind, {}) if name not in figures]
     print()
     for one in compared:
         print(one.line())
     worse = [one.name for one in compared if not one.passes]
     if missing:
         print(f"bench-check FAILED: no figure is recorded of: {'; '.join(missing)}. Record them with --record.")
+    if gone:
+        print(f"bench-check FAILED: recorded but not measured: {'; '.join(gone)}. Record what is measured by --record.")
     if worse:
         print(f"bench-check FAILED: worse than {TOLERANCE:.0%} of what was recorded: {'; '.join(worse)}")
-    if not (missing or worse):
+    failed = bool(missing or gone or worse)
+    if not failed:
         print(f"bench-check passed: all {len(compared)} figures are within {TOLERANCE:.0%} of what was recorded")
-    return 1 if missing or worse else 0
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 from collections.abc import Callable
@@ -16,6 +17,8 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
+# What some network drives answer that cannot flush the names in a folder.
+_CANNOT_FLUSH = {errno.EBADF, errno.EINVAL, errno.ENOTSUP}
 # Up to so many bytes huge pages make random rows faster; of a larger table each row written would commit 2 MB.
 _MAX_HUGE_PAGES = 2**26
 
@@ -28,6 +31,9 @@ def flush_to_disk(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY if is_posix else os.O_RDWR)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if not path.is_dir() or error.errno not in _CANNOT_FLUSH:
+            raise
     finally:
         os.close(descriptor)
 

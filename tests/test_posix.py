@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import errno
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,19 @@ def test_files_and_folders_are_flushed(tmp_path: Path, monkeypatch: pytest.Monke
     _posix.flush_to_disk(tmp_path)
     _posix.flush_to_disk(tmp_path / "file")
     assert len(flushed) == 3
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.EBADF, errno.EIO])
+def test_folders_of_drives_that_cannot_flush_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def refuse(_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(OSError, match=os.strerror(number)):
+        _posix.flush_to_disk(tmp_path / "file")
+    with pytest.raises(OSError, match=os.strerror(number)) if number == errno.EIO else nullcontext():
+        _posix.flush_to_disk(tmp_path)
 
 
 # The libraries are imported first: they ask for the system, not for what it has.

@@ -53,7 +53,8 @@ class Labels:
     def encode(self, y: Any) -> NDArray[Any]:
         """Encode the labels of rows as indices, or an indicator matrix as float32."""
         if self.multilabel != (y.ndim == 2) or (self.multilabel and y.shape[1] != len(self.classes)):
-            wanted = f"an indicator matrix of {len(self.classes)} columns" if self.multilabel else "one label per row"
+            several = "lists of labels" if self.lists else f"an indicator matrix of {len(self.classes)} columns"
+            wanted = several if self.multilabel else "one label per row"
             raise ValueError(f"The model was fitted with {wanted} in y, got y of shape {y.shape}.")
         if self.multilabel:
             return np.asarray(y.toarray() if issparse(y) else y, dtype=np.float32)

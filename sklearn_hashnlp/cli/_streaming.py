@@ -23,6 +23,13 @@ BATCH_SIZE = 10_000  # texts in memory
 
 # Training on words took 4.3 bytes of memory for each byte of a file on AG News and 4.0 on IMDB; characters take more.
 _MEMORY_PER_BYTE = 8
+_MEMINFO = Path("/proc/meminfo")
+_CGROUPS = Path("/sys/fs/cgroup")
+# Files of the limit and the use of a container's memory, by the two versions of control groups.
+_CONTAINER_LIMITS = [
+    ("memory.max", "memory.current"),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+]
 _COMPRESSED = {".gz": 4, ".bz2": 5, ".xz": 6, ".zip": 4}  # times as large when decompressed, as usual for text
 
 
@@ -39,10 +46,14 @@ def is_streamed(data: Path, wanted: bool | None) -> bool:
 
 def available_memory() -> int | None:
     """Return the bytes of memory that programs can take without swapping; None where the system does not say."""
+    free = []
     with suppress(OSError, ValueError, StopIteration):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024
-    return None
+        lines = _MEMINFO.read_text(encoding="ascii").splitlines()
+        free.append(int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024)
+    for limit, used in _CONTAINER_LIMITS:
+        with suppress(OSError, ValueError):  # ValueError: the limit is "max"
+            free.append(max(0, int((_CGROUPS / limit).read_text()) - int((_CGROUPS / used).read_text())))
+    return min(free, default=None)
 
 
 class StreamedTexts:
@@ -51,6 +62,8 @@ class StreamedTexts:
     def __init__(self, screen: Screen, path: Path, options: dict[str, Any]) -> None:
         self.path = path
         self._screen, self._options = screen, options
+        from sklearn_hashnlp.datasets._labelled import check_rows
+
         counts: Counter[str] = Counter()
         self.n_texts = n_empty = 0
         self.several = False
@@ -61,10 +74,9 @@ class StreamedTexts:
                 self.n_texts += 1
                 n_empty += not row.text.strip()
                 self.several |= len(row.labels) != 1
-        if not self.n_texts:
-            raise ValueError(f"{path}: expected labeled texts, got a file without rows.")
+        check_rows(path, self.n_texts, n_labels=len(counts))
         if len(counts) < 2:
-            raise ValueError(f"{path}: expected at least two different labels, got only {next(iter(counts), '')!r}.")
+            raise ValueError(f"{path}: expected at least two different labels, got only {next(iter(counts))!r}.")
         self.labels = {name: counts[name] for name in sorted(counts, key=lambda name: (-counts[name], name))}
         empty = f" ({n_empty:,} empty)" if n_empty else ""
         screen.note(
@@ -144,12 +156,13 @@ def train_streamed(
     several = data.several or any(len(labels) != 1 for labels in true)
     given = parameters | {"class_weight": weights, "loss": "ova" if data.several else loss}
     n_epochs = parameters["max_epochs"] or 1
+    ignored = {name for name, weight in (weights or {}).items() if not weight}
     model, figures = make_model(**given), {}
     started, history = time.perf_counter(), []
     with screen.warnings_as_notes(), screen.progress() as progress:
         update = add_bar(progress, "Training")
         for epoch in range(1, n_epochs + 1):
-            entry = _train_epoch(model, data, distortion, given["seed"], epoch, n_epochs, update)
+            entry = _train_epoch(model, data, distortion, given["seed"], epoch, n_epochs, update, ignored)
             if valid is not None:
                 probabilities = predict_proba(screen, model, texts)
                 figures = held_out_figures(true, probabilities, model.classes_, several=several)
@@ -178,6 +191,7 @@ def _train_epoch(
     epoch: int,
     n_epochs: int,
     update: Callable[[int, int], None],
+    ignored: set[str],
 ) -> dict[str, Any]:
     from sklearn_hashnlp.cli._pipelines import with_typos
 
@@ -186,6 +200,8 @@ def _train_epoch(
 
     started, loss = time.perf_counter(), 0.0
     for number, (texts, labels) in enumerate(data.batches(move)):
+        if ignored and ignored.issuperset(labels) and not ignored.issuperset(data.labels):
+            continue  # partial_fit refuses rows that all have the weight 0
         model.partial_fit(*with_typos(texts, labels, distortion, seed + number), classes=sorted(data.labels))
         loss += len(texts) * model.history_[-1]["train_loss"]
     return {"epoch": epoch, "train_loss": loss / data.n_texts, "dur": time.perf_counter() - started}

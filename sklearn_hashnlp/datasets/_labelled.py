@@ -236,8 +236,8 @@ def stream_labelled(
     OSError
         If the file cannot be opened, for example ``FileNotFoundError``.
     ValueError
-        If ``batch_size`` is less than 1, ``paths`` is empty, or a file cannot be read as expected; the message names
-        the file and the line.
+        If ``batch_size`` is no integer or less than 1, ``paths`` is empty, or a file cannot be read as expected; the
+        message names the file and the line.
 
     See Also
     --------
@@ -264,8 +264,8 @@ def stream_labelled(
     ...     model = model.partial_fit(texts, labels, classes=["ham", "spam"])
     >>> folder.cleanup()
     """
-    if batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1. Got {batch_size}.")
+    if not hasattr(batch_size, "__index__") or batch_size < 1:
+        raise ValueError(f"batch_size must be an integer of at least 1. Got {batch_size!r}.")
     files = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not files:
         raise ValueError("paths must be one file or several. Got none.")
@@ -338,16 +338,21 @@ def collect_rows(
     for row in rows:
         texts.append(row.text)
         labels.append(row.labels)
-    if not texts:
-        raise ValueError(f"{path}: expected labeled texts, got a file without rows.")
-    if not any(labels):
-        raise ValueError(
-            f"{path}: expected labeled texts, got no label in {len(texts)} rows. Labels of fastText's format begin "
-            "with label_prefix (--label-prefix)."
-        )
+    check_rows(path, len(texts), n_labels=sum(map(len, labels)))
     if multilabel is None:
         multilabel = any(len(names) != 1 for names in labels)
     return texts, _as_labels(labels, multilabel=multilabel)
+
+
+def check_rows(path: str | os.PathLike[str], n_rows: int, *, n_labels: int) -> None:
+    """Raise an error for a file without rows, or without any label."""
+    if not n_rows:
+        raise ValueError(f"{path}: expected labeled texts, got a file without rows.")
+    if not n_labels:
+        raise ValueError(
+            f"{path}: expected labeled texts, got no label in {n_rows} rows. Labels of fastText's format begin "
+            "with label_prefix (--label-prefix)."
+        )
 
 
 def _as_labels(labels: Iterable[tuple[str, ...]], *, multilabel: bool) -> NDArray[np.str_] | list[list[str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import math
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,6 +22,9 @@ from sklearn_hashnlp.persistence._values import ModelFormatError
 _START, _END, _UNKNOWN = DEFAULT_TOKENS  # those of the format
 _NGRAMS_AT_ONCE = 2**16
 _MAX_DIGITS = 20  # of a number of n-grams
+# Logarithms to base 10 of what a model can hold: probabilities that float64 has not, and backoff weights of which
+# several can be multiplied.
+_LOWEST, _MAX_BACKOFF = -1e6, 30.0
 _WHITESPACE = b" \t\n\r\x0b\x0c"  # what bytes.split takes for it
 _ENCODING = ("utf-8", "surrogateescape")  # other bytes come back as they were
 
@@ -218,9 +220,9 @@ class _Reader:
             backoff = float(fields[n + 1]) if len(fields) == n + 2 else 0.0
         except ValueError:
             self.fail(f"expected a number, {n} words and perhaps another number, got {_show(b' '.join(fields))}.")
-        if not -math.inf < log_prob <= 0:
+        if not _LOWEST <= log_prob <= 0:
             self.fail(f"{_show(fields[0])} is no logarithm of a probability; that of zero is {LOG10_ZERO:g}.")
-        if not math.isfinite(backoff) or (is_last and backoff != 0):
+        if not _LOWEST <= backoff <= _MAX_BACKOFF or (is_last and backoff != 0):
             self.fail(f"{_show(fields[-1])} is no backoff weight of a {n}-gram.")
         return log_prob, backoff
 

@@ -36,6 +36,26 @@ def test_a_figure_that_was_never_recorded_fails(capsys):
     assert "no figure is recorded of: vectorizer. Record them with --record." in capsys.readouterr().out
 
 
+def test_a_figure_that_is_no_longer_measured_fails(capsys):
+    module = importlib.import_module("bench_check")
+    assert module.report(MEASURED | {"speed": {}}, MEASURED) == 1
+    assert "recorded but not measured: vectorizer" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--record", "--rows", "9"], "--record needs all rows, or --output"),
+        (["--rounds", "0"], "--rounds must be at least 1, got 0"),
+        (["--output", "nowhere.json"], "no figures are recorded in nowhere.json"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_minutes_of_measuring(arguments, message, capsys, tmp_path):
+    with pytest.raises(SystemExit):
+        importlib.import_module("bench_check").main(["--data", str(tmp_path), *arguments])
+    assert message in capsys.readouterr().err
+
+
 def test_seconds_are_compared_in_turns():
     module = importlib.import_module("bench_check")
     calls = []

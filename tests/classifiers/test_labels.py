@@ -129,6 +129,7 @@ def test_a_column_of_labels_is_taken_with_a_warning():
     ("labels", "y", "wanted"),
     [
         (Labels(np.arange(3), multilabel=True), np.array([0, 1, 2]), "an indicator matrix of 3 columns"),
+        (Labels(np.arange(3), multilabel=True, lists=True), np.array([0, 1, 2]), "lists of labels"),
         (Labels(np.arange(3), multilabel=True), INDICATOR[:, :2], "an indicator matrix of 3 columns"),
         (Labels(np.arange(3), multilabel=False), INDICATOR, "one label per row"),
     ],

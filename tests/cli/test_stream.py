@@ -118,6 +118,40 @@ def test_files_without_two_labels(hashnlp: Any, tmp_path: Path, content: str, me
     assert message in result.err
 
 
-def test_the_memory_that_is_available() -> None:
+def test_batches_whose_texts_all_have_the_weight_0_are_left_out(hashnlp: Any, tmp_path: Path) -> None:
+    data = tmp_path / "sorted.csv"
+    data.write_text("label,text\n" + "a,fine\n" * 20 + "b,dull\n" * 15 + "c,long\n" * 10, encoding="utf-8")
+    weights = ["--class-weight", "a=0", "--class-weight", "c=0"]
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--stream", *weights, *SMALL)
+    assert result.code == 0, result.err
+    assert len(load_model(tmp_path / "m").history_) == 2  # of the third and the fourth batch of five
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--stream", *weights, "--class-weight", "b=0", *SMALL)
+    assert result.code == 1
+    assert "every row has the weight zero" in result.err
+
+
+def test_a_file_without_labels(hashnlp: Any, tmp_path: Path) -> None:
+    data = tmp_path / "a.jsonl"
+    data.write_text('{"label": [], "text": "x"}\n' * 3, encoding="utf-8")
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--stream")
+    assert result.code == 1
+    assert "expected labeled texts, got no label in 3 rows" in result.err
+
+
+def test_the_memory_that_is_available(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = _streaming.available_memory()
-    assert memory is None or 2**20 < memory < 2**50
+    assert memory is None or 0 < memory < 2**50
+    monkeypatch.setattr(_streaming, "_MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(_streaming, "_CGROUPS", tmp_path)
+    assert _streaming.available_memory() is None
+    (tmp_path / "meminfo").write_text("MemTotal:  99 kB\nMemAvailable:  50 kB\n")
+    assert _streaming.available_memory() == 50 * 1024
+    (tmp_path / "memory.current").write_text("1000\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    assert _streaming.available_memory() == 50 * 1024
+    (tmp_path / "memory.max").write_text("31000\n")  # of a container
+    assert _streaming.available_memory() == 30_000
+    (tmp_path / "memory").mkdir()  # the first version of control groups
+    (tmp_path / "memory" / "memory.limit_in_bytes").write_text("500\n")
+    (tmp_path / "memory" / "memory.usage_in_bytes").write_text("700\n")
+    assert _streaming.available_memory() == 0

@@ -57,8 +57,9 @@ def test_a_missing_file_is_an_error_before_the_first_batch(tmp_path: Path) -> No
         stream_labelled([write(tmp_path, "csv"), tmp_path / "nothing.csv"])
     with pytest.raises(ValueError, match=r"paths must be one file or several\. Got none"):
         stream_labelled([])
-    with pytest.raises(ValueError, match=r"batch_size must be at least 1\. Got 0"):
-        stream_labelled(tmp_path, batch_size=0)
+    for wrong in (0, -1, 2.5, "3", None):
+        with pytest.raises(ValueError, match=f"batch_size must be an integer of at least 1\\. Got {wrong!r}"):
+            stream_labelled(tmp_path, batch_size=wrong)  # type: ignore[arg-type]
 
 
 def test_rows_are_read_when_they_are_asked_for(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ Model = TypeVar("Model", HashEmbeddingClassifier, TextClassifier, Pipeline)
 
 # They may differ: the hash functions that random_state draws are compared instead.
 _FREE: Final = frozenset({"random_state", "device", "verbose", "callbacks", "checkpoint_dir", "n_jobs", "memory"})
+# Beyond these, sums of squares in float32 and numbers of rows in 64 bits would no longer be what they count.
+_MIN_WEIGHT, _MAX_WEIGHT = 1e-6, 1e6
 _NOT_USED_BY_TRANSFORM: Final = frozenset({"unseen_share_"})
 
 
@@ -40,8 +42,9 @@ def merge(models: Iterable[Model], weights: ArrayLike | None = None) -> Model:
         Fitted models of one kind and with the same parameters, labels and ``random_state``, an int; pipelines must end
         in a HashEmbeddingClassifier. They are not modified.
     weights : array-like of shape (n_models,), default=None
-        Positive factors of the models' accumulated squares, numbers of rows and document frequencies. None is 1: the
-        models were trained on different rows. With 1 / n_models models that were trained on the same rows count as one.
+        Factors of the models' accumulated squares, numbers of rows and document frequencies, from 1e-6 to 1e6. None is
+        1: the models were trained on different rows. With 1 / n_models models that were trained on the same rows count
+        as one.
 
     Returns
     -------
@@ -53,12 +56,12 @@ def merge(models: Iterable[Model], weights: ArrayLike | None = None) -> Model:
     Raises
     ------
     ValueError
-        If there are no models; if ``weights`` are not positive, finite, and one for each model; if parameters, hash
+        If there are no models; if ``weights`` are not one for each model, from 1e-6 to 1e6; if parameters, hash
         functions, labels, columns or trees differ, or what the steps before the classifier have learned from their
         texts; or if a model has no accumulated squares: it was trained by dual coordinate descent or with
         ``optimizer="adam"``, or loaded from a folder without its training state.
     TypeError
-        If the models are of other classes, or of several.
+        If the models are of other classes, or of several, or are one model and no iterable.
 
     See Also
     --------
@@ -86,6 +89,8 @@ def merge(models: Iterable[Model], weights: ArrayLike | None = None) -> Model:
     >>> model.predict(["fine and funny", "dull and long"])
     array(['good', 'bad'], dtype='<U4')
     """
+    if hasattr(models, "get_params"):  # a pipeline would be taken for its steps
+        raise TypeError(f"merge needs a list of models, got a {type(models).__name__}.")
     models = list(models)
     if not models:
         raise ValueError("merge needs at least one model, got none.")
@@ -103,16 +108,23 @@ def merge(models: Iterable[Model], weights: ArrayLike | None = None) -> Model:
                 f"{index}."
             )
         _check_trained(classifier, index)
-    pretrained = getattr(models[0], "pretrained", None)
-    result = deepcopy(models[0], {id(pretrained): pretrained})  # a large encoder is shared, as by clones
+    # A large encoder is shared, as by clones, and callbacks, which may hold files.
+    shared = [getattr(models[0], "pretrained", None), classifiers[0].callbacks]
+    result = deepcopy(models[0], {id(value): value for value in shared})
     merge_nets(_classifier_of(result), classifiers, factors)
     return result
 
 
 def _check_weights(weights: ArrayLike | None, n_models: int) -> NDArray[np.float64]:
-    factors = np.ones(n_models) if weights is None else np.asarray(weights, dtype=np.float64)
-    if factors.shape != (n_models,) or not (np.isfinite(factors) & (factors > 0)).all():
-        raise ValueError(f"merge needs a positive, finite weight for each of {n_models} models, got {weights!r}.")
+    try:
+        factors = np.ones(n_models) if weights is None else np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        factors = np.empty(0)
+    if factors.shape != (n_models,) or not ((factors >= _MIN_WEIGHT) & (factors <= _MAX_WEIGHT)).all():
+        raise ValueError(
+            f"merge needs a weight from {_MIN_WEIGHT:g} to {_MAX_WEIGHT:g} for each of {n_models} models, got "
+            f"{weights!r}."
+        )
     return factors
 
 
@@ -203,7 +215,7 @@ def _kind_of_labels(model: HashEmbeddingClassifier) -> str:
 
 def _are_same(one: Any, two: Any) -> bool:
     if isinstance(one, np.ndarray) and isinstance(two, np.ndarray):
-        return one.dtype == two.dtype and np.array_equal(one, two)
+        return one.dtype.kind == two.dtype.kind and np.array_equal(one, two)
     if isinstance(one, SoftmaxTree) or isinstance(two, SoftmaxTree):
         return bool(type(one) is type(two) and one == two)
     return bool(joblib.hash(_plain(one)) == joblib.hash(_plain(two)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
+from skorch.callbacks import Callback
 
 from sklearn_hashnlp import load_model, save_model
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier, make_text_classifier, merge
@@ -282,13 +284,37 @@ def test_models_without_accumulated_squares_are_refused(tmp_path):
         merge(parts)
 
 
+class Locked(Callback):
+    """It can be neither copied nor pickled, like one that writes a file."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+
+def test_callbacks_that_cannot_be_copied_are_shared():
+    callbacks = [Locked()]
+    merged = merge([trained(part, callbacks=callbacks) for part in PARTS])
+    assert merged.callbacks is callbacks
+    same(merged, merge(shards()))
+
+
+def test_the_same_labels_in_arrays_of_other_widths():
+    models = [
+        HashEmbeddingClassifier(**SMALL).partial_fit(X, Y.astype(dtype), classes=np.array(["a", "b", "c"], dtype=dtype))
+        for dtype in ("U1", "U7")
+    ]
+    assert merge(models).score(X, Y) == models[0].score(X, Y)
+
+
 def test_wrong_arguments():
     model = trained(PARTS[0])
     with pytest.raises(ValueError, match="at least one model"):
         merge([])
-    for weights in ([1.0], [1.0, 0.0], [1.0, np.nan]):
-        with pytest.raises(ValueError, match="a positive, finite weight for each of 2 models"):
+    for weights in ([1.0], 1.0, [1.0, 0.0], [-1.0, 1.0], [1.0, np.nan], [1e30, 1.0], [1e-30, 1.0], ["a", 1], [1j, 1]):
+        with pytest.raises(ValueError, match="a weight from 1e-06 to 1e"):
             merge([model, model], weights)
+    with pytest.raises(TypeError, match="needs a list of models, got a Pipeline"):
+        merge(make_pipeline(HashingVectorizer(), model))
     with pytest.raises(TypeError, match="got a SGDClassifier"):
         merge([SGDClassifier()])
     with pytest.raises(TypeError, match="got a Pipeline that ends in a SGDClassifier"):

@@ -103,6 +103,8 @@ def test_a_model_of_another_toolkit_backs_off_over_missing_ngrams(tmp_path):
         ("\\end\\", "\\4-grams:", r"line 23: expected \\end\\"),
         ("-0.7\tb", "-0.7\ta", "line 11: the word 'a' was there before"),
         ("-0.7\tb", "0.7\tb", "line 11: '0.7' is no logarithm of a probability"),
+        ("-0.7\tb", "-1e308\tb", "line 11: '-1e308' is no logarithm of a probability"),
+        ("-0.7\tb\t-0.2", "-0.7\tb\t300", "line 11: '300' is no backoff weight"),
         ("-0.7\tb", "nan\tb", "line 11: 'nan' is no logarithm"),
         ("-0.7\tb", "-inf\tb", "line 11: '-inf' is no logarithm of a probability; that of zero is -99"),
         ("-0.7\tb", "x\tb", "line 11: expected a number, 1 words and perhaps another number, got 'x b -0.2'"),
