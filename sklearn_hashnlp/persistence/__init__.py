@@ -1,11 +1,13 @@
-"""Saving and loading of models, without pickles, and of word vectors."""
+"""Saving and loading of models, without pickles, of word vectors, and reading of fastText's models."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 __all__ = [
+    "FastTextModel",
     "ModelFormatError",
+    "load_fasttext",
     "load_model",
     "load_word_vectors",
     "save_model",
@@ -13,6 +15,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from sklearn_hashnlp.persistence._fasttext_model import FastTextModel, load_fasttext
     from sklearn_hashnlp.persistence._model_folder import load_model, save_model
     from sklearn_hashnlp.persistence._values import ModelFormatError
     from sklearn_hashnlp.persistence._word_vectors import load_word_vectors, save_word_vectors
@@ -22,6 +25,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "_fasttext_model": ["FastTextModel", "load_fasttext"],
             "_model_folder": ["load_model", "save_model"],
             "_values": ["ModelFormatError"],
             "_word_vectors": ["load_word_vectors", "save_word_vectors"],

@@ -41,6 +41,7 @@ ALLOWED_CLASSES: dict[str, str] = {
     "AutoNgramVectorizer": "sklearn_hashnlp.text",
     "CacheLanguageModel": "sklearn_hashnlp.language",
     "CharNgramFeaturizer": "sklearn_hashnlp.text",
+    "FastTextModel": "sklearn_hashnlp.persistence",
     "FeatureUnion": "sklearn.pipeline",
     "FrequentNgramVectorizer": "sklearn_hashnlp.text",
     "HashEmbeddingClassifier": "sklearn_hashnlp.classifiers",

@@ -33,10 +33,11 @@ from sklearn_hashnlp import (
 from sklearn_hashnlp.classifiers import quantize
 from sklearn_hashnlp.cli._light_classifier import load_predictor
 from sklearn_hashnlp.language import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
-from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.persistence import load_fasttext, load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import METADATA_KEY, PARAMETERS_FILE, WEIGHTS_FILE, digest, read_folder
 from sklearn_hashnlp.text import FrequentNgramVectorizer
 from tests.fuzz.mutation import mutate_json
+from tests.persistence.fasttext_models import DATA as FASTTEXT_FILES
 
 _DTYPES = [np.float16, np.float64, np.int8, np.int64, np.uint8, np.bool_]
 Arrays = dict[str, Any]
@@ -108,6 +109,10 @@ def _encoder(folder: Path) -> None:
     save_model(SGNNSentenceEncoder(max_epochs=1, random_state=0).fit([*TEXTS, *SENTENCES]), folder)
 
 
+def _fasttext(folder: Path) -> None:
+    save_model(load_fasttext(FASTTEXT_FILES / "pruned.ftz"), folder)
+
+
 BUILDERS: dict[str, Callable[[Path], None]] = {
     "TextClassifier": _text_classifier(features="words"),
     "TextClassifier, int8": _text_classifier("int8"),
@@ -119,6 +124,7 @@ BUILDERS: dict[str, Callable[[Path], None]] = {
     "HsigmoidLanguageModel": _hsigmoid,
     "InterpolatedLanguageModel": _counts,
     "SGNNSentenceEncoder": _encoder,
+    "FastTextModel": _fasttext,
 }
 
 

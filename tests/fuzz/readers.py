@@ -9,11 +9,13 @@ import lzma
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sklearn_hashnlp.datasets import load_labelled
 from sklearn_hashnlp.language import KneserNeyLanguageModel
-from sklearn_hashnlp.persistence import load_word_vectors
+from sklearn_hashnlp.persistence import load_fasttext, load_word_vectors
+from tests.oracles.fasttext import write as write_fasttext
+from tests.persistence.fasttext_models import kept_buckets, random_model
 
 
 class Reader(NamedTuple):
@@ -53,6 +55,23 @@ _UNIGRAMS = b"comment\n\\data\\\nngram 1=2\n\n\\1-grams:\n-0.75\ta\n-0.5 </s>\n\
 _VECTORS = b"3 2\na 1 0.5\nb 2 -3e-2\n\xe6\x97\xa5\xe6\x9c\xac 0 1\n"
 _BINARY = b"2 2\na \0\0\x80?\0\0\0?\nb \0\0\0\0\0\0\0\xc0\n"
 
+_NGRAMS: dict[str, Any] = {"bucket": 9, "word_ngrams": 2, "min_n": 1, "max_n": 2}
+
+
+def _fasttext_samples() -> list[bytes]:
+    pruned = random_model(quantized="in", pruned=kept_buckets(**_NGRAMS), **_NGRAMS)
+    models = [random_model(loss="ova", **_NGRAMS), random_model(loss="hs", quantized="io"), pruned]
+    return [write_fasttext(model) for model in models]
+
+
+def _predict_fasttext(path: Path) -> object:
+    """Read a model and use it; a score may be infinite."""
+    model = load_fasttext(path)
+    try:
+        return model.predict(["the sauce of a crêpe", ""]), model.predict_proba(["a sauce"])
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
 
 def _zipped(content: bytes, name: str) -> bytes:
     file = io.BytesIO()
@@ -80,6 +99,7 @@ READERS: dict[str, Reader] = {
     "word vectors, binary": Reader(
         lambda path: load_word_vectors(path, binary=True), ".bin", [_BINARY, _BINARY.replace(b"\nb", b"b")], [b"a "]
     ),
+    "fastText": Reader(_predict_fasttext, ".bin", _fasttext_samples(), [b"\0" * 8, b"\1\0\0\0", b"\xff\xff\xff\x7f"]),
     "ARPA": Reader(
         KneserNeyLanguageModel.load_arpa,
         ".arpa",
