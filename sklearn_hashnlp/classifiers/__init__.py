@@ -10,10 +10,14 @@ __all__ = [
     "QuantizedSGNNClassifier",
     "SGNNClassifier",
     "TextClassifier",
+    "Trial",
+    "TunedModel",
+    "TuningResult",
     "export_predictor",
     "make_text_classifier",
     "merge",
     "quantize",
+    "tune_text_classifier",
 ]
 
 if TYPE_CHECKING:
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
     from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
     from sklearn_hashnlp.classifiers.export._export_predictor import export_predictor
     from sklearn_hashnlp.classifiers.merging._merge import merge
+    from sklearn_hashnlp.classifiers.tuning._result import Trial, TunedModel, TuningResult
+    from sklearn_hashnlp.classifiers.tuning._tune_text_classifier import tune_text_classifier
 else:
     from sklearn_hashnlp._lazy import lazy_names
 
@@ -39,5 +45,7 @@ else:
             "_quantized_sgnn_classifier": ["QuantizedSGNNClassifier", "quantize"],
             "_sgnn_classifier": ["SGNNClassifier"],
             "_text_classifier": ["TextClassifier"],
+            "tuning._result": ["Trial", "TunedModel", "TuningResult"],
+            "tuning._tune_text_classifier": ["tune_text_classifier"],
         },
     )

@@ -12,6 +12,7 @@ from sklearn_hashnlp.plotting._accuracy_distribution import AccuracyDistribution
 from sklearn_hashnlp.plotting._collisions import CollisionDisplay
 from sklearn_hashnlp.plotting._reliability import ReliabilityDisplay
 from sklearn_hashnlp.plotting._robustness import RobustnessDisplay
+from sklearn_hashnlp.plotting._size_accuracy import SizeAccuracyDisplay
 from sklearn_hashnlp.plotting._softmax_tree import SoftmaxTreeDisplay
 from sklearn_hashnlp.plotting._training_history import TrainingHistoryDisplay
 
@@ -20,6 +21,7 @@ __all__ = [
     "CollisionDisplay",
     "ReliabilityDisplay",
     "RobustnessDisplay",
+    "SizeAccuracyDisplay",
     "SoftmaxTreeDisplay",
     "TrainingHistoryDisplay",
 ]

@@ -1,0 +1,1 @@
+"""Search for good parameters of a text classifier within a time and a size."""

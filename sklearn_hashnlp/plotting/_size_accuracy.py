@@ -1,0 +1,200 @@
+"""Plot of the accuracy of models against their size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    from sklearn_hashnlp.classifiers import TuningResult
+
+
+class SizeAccuracyDisplay:
+    """Plot of the accuracy of models against their size in bytes, with the Pareto front.
+
+    The front is the models that no smaller model equals. Pass the same axes to draw several sets of models into one
+    plot. The axis of sizes is logarithmic.
+
+    Parameters
+    ----------
+    sizes : array-like of shape (n_models,)
+        Sizes of the models in bytes, above 0.
+    scores : array-like of shape (n_models,)
+        Accuracies, or other scores that are higher for better models.
+    max_size : float, default=None
+        Limit of the size in bytes, drawn as a vertical line.
+    reference : (float, float), default=None
+        Size and score of a model to compare with, such as the default parameters.
+    name : str, default=None
+        Name of the models in the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the plot.
+    figure_ : matplotlib Figure
+        Figure of the axes.
+    points_ : matplotlib PathCollection
+        The models.
+    line_ : matplotlib Line2D
+        The Pareto front.
+    reference_ : matplotlib Line2D or None
+        The model to compare with.
+
+    See Also
+    --------
+    sklearn_hashnlp.classifiers.tune_text_classifier : Search for small and accurate models.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn_hashnlp.plotting import SizeAccuracyDisplay
+    >>> display = SizeAccuracyDisplay([20_000, 30_000, 80_000], [0.8, 0.7, 0.9]).plot(ax=Figure().subplots())
+    >>> display.front().tolist()
+    [0, 2]
+    """
+
+    ax_: Axes
+    figure_: Figure
+    points_: PathCollection
+    line_: Line2D
+    reference_: Line2D | None
+
+    def __init__(
+        self,
+        sizes: ArrayLike,
+        scores: ArrayLike,
+        *,
+        max_size: float | None = None,
+        reference: tuple[float, float] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.sizes = np.asarray(sizes, dtype=np.float64)
+        self.scores = np.asarray(scores, dtype=np.float64)
+        self.max_size = max_size
+        self.reference = reference
+        self.name = name
+
+    @classmethod
+    def from_tuning_result(
+        cls, result: TuningResult, *, name: str | None = None, ax: Axes | None = None
+    ) -> SizeAccuracyDisplay:
+        """Draw the models of a search: each complete trial with tables of float32 and of int8.
+
+        Parameters
+        ----------
+        result : TuningResult
+            What :func:`~sklearn_hashnlp.classifiers.tune_text_classifier` returned. Its first trial, the parameters of
+            the estimator as they are, is the model to compare with.
+        name : str, default=None
+            Name in the legend.
+        ax : matplotlib Axes, default=None
+            Axes to draw into; by default those of a new pyplot figure.
+
+        Returns
+        -------
+        SizeAccuracyDisplay
+            The display, drawn.
+        """
+        models = result.models()
+        first = next((model for model in models if model.trial.number == 0), None)
+        display = cls(
+            [model.size for model in models],
+            [model.score for model in models],
+            max_size=result.max_size,
+            reference=None if first is None else (first.size, first.score),
+            name=name,
+        )
+        return display.plot(ax=ax)
+
+    def front(self) -> NDArray[np.int64]:
+        """Return the indices of the models on the Pareto front.
+
+        Returns
+        -------
+        ndarray of shape (n_front,) of int64
+            The indices, the smallest model first.
+        """
+        order = np.lexsort((-self.scores, self.sizes))
+        before = np.concatenate([[-np.inf], np.maximum.accumulate(self.scores[order])[:-1]])
+        return np.asarray(order[self.scores[order] > before], dtype=np.int64)
+
+    def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> SizeAccuracyDisplay:
+        """Draw the plot.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into, which may hold other models; by default those of a new pyplot figure.
+        line_kw : dict, default=None
+            Properties of the line of the Pareto front, such as ``color``, for ``ax.plot``. The points have its color.
+
+        Returns
+        -------
+        SizeAccuracyDisplay
+            This display.
+
+        Raises
+        ------
+        ValueError
+            If there is not one score for each size, there is none, or a size is not above 0.
+        """
+        self._check()
+        if ax is None:
+            # Imported here because pyplot has global state, which programs with their own axes do not need.
+            from matplotlib import pyplot
+
+            _, ax = pyplot.subplots()
+        from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
+
+        figure = ax.get_figure(root=True)
+        assert figure is not None
+        self.ax_, self.figure_ = ax, figure
+        ax.set_xscale("log")
+        front = self.front()
+        label = self.name or "no smaller model is as good"
+        (self.line_,) = ax.plot(
+            self.sizes[front],
+            self.scores[front],
+            **{"drawstyle": "steps-post", "marker": "o", "markersize": 5, "label": label} | (line_kw or {}),
+        )
+        self.points_ = ax.scatter(self.sizes, self.scores, s=12, alpha=0.5, color=self.line_.get_color())
+        self.reference_ = None
+        if self.reference is not None:
+            style: dict[str, Any] = {"marker": "*", "markersize": 13, "linestyle": "none", "color": "black"}
+            (self.reference_,) = ax.plot(*self.reference, label="default parameters", **style)
+        if self.max_size is not None:
+            ax.axvline(self.max_size, color="gray", linestyle=":", label=f"limit: {format_bytes(self.max_size)}")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_bytes(value)))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.yaxis.set_major_formatter(PercentFormatter(1.0))
+        ax.set_xlabel("size of the saved model")
+        ax.set_ylabel("accuracy")
+        ax.grid(alpha=0.3)
+        ax.legend(frameon=False)
+        return self
+
+    def _check(self) -> None:
+        if self.sizes.ndim != 1 or self.sizes.shape != self.scores.shape or not len(self.sizes):
+            raise ValueError(
+                f"SizeAccuracyDisplay needs a score for each size, and at least one, got sizes of shape "
+                f"{self.sizes.shape} and scores of shape {self.scores.shape}."
+            )
+        if not (self.sizes > 0).all():
+            raise ValueError(f"SizeAccuracyDisplay needs sizes above 0, got {self.sizes.min()}.")
+
+
+def format_bytes(size: float) -> str:
+    """Format a number of bytes with a decimal unit: ``1.5 MB``."""
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= factor:
+            return f"{size / factor:.3g} {unit}"
+    return f"{size:.3g} B"
