@@ -42,7 +42,7 @@ CLASSIFIER_ROWS = [
     ("_hash_embedding_classifier", "_sgnn_classifier"),
     ("_make_text_classifier", "_quantized_sgnn_classifier"),
     ("_text_classifier",),
-    ("_augmented_text_classifier", "export", "merging"),
+    ("_augmented_text_classifier", "export", "merging", "tuning"),
 ]
 
 

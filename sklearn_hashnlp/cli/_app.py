@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _COMMANDS = {  # in the order of the help: the module, and the function in it
     "demo": ("_demo", "demo"),
     "train": ("_train", "train"),
+    "tune": ("_tune", "tune"),
     "predict": ("_predict", "predict"),
     "test": ("_test", "evaluate"),
     "info": ("_info", "info"),
@@ -33,6 +34,7 @@ Train and use text classifiers, language models and sentence encoders. No vocabu
 \b
   hashnlp demo                            train and test on text you have
   hashnlp train mails.csv --model spam    train a text classifier
+  hashnlp tune mails.csv --model spam     search for better parameters
   echo "Win!" | hashnlp predict -m spam   predict labels, one text per line
   hashnlp test more.csv --model spam      test a model on labeled texts
   hashnlp info spam                       describe a model

@@ -160,11 +160,8 @@ class SizeAccuracyDisplay:
         ax.set_xscale("log")
         front = self.front()
         label = self.name or "no smaller model is as good"
-        (self.line_,) = ax.plot(
-            self.sizes[front],
-            self.scores[front],
-            **{"drawstyle": "steps-post", "marker": "o", "markersize": 5, "label": label} | (line_kw or {}),
-        )
+        curve: dict[str, Any] = {"drawstyle": "steps-post", "marker": "o", "markersize": 5, "label": label}
+        (self.line_,) = ax.plot(self.sizes[front], self.scores[front], **curve | (line_kw or {}))
         self.points_ = ax.scatter(self.sizes, self.scores, s=12, alpha=0.5, color=self.line_.get_color())
         self.reference_ = None
         if self.reference is not None:

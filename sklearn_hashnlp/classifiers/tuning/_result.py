@@ -133,13 +133,12 @@ class TuningResult:
     max_size: int | None = None
 
     def best(self, max_size: int | None = None) -> TunedModel:
-        """Return the model with the highest score, of equal ones that of the earliest trial.
+        """Return the model with the highest score, of equal ones the smallest.
 
         Parameters
         ----------
         max_size : int or None, default=None
-            Maximal size of the folder in bytes; None is the limit of the search. Without a limit the precision is
-            float32.
+            Maximal size of the folder in bytes; None is the limit of the search.
 
         Returns
         -------
@@ -217,12 +216,10 @@ class TuningResult:
         models = self.models()
         if not models:
             raise ValueError("No trial is complete.")
-        fitting = [
-            model for model in models if (model.precision == "float32" if max_size is None else model.size <= max_size)
-        ]
+        fitting = [model for model in models if max_size is None or model.size <= max_size]
         if not fitting:
             raise ValueError(_too_large(max_size or 0, min(model.size for model in models), len(models)))
-        return sorted(fitting, key=lambda one: -one.score)  # stable: trials in order, float32 first
+        return sorted(fitting, key=_by_score)
 
 
 def make_classifier(estimator: TextClassifier, params: dict[str, Any]) -> TextClassifier:
@@ -246,6 +243,10 @@ def folder_size(folder: Path) -> int:
 def to_json(trial: Trial) -> dict[str, Any]:
     """Return a trial as a dict for JSON."""
     return asdict(trial)
+
+
+def _by_score(model: TunedModel) -> tuple[float, int, int]:
+    return -model.score, model.size, model.trial.number
 
 
 def _models_of(trials: list[Trial]) -> Iterator[TunedModel]:

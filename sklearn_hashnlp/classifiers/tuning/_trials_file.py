@@ -72,7 +72,7 @@ class TrialsFile:
             raise self._wrong(f"a line is not a trial ({error})") from error
         if not isinstance(first, dict) or first.get("format") != _FORMAT:
             raise self._wrong("its first line is another")
-        different = sorted(name for name in search if first.get(name) != search[name])
+        different = [name for name in search if first.get(name) != search[name]]
         if different:
             name = different[0]
             raise ValueError(

@@ -37,6 +37,7 @@ from sklearn_hashnlp.text._documents import as_documents
 _CALLER = "tune_text_classifier"
 _FOLDS = 5
 _MANY_TEXTS = 10_000  # with more, a fifth of them is enough to score on
+_SAME_SIZE = 1.01  # a saved history has times, of more or fewer digits
 _MAX_SEED = 2**31
 
 Scoring = str | Callable[[Any, Any, Any], float] | None
@@ -97,7 +98,7 @@ def tune_text_classifier(
     random_state : int or None, default=None
         Seed of the parameters, the folds and the training. None: another one each time.
     callback : callable or None, default=None
-        Called with each :class:`Trial` once it is finished.
+        Called with each :class:`Trial` once it is finished, and with those of ``trials_file``.
 
     Returns
     -------
@@ -158,10 +159,10 @@ def tune_text_classifier(
         estimator = make_classifier(estimator, {"random_state": seed})
     search = _Search(data, estimator, _scorer(estimator, data, scoring), max_time, max_size, started)
     identity = {
-        "data": digest(data.texts, data.labels, *(validation_data or ())),
-        "estimator": repr(estimator),
-        "scoring": repr(scoring) if scoring is None or isinstance(scoring, str) else _name(scoring),
         "random_state": seed,
+        "data": digest(data.texts, data.labels, *(validation_data or ())),
+        "estimator": " ".join(repr(estimator).split()),
+        "scoring": scoring if scoring is None or isinstance(scoring, str) else _name(scoring),
     }
     opened = nullcontext() if trials_file is None else TrialsFile(trials_file, identity)
     with opened as file:
@@ -170,16 +171,21 @@ def tune_text_classifier(
                 break
             trial = file.find(params) if file is not None else None
             if trial is not None:
-                search.repeat(replace(trial, number=len(search.trials), params=params))
-                continue
-            trial = search.run(params)
-            if trial is None:  # no time is left
-                break
-            if file is not None:
-                file.add(trial)
+                trial = search.repeat(trial, params)
+            else:
+                trial = search.run(params)
+                if trial is None:  # no time is left
+                    break
+                if file is not None:
+                    file.add(trial)
             if callback is not None:
                 callback(trial)
     return _result(search.trials, estimator, max_size)
+
+
+def n_held_out(n_texts: int) -> int:
+    """Return the number of texts that are scored without validation data."""
+    return n_texts if n_texts <= _MANY_TEXTS else -(-n_texts // _FOLDS)
 
 
 class _Data(NamedTuple):
@@ -241,10 +247,12 @@ class _Search:
         self._started = started
         self._longest_fold = 0.0
 
-    def repeat(self, trial: Trial) -> None:
+    def repeat(self, trial: Trial, params: dict[str, Any]) -> Trial:
         """Add a trial of an earlier run, whose time counts."""
+        trial = replace(trial, number=len(self.trials), params=params)  # in the file tuples are lists
         self._started -= trial.seconds
         self._add(trial)
+        return trial
 
     def run(self, params: dict[str, Any]) -> Trial | None:
         """Score parameters; None if there is no time."""
@@ -314,7 +322,7 @@ class _Search:
         error = math.sqrt(abs(mean * (1 - mean)) / n_scored)
         return any(
             trial.status == "complete"
-            and trial.sizes["int8"] <= size
+            and trial.sizes["int8"] <= _SAME_SIZE * size
             and math.fsum(trial.scores["float32"][: len(folds)]) / len(folds) > mean + error
             for trial in self.trials
         )

@@ -1,0 +1,106 @@
+"""``hashnlp tune``: the saved model, its limits, and continuing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sklearn_hashnlp.classifiers import TextClassifier, tuning
+from sklearn_hashnlp.classifiers.tuning import _search_space
+from sklearn_hashnlp.cli import _pipelines, _tune
+from sklearn_hashnlp.persistence import load_model
+
+
+@pytest.fixture(autouse=True)
+def _small_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search among two small models."""
+
+    def make_model(*, seed: int, **_options: Any) -> TextClassifier:
+        return TextClassifier(features="words", n_buckets=100, embedding_dim=4, max_epochs=1, random_state=seed)
+
+    monkeypatch.setattr(_pipelines, "make_model", make_model)
+    monkeypatch.setattr(_search_space, "_FIRST", ())
+    monkeypatch.setattr(_search_space, "default_space", lambda *_, **__: [{"n_buckets": [10]}])
+
+
+def test_the_best_model_is_saved_with_a_report(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
+    folder, plot = tmp_path / "m", tmp_path / "sizes.png"
+    result = hashnlp("tune", data, "--model", folder, "--seed", 3, "--plot", plot, "--time", 1000)
+    assert result.code == 0, result.err
+    assert "Trial 1: accuracy" in result.err
+    assert "Finished 2 trials" in result.err
+    assert f"Saved in {folder}" in result.out
+    assert "default parameters" in result.out
+    assert plot.read_bytes()[:4] == b"\x89PNG"
+    trials = [json.loads(line) for line in Path(f"{folder}.trials.jsonl").read_text().splitlines()]
+    assert [one["params"] for one in trials[1:]] == [{}, {"n_buckets": 10}]
+    model = load_model(folder)
+    assert model.random_state == 3
+    assert model.n_buckets in (10, 100)
+    info = hashnlp("info", folder, "--json").json
+    assert info["validation"]["data"] == f"cross-validation of {data}"
+    assert (info["validation"]["n_texts"], info["n_texts"]) == (24, 24)
+    assert info["tuning"]["params"] == ({} if model.n_buckets == 100 else {"n_buckets": 10})
+
+    again = hashnlp("tune", data, "--model", folder, "--seed", 3, "--json")  # continues where all is done
+    assert again.code == 0, again.err
+    report = again.json
+    assert (report["n_trials"], report["n_failed"]) == (2, 0)
+    assert report["score"] == info["validation"]["accuracy"]
+    assert report["bytes"] == sum(path.stat().st_size for path in folder.iterdir())
+    assert report["front"][-1]["score"] == report["score"]
+    assert len(Path(f"{folder}.trials.jsonl").read_text().splitlines()) == 3
+    other = hashnlp("tune", data, "--model", folder, "--seed", 4)
+    assert (other.code, "another search, with random_state=3 instead of 4" in other.err) == (1, True)
+
+
+def test_limits_of_size_and_validation_texts(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    options = ["tune", data, "-m", tmp_path / "m", "--valid", data, "--trials", tmp_path / "t.jsonl", "--max-trials", 1]
+    report = hashnlp(*options, "--json", "--max-size", "1.5MB").json
+    assert report["bytes"] <= 1_500_000
+    assert report["trials"] == str(tmp_path / "t.jsonl")
+    assert hashnlp("info", tmp_path / "m", "--json").json["validation"]["data"] == str(data)
+    assert hashnlp(*options, "--quiet").out == f"{report['score']:.4f}\n"
+    result = hashnlp(*options, "--max-size", "1k")
+    assert (result.code, "--max-size 1k: the report of the training takes" in result.err) == (1, True)
+    result = hashnlp(*options, "--max-size", "5k")
+    assert (result.code, "No model of at most" in result.err) == (1, True)
+
+
+def test_several_labels_per_text(hashnlp: Any, rows: Any, tmp_path: Path) -> None:
+    data = tmp_path / "several.csv"
+    lines = [f'"{label},film","{text}"' for label, text in rows]
+    data.write_text("\n".join(["label,text", *lines]), encoding="utf-8")
+    options = ["tune", data, "-m", tmp_path / "m", "--label-separator", ",", "--max-trials", 1]
+    result = hashnlp(*options)
+    assert result.code == 0, result.err
+    assert "Best precision of the most probable label 1.0000" in result.out
+    assert hashnlp("info", tmp_path / "m", "--json").json["validation"]["precision_at_1"] == 1
+    refused = hashnlp(*options, "--metric", "macro-f1")
+    assert (refused.code, "--metric macro-f1 is for one label per text" in refused.err) == (1, True)
+
+
+def test_an_interruption_says_how_to_continue(
+    hashnlp: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tuning._tune_text_classifier._Search, "run", interrupted)
+    result = hashnlp("tune", data, "-m", tmp_path / "m")
+    assert result.code == 130
+    assert "the same command continues there" in result.err
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("size", ["", "large", "1TB", "-1MB", "0"])
+def test_wrong_sizes(hashnlp: Any, data: Path, tmp_path: Path, size: str) -> None:
+    result = hashnlp("tune", data, "-m", tmp_path / "m", "--max-size", size)
+    assert (result.code, "expected a size such as 1MB or 500kB" in result.err) == (2, True)
+
+
+def test_sizes_in_decimal_units() -> None:
+    assert [_tune._read_size(text) for text in ("300", "1.5MB", "500 kB", "2g")] == [300, 1_500_000, 500_000, 2 * 10**9]

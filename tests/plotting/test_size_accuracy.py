@@ -1,0 +1,65 @@
+"""The plot of accuracy against size, drawn without a screen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from sklearn_hashnlp.classifiers import Trial, TuningResult
+from sklearn_hashnlp.plotting import SizeAccuracyDisplay
+from sklearn_hashnlp.plotting._size_accuracy import format_bytes
+
+
+def test_models_of_a_search_are_drawn_with_front_limit_and_default():
+    trials = [
+        Trial(0, {}, {"float32": [0.9], "int8": [0.8]}, {"float32": 4_000_000, "int8": 1_000_000}),
+        Trial(1, {"features": "words"}, {"float32": [0.7], "int8": [0.85]}, {"float32": 900_000, "int8": 300_000}),
+        Trial(2, {}, {"float32": [0.99]}, {"float32": 10}, status="stopped"),
+    ]
+    result = TuningResult(trials, max_size=2_000_000)
+    display = SizeAccuracyDisplay.from_tuning_result(result, ax=Figure().subplots())
+    assert display.line_.get_xdata().tolist() == [300_000, 4_000_000]
+    assert display.line_.get_ydata().tolist() == [0.85, 0.9]
+    assert len(display.points_.get_offsets()) == 4
+    assert (display.reference_.get_xdata()[0], display.reference_.get_ydata()[0]) == (4_000_000, 0.9)
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels == ["no smaller model is as good", "default parameters", "limit: 2 MB"]
+    display.figure_.canvas.draw()
+    assert "1 MB" in [tick.get_text() for tick in display.ax_.get_xticklabels()]
+
+
+def test_the_front_is_that_of_brute_force():
+    generator = np.random.default_rng(0)
+    for _ in range(30):
+        sizes, scores = generator.integers(1, 6, 8), generator.integers(0, 6, 8)
+        pairs = list(zip(sizes.tolist(), scores.tolist(), strict=True))
+        expected = {
+            (size, score)
+            for size, score in pairs
+            if not any((a <= size and b > score) or (a < size and b == score) for a, b in pairs)
+        }
+        front = SizeAccuracyDisplay(sizes, scores).front()
+        assert {pairs[i] for i in front} == expected
+        assert len(front) == len(expected)
+        assert (np.diff(sizes[front]) > 0).all()
+
+
+def test_a_plot_without_limit_and_reference():
+    display = SizeAccuracyDisplay([10.0], [0.5], name="one").plot(ax=Figure().subplots(), line_kw={"color": "red"})
+    assert display.reference_ is None
+    assert display.line_.get_color() == "red"
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "scores", "message"),
+    [([1, 2], [0.5], "a score for each size"), ([], [], "at least one"), ([0, 1], [0.5, 0.5], "above 0, got 0.0")],
+)
+def test_wrong_values_are_refused(sizes, scores, message):
+    with pytest.raises(ValueError, match=message):
+        SizeAccuracyDisplay(sizes, scores).plot(ax=Figure().subplots())
+
+
+def test_bytes_have_decimal_units():
+    assert [format_bytes(size) for size in (5, 1500, 2e6, 3.25e9)] == ["5 B", "1.5 kB", "2 MB", "3.25 GB"]
