@@ -198,12 +198,18 @@ def _train_epoch(
     def move(done: int, total: int) -> None:
         update((epoch - 1) * total + done, n_epochs * total)
 
-    started, loss = time.perf_counter(), 0.0
+    started, loss, n_texts = time.perf_counter(), 0.0, 0
     for number, (texts, labels) in enumerate(data.batches(move)):
+        n_texts += len(texts)
         if ignored and ignored.issuperset(labels) and not ignored.issuperset(data.labels):
             continue  # partial_fit refuses rows that all have the weight 0
         model.partial_fit(*with_typos(texts, labels, distortion, seed + number), classes=sorted(data.labels))
         loss += len(texts) * model.history_[-1]["train_loss"]
+    if n_texts != data.n_texts:
+        raise ValueError(
+            f"{data.path} was changed while it was read: it had {counted(data.n_texts, 'text')} first, and {n_texts:,} "
+            f"in epoch {epoch}. Train on a copy."
+        )
     return {"epoch": epoch, "train_loss": loss / data.n_texts, "dur": time.perf_counter() - started}
 
 

@@ -13,7 +13,7 @@ from typing import IO
 from sklearn_hashnlp._posix import flush_to_disk, lock_file
 
 UNFINISHED = ".unfinished-"  # begins the names of folders of what is not complete
-_LOCK = "lock"  # a file in such a folder, locked as long as its process lives
+_LOCK = "sklearn-hashnlp.lock"  # a file in such a folder, locked as long as its process lives
 _MAX_AGE = 86_400.0  # seconds without a change after which a process is taken for dead, where there are no locks
 
 

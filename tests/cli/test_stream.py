@@ -130,6 +130,24 @@ def test_batches_whose_texts_all_have_the_weight_0_are_left_out(hashnlp: Any, tm
     assert "every row has the weight zero" in result.err
 
 
+@pytest.mark.parametrize("content", ["", "label,text\ngood,fine\n"])
+def test_a_file_that_is_written_meanwhile(
+    hashnlp: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    train_epoch = _streaming._train_epoch
+
+    def write(*arguments: Any) -> Any:
+        data.write_text(content, encoding="utf-8")
+        return train_epoch(*arguments)
+
+    monkeypatch.setattr(_streaming, "_train_epoch", write)
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--stream", *SMALL)
+    assert result.code == 1
+    n_texts = content.count("fine")
+    assert f"films.csv was changed while it was read: it had 24 texts first, and {n_texts} in epoch 1" in result.err
+    assert not (tmp_path / "m").exists()
+
+
 def test_a_file_without_labels(hashnlp: Any, tmp_path: Path) -> None:
     data = tmp_path / "a.jsonl"
     data.write_text('{"label": [], "text": "x"}\n' * 3, encoding="utf-8")

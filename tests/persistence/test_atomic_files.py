@@ -43,7 +43,7 @@ def test_what_a_killed_process_left_is_deleted_and_what_a_live_one_writes_is_not
         (left,) = tmp_path.iterdir()
         with replacing(tmp_path / "file") as path:
             path.write_text("new")
-        assert names(left) == ["half", "lock"]
+        assert names(left) == ["half", "sklearn-hashnlp.lock"]
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
     assert left.exists()
@@ -57,7 +57,7 @@ def test_what_a_killed_process_left_is_deleted_and_what_a_live_one_writes_is_not
 @needs_locks
 def test_folders_of_others_stay(tmp_path: Path) -> None:
     (tmp_path / ".unfinished-work").mkdir()
-    (tmp_path / ".unfinished-work" / "of the user").touch()
+    (tmp_path / ".unfinished-work" / "lock").touch()
     (tmp_path / ".unfinished-note").touch()
     (tmp_path / ".unfinished-killed-at-once").mkdir()
     remove_abandoned(tmp_path)
@@ -69,7 +69,7 @@ def test_without_locks_only_what_is_old_is_deleted(tmp_path: Path, monkeypatch: 
     for name in ("old", "growing", "young"):
         folder = tmp_path / f".unfinished-{name}"
         folder.mkdir()
-        for file in ("lock", "weights"):
+        for file in ("sklearn-hashnlp.lock", "weights"):
             (folder / file).touch()
     two_days_ago = time.time() - 2 * 86_400
     for path in [*tmp_path.glob(".unfinished-old/*"), *tmp_path.glob(".unfinished-[og]*")]:

@@ -58,7 +58,7 @@ def test_the_weights_are_those_of_the_best_epoch(variant, hidden):
 
 def test_the_weights_of_killed_fits_are_deleted_and_those_of_a_running_fit_are_not(tmp_path):
     (tmp_path / ".unfinished-killed").mkdir()
-    for name in ("lock", FILE_NAME):
+    for name in ("sklearn-hashnlp.lock", FILE_NAME):
         (tmp_path / ".unfinished-killed" / name).touch()
     with unfinished_folder(tmp_path) as running:
         options = {"early_stopping": True, "validation_fraction": 0.3, "max_epochs": 2, "checkpoint_dir": tmp_path}

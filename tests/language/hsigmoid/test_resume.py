@@ -64,7 +64,7 @@ def test_what_a_killed_training_had_begun_to_write_is_deleted_even_if_nothing_is
     options = {"checkpoint_dir": tmp_path, "resume": True}
     make(**options).fit(SENTENCES)
     shutil.copytree(tmp_path / "epoch-00003", tmp_path / ".unfinished-killed")
-    (tmp_path / ".unfinished-killed" / "lock").touch()
+    (tmp_path / ".unfinished-killed" / "sklearn-hashnlp.lock").touch()
     make(**options).fit(SENTENCES)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["epoch-00003"]
 
