@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import benchmark_page
 import reference_pages
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +30,8 @@ def write(docs: Path) -> None:
     """Write the pages that are made from the package, from the project's files and from the benchmarks."""
     generated = docs / "generated"
     write_folder(docs / "api", reference_pages.pages())
-    write_folder(generated, {name: _project_page(ROOT / source, generated) for source, name in PROJECT_PAGES.items()})
+    pages = {name: _project_page(ROOT / source, generated) for source, name in PROJECT_PAGES.items()}
+    write_folder(generated, pages | {"benchmarks.md": benchmark_page.page()})
 
 
 def forget_other_examples(gallery: Path, *, quick: bool) -> None:

@@ -12,7 +12,7 @@ from tests.release.public_api import public_api, public_modules
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-GENERATED = {"api/index", "gallery/index"}
+GENERATED = {"api/index", "gallery/index", "generated/benchmarks"}
 
 
 @pytest.fixture
@@ -144,3 +144,13 @@ def test_pages_of_an_earlier_build_are_removed(site, tmp_path):
     site.write_folder(tmp_path, {"a.md": "a"})
     assert [path.name for path in tmp_path.iterdir()] == ["a.md"]
     assert (tmp_path / "a.md").stat().st_mtime_ns == before
+
+
+def test_diagrams_are_those_that_the_script_draws(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "images")
+    diagrams = importlib.import_module("diagrams")
+    for draw in diagrams.DIAGRAMS:
+        path = DOCS / "images" / f"{draw.__name__}.svg"
+        assert str(draw()) == path.read_text(encoding="utf-8"), "run: python docs/images/diagrams.py"
+        assert any(f"(images/{path.name})" in page.read_text(encoding="utf-8") for page in DOCS.glob("*.md")), path
+    assert len(diagrams.DIAGRAMS) > 8
