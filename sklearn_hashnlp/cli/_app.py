@@ -22,6 +22,7 @@ _COMMANDS = {  # in the order of the help: the module, and the function in it
     "tune": ("_tune", "tune"),
     "predict": ("_predict", "predict"),
     "test": ("_test", "evaluate"),
+    "explain": ("_explain", "explain"),
     "info": ("_info", "info"),
     "export": ("_export", "export"),
 }
@@ -37,6 +38,7 @@ Train and use text classifiers, language models and sentence encoders. No vocabu
   hashnlp tune mails.csv --model spam     search for better parameters
   echo "Win!" | hashnlp predict -m spam   predict labels, one text per line
   hashnlp test more.csv --model spam      test a model on labeled texts
+  hashnlp explain more.csv --model spam   show what predictions are due to
   hashnlp info spam                       describe a model
   hashnlp export -m intents intents.py    export a small model as one file
   hashnlp lm train text.txt --model lm    train a language model

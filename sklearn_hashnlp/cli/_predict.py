@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._lines import BATCH_SIZE, batches, check_text_file, open_lines
+from sklearn_hashnlp.cli._lines import BATCH_SIZE, batches
 from sklearn_hashnlp.cli._options import (
     Delimiter,
     Errors,
@@ -32,7 +32,7 @@ from sklearn_hashnlp.cli._prediction_output import (
     output_format,
 )
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli._text_formats import TABLES, TableTexts, find_text_format, plain_texts
+from sklearn_hashnlp.cli._text_formats import TextSource
 
 HELP = """\
 Predict the labels of new texts: lines, or a column of a table.
@@ -106,26 +106,25 @@ def predict(
 ) -> None:
     """Predict labels; the parameters are the options of the command."""
     screen = Screen(as_json=as_json, quiet=quiet)
-    check_text_file(file)  # before torch is loaded
-    table_options = text_column is not None or delimiter is not None or not quoted
-    kind = find_text_format(file, None if file_format is None else file_format.value, table_options=table_options)
-    if table_options and kind not in TABLES:
-        raise typer.BadParameter(f"--text-column, --delimiter and --no-quotes are for tables, not for {kind}.")
-    if errors is Errors.skip and kind not in TABLES:
-        raise typer.BadParameter("--errors skip is for tables; a line without a prediction would shift those after it.")
-    written = output_format(output, kind, as_json=as_json)
+    source = TextSource.of(
+        file,
+        None if file_format is None else file_format.value,
+        text_column=text_column,
+        delimiter=delimiter,
+        quoted=quoted,
+        label_prefix=label_prefix,
+        errors=errors,
+    )
+    written = output_format(output, source.kind, as_json=as_json)
     from sklearn_hashnlp.cli._light_classifier import load_predictor
-    from sklearn_hashnlp.datasets._columns import Columns
-    from sklearn_hashnlp.datasets._row_formats import RowFormat
 
     classifier = load_predictor(model)
     if threshold is None and top is None and classifier.multilabel:
         threshold = _MULTILABEL_THRESHOLD
     lists = top is not None or threshold is not None
-    decoding = "surrogateescape" if errors is Errors.skip else errors.value
     bar = True if output is not None else None
     with (
-        open_lines(screen, file, action="Predicting", unit="text", errors=decoding, bar=bar) as opened,
+        source.open(screen, action="Predicting", bar=bar) as (texts, table, ready),
         open_output(screen, output, file) as stream,
     ):
         writer: Writer
@@ -134,17 +133,11 @@ def predict(
         elif written == "lines":
             writer = LabelWriter(stream, proba=proba)
         else:
-            as_read = written == kind  # another format has its own delimiter and quotes
+            as_read = written == source.kind  # another format has its own delimiter and quotes
             separator = delimiter if delimiter and as_read else {"csv": ",", "tsv": "\t"}[written]
             writer = TableWriter(stream, delimiter=separator, quoted=quoted or not as_read)
-        if kind in TABLES:
-            row_format = RowFormat(kind, Columns(text_column), delimiter, quoted)
-            table = TableTexts(screen, opened, row_format, skip=errors is Errors.skip)
-        else:
-            table = None
-        texts = table or plain_texts(screen, opened, label_prefix, text_format=kind, check=file_format is None)
         n_texts = 0
-        for batch in batches(texts, BATCH_SIZE, opened.ready):
+        for batch in batches(texts, BATCH_SIZE, ready):
             predictions = list(ranked_labels(classifier, [text.text for text in batch], top, threshold))
             if not n_texts:
                 writer.begin(None if table is None else table.header)

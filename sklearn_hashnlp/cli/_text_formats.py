@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from sklearn_hashnlp.cli._lines import Lines, is_stdin, strip_line_end
+from sklearn_hashnlp.cli._lines import Lines, check_text_file, is_stdin, open_lines, strip_line_end
+from sklearn_hashnlp.cli._options import Errors
 from sklearn_hashnlp.cli._screen import Screen, counted
 
 if TYPE_CHECKING:
@@ -28,6 +30,66 @@ class Text(NamedTuple):
 
     text: str
     record: Any
+
+
+class OpenedTexts(NamedTuple):
+    """The texts of a file, and the table that they stand in, if it is one."""
+
+    texts: Iterable[Text]
+    table: TableTexts | None
+    ready: Callable[[], bool]  # whether the next text can be read without waiting for it
+
+
+class TextSource(NamedTuple):
+    """A file of texts, or stdin, and the options that say how to read it."""
+
+    file: Path | None
+    kind: str  # "lines", "fasttext" or one of ``TABLES``
+    guessed: bool  # whether the format follows from the name of the file
+    text_column: str | None
+    delimiter: str | None
+    quoted: bool
+    label_prefix: str
+    errors: Errors
+
+    @classmethod
+    def of(
+        cls,
+        file: Path | None,
+        file_format: str | None,
+        *,
+        text_column: str | None,
+        delimiter: str | None,
+        quoted: bool,
+        label_prefix: str,
+        errors: Errors,
+    ) -> TextSource:
+        """Check the file and the options, before torch is loaded."""
+        check_text_file(file)
+        table_options = text_column is not None or delimiter is not None or not quoted
+        kind = find_text_format(file, file_format, table_options=table_options)
+        if table_options and kind not in TABLES:
+            raise typer.BadParameter(f"--text-column, --delimiter and --no-quotes are for tables, not for {kind}.")
+        if errors is Errors.skip and kind not in TABLES:
+            raise typer.BadParameter(
+                "--errors skip is for tables; a line without a prediction would shift those after it."
+            )
+        return cls(file, kind, file_format is None, text_column, delimiter, quoted, label_prefix, errors)
+
+    @contextmanager
+    def open(self, screen: Screen, *, action: str, bar: bool | None) -> Iterator[OpenedTexts]:
+        """Open the file; ``action`` and ``bar`` as in :func:`open_lines`."""
+        from sklearn_hashnlp.datasets._columns import Columns
+        from sklearn_hashnlp.datasets._row_formats import RowFormat
+
+        decoding = "surrogateescape" if self.errors is Errors.skip else self.errors.value
+        with open_lines(screen, self.file, action=action, unit="text", errors=decoding, bar=bar) as opened:
+            table = None
+            if self.kind in TABLES:
+                row_format = RowFormat(self.kind, Columns(self.text_column), self.delimiter, self.quoted)
+                table = TableTexts(screen, opened, row_format, skip=self.errors is Errors.skip)
+            lines = plain_texts(screen, opened, self.label_prefix, text_format=self.kind, check=self.guessed)
+            yield OpenedTexts(lines if table is None else table, table, opened.ready)
 
 
 def find_text_format(file: Path | None, file_format: str | None, *, table_options: bool) -> str:

@@ -305,8 +305,27 @@ class Explanation:
     def _repr_html_(self) -> str:
         return self.to_html()
 
+    def to_rich(self, labels: Iterable[Any] | None = None, n: int = _TOP) -> RenderableType:
+        """Return the explanation for a terminal, to be printed by the library rich.
+
+        Parameters
+        ----------
+        labels : iterable of labels, default=None
+            The labels to show; None is the predicted one.
+        n : int, default=10
+            Maximal number of n-grams in a table.
+
+        Returns
+        -------
+        rich.console.RenderableType
+            The text in colors and a table of n-grams for each label.
+        """
+        return explanation_table(
+            [self._view(label, n) for label in (self.shown_labels()[:1] if labels is None else labels)]
+        )
+
     def __rich__(self) -> RenderableType:
-        return explanation_table([self._view(label, _TOP) for label in self.shown_labels()[:1]])
+        return self.to_rich()
 
     def __repr__(self) -> str:
         return f"<Explanation of {shortened_text(self.text)!r}: {self.predicted!r}, {len(self.ngrams)} n-grams>"

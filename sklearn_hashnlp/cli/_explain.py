@@ -1,0 +1,159 @@
+"""``hashnlp explain``: which n-grams of a text a prediction is due to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+
+from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._options import (
+    Delimiter,
+    Errors,
+    Json,
+    LabelPrefix,
+    ModelFolder,
+    Quiet,
+    Quoted,
+    ReadErrors,
+    TextColumn,
+    TextFormat,
+)
+from sklearn_hashnlp.cli._prediction_output import open_output
+from sklearn_hashnlp.cli._screen import Screen, counted
+from sklearn_hashnlp.cli._text_formats import TextSource
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.inspection import Explanation
+
+HELP = """\
+Explain predictions: what each n-gram of a text adds to the score of a label.
+
+\b
+  echo "Win a prize now!" | hashnlp explain --model spam
+  hashnlp explain --model spam mails.csv --text-column body --html out.html
+  hashnlp explain --model spam new.txt --label ham --top 5
+  hashnlp explain --model spam new.txt --json | jq .labels
+
+FILE is read as hashnlp predict reads it. For each text the label is printed with its score and probability, the text \
+in colors, and the n-grams with the largest contributions, which sum with the bias to the score.
+
+--label chooses labels, and may be repeated; the default is the predicted one. --html writes a page with all texts. \
+With --json each line is an object with score, bias and n-grams of each label, and their positions in the text.
+"""
+
+_PAGE = """\
+<!DOCTYPE html>
+<html>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
+<style>:root {{ color-scheme: light dark; }} body {{ font-family: sans-serif; margin: 1em auto; max-width: 60em; }}
+hr {{ border: none; border-top: 1px solid rgba(128, 128, 128, 0.5); margin: 1.5em 0; }}</style></head>
+<body>
+"""
+
+
+@reporting_errors
+def explain(
+    model: ModelFolder,
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="Texts, one per line, or a table. Default: stdin.", show_default=False),
+    ] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--label",
+            "-l",
+            metavar="LABEL",
+            help="Label to explain; repeatable. Default: predicted.",
+            show_default=False,
+        ),
+    ] = None,
+    top: Annotated[
+        int, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most important n-grams.")
+    ] = 10,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Page to write instead of printing.", show_default=False)
+    ] = None,
+    file_format: Annotated[
+        TextFormat | None,
+        typer.Option("--format", help="Format of FILE. Default: from its extension, or lines.", show_default=False),
+    ] = None,
+    text_column: TextColumn = None,
+    delimiter: Delimiter = None,
+    quoted: Quoted = True,
+    label_prefix: LabelPrefix = "__label__",
+    errors: ReadErrors = Errors.strict,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Explain predictions; the parameters are the options of the command."""
+    screen = Screen(as_json=as_json, quiet=quiet)
+    source = TextSource.of(
+        file,
+        None if file_format is None else file_format.value,
+        text_column=text_column,
+        delimiter=delimiter,
+        quoted=quoted,
+        label_prefix=label_prefix,
+        errors=errors,
+    )
+    from sklearn_hashnlp.cli._pipelines import load_classifier
+    from sklearn_hashnlp.inspection import explain as explain_text
+    from sklearn_hashnlp.inspection._explain import text_pipeline
+
+    classifier = load_classifier(model)
+    try:
+        text_pipeline(classifier)
+    except TypeError as error:
+        raise ValueError(f"{model}: {error}") from error
+    chosen = None if labels is None else _labels_of(classifier, labels)
+    n_texts = 0
+    with (
+        _open_page(screen, html, file) as page,
+        source.open(screen, action="Explaining", bar=html is not None) as opened,
+    ):
+        for text in opened.texts:
+            _show(screen, explain_text(classifier, text.text), chosen, top, page)
+            n_texts += 1
+        if opened.table is not None:
+            opened.table.report(n_texts)
+    if html is not None:
+        screen.note(f"Explained {counted(n_texts, 'text')} in {html}")
+
+
+def _labels_of(classifier: Any, names: list[str]) -> list[Any]:
+    """Return the labels with some names, which are strings on the command line."""
+    known = {str(label): label for label in classifier.classes_.tolist()}
+    for name in names:
+        if name not in known:
+            shown = ", ".join(list(known)[:10]) + (", ..." if len(known) > 10 else "")
+            raise typer.BadParameter(f"--label {name}: expected a label of the model, such as {shown}.")
+    return [known[name] for name in names]
+
+
+def _show(screen: Screen, explanation: Explanation, chosen: list[Any] | None, top: int, page: TextIO | None) -> None:
+    """Print an explanation, or write it into a page."""
+    labels = explanation.shown_labels()[:1] if chosen is None else chosen
+    if page is not None:
+        page.write(f"{explanation.to_html(chosen, n=top)}\n<hr>\n")
+    elif screen.as_json:
+        screen.show_json(explanation.to_dict(n=top, labels=labels))
+    else:
+        screen.show(explanation.to_rich(labels, n=top))
+
+
+@contextmanager
+def _open_page(screen: Screen, path: Path | None, source: Path | None) -> Iterator[TextIO | None]:
+    """Open the page to write, if any."""
+    if path is None:
+        yield None
+        return
+    with open_output(screen, path, source) as stream:
+        stream.write(_PAGE.format(title=escape(f"Predictions for {source.name if source else 'stdin'}")))
+        yield stream  # type: ignore[misc]  # a text file
+        stream.write("</body>\n</html>\n")

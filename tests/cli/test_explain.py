@@ -1,0 +1,76 @@
+"""``hashnlp explain``: contributions of n-grams on the terminal, as JSON and as a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+
+from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector
+from sklearn_hashnlp.persistence import load_model, save_model
+
+from .conftest import ROWS
+
+TEXTS = "a fine film\n\nlong and <b>dull</b>"
+
+
+def test_a_text_from_stdin(hashnlp: Any, model: Path) -> None:
+    result = hashnlp("explain", "--model", model, stdin="a fine film")
+    assert result.code == 0, result.err
+    first, text, *table = result.out.splitlines()
+    [probability] = load_model(model).predict_proba(["a fine film"])[:, 1]
+    [score] = load_model(model).decision_function(["a fine film"])
+    assert first == f"good  score {score:+.3f}  probability {probability:.3f}"
+    assert text == "a fine film"
+    assert len(table) == 3  # "fine", "film" and the bias
+    assert sum(float(line.split()[0]) for line in table) == pytest.approx(score, abs=2e-3)
+
+
+def test_json_sums_to_the_scores(hashnlp: Any, model: Path) -> None:
+    result = hashnlp("explain", "--model", model, "--json", "--label", "good", stdin=TEXTS)
+    assert result.code == 0, result.err
+    scores = load_model(model).decision_function(TEXTS.splitlines())
+    for line, text, score in zip(result.out.splitlines(), TEXTS.splitlines(), scores, strict=True):
+        answer = json.loads(line)
+        assert answer["text"] == text
+        [label] = answer["labels"]
+        assert label["label"] == "good"
+        total = label["bias"] + sum(ngram["contribution"] for ngram in label["ngrams"])
+        np.testing.assert_allclose([label["score"], total], score, atol=1e-4)
+    answer = hashnlp("explain", "--model", model, "--json", "--top", 1, stdin="long and dull").json
+    assert answer["predicted"] == answer["labels"][0]["label"] == "bad"
+    assert len(answer["labels"][0]["ngrams"]) == 1
+
+
+def test_a_table_and_a_page(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "films.csv").write_text('title,body\nx,"a fine film"\ny,<script>alert(1)</script>\n', encoding="utf-8")
+    page = tmp_path / "page.html"
+    arguments = [tmp_path / "films.csv", "--text-column", "body", "--html", page]
+    result = hashnlp("explain", "--model", model, *arguments)
+    assert result.code == 0, result.err
+    assert result.out == ""
+    assert "Explained 2 texts" in result.err
+    html = page.read_text(encoding="utf-8")
+    assert html.startswith("<!DOCTYPE html>")
+    assert html.endswith("</html>\n")
+    assert html.count('<div class="hashnlp-explanation">') == 2
+    assert "<script" not in html
+    both = hashnlp("explain", "--model", model, *arguments, "--label", "good", "--label", "bad")
+    assert both.code == 0, both.err
+    assert page.read_text(encoding="utf-8").count("<details") == 4
+
+
+def test_errors_are_one_line(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+    result = hashnlp("explain", "--model", model, "--label", "ugly", stdin="a fine film")
+    assert (result.code, result.out) == (2, "")
+    assert "--label ugly: expected a label of the model, such as bad, good." in result.err
+    pipeline = make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier(max_epochs=1, random_state=0))
+    save_model(pipeline.fit([text for _, text in ROWS], [label for label, _ in ROWS]), tmp_path / "sgnn")
+    result = hashnlp("explain", "--model", tmp_path / "sgnn", stdin="a fine film")
+    assert (result.code, result.out) == (1, "")
+    assert "signs of sums over all n-grams" in result.err
+    assert "unexpected" not in result.err
