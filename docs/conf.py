@@ -44,6 +44,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = project
 html_static_path = ["site/static"]
 html_css_files = ["site.css"]
+html_sidebars = {"index": [], "generated/benchmarks": []}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -32,8 +32,10 @@ PACKAGES = {"sklearn": "scikit-learn", "skorch": "skorch", "torch": "torch"}
 def pages() -> dict[str, str]:
     """Return file name -> reStructuredText of all pages of the reference."""
     result = {"index.rst": _index()}
-    for folder in FOLDERS:
+    for folder, heading in FOLDERS.items():
         module = import_module(f"{PACKAGE}.{folder}")
+        if _public(module):
+            result[f"{module.__name__}.rst"] = _folder_page(module, heading)
         for name in _public(module):
             full_name = f"{module.__name__}.{name}"
             result[f"{full_name}.rst"] = _page(full_name, getattr(module, name))
@@ -50,17 +52,20 @@ def _index() -> str:
     places = {name: folder for folder in FOLDERS for name in _public(import_module(f"{PACKAGE}.{folder}"))}
     names = [name for name in _public(package) if name != "__version__"]
     short = ", ".join(f":obj:`{name} <{PACKAGE}.{places[name]}.{name}>`" for name in names)
+    modules = [import_module(f"{PACKAGE}.{folder}") for folder in FOLDERS]
+    folders = "".join(f"   {module.__name__}\n" for module in modules if _public(module))
     parts = [
         _heading("API reference", "="),
         "Everything that is public. Names that begin with an underscore may change in any release.\n",
+        f".. toctree::\n   :maxdepth: 2\n\n{folders}",
         f"These can also be imported from the package itself, ``from {PACKAGE} import TextClassifier``: {short};"
         " and ``__version__``.\n",
     ]
-    for folder, heading in FOLDERS.items():
-        module = import_module(f"{PACKAGE}.{folder}")
-        if _public(module):
-            parts += [_heading(heading, "-"), f"``{module.__name__}``: {_first_paragraph(module)}\n", _table(module)]
     return "\n".join(parts)
+
+
+def _folder_page(module: ModuleType, heading: str) -> str:
+    return "\n".join([_heading(heading, "="), f"``{module.__name__}``: {_first_paragraph(module)}\n", _table(module)])
 
 
 def _first_paragraph(module: ModuleType) -> str:

@@ -40,8 +40,8 @@ def section(page, heading):
 def test_the_figures_are_those_of_the_files(module):
     result = json.loads((module.RESULTS / "vectorizers.json").read_text(encoding="utf-8"))["cases"]["words 1-2"]
     (row,) = (line for line in module.page().splitlines() if "words 1-2" in line)
-    assert f"| **{result['ratio']:.0f} times** |" in row
-    assert f"| {result['ours s']:.4f} s | {result['scikit-learn s']:.2f} s |" in row
+    assert f"| **{result['ratio']:.0f}&nbsp;times** |" in row
+    assert f"| {result['ours s']:.4f}&nbsp;s | {result['scikit-learn s']:.2f}&nbsp;s |" in row
 
 
 def test_stored_ratios_agree_with_their_figures(module):
@@ -68,7 +68,10 @@ def test_losses_stand_in_a_table_of_their_own(module):
 def test_a_gain_that_is_lost_becomes_a_loss(module, results):
     change(results / "serving.json", lambda result: result["models"]["process"].update({"single texts/s": 100.0}))
     losses = section(module.page(), "Where others are better")
-    assert "| **0.095 times** | labels, one text per call, one thread | 100 texts/s | 1,051 texts/s |" in losses
+    assert (
+        "**0.095&nbsp;times** | prediction, one text per call, one thread | 100&nbsp;texts/s | 1,051&nbsp;texts/s |"
+        in losses
+    )
 
 
 def test_the_machine_is_named(module, results):

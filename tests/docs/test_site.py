@@ -69,15 +69,15 @@ def test_every_public_name_has_a_page_of_the_reference(reference):
         assert f"{full_name}.rst" in reference
         directive = rf"^\.\. auto(class|function|data):: {re.escape(full_name)}$"
         assert re.search(directive, reference[f"{full_name}.rst"], re.MULTILINE)
-        table = reference["index.rst"].partition(f".. currentmodule:: {module}\n")[2].partition("\n\n\n")[0]
-        assert f"\n   {name}\n" in table, full_name
+        assert f"\n   {name}\n" in reference[f"{module}.rst"], full_name
 
 
 def test_the_reference_has_every_folder(reference):
     folders = [module for module in public_modules() if module != "sklearn_hashnlp"]
     assert folders
     for module in folders:
-        assert f".. currentmodule:: {module}\n" in reference["index.rst"], "add it to FOLDERS of reference_pages.py"
+        assert f"\n   {module}\n" in reference["index.rst"], "add it to FOLDERS of reference_pages.py"
+        assert f".. currentmodule:: {module}\n" in reference[f"{module}.rst"]
 
 
 def test_a_page_of_a_class_lists_what_it_does(reference):
@@ -154,3 +154,12 @@ def test_diagrams_are_those_that_the_script_draws(monkeypatch):
         assert str(draw()) == path.read_text(encoding="utf-8"), "run: python docs/images/diagrams.py"
         assert any(f"(images/{path.name})" in page.read_text(encoding="utf-8") for page in DOCS.glob("*.md")), path
     assert len(diagrams.DIAGRAMS) > 8
+
+
+def test_powers_are_code_and_not_bold():
+    for page in DOCS.glob("*.md"):
+        prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        for paragraph in prose.split("\n\n"):
+            assert len(re.findall(r"\d\*\*\d", paragraph)) < 2, (
+                f"{page.name}: write `2**31`, in backquotes: {paragraph}"
+            )
