@@ -49,8 +49,8 @@ _EXAMPLE_NOTES = (
     "the probability that some word has the same h and some word, maybe another, has the same u; "
     "p_D1 + (1 - p_D1) p_D2 for the paper's, which also counts words with the same components only. Both are upper "
     "bounds.",
-    "Same column: one of 2,147,483,647, the index of a word in the vectorizer, a hash of 31 bits. Words in the same column "
-    "share everything after it: beyond n B^k = 2,147,483,647, larger tables distinguish no more words.",
+    "Same column: one of 2,147,483,647, the index of a word in the vectorizer, a hash of 31 bits. Words in the same "
+    "column share everything after it: beyond n B^k = 2,147,483,647, larger tables distinguish no more words.",
 )
 
 
