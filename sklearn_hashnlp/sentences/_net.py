@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
+from inspect import unwrap
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,12 @@ class SentenceNet(Net):
         return torch_seed(int(seed), self.device)
 
 
+class _Adam(torch.optim.Adam):
+    """Adam that imports torch's compiler at its first step, not when a model is loaded: that takes two seconds."""
+
+    add_param_group = unwrap(torch.optim.Optimizer.add_param_group)  # torch wraps it so that its compiler skips it
+
+
 def sentence_architecture(estimator: Any) -> dict[str, Any]:
     """Return the sizes and options of the network of an estimator, as JSON values."""
     share, masked = estimator.context_weight, estimator.masked_weight
@@ -164,7 +171,7 @@ def make_sentence_net(architecture: dict[str, Any], device: str) -> SentenceNet:
         make_sentence_module,
         module__architecture=architecture,
         criterion=nn.Identity,
-        optimizer=torch.optim.Adam,
+        optimizer=_Adam,
         optimizer__param_groups=[("network.transformer.linear.weight", {"gain": gain})],
         train_split=None,
         verbose=0,
