@@ -22,7 +22,7 @@ from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier,
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
-from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, NgramVectorUnion
+from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, NgramVectorUnion, _auto_ngram_vectorizer
 
 TEXTS = ["what ?", "oh , really ?", "who knows ?", "no .", "yes .", "it is so ."]
 LABELS = ["question"] * 3 + ["statement"] * 3
@@ -249,13 +249,15 @@ def test_a_pretrained_encoder_is_saved_once(tmp_path):
         save_model(model.set_params(pretrained=None), tmp_path / "changed")
 
 
-def test_batches_of_a_stream_have_the_same_features():
+def test_batches_of_a_stream_have_the_same_features(monkeypatch):
     model = TextClassifier(random_state=0)
     for batch in (TEXTS[:2], TEXTS[2:]):
         model.partial_fit(batch, ["statement"] * len(batch), classes=["question", "statement"])
         assert not hasattr(model.pipeline_[0], "features_")  # words: a batch does not tell which help
     fitted = TextClassifier(random_state=0).fit(TEXTS, LABELS)
-    fitted.partial_fit([f"text {i}" for i in range(20_001)], ["statement"] * 20_001)
+    monkeypatch.setattr(_auto_ngram_vectorizer, "_MANY_TEXTS", 5)
+    assert AutoNgramVectorizer().fit(["no ."] * 9).features_ == "words"
+    fitted.partial_fit(["no ."] * 9, ["statement"] * 9)
     assert fitted.pipeline_[0].features_ == "words+characters"
 
 

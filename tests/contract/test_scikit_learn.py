@@ -21,13 +21,14 @@ _FEW_STEPS = {
     "check_class_weight_classifiers": "two epochs over its 50 rows are four steps; with more epochs it passes"
 }
 _SMALL_TABLES = partial(HashEmbeddingClassifier, n_buckets=10_000, n_embeddings=100_000)
+_FEW_EPOCHS = {"max_epochs": 6, "learning_rate": 0.01}
 CASES = {
     "HashEmbeddingClassifier": (HashEmbeddingClassifier(), _DENSE | _SPARSE),
     "HashEmbeddingClassifier, ova": (_SMALL_TABLES(loss="ova"), _DENSE | _SPARSE | _FEW_STEPS),
     "HashEmbeddingClassifier, hinge": (_SMALL_TABLES(loss="hinge"), _DENSE | _SPARSE),
     "HashEmbeddingClassifier, hsigmoid": (_SMALL_TABLES(loss="hsigmoid"), _DENSE | _SPARSE | _FEW_STEPS),
-    "SGNNClassifier": (SGNNClassifier(hidden_layer_sizes=(32, 32)), _DENSE),
-    "SGNNClassifier, ova": (SGNNClassifier(loss="ova", hidden_layer_sizes=(64,)), _DENSE),
+    "SGNNClassifier": (SGNNClassifier(hidden_layer_sizes=(32, 32), **_FEW_EPOCHS), _DENSE),
+    "SGNNClassifier, ova": (SGNNClassifier(loss="ova", hidden_layer_sizes=(64,), **_FEW_EPOCHS), _DENSE),
     **{
         f"SGNNProjector, {output}, {hyperplanes}": (
             SGNNProjector(n_projections=2, n_bits=5, output=output, hyperplanes=hyperplanes),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import sklearn_hashnlp
+from sklearn_hashnlp.kernels import _compile
 from sklearn_hashnlp.kernels._compile import _CacheFile
 
 # Prints how much time of the processor the first transform and the first fit take, once everything is imported, in
@@ -80,11 +81,11 @@ def run(code, cache_folder):
 @pytest.mark.slow  # compiles every kernel of a text classifier: half a minute
 def test_the_first_use_compiles_and_the_second_does_not(tmp_path):
     transform, fit = run(FIRST_USE, tmp_path)
-    assert transform <= 40  # 22 when this was written
-    assert fit <= 120  # 65
+    assert transform <= 66  # 22 when this was written, on an idle machine
+    assert fit <= 195  # 65
     assert any(tmp_path.rglob("*.nbi"))
     transform, fit = run(FIRST_USE, tmp_path)
-    assert transform <= fit <= 3  # 0.7
+    assert transform <= fit <= 5  # 0.7
 
 
 @pytest.mark.parametrize("obstacle", [NO_CACHE_FOLDER, FULL_DISK], ids=["no folder", "full disk"])
@@ -99,10 +100,26 @@ def test_machine_code_is_stale_once_any_kernel_file_has_changed(tmp_path):
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})" + WHAT_WAS_CACHED
     cache = tmp_path / "cache"
     assert [run(code, cache), run(code, cache)] == [[0, 1], [1, 0]]
-    for changed in ("_hashes.py", "trees/_search.py"):
-        with (tmp_path / "sklearn_hashnlp" / "kernels" / changed).open("a", encoding="utf-8") as file:
-            file.write("# changed\n")
-        assert run(code, cache) == [0, 1]
+    with (tmp_path / "sklearn_hashnlp" / "kernels" / "trees" / "_search.py").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    assert run(code, cache) == [0, 1]
+
+
+@pytest.mark.parametrize("change", ["a file", "a file in a folder", "a name", "a new file"])
+def test_the_stamp_of_machine_code_is_that_of_all_kernel_files(change, tmp_path, monkeypatch):
+    monkeypatch.setattr(_compile, "__file__", str(tmp_path / "_compile.py"))
+    stamp = _compile._digest_of_folder.__wrapped__
+    (tmp_path / "trees").mkdir()
+    first, second = tmp_path / "_hashes.py", tmp_path / "trees" / "_search.py"
+    for path in (first, second):
+        path.write_text("one = 1\n")
+    before = stamp()
+    assert stamp() == before
+    if change == "a name":
+        first.rename(tmp_path / "_other.py")
+    else:
+        {"a file": first, "a file in a folder": second}.get(change, tmp_path / "_new.py").write_text("one = 2\n")
+    assert stamp() != before
 
 
 def test_signatures_that_are_saved_at_the_same_time_do_not_exchange_their_machine_code(tmp_path, monkeypatch):

@@ -94,20 +94,24 @@ def assert_equal(found, expected):
         assert torch.equal(value, expected[name]), name
 
 
-class EveryStep(Callback):
-    """Notes the weights after each batch that was learned from and after each epoch."""
+class EveryEpoch(Callback):
+    """Notes the weights after each epoch."""
 
     def initialize(self):
         self.steps, self.epochs, self.rates = [], [], []
         return self
 
+    def on_epoch_end(self, net, **kwargs):
+        self.epochs.append(weights(net))
+
+
+class EveryStep(EveryEpoch):
+    """Notes the weights also after each batch that was learned from."""
+
     def on_batch_end(self, net, training=False, **kwargs):
         if training:
             self.steps.append(weights(net))
             self.rates.append([group["lr"] for group in net.optimizer_.param_groups])
-
-    def on_epoch_end(self, net, **kwargs):
-        self.epochs.append(weights(net))
 
 
 class Interrupt(Callback):
@@ -382,7 +386,7 @@ def test_the_two_measures_disagree_on_the_best_epoch():
     ids=str,
 )
 def test_the_weights_of_the_best_epoch_are_kept(monitor, architecture, on_disk, tmp_path):
-    steps = EveryStep()
+    steps = EveryEpoch()
     folder = tmp_path / "kept" if on_disk else None
     changes = OVERFITTING | {"monitor": monitor, "best_weights_dir": folder and str(folder), "callbacks": (steps,)}
     net = trained(valid_rows=VALID_ROWS, architecture=architecture, **changes)
@@ -396,7 +400,7 @@ def test_the_weights_of_the_best_epoch_are_kept(monitor, architecture, on_disk, 
 
 
 def test_what_is_on_disk_need_not_be_restored(tmp_path):
-    steps = EveryStep()
+    steps = EveryEpoch()
     changes = OVERFITTING | {"restore_best": False, "best_weights_dir": str(tmp_path), "callbacks": (steps,)}
     net = trained(valid_rows=VALID_ROWS, **changes)
     assert_equal(weights(net), steps.epochs[-1])

@@ -266,13 +266,18 @@ print(time.process_time(), int(peak.split()[1]) / 1024)
 """
 
 
+@pytest.fixture(name="large", scope="module")
+def _large() -> Pipeline:
+    """A model of many words."""
+    words = np.random.default_rng(0).integers(0, 50_000, (3000, 20)).astype(str)
+    model = make_text_classifier(n_buckets=10**5, n_embeddings=10**5, embedding_dim=4, max_epochs=1, random_state=0)
+    return model.fit([" ".join(row) for row in words], np.arange(3000) % 2)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 @pytest.mark.parametrize("name", ["exported.py", "exported"])
-def test_numpy_is_enough_and_the_start_is_light(name, tmp_path):
-    rng = np.random.default_rng(0)
-    words = rng.integers(0, 50_000, (3000, 20)).astype(str)
-    model = make_text_classifier(n_buckets=10**5, n_embeddings=10**5, embedding_dim=4, random_state=0)
-    model.fit([" ".join(row) for row in words], np.arange(3000) % 2)
+def test_numpy_is_enough_and_the_start_is_light(name, large, tmp_path):
+    model = large
     export_predictor(model, tmp_path / name)
     command = [sys.executable, "-W", "error", "-c", WITHOUT_THE_PACKAGE, tmp_path]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()

@@ -23,7 +23,9 @@ LABELS = np.array(["low", "middle", "top"])[np.digitize(BITS[:, :6].sum(axis=1) 
 
 
 def small(**parameters) -> SGNNClassifier:
-    return SGNNClassifier(**{"hidden_layer_sizes": (32, 16), "max_epochs": 25, "random_state": 0} | parameters)
+    return SGNNClassifier(
+        **{"hidden_layer_sizes": (32, 16), "max_epochs": 8, "learning_rate": 0.006, "random_state": 0} | parameters
+    )
 
 
 @pytest.fixture(name="trained", scope="module")
