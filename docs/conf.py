@@ -80,3 +80,4 @@ def setup(app: Any) -> None:
     generated_pages.forget_other_examples(DOCS / "gallery", quick=os.environ.get("HASHNLP_QUICK") == "1")
     generated_pages.write(DOCS)
     app.connect("source-read", generated_pages.point_links)
+    app.connect("build-finished", generated_pages.refuse_remote_files)

@@ -23,6 +23,9 @@ PROJECT_PAGES = {
 """Files outside of ``docs`` that are pages of the site, in the folder ``generated``."""
 
 _FENCED = re.compile(r"(^```.*?^```)", re.DOTALL | re.MULTILINE)
+_REMOTE = re.compile(
+    r'<(?:script|img|iframe)\b[^>]*\bsrc="(?:https?:)?//[^>]*>|<link\b[^>]*\bhref="(?:https?:)?//[^>]*>'
+)
 _LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
 
 
@@ -41,6 +44,14 @@ def forget_other_examples(gallery: Path, *, quick: bool) -> None:
         shutil.rmtree(gallery, ignore_errors=True)
         gallery.mkdir()
         stamp.write_text(kind, encoding="utf-8")
+
+
+def refuse_remote_files(app: Any, error: Exception | None) -> None:
+    """Fail if a page loads a script, a style or a picture from elsewhere; called by Sphinx after the last page."""
+    for page in [] if error else sorted(Path(app.outdir).rglob("*.html")):
+        found = _REMOTE.search(page.read_text(encoding="utf-8"))
+        if found:
+            raise ValueError(f"{page} cannot be read offline, because of {found[0]}")
 
 
 def write_folder(folder: Path, pages: dict[str, str]) -> None:

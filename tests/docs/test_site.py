@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -163,3 +164,17 @@ def test_powers_are_code_and_not_bold():
             assert len(re.findall(r"\d\*\*\d", paragraph)) < 2, (
                 f"{page.name}: write `2**31`, in backquotes: {paragraph}"
             )
+
+
+@pytest.mark.parametrize(
+    "element",
+    ['<script async src="https://cdn.example/a.js"></script>', '<link rel="stylesheet" href="//example/a.css">'],
+)
+def test_a_page_that_loads_something_from_elsewhere_is_an_error(site, tmp_path, element):
+    app = SimpleNamespace(outdir=tmp_path)
+    page = tmp_path / "index.html"
+    page.write_text('<a href="https://example.org"></a><img src="_images/a.svg">', encoding="utf-8")
+    site.refuse_remote_files(app, None)
+    page.write_text(element, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"index\.html cannot be read offline"):
+        site.refuse_remote_files(app, None)
