@@ -1,7 +1,7 @@
 """Write the tables and figures of the docs from the measured results.
 
-The pages are classifier, coming_from_gensim, coming_from_paddle, coming_from_tensorflow, experiments, language_model,
-larger_than_one_machine, mixtures, probabilities, reversal, sentence_encoder and serving.
+The pages are classifier, coming_from_gensim, coming_from_paddle, coming_from_scikit_learn, coming_from_tensorflow,
+experiments, language_model, larger_than_one_machine, mixtures, probabilities, reversal, sentence_encoder and serving.
 
 python benchmarks/update_docs.py
 """
@@ -16,6 +16,7 @@ from common import (
     pretrained_table,
     sentence_tables,
     serving_table,
+    sgd_pipeline_table,
     small_sets_table,
     word_vector_tables,
 )
@@ -31,6 +32,7 @@ def main() -> None:
     small_sets_table.update_page()
     pretrained_table.update_page()
     merge_table.update_page()
+    sgd_pipeline_table.update_page()
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def test_pretrained_vectors_are_measured_once_beside_ngrams_alone(data, capsys, 
     assert "n-grams | Wikipedia" in out
 
 
-@pytest.mark.parametrize("name", ["small_sets_table", "pretrained_table", "merge_table"])
+@pytest.mark.parametrize("name", ["small_sets_table", "pretrained_table", "merge_table", "sgd_pipeline_table"])
 def test_the_page_quotes_what_was_measured(name):
     module = importlib.import_module(f"common.{name}")
     page = module.PAGE.read_text(encoding="utf-8")
