@@ -1,4 +1,4 @@
-"""Write the tables and figures of the docs from the measured results.
+"""Write the tables and figures of the docs and of the README from the measured results.
 
 The pages are classifier, coming_from_gensim, coming_from_paddle, coming_from_scikit_learn, coming_from_tensorflow,
 experiments, language_model, larger_than_one_machine, mixtures, probabilities, reversal, sentence_encoder and serving.
@@ -14,6 +14,7 @@ from common import (
     language_robustness_table,
     merge_table,
     pretrained_table,
+    readme_tables,
     sentence_tables,
     serving_table,
     sgd_pipeline_table,
@@ -33,6 +34,7 @@ def main() -> None:
     pretrained_table.update_page()
     merge_table.update_page()
     sgd_pipeline_table.update_page()
+    readme_tables.update_page()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The migration guides and the page on your own experiments do what they say, line by line, in an empty folder."""
+"""The migration guides, the page on your own experiments and the README do what they say, line by line, in an empty folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 from tests.guides.page_blocks import DOCS, blocks, follow
 
-PAGES = [page for page in (*DOCS.glob("coming_from_*.md"), DOCS / "own_experiments.md") if any(blocks(page))]
+OTHERS = (DOCS / "own_experiments.md", DOCS.parent / "README.md")
+PAGES = [page for page in (*DOCS.glob("coming_from_*.md"), *OTHERS) if any(blocks(page))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
