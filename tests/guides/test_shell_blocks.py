@@ -1,4 +1,4 @@
-"""The migration guides, the page on your own experiments and the README do what they say, line by line, in an empty folder."""
+"""The migration guides, the README and the page on your own experiments do what they say, line by line."""
 
 from __future__ import annotations
 
