@@ -197,7 +197,7 @@ def train(
     )
     from sklearn_hashnlp.cli._pipelines import final_estimator, make_model, predict_proba, train_model, with_typos
     from sklearn_hashnlp.cli._streaming import is_streamed, refuse_with_stream, train_streamed
-    from sklearn_hashnlp.cli._training_report import write_report
+    from sklearn_hashnlp.cli._training_report import card_of, write_report
     from sklearn_hashnlp.cli._validation import ValidationScores, held_out_figures
     from sklearn_hashnlp.cli.sentences._loading import load_pretrained
     from sklearn_hashnlp.persistence import save_model
@@ -234,7 +234,7 @@ def train(
         refuse_with_stream(data, stream, refused)
         parameters |= {"loss": None if loss is None else loss.value, "class_weight": weights, "max_epochs": epochs}
         classifier, report = train_streamed(screen, data, valid, options, parameters, distortion)
-        save_model(classifier, model, precision=precision.value)
+        save_model(classifier, model, precision=precision.value, card=card_of(report))
         write_report(model, report)
         _show_report(screen, model, report)
         return
@@ -285,7 +285,7 @@ def train(
         source = str(valid) if valid is not None else f"{holdout:g} of {data}"
         figures = held_out_figures(true, probabilities, classifier.classes_, several=scores.several)
         report["validation"] = {"data": source, "n_texts": len(validation[0])} | figures
-    save_model(classifier, model, precision=precision.value)
+    save_model(classifier, model, precision=precision.value, card=card_of(report))
     write_report(model, report)
     _show_report(screen, model, report)
 

@@ -39,6 +39,16 @@ def write_report(folder: Path, report: dict[str, Any]) -> None:
     unfinished.replace(folder / REPORT_FILE)
 
 
+def card_of(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the part of a report that stands on the model card, without paths."""
+    card = {"Training data": {"file": Path(report["data"]).name, "texts": report["n_texts"]}}
+    validation = report.get("validation")
+    if validation is not None:
+        others = {name: value for name, value in validation.items() if name not in ("data", "n_texts")}
+        card["Validation"] = {"texts": validation["n_texts"]} | others
+    return card | {"Labels": report["labels"]}
+
+
 def read_report(folder: Path) -> dict[str, Any]:
     """Return the report of the model in a folder; empty if there is none, or only that of an older model."""
     from sklearn_hashnlp.persistence._folder_files import check_file

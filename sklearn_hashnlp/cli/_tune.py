@@ -69,7 +69,7 @@ among the same trials. A trial that fails is recorded, and the search goes on.
 _SUFFIX = ".trials.jsonl"
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _PLOT_SECONDS = 3.0  # importing matplotlib, and drawing
-_REPORT_BYTES = 3000  # training.json, without its labels
+_REPORT_BYTES = 4000  # training.json and what it adds to the model card, without labels
 _FIGURES = {"accuracy": "accuracy", "precision of the most probable label": "precision_at_1"}
 
 
@@ -148,7 +148,7 @@ def tune(
     from sklearn_hashnlp.classifiers import tune_text_classifier
     from sklearn_hashnlp.cli._labelled_texts import check_labels, count_labels, read_labelled
     from sklearn_hashnlp.cli._pipelines import make_model
-    from sklearn_hashnlp.cli._training_report import write_report
+    from sklearn_hashnlp.cli._training_report import card_of, write_report
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
@@ -177,7 +177,7 @@ def tune(
     path = model.resolve().with_name(model.resolve().name + _SUFFIX) if trials is None else trials
     figure = "precision of the most probable label" if several else metric.value
     if limit is not None:
-        report_bytes = _REPORT_BYTES + len(json.dumps(n_labels, indent=2))
+        report_bytes = _REPORT_BYTES + 2 * len(json.dumps(n_labels, indent=2))
         if limit <= report_bytes:
             raise ValueError(f"--max-size {max_size}: the report of the training takes up to {report_bytes:,} bytes.")
         limit -= report_bytes
@@ -201,7 +201,6 @@ def tune(
             fit_started = time.perf_counter()
             classifier, best = result.fit_best(texts, labels)
             fit_seconds = time.perf_counter() - fit_started
-    save_model(classifier, model, precision=best.precision)
     report = {
         "data": str(data),
         "n_texts": len(texts),
@@ -215,6 +214,7 @@ def tune(
         source, n_scored = _scored_on(data, valid, len(texts))
         n_scored = len(validation[0]) if validation is not None else n_scored
         report["validation"] = {"data": source, "n_texts": n_scored, _FIGURES[figure]: best.score}
+    save_model(classifier, model, precision=best.precision, card=card_of(report))
     write_report(model, report)
     if plot is not None:
         _save_plot(result, plot, figure)

@@ -1,9 +1,10 @@
-"""Saving and loading a model as a folder of two files."""
+"""Saving and loading a model as a folder of two files, and a model card."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
@@ -24,18 +25,25 @@ from sklearn_hashnlp.persistence._folder_files import (
     read_folder,
     write_arrays,
 )
+from sklearn_hashnlp.persistence._model_card import CARD_FILE, check_sections, is_own_card, model_card
 from sklearn_hashnlp.persistence._model_document import decode_model, encode_model
 from sklearn_hashnlp.persistence._precision import Precision
 
 
 def save_model(
-    model: Any, folder: str | os.PathLike[str], *, precision: Precision = "float32", training_state: bool = False
+    model: Any,
+    folder: str | os.PathLike[str],
+    *,
+    precision: Precision = "float32",
+    training_state: bool = False,
+    card: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
     """Save a model as a folder that can be loaded without running code from it.
 
     The folder holds ``weights.safetensors``, which is the whole model (the arrays, and in its header the classes,
-    parameters, seeds and versions), and ``parameters.json``, a copy of that header for people and scripts to read.
-    Saving is atomic: both files are written under temporary names and then renamed, the weights last, so that a reader
+    parameters, seeds and versions), and ``parameters.json``, a copy of that header for people and scripts to read. A
+    model card for people, ``README.md``, describes the model and how to load it.
+    Saving is atomic: the files are written under temporary names and then renamed, the weights last, so that a reader
     always loads the whole old model or the whole new one, even during a save and after one that was killed.
 
     Parameters
@@ -52,13 +60,17 @@ def save_model(
     training_state : bool, default=False
         Whether to save the state of the optimizer as well, so that ``partial_fit`` continues on the loaded model as it
         would on this one. Only with ``precision="float32"``.
+    card : dict of str to dict or None, default=None
+        What else the model card should say, such as the data and the accuracy: tables of names and values by their
+        titles. Beside them are the labels, the figures of the last epoch, the parameters, the size and the versions.
+        Without a date in it the same model has the same card. A ``README.md`` that this function did not write stays.
 
     Raises
     ------
     TypeError
         If the model is of another class, or has a parameter that is code or an object (a function as ``analyzer``,
-        ``callbacks``, a ``RandomState``), or a folder of pickles (``memory``). The message names it. Nothing is written
-        then.
+        ``callbacks``, a ``RandomState``), or a folder of pickles (``memory``). The message names it. Or if ``card`` is
+        no dict of tables. Nothing is written then.
     ValueError
         If ``precision`` is invalid, or not ``"float32"`` with ``training_state=True``; if there is no training state,
         a table has infinite values or values too large for float16, or the model is nested too deeply. Nothing is
@@ -92,6 +104,7 @@ def save_model(
             f"training_state=True needs precision='float32', got {precision!r}: with rounded tables, training would "
             "not continue exactly."
         )
+    check_sections(card)
     folder = Path(folder)
     try:
         description, arrays = encode_model(model, precision=precision, training_state=training_state)
@@ -106,7 +119,7 @@ def save_model(
     document["digest"] = digest(document, arrays)
     _check_contents(folder)
     try:
-        _write_files(folder, document, arrays)
+        _write_files(folder, document, arrays, model_card(model, arrays, precision, card))
     except OSError as error:
         raise OSError(error.errno, f"the model cannot be saved there ({error.strerror})", str(folder)) from error
 
@@ -159,11 +172,15 @@ def load_model(folder: str | os.PathLike[str]) -> Any:
         return decode_model(document["model"], arrays)
 
 
-def _write_files(folder: Path, document: dict[str, Any], arrays: Arrays) -> None:
-    """Write both files under temporary names, and rename them."""
+def _write_files(folder: Path, document: dict[str, Any], arrays: Arrays, card: str) -> None:
+    """Write the files under temporary names, and rename them."""
     folder.mkdir(parents=True, exist_ok=True)
-    # The weights last: where there are weights there are parameters, and a difference is detected by the digest.
-    with replacing_files(folder, [PARAMETERS_FILE, WEIGHTS_FILE]) as unfinished:
+    cards = [CARD_FILE] if is_own_card(folder / CARD_FILE) else []
+    # The weights last: where there are weights there are parameters, and a difference is detected by the digest. The
+    # parameters first: they show that a folder is one of a model.
+    with replacing_files(folder, [PARAMETERS_FILE, *cards, WEIGHTS_FILE]) as unfinished:
+        if cards:
+            (unfinished / CARD_FILE).write_text(card, encoding="utf-8", newline="\n")
         parameters, weights = unfinished / PARAMETERS_FILE, unfinished / WEIGHTS_FILE
         parameters.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
         write_arrays(arrays, weights, {METADATA_KEY: json.dumps(document)})

@@ -40,6 +40,8 @@ def test_the_best_model_is_saved_with_a_report(hashnlp: Any, data: Path, rows: A
     model = load_model(folder)
     assert model.random_state == 3
     assert model.n_buckets in (10, 100)
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert all(row in card for row in ("| file | films\\.csv |", "| texts | 24 |", "| good | 12 |"))
     info = hashnlp("info", folder, "--json").json
     assert info["validation"]["data"] == f"cross-validation of {data}"
     assert (info["validation"]["n_texts"], info["n_texts"]) == (24, 24)

@@ -1,0 +1,160 @@
+"""The model card of a folder: README.md, for people to read; it is never read back."""
+
+from __future__ import annotations
+
+import platform
+import re
+import string
+import unicodedata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn import config_context
+
+CARD_FILE = "README.md"
+# A file that does not begin with this line is the user's, and stays.
+MARK = "<!-- Written by sklearn-hashnlp. Delete this line to keep your own text when a model is saved here again. -->"
+
+Sections = Mapping[str, Mapping[str, Any]]
+
+_MAX_ROWS = 100  # of a table
+_MAX_CHARACTERS = 200  # of a name or value in a table
+_PUNCTUATION = str.maketrans({mark: f"\\{mark}" for mark in set(string.punctuation) - set("-,'&<>")})
+_INVISIBLE = frozenset(["Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"])
+_JOINERS = "\u200c\u200d"  # within words of some scripts, and within emoji
+_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_FIGURES = ("train_loss", "valid_loss", "valid_acc", "train_perplexity", "valid_perplexity")
+
+
+def model_card(model: Any, arrays: Mapping[str, NDArray[Any]], precision: str, sections: Sections | None) -> str:
+    """Return the card: the same for the same model, without dates and paths."""
+    estimator = _final_estimator(model)
+    classes = [str(label) for label in np.asarray(getattr(estimator, "classes_", [])).ravel().tolist()]
+    given = dict(sections or {})
+    parts = [
+        f"{MARK}\n# {escape(type(model).__name__)}\n\n{_summary(model, estimator, classes)}",
+        _usage(model),
+        *(_section(title, rows) for title, rows in given.items()),
+    ]
+    if classes and "Labels" not in given:
+        parts.append(f"## Labels\n\n{_listing(classes)}")
+    history = getattr(estimator, "history_", None)
+    if history:
+        figures = {name: history[-1][name] for name in _FIGURES if name in history[-1]}
+        parts.append(_section(f"Last of {len(history):,} epochs", figures))
+    with config_context(print_changed_only=True):
+        parts.append(f"## Parameters\n\n{_code(repr(model), 'python')}")
+    parts.append(_section("Size", _size(estimator, arrays, precision)))
+    parts.append(_section("Versions", _versions()))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def is_own_card(path: Path) -> bool:
+    """Return whether a card may be written there: there is none, or it begins as this module writes it."""
+    if not path.exists():
+        return True
+    if not path.is_file():  # reading a pipe might never end
+        return False
+    with path.open("rb") as file:
+        return file.read(len(MARK)) == MARK.encode()
+
+
+def check_sections(sections: Any) -> None:
+    """Refuse what is no dict of tables."""
+    if sections is None:
+        return
+    if not isinstance(sections, Mapping) or not all(isinstance(rows, Mapping) for rows in sections.values()):
+        raise TypeError(
+            "card of save_model must be a dict of tables, each a dict of names and values, such as "
+            f"{{'Metrics': {{'accuracy': 0.91}}}}; got {type(sections).__name__}."
+        )
+
+
+def escape(value: Any) -> str:
+    """Return text that Markdown and HTML show as it is, on one line; numbers are formatted."""
+    if isinstance(value, bool | np.bool_ | None):
+        return str(value)
+    if isinstance(value, float | np.floating):
+        return f"{value:.6g}"
+    if isinstance(value, int | np.integer):
+        return f"{value:,}"
+    text = str(value)
+    return _visible(text[:_MAX_CHARACTERS] + "…" * (len(text) > _MAX_CHARACTERS)).translate(_HTML | _PUNCTUATION)
+
+
+def _visible(text: str) -> str:
+    """Replace control characters, also those that reorder text, line separators and lone surrogates by escapes."""
+    return "".join(
+        char.encode("unicode_escape").decode()
+        if unicodedata.category(char) in _INVISIBLE and char not in _JOINERS
+        else char
+        for char in text
+    )
+
+
+def _summary(model: Any, estimator: Any, classes: Sequence[str]) -> str:
+    inside = "" if estimator is model else f" with {escape(type(estimator).__name__)}"
+    labels = f" of {len(classes):,} labels" if classes else ""
+    return f"A model{labels} of the class {escape(type(model).__name__)}{inside}, saved by sklearn-hashnlp."
+
+
+def _usage(model: Any) -> str:
+    """Return how to load and call the model."""
+    calls = {
+        "perplexity": 'model.perplexity(["a sentence"])',
+        "predict_proba": 'model.predict(["some text"])',
+        "transform": 'model.transform(["some text"])',
+    }
+    call = next((line for name, line in calls.items() if hasattr(model, name)), None)
+    lines = ["from sklearn_hashnlp import load_model", "", 'model = load_model("FOLDER")  # the folder of this file']
+    return f"## How to use it\n\n{_code('pip install sklearn-hashnlp', 'sh')}\n\n" + _code(
+        "\n".join([*lines, *([call] if call else [])]), "python"
+    )
+
+
+def _section(title: str, rows: Mapping[str, Any]) -> str:
+    if not rows:
+        return ""
+    shown = list(rows.items())[:_MAX_ROWS]
+    table = "\n".join(f"| {escape(str(name))} | {escape(value)} |" for name, value in shown)
+    more = f"\n\n... and {len(rows) - len(shown):,} more" if len(rows) > len(shown) else ""
+    return f"## {escape(title)}\n\n| | |\n|---|---|\n{table}{more}"
+
+
+def _listing(names: Sequence[str]) -> str:
+    more = f", ... and {len(names) - _MAX_ROWS:,} more" if len(names) > _MAX_ROWS else ""
+    return ", ".join(escape(name) or "(empty)" for name in names[:_MAX_ROWS]) + more
+
+
+def _size(estimator: Any, arrays: Mapping[str, NDArray[Any]], precision: str) -> dict[str, Any]:
+    n_parameters = getattr(estimator, "n_parameters_", None)
+    known = {} if n_parameters is None else {"parameters": int(n_parameters)}
+    return known | {"bytes of arrays": sum(array.nbytes for array in arrays.values()), "precision of tables": precision}
+
+
+def _versions() -> dict[str, str]:
+    from sklearn_hashnlp import __version__
+
+    return {
+        "sklearn-hashnlp": __version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "Python": platform.python_version(),
+    }
+
+
+def _code(text: str, language: str) -> str:
+    """Return a fenced block, with a fence that the text does not contain."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _final_estimator(model: Any) -> Any:
+    """Return the last step of a pipeline, also of the one inside a model."""
+    model = getattr(model, "pipeline_", model)
+    return model.steps[-1][1] if hasattr(model, "steps") else model
