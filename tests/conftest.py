@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from typing import Any
 
@@ -27,12 +26,6 @@ class _Files(LoadGroupScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Files | None:
     """Deal out whole files where groups are asked for."""
     return _Files(config, log) if config.getoption("dist") == "loadgroup" else None
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let the garbage collector pass over all modules and tests from here on: they live to the end."""
-    gc.collect()
-    gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -154,11 +154,12 @@ def test_any_texts(both, texts):
         assert np.array_equal(exported._project(texts[0]), pipeline[:-1].transform(texts[:1])[0])
 
 
-def test_long_texts_and_more_words_than_are_kept(both):
+def test_long_texts_and_more_words_than_are_kept(both, monkeypatch):
     rng = np.random.default_rng(0)
-    words = ["".join(chr(97 + letter) for letter in rng.integers(0, 26, 7)) for _ in range(4200)]  # 4096 are kept
+    words = ["".join(chr(97 + letter) for letter in rng.integers(0, 26, 7)) for _ in range(300)]
     texts = [" ".join(words), "y" * 5000, "no " * 10_000, " ".join(words[::-1])]
     for pipeline, exported in both:
+        monkeypatch.setattr(exported, "_CACHE_SIZE", 200)
         assert np.array_equal(exported._scores(texts), pipeline[-1]._scores(pipeline[:-1].transform(texts)))
 
 
