@@ -14,6 +14,7 @@ __all__ = [
     "TunedModel",
     "TuningResult",
     "export_predictor",
+    "from_fasttext",
     "make_text_classifier",
     "merge",
     "quantize",
@@ -22,6 +23,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.classifiers._augmented_text_classifier import AugmentedTextClassifier
+    from sklearn_hashnlp.classifiers._from_fasttext import from_fasttext
     from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
     from sklearn_hashnlp.classifiers._make_text_classifier import make_text_classifier
     from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize
@@ -39,6 +41,7 @@ else:
         {
             "_augmented_text_classifier": ["AugmentedTextClassifier"],
             "export._export_predictor": ["export_predictor"],
+            "_from_fasttext": ["from_fasttext"],
             "_hash_embedding_classifier": ["HashEmbeddingClassifier"],
             "_make_text_classifier": ["make_text_classifier"],
             "merging._merge": ["merge"],

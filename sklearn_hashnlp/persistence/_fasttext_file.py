@@ -103,13 +103,16 @@ class _Reader:
 
     def take(self, n: int, what: str) -> bytes:
         """Read some bytes."""
-        if not 0 <= n <= self.left:
-            raise EOFError(f"its {what} would take {n:,} bytes, and {self.left:,} are left")
+        self._check(n, what)
         data = self._file.read(n)
         if len(data) < n:
             raise EOFError(f"it ends within its {what}")
         self.left -= n
         return data
+
+    def _check(self, n: int, what: str) -> None:
+        if not 0 <= n <= self.left:
+            raise EOFError(f"its {what} would take {n:,} bytes, and {self.left:,} are left")
 
     def entries(self, n: int) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
         """Read the entries of a dictionary, whose size stands nowhere: names, where they begin, counts and types."""
@@ -130,9 +133,11 @@ class _Reader:
         """Read an array of finite numbers."""
         if min(shape) < 0:
             raise ValueError(f"its {what} has a negative size")
-        n = math.prod(shape)
-        data = self.take(n * np.dtype(dtype).itemsize, what)
-        array = np.frombuffer(data, dtype=dtype).reshape(shape)
+        self._check(math.prod(shape) * np.dtype(dtype).itemsize, what)
+        array = np.empty(shape, dtype=dtype)
+        if self._file.readinto(array.reshape(-1).view(np.uint8)) < array.nbytes:  # type: ignore[attr-defined]  # of BufferedReader
+            raise EOFError(f"it ends within its {what}")
+        self.left -= array.nbytes
         if not is_finite(array):
             raise ValueError(f"its {what} has infinite values or NaN")
         return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -42,6 +42,7 @@ ALLOWED_CLASSES: dict[str, str] = {
     "CacheLanguageModel": "sklearn_hashnlp.language",
     "CharNgramFeaturizer": "sklearn_hashnlp.text",
     "FastTextModel": "sklearn_hashnlp.persistence",
+    "FastTextVectorizer": "sklearn_hashnlp.text",
     "FeatureUnion": "sklearn.pipeline",
     "FrequentNgramVectorizer": "sklearn_hashnlp.text",
     "HashEmbeddingClassifier": "sklearn_hashnlp.classifiers",

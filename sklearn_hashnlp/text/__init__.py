@@ -3,6 +3,7 @@
 from sklearn_hashnlp.text._auto_ngram_vectorizer import AutoNgramVectorizer
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
 from sklearn_hashnlp.text._distort_texts import distort_texts
+from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from sklearn_hashnlp.text._frequent_ngram_vectorizer import FrequentNgramVectorizer
 from sklearn_hashnlp.text._hashing_ngram_vectorizer import HashingNgramVectorizer
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
@@ -14,6 +15,7 @@ from sklearn_hashnlp.text._word_projections import WordProjections, project_word
 __all__ = [
     "AutoNgramVectorizer",
     "CharNgramFeaturizer",
+    "FastTextVectorizer",
     "FrequentNgramVectorizer",
     "HashingNgramVectorizer",
     "NgramVectorUnion",

@@ -44,8 +44,7 @@ class FastTextDictionary:
         """Build a dictionary of words, without labels."""
         words = list(words)
         offsets = np.cumsum([0, *map(len, words)], dtype=np.int64)
-        names = np.frombuffer(b"".join(words), dtype=np.uint8)
-        return cls(names, offsets, len(words), **settings)
+        return cls(_bytes_array(b"".join(words)), offsets, len(words), **settings)
 
     @property
     def hashes_ngrams(self) -> bool:
@@ -90,7 +89,7 @@ class FastTextDictionary:
             self.word_ngrams,
             self.min_n,
             self.max_n,
-            np.frombuffer(self.label_prefix.encode(), dtype=np.uint8),
+            _bytes_array(self.label_prefix.encode()),
             subwords=np.empty(0, dtype=np.int32),
             subword_ends=np.empty(0, dtype=np.int64),
         )
@@ -107,6 +106,11 @@ class FastTextDictionary:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "tables"}  # made anew in a moment
+
+
+def _bytes_array(content: bytes) -> NDArray[np.uint8]:
+    """Return an array that can be written to, as all others are: kernels are compiled once for each kind."""
+    return np.frombuffer(content, dtype=np.uint8).copy()
 
 
 def packed_documents(X: Any, *, caller: str) -> Iterator[Ragged]:

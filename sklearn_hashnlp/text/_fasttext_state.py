@@ -47,7 +47,7 @@ def typed(arrays: Arrays, name: str, dtype: Any, n_dimensions: int) -> NDArray[A
     array = arrays[name]
     if array.dtype != dtype or array.ndim != n_dimensions:
         raise ValueError(f"the array {name!r} is of {array.dtype} with {array.ndim} dimensions")
-    return array
+    return np.require(array, requirements=["C", "W"])  # kernels are compiled once for each kind of array
 
 
 def _integer(value: Any, name: str) -> int:

@@ -27,7 +27,7 @@ from sklearn_hashnlp import (
     TextClassifier,
     make_text_classifier,
 )
-from sklearn_hashnlp.text import AutoNgramVectorizer, NgramVectorUnion
+from sklearn_hashnlp.text import AutoNgramVectorizer, FastTextVectorizer, NgramVectorUnion
 from tests.language.hsigmoid import small_models
 from tests.sentence_texts import PARAGRAPHS, QUERIES
 from tests.sentence_texts import make as make_encoder
@@ -128,6 +128,7 @@ _SCORES = ("predict", "predict_proba", "predict_log_proba", "decision_function",
 CASES: dict[str, Case] = {
     "HashingNgramVectorizer": _texts(HashingNgramVectorizer, ngram_range=(1, 2)),
     "FrequentNgramVectorizer": _texts(FrequentNgramVectorizer, max_features=9, ngram_range=(1, 2)),
+    "FastTextVectorizer": _texts(FastTextVectorizer, word_ngrams=2, max_n=3, bucket=1000),
     "AutoNgramVectorizer": _texts(AutoNgramVectorizer, ngram_range=(1, 3), n_features=2**16),
     "NgramVectorUnion": _texts(_union),
     "CharNgramFeaturizer": _texts(CharNgramFeaturizer),

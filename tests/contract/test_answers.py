@@ -21,6 +21,7 @@ OF_ROWS = [name for name in ONE_OF_A_KIND if name not in OF_TEXTS]
 DENSE = {"SGNNProjector": 400, "SGNNWordProjector": 15, "SGNNSentenceEncoder": 24}  # and how many columns
 SPARSE = [
     "HashingNgramVectorizer",
+    "FastTextVectorizer",
     "FrequentNgramVectorizer",
     "AutoNgramVectorizer",
     "NgramVectorUnion",

@@ -16,7 +16,7 @@ from sklearn_hashnlp import (
     nn,
     trees,
 )
-from sklearn_hashnlp.text import AutoNgramVectorizer, distort_texts, project_words, split_sentences
+from sklearn_hashnlp.text import AutoNgramVectorizer, FastTextVectorizer, distort_texts, project_words, split_sentences
 from tests.golden._register import UNUSUAL, Arrays, golden, n_jobs, sparse_arrays, texts
 
 HASHING_NGRAM_VECTORIZER: dict[str, Any] = {
@@ -141,6 +141,13 @@ def skip_grams() -> Arrays:
 def frequent_ngrams() -> Arrays:
     vectorizer = FrequentNgramVectorizer(**FREQUENT_NGRAM_VECTORIZER, n_jobs=n_jobs()).fit(texts())
     return sparse_arrays(vectorizer.transform(UNUSUAL + texts())) | {"counts": vectorizer.counts_}
+
+
+@golden("exact")
+def fasttext_words_and_ngrams() -> Arrays:
+    options: dict[str, Any] = {"word_ngrams": 2, "bucket": 50_000, "min_n": 2, "max_n": 4, "min_count": 2}
+    vectorizer = FastTextVectorizer(**options, n_jobs=n_jobs()).fit(texts())
+    return sparse_arrays(vectorizer.transform(UNUSUAL + texts()))
 
 
 @golden("exact")

@@ -1,0 +1,256 @@
+"""FastTextVectorizer: counts of fastText's words and n-grams."""
+
+from __future__ import annotations
+
+from collections import Counter
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_hashnlp._sklearn import MAX_INTEGER, BaseEstimator, Interval, Options, fit_context
+from sklearn_hashnlp.kernels import Ragged, Texts
+from sklearn_hashnlp.kernels.ngrams._fasttext_rows import END_OF_LINE
+from sklearn_hashnlp.text._documents import WORD_CHUNK, as_documents, in_chunks, plain_texts
+from sklearn_hashnlp.text._fasttext_dictionary import (
+    LABEL_PREFIX,
+    MAX_BUCKET,
+    FastTextDictionary,
+    refuse_surrogates,
+)
+from sklearn_hashnlp.text._fasttext_state import dictionary_of_state, dictionary_to_state
+from sklearn_hashnlp.text._hashed_counts import hashed_counts
+
+
+class FastTextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
+    """Convert texts to counts of the words and hashed n-grams that fastText would train on.
+
+    ``fit`` builds fastText's dictionary of words; each has a column, the most frequent first. Word n-grams and
+    character n-grams are hashed to ``bucket`` further columns, by fastText's hash functions.
+    :func:`~sklearn_hashnlp.classifiers.from_fasttext` makes the vectorizer of a trained model. For a new classifier
+    take :class:`HashingNgramVectorizer`, which needs no dictionary, or ``make_text_classifier``.
+
+    Parameters
+    ----------
+    word_ngrams : int, default=1
+        Maximal length of word n-grams (fastText's ``wordNgrams``).
+    bucket : int, default=2_000_000
+        Number of columns of n-grams, 1 to 2**31 - 1; none if there are no n-grams.
+    min_n, max_n : int, default=0
+        Minimal and maximal length of the character n-grams of ``<word>`` (``minn`` and ``maxn``); none if ``max_n`` is
+        0.
+    min_count : int, default=1
+        Words that occur less often in ``fit`` are not in the dictionary (``minCount``).
+    label_prefix : str, default="__label__"
+        Words that begin with it are labels in fastText's files, and are left out.
+    dtype : {numpy.float32, numpy.float64}, default=numpy.float32
+        The type of the values.
+    n_jobs : int or None, default=None
+        The number of threads; None is 1 and -1 is the number of cores. The matrix does not depend on it.
+
+    Attributes
+    ----------
+    n_words_ : int
+        Number of words in the dictionary.
+    n_features_ : int
+        Number of columns.
+
+    See Also
+    --------
+    HashingNgramVectorizer : Counts of hashed n-grams without a dictionary.
+    sklearn_hashnlp.classifiers.from_fasttext : Convert a model of fastText to a pipeline.
+
+    Notes
+    -----
+    Words end at spaces, tabs, line breaks and NUL; the token ``</s>`` is added to each text, and one in a text ends it.
+    Words have no lowercase and keep their punctuation.
+
+    References
+    ----------
+    .. [1] Joulin, Grave, Bojanowski & Mikolov (2017). Bag of tricks for efficient text classification. EACL,
+           arXiv:1607.01759.
+    .. [2] Bojanowski, Grave, Joulin & Mikolov (2017). Enriching word vectors with subword information. TACL,
+           arXiv:1607.04606.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp.text import FastTextVectorizer
+    >>> vectorizer = FastTextVectorizer().fit(["a pan and a pot", "a knife"])
+    >>> vectorizer.words_
+    ['a', '</s>', 'pan', 'and', 'pot', 'knife']
+    >>> vectorizer.transform(["a knife and a fork"]).toarray()
+    array([[2., 1., 0., 1., 0., 1.]], dtype=float32)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "word_ngrams": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "bucket": [Interval(Integral, 1, MAX_BUCKET, closed="both")],
+        "min_n": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
+        "max_n": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
+        "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "label_prefix": [str],
+        "dtype": [Options(type, {np.float32, np.float64})],
+        "n_jobs": [Integral, None],
+    }
+    _dictionary: FastTextDictionary
+
+    def __init__(
+        self,
+        *,
+        word_ngrams: int = 1,
+        bucket: int = 2_000_000,
+        min_n: int = 0,
+        max_n: int = 0,
+        min_count: int = 1,
+        label_prefix: str = LABEL_PREFIX,
+        dtype: type[np.floating[Any]] = np.float32,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.word_ngrams = word_ngrams
+        self.bucket = bucket
+        self.min_n = min_n
+        self.max_n = max_n
+        self.min_count = min_count
+        self.label_prefix = label_prefix
+        self.dtype = dtype
+        self.n_jobs = n_jobs
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Build the dictionary.
+
+        Parameters
+        ----------
+        X : iterable of str
+            The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
+        y : any
+            Ignored.
+
+        Returns
+        -------
+        self : FastTextVectorizer
+            The fitted vectorizer.
+
+        Raises
+        ------
+        ValueError
+            If ``X`` is a single string or a table, a text is NaN or holds a lone surrogate, no word occurs
+            ``min_count`` times, there would be more than 2**31 - 1 columns, or a parameter is invalid.
+        TypeError
+            If a text is not a ``str``. The message names its index.
+        """
+        caller = type(self).__name__
+        counts: Counter[bytes] = Counter()
+        for first, chunk in in_chunks(as_documents(X, caller=caller), n_characters=WORD_CHUNK):
+            for index, text in enumerate(plain_texts(chunk, first=first, caller=caller)):
+                counts.update(_words(text, index, first, caller))
+        prefix = self.label_prefix.encode()
+        words = [
+            word
+            for word, count in counts.most_common()
+            if count >= self.min_count and not (prefix and word.startswith(prefix))
+        ]
+        if not words:
+            raise ValueError(
+                f"{caller}: no word occurs {self.min_count} times. Check the texts and min_count={self.min_count!r}."
+            )
+        dictionary = FastTextDictionary.of_words(
+            words,
+            bucket=int(self.bucket),
+            word_ngrams=int(self.word_ngrams),
+            min_n=int(self.min_n),
+            max_n=int(self.max_n),
+            label_prefix=self.label_prefix,
+        )
+        if dictionary.n_rows > MAX_BUCKET:
+            raise ValueError(
+                f"{caller}: {len(words)} words and bucket={self.bucket!r} are more than {MAX_BUCKET} columns."
+            )
+        return self._set_dictionary(dictionary)
+
+    def transform(self, X: Any) -> Any:
+        """Count the words and n-grams of each text.
+
+        Parameters
+        ----------
+        X : iterable of str
+            The texts, as in ``fit``.
+
+        Returns
+        -------
+        sparse matrix of shape (n_texts, n_features_)
+            The counts, CSR with sorted columns.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        ValueError
+            If ``X`` is a single string or a table, a text is NaN or holds a lone surrogate, or a parameter is
+            invalid.
+        TypeError
+            If a text is not a ``str``. The message names its index.
+        """
+        check_is_fitted(self)
+        self._validate_params()
+        caller = type(self).__name__
+        return hashed_counts(
+            as_documents(X, caller=caller),
+            read=lambda chunk, first: plain_texts(chunk, first=first, caller=caller),
+            preprocess=None,
+            check_surrogates=lambda text, position: refuse_surrogates(position, text, first=0, caller=caller),
+            hash_texts=self._rows,
+            n_characters=WORD_CHUNK,
+            lowercase=False,
+            n_features=self.n_features_,
+            alternate_sign=False,
+            binary=False,
+            norm=None,
+            dtype=self.dtype,
+            n_jobs=self.n_jobs,
+        )
+
+    @property
+    def words_(self) -> list[str]:
+        """The words of the dictionary, in the order of their columns."""
+        check_is_fitted(self)
+        return self._dictionary.entries(0, self.n_words_)
+
+    def _rows(self, texts: Texts) -> Ragged:
+        values, offsets = texts.rows
+        return self._dictionary.rows(values, offsets, slice(0, len(offsets) - 1))
+
+    def _set_dictionary(self, dictionary: FastTextDictionary) -> Self:
+        """Set the fitted attributes."""
+        self._dictionary = dictionary
+        self.n_words_, self.n_features_ = dictionary.n_words, dictionary.n_rows
+        _ = dictionary.tables  # made once, not by each thread
+        return self
+
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        return dictionary_to_state(self._dictionary)
+
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        dictionary = dictionary_of_state(values, arrays)
+        dictionary.check(MAX_BUCKET)
+        self._set_dictionary(dictionary)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _words(text: str, index: int, first: int, caller: str) -> list[bytes]:
+    """Return the words of a text, and the end-of-line token."""
+    try:
+        words = text.encode().replace(b"\0", b" ").split()
+    except UnicodeEncodeError:
+        refuse_surrogates(index, text, first=first, caller=caller)
+        raise
+    end = words.index(END_OF_LINE) if END_OF_LINE in words else len(words)
+    return [*words[:end], END_OF_LINE]
