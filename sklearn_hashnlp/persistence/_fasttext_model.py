@@ -295,15 +295,17 @@ class FastTextModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         if not isinstance(k, int | np.integer) or isinstance(k, bool) or (k < 1 and k != -1):
             raise ValueError(f"{type(self).__name__}.predict_topk needs an integer k of at least 1, or -1; got {k!r}.")
         probabilities = self.predict_proba(X)
-        # In the order of the file and from its end, since of equal probabilities the last label is the first.
-        in_file = self._places[::-1]
-        ranked = np.argsort(-probabilities[:, in_file], axis=1, kind="stable")
-        best = in_file[ranked[:, : len(in_file) if k == -1 else int(k)]]
+        best = self._ranking(probabilities)[:, : len(self.classes_) if k == -1 else int(k)]
         labels = self.classes_.tolist()
         return [
             [(labels[i], row[i]) for i in indices if row[i] >= threshold]
             for row, indices in zip(probabilities.tolist(), best.tolist(), strict=True)
         ]
+
+    def _ranking(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the indices of the labels, the most probable first; of equal ones the last of the file."""
+        from_end = self._places[::-1]
+        return np.asarray(from_end[np.argsort(-probabilities[:, from_end], axis=1, kind="stable")])
 
     def sentence_vectors(self, X: Any) -> NDArray[np.float32]:
         """Compute the vector of each text, the mean over its words and n-grams, as fastText's ``get_sentence_vector``.

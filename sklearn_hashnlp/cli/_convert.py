@@ -1,0 +1,70 @@
+"""``hashnlp convert``: a model of fastText as a model folder."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._options import Json, ModelFolder, Precision, Quiet, SavedPrecision
+from sklearn_hashnlp.cli._screen import Screen, counted
+
+HELP = """\
+Convert a supervised model of fastText, .bin or .ftz, to a model folder.
+
+\b
+  hashnlp convert spam.bin --model spam
+  hashnlp predict --model spam new.txt --proba
+  hashnlp test more.csv --model spam
+
+The folder has fastText's labels and probabilities, and quantized models stay as small as they are; fastText itself is \
+not needed. --pipeline writes a vectorizer and a HashEmbeddingClassifier instead, which can be trained further in \
+Python; quantized numbers are then stored as numbers, and a model of one-vs-all has other probabilities.
+"""
+
+
+@reporting_errors
+def convert(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="fastText's file, .bin or .ftz.", show_default=False)],
+    model: ModelFolder,
+    pipeline: Annotated[
+        bool, typer.Option("--pipeline", help="Write a pipeline that can be trained further with partial_fit.")
+    ] = False,
+    precision: SavedPrecision = Precision.float32,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Convert a model; the parameters are the options of the command."""
+    screen = Screen(as_json=as_json, quiet=quiet)
+    from sklearn_hashnlp.persistence import load_fasttext, save_model
+    from sklearn_hashnlp.persistence._model_folder import check_replaceable
+
+    check_replaceable(model)
+    read = load_fasttext(file)
+    if pipeline:
+        from sklearn_hashnlp.classifiers import from_fasttext
+
+        save_model(from_fasttext(read, exact=False), model, precision=precision.value)
+    else:
+        save_model(read, model, precision=precision.value)
+    n_bytes = sum(path.stat().st_size for path in model.iterdir() if path.is_file())
+    if as_json:
+        screen.show_json(
+            {
+                "model": str(model),
+                "loss": read.loss_,
+                "labels": read.classes_.tolist(),
+                "n_words": read.n_words_,
+                "bytes_before": file.stat().st_size,
+                "bytes": n_bytes,
+            }
+        )
+        return
+    screen.show(
+        f"Wrote {model}: {counted(len(read.classes_), 'label')}, {counted(read.n_words_, 'word')}, "
+        f"{counted(n_bytes, 'byte')}"
+    )
+    screen.note(f"Predict labels with: hashnlp predict --model {shlex.quote(str(model))}")

@@ -1,0 +1,62 @@
+"""``hashnlp convert``: a model of fastText as a folder that the other commands read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sklearn_hashnlp import load_model
+from sklearn_hashnlp.persistence import FastTextModel, load_fasttext
+from tests.persistence.fasttext_models import DATA
+
+STORED = json.loads((DATA / "predictions.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", ["softmax.bin", "ova.bin", "quantized_output.ftz"])
+def test_the_folder_predicts_what_fasttext_printed(hashnlp: Any, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "model"
+    result = hashnlp("convert", DATA / name, "--model", folder)
+    assert result.code == 0, result.err
+    assert f"Wrote {folder}: " in result.out
+    assert f"hashnlp predict --model {folder}" in result.err
+    (tmp_path / "texts.txt").write_text("\n".join(STORED["texts"]) + "\n", encoding="utf-8")
+    predicted = hashnlp("predict", "--model", folder, tmp_path / "texts.txt", "--proba", "--format", "lines")
+    assert predicted.code == 0, predicted.err
+    for line, (best, *_) in zip(predicted.out.splitlines(), STORED[name], strict=True):
+        label, probability = line.split("\t")
+        assert label == best[0]
+        assert abs(float(probability) - best[1]) < 1e-4
+    assert isinstance(load_model(folder), FastTextModel)
+
+
+def test_a_pipeline_is_trained_further(hashnlp: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    report = hashnlp("convert", DATA / "hs.bin", "--model", folder, "--pipeline", "--json").json
+    model = load_model(folder)
+    assert model.predict(["how to bake bread"]) == load_fasttext(DATA / "hs.bin").predict(["how to bake bread"])
+    X = model[:-1].transform(["how to bake bread"])
+    assert len(model[-1].partial_fit(X, ["sauce"]).history_) == 1
+    assert report["labels"] == ["baking", "equipment", "sauce"]
+    assert report["loss"] == "hs"
+    assert report["bytes_before"] == (DATA / "hs.bin").stat().st_size
+
+
+def test_the_folder_is_described(hashnlp: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    assert hashnlp("convert", DATA / "pruned.ftz", "--model", folder, "--quiet").err == ""
+    described = hashnlp("info", folder, "--json").json
+    assert described["model"] == "FastTextModel"
+    assert list(described["labels"]) == ["baking", "equipment", "sauce"]
+
+
+def test_what_is_no_model_of_fasttext_is_refused(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    result = hashnlp("convert", data, "--model", tmp_path / "model")
+    assert result.code == 1
+    assert f"hashnlp: {data} is not a model of fastText" in result.err
+    assert not (tmp_path / "model").exists()
+    other = hashnlp("convert", DATA / "hs.bin", "--model", data)
+    assert other.code == 1
+    assert "is a file. Choose a folder" in other.err
