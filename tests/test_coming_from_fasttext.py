@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import shlex
 import shutil
@@ -33,4 +34,5 @@ def test_commands_print_what_the_page_says(tmp_path: Path, monkeypatch: pytest.M
         arguments, _, expected = command.partition("\n")
         result = CliRunner().invoke(app, shlex.split(arguments))
         assert result.exit_code == 0, result.stderr
-        assert result.stdout.split() == expected.split(), arguments
+        options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        assert doctest.OutputChecker().check_output(expected, result.stdout, options), (arguments, result.stdout)

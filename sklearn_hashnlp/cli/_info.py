@@ -74,6 +74,7 @@ def describe_model(model: Any, folder: Path) -> dict[str, Any]:
     parameters = estimator.get_params(deep=False)
     if not hasattr(model, "steps"):
         parameters |= {name: value for name, value in model.get_params(deep=False).items() if value is not None}
+    parameters |= getattr(estimator, "arguments_", {})  # of fastText
     parameters = {name: value for name, value in parameters.items() if isinstance(value, str | int | float)}
     # With --valid, a callback of hashnlp train stops, not the estimator.
     parameters |= {name: report.pop(name) for name in ("early_stopping",) if name in report}
@@ -88,7 +89,7 @@ def describe_model(model: Any, folder: Path) -> dict[str, Any]:
         "estimator": type(estimator).__name__,
         "date": report.pop("date", saved.isoformat(timespec="seconds")),
         "n_parameters": getattr(estimator, "n_parameters_", None),
-        "n_words": len(getattr(estimator, "vocabulary_", ())),
+        "n_words": len(getattr(estimator, "vocabulary_", ())) or getattr(estimator, "n_words_", 0),
         "n_ngrams": list(getattr(estimator, "n_ngrams_", ())),
         "bytes": sum(files.values()),
         "files": files,

@@ -71,7 +71,7 @@ class Quantized:
 class FastTextFile:
     """The content of a file of a supervised model."""
 
-    arguments: dict[str, int | float]  # of fastText's training, by fastText's names
+    arguments: dict[str, Any]  # of fastText's training, by fastText's names
     loss: str
     dictionary: FastTextDictionary
     label_counts: NDArray[np.int64]
@@ -158,8 +158,8 @@ def _read_model(reader: _Reader) -> FastTextFile:
     if version > _NEWEST:
         raise ModelFormatError(f"{path} has version {version} of fastText's format; the newest known one is {_NEWEST}.")
     *values, threshold = reader.numbers("12id", "arguments")
-    arguments: dict[str, int | float] = dict(zip((*_ARGUMENTS, "lrUpdateRate"), values, strict=True))
-    loss, model = LOSSES.get(int(arguments["loss"])), _MODELS.get(int(arguments["model"]))
+    arguments: dict[str, Any] = dict(zip((*_ARGUMENTS, "lrUpdateRate"), values, strict=True))
+    loss, model = LOSSES.get(arguments["loss"]), _MODELS.get(arguments["model"])
     if loss is None or model is None:
         raise ValueError(f"its loss is {arguments['loss']} and its model {arguments['model']}, which fastText lacks")
     if model != "supervised":
@@ -168,7 +168,7 @@ def _read_model(reader: _Reader) -> FastTextFile:
             "words from the .vec file that fastText writes beside it: "
             f"load_word_vectors({str(path.with_suffix('.vec'))!r})."
         )
-    arguments |= {"t": threshold, "version": version}
+    arguments |= {"loss": loss, "model": model, "t": threshold, "version": version}
     if version == 11:  # whose supervised models had no character n-grams
         arguments["maxn"] = 0
     dictionary, label_counts = _read_dictionary(reader, arguments)
@@ -190,9 +190,7 @@ def _read_model(reader: _Reader) -> FastTextFile:
     return FastTextFile(arguments, loss, dictionary, label_counts, inputs, output)
 
 
-def _read_dictionary(
-    reader: _Reader, arguments: dict[str, int | float]
-) -> tuple[FastTextDictionary, NDArray[np.int64]]:
+def _read_dictionary(reader: _Reader, arguments: dict[str, Any]) -> tuple[FastTextDictionary, NDArray[np.int64]]:
     n_entries, n_words, n_labels, _, n_pruned = reader.numbers("iiiqq", "dictionary")
     if n_words < 0 or n_labels < 1 or n_entries != n_words + n_labels or n_entries * 10 > reader.left:
         raise ValueError(f"its dictionary has {n_entries} entries, {n_words} words and {n_labels} labels")
@@ -209,10 +207,10 @@ def _read_dictionary(
         names,
         offsets,
         n_words,
-        bucket=int(arguments["bucket"]),
-        word_ngrams=int(arguments["wordNgrams"]),
-        min_n=int(arguments["minn"]),
-        max_n=int(arguments["maxn"]),
+        bucket=arguments["bucket"],
+        word_ngrams=arguments["wordNgrams"],
+        min_n=arguments["minn"],
+        max_n=arguments["maxn"],
         pruned=pruned,
     )
     return dictionary, label_counts

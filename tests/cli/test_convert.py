@@ -50,6 +50,8 @@ def test_the_folder_is_described(hashnlp: Any, tmp_path: Path) -> None:
     described = hashnlp("info", folder, "--json").json
     assert described["model"] == "FastTextModel"
     assert list(described["labels"]) == ["baking", "equipment", "sauce"]
+    assert described["n_words"] == load_fasttext(DATA / "pruned.ftz").n_words_
+    assert (described["parameters"]["loss"], described["parameters"]["wordNgrams"]) == ("softmax", 2)
 
 
 def test_what_is_no_model_of_fasttext_is_refused(hashnlp: Any, data: Path, tmp_path: Path) -> None:
