@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -44,12 +44,13 @@ def convert(
 
     check_replaceable(model)
     read = load_fasttext(file)
+    converted: Any = read
     if pipeline:
         from sklearn_hashnlp.classifiers import from_fasttext
 
-        save_model(from_fasttext(read, exact=False), model, precision=precision.value)
-    else:
-        save_model(read, model, precision=precision.value)
+        converted = from_fasttext(read, exact=False)
+    card = {"Converted from fastText": {"file": file.name} | read.arguments_}
+    save_model(converted, model, precision=precision.value, card=card)
     n_bytes = sum(path.stat().st_size for path in model.iterdir() if path.is_file())
     if as_json:
         screen.show_json(

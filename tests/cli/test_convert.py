@@ -50,6 +50,7 @@ def test_the_folder_is_described(hashnlp: Any, tmp_path: Path) -> None:
     described = hashnlp("info", folder, "--json").json
     assert described["model"] == "FastTextModel"
     assert list(described["labels"]) == ["baking", "equipment", "sauce"]
+    assert "Converted from fastText" in (folder / "README.md").read_text(encoding="utf-8")
     assert described["n_words"] == load_fasttext(DATA / "pruned.ftz").n_words_
     assert (described["parameters"]["loss"], described["parameters"]["wordNgrams"]) == ("softmax", 2)
 
