@@ -57,24 +57,30 @@ def _index() -> str:
     parts = [
         _heading("API reference", "="),
         "Everything that is public. Names that begin with an underscore may change in any release.\n",
-        f".. toctree::\n   :maxdepth: 2\n\n{folders}",
+        f".. toctree::\n   :hidden:\n   :maxdepth: 2\n\n{folders}",
         f"These can also be imported from the package itself, ``from {PACKAGE} import TextClassifier``: {short};"
         " and ``__version__``.\n",
     ]
+    for module, heading in zip(modules, FOLDERS.values(), strict=True):
+        if _public(module):
+            parts += [_heading(heading, "-"), f"``{module.__name__}``\n", _table(module, toctree=False)]
     return "\n".join(parts)
 
 
 def _folder_page(module: ModuleType, heading: str) -> str:
-    return "\n".join([_heading(heading, "="), f"``{module.__name__}``: {_first_paragraph(module)}\n", _table(module)])
+    return "\n".join(
+        [_heading(heading, "="), f"``{module.__name__}``: {_first_paragraph(module)}\n", _table(module, toctree=True)]
+    )
 
 
 def _first_paragraph(module: ModuleType) -> str:
     return " ".join(inspect.cleandoc(module.__doc__ or "").split("\n\n")[0].split())
 
 
-def _table(module: ModuleType) -> str:
+def _table(module: ModuleType, *, toctree: bool) -> str:
     rows = "".join(f"   {name}\n" for name in _public(module))
-    return f".. currentmodule:: {module.__name__}\n\n.. autosummary::\n   :toctree: .\n   :nosignatures:\n\n{rows}"
+    options = "   :toctree: .\n   :nosignatures:\n" if toctree else "   :nosignatures:\n"
+    return f".. currentmodule:: {module.__name__}\n\n.. autosummary::\n{options}\n{rows}"
 
 
 def _page(full_name: str, value: Any) -> str:
