@@ -239,35 +239,6 @@ _SPEED_TEXT = (
     f"{_AG} where nothing else is said. fastText has 10,000,000 buckets, as published, or 2,000,000; its learning rate "
     "and number of epochs were chosen on validation rows, but for the row with 5 epochs, as published."
 )
-_MEMORY_TEXT, _rows(MEMORY, results)),
-        ("Accuracy against a tuned linear model", _LINEAR_TEXT, list(_against_linear(results))),
-        ("Accuracy against fastText", _FASTTEXT_TEXT, list(_against_fasttext(results))),
-        ("Word vectors against gensim", _WORD_VECTORS_TEXT, list(_against_gensim(results))),
-    ]
-    losses = [row for _, _, rows in sections for row in rows if row.is_loss]
-    machine, versions = _environment(results)
-    parts = [_HEAD.format(machine=machine, versions=versions, n_losses=len(losses))]
-    parts += [f"## {heading}\n\n{text}\n\n{_table(rows)}" for heading, text, rows in sections]
-    parts.append(f"## Where others are better\n\n{_LOSS_TEXT}\n\n{_table(losses)}")
-    parts.append(f"## Sources\n\n{_SOURCE_TEXT}\n\n{_sources(results)}")
-    return "\n\n".join(parts) + "\n"
-
-
-_HEAD = """\
-# Benchmarks
-
-Figures of this package beside those of other programs, measured by the scripts in `benchmarks/`; this page is made
-from the JSON files that they wrote. This package is better where the first column is above 1 in times, or above 0 in
-percentage points. The other is better in {n_losses} rows, which stand once more in
-[a table of their own](#where-others-are-better).
-
-**Machine:** {machine}. Seconds vary with what else runs on it; ratios, of both programs in one run, vary less.
-**Versions:** {versions}."""
-_SPEED_TEXT = (
-    "How many times as long the other takes, or how many times as many texts ours labels in a second; where nothing else "
-    f"is said, with {_AG}. fastText has 10,000,000 buckets, as published, or 2,000,000; its learning rate "
-    "and number of epochs were chosen on validation rows, but for the row with 5 epochs, as published."
-)
 _MEMORY_TEXT = f"How many times as much the other needs. Training: the growth of memory, with {_AG}."
 _LINEAR_TEXT = (
     "Test accuracy in percent of `TextClassifier` with its defaults, mean of five seeds, beside TF-IDF of words and of "
