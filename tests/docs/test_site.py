@@ -105,7 +105,8 @@ def test_links_that_leave_the_folder_lead_to_pages_of_the_site(site):
 
 def test_links_between_pages_are_right():
     for page in [*DOCS.glob("*.md"), *ROOT.glob("*.md")]:
-        for target, anchor in re.findall(r"\]\(([^)\s:#]*\.md)?(?:#([^)\s]*))?\)", page.read_text(encoding="utf-8")):
+        text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        for target, anchor in re.findall(r"\]\(([^)\s:#]*)(?:#([^)\s]*))?\)", text):
             path = (page.parent / target) if target else page
             if target.startswith(("generated/", "gallery/", "api/")):
                 continue
