@@ -29,7 +29,7 @@ def encode_one_by_one(max_words):
         if text:
             with torch.inference_mode():
                 batch = make_word_batch(row, reader.weights(WORDS), projections)
-                vectors[index] = ENCODER.net_.module_(batch)[0]
+                vectors[index] = ENCODER.net_.module_(batch)[0].numpy()
     return vectors
 
 
