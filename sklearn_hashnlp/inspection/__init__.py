@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 __all__ = [
     "Explanation",
+    "NgramInverter",
     "explain",
 ]
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.inspection._explain import explain
     from sklearn_hashnlp.inspection._explanation import Explanation
+    from sklearn_hashnlp.inspection._ngram_inverter import NgramInverter
 else:
     from sklearn_hashnlp._lazy import lazy_names
 
@@ -20,5 +22,6 @@ else:
         {
             "_explain": ["explain"],
             "_explanation": ["Explanation"],
+            "_ngram_inverter": ["NgramInverter"],
         },
     )

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
+from sklearn_hashnlp.inspection._explanation import shortened
 from sklearn_hashnlp.inspection._path_gradients import integrated_gradients
 from sklearn_hashnlp.nn._hash_embedding import HashEmbeddingBag
 from sklearn_hashnlp.nn._hash_embedding_network import ScoreHead
@@ -117,6 +118,34 @@ def _of_hash_embedding(
         end = torch.from_numpy(vectors.sum(axis=0)).to(module.bag.pool.device)
         gradients, bias = integrated_gradients(compute, end)
     return Contributions(vectors @ gradients.T, bias, "integrated gradients")
+
+
+def column_weights(classifier: Any, columns: NDArray[np.int64], label: Any) -> NDArray[np.float64]:
+    """Return what a value of 1 in each of some columns adds to the score of a label, without normalization of rows."""
+    classes = classifier.classes_.tolist()
+    if label not in classes:
+        raise ValueError(f"The model has the labels {shortened(classes)}; got {label!r}.")
+    output = classes.index(label)
+    if isinstance(classifier, HashEmbeddingClassifier):
+        module = classifier.net_.module_
+        layer = module.head[0]
+        if not isinstance(module.head, ScoreHead) or not isinstance(layer, nn.Linear) or len(module.head) > 1:
+            raise TypeError(
+                "The n-grams of a model with hidden layers or a hierarchical softmax have no fixed weights."
+            )
+        with plain_torch(module.bag.pool.device.type):
+            vectors, _ = column_vectors(module.bag, columns, np.ones(len(columns), dtype=np.float32))
+            weights = layer.weight.detach().double().cpu().numpy()
+        weights = weights[output] - weights[1 - output] if len(classes) == 2 else weights[output]
+        return np.asarray(vectors @ weights)
+    if isinstance(classifier, OneVsRestClassifier):
+        if len(classifier.estimators_) == 1:
+            return (1 if output else -1) * column_weights(classifier.estimators_[0], columns, 1)
+        return column_weights(classifier.estimators_[output], columns, 1)
+    weights = weights_of_linear_model(classifier, columns)
+    if weights.shape[1] == 1:
+        return (1 if output else -1) * weights[:, 0]
+    return weights[:, output]
 
 
 def column_vectors(

@@ -17,7 +17,7 @@ from sklearn_hashnlp._sklearn import check_fitted
 from sklearn_hashnlp.classifiers import AugmentedTextClassifier, TextClassifier
 from sklearn_hashnlp.inspection._contributions import Contributions, check_explainable, contributions
 from sklearn_hashnlp.inspection._explanation import Explanation, shortened
-from sklearn_hashnlp.inspection._text_features import Feature, Row, text_features, vector_columns
+from sklearn_hashnlp.inspection._text_columns import Feature, Row, text_features
 
 _MAX_DIFFERENCE = 1e-4  # of a score and the sum of its parts, relative to scores above 1
 
@@ -102,7 +102,7 @@ def explain(model: Any, text: str, *, labels: Sequence[Any] | None = None) -> Ex
         )
     steps, classifier = text_pipeline(model)
     classes = np.asarray(classifier.classes_)
-    features, row = text_features(steps, text)
+    features, row, vector_columns = text_features(steps, text)
     scores = np.atleast_1d(np.asarray(classifier.decision_function(row), dtype=np.float64)[0])
     outputs = _outputs(labels, classes, len(scores))
     parts = contributions(classifier, row, outputs)
@@ -116,7 +116,7 @@ def explain(model: Any, text: str, *, labels: Sequence[Any] | None = None) -> Ex
         probabilities=_probabilities(model, text, outputs, len(scores)),
         bias=parts.bias,
         features=features,
-        contributions=_of_features(features, row, parts, vector_columns(steps, row)),
+        contributions=_of_features(features, row, parts, vector_columns),
         method=parts.method,
     )
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from sklearn_hashnlp.inspection._contributions import Method
-    from sklearn_hashnlp.inspection._text_features import Feature
+    from sklearn_hashnlp.inspection._text_columns import Feature
 
 _MAX_SHOWN_LABELS = 3
 _TOP = 10

@@ -1,0 +1,291 @@
+"""NgramInverter: the n-grams in the columns of hashed features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import NotFittedError
+
+from sklearn_hashnlp.inspection._contributions import column_weights
+from sklearn_hashnlp.inspection._explain import text_pipeline
+from sklearn_hashnlp.inspection._text_columns import Source, TextColumns, column_name
+from sklearn_hashnlp.text._documents import as_documents, plain_text
+
+_MIN_NGRAMS = 100
+
+
+class NgramInverter:
+    r"""Record which n-grams are in which columns, so that hashed features have names.
+
+    A hashing vectorizer stores no n-grams. This reads texts again, and keeps the n-grams that are most frequent in
+    them, in bounded memory. Then columns have names, and a label has its most important n-grams.
+
+    Parameters
+    ----------
+    vectorizer : transformer or classifier of texts
+        Fitted, if it has to be: a vectorizer of :mod:`sklearn_hashnlp.text` or of scikit-learn, a union or a pipeline
+        of them, or a classifier such as :class:`~sklearn_hashnlp.classifiers.TextClassifier`, for its vectorizer.
+    max_ngrams : int, default=1_000_000
+        Maximal number of n-grams that are kept, at least 100. A million takes some 150 MB. If the texts have more,
+        the rarest so far are dropped, again and again: what is frequent stays, but its count may be too low.
+
+    Attributes
+    ----------
+    columns_ : ndarray of shape (n_columns,), dtype int64
+        The columns with known n-grams, ascending.
+    n_ngrams_ : int
+        Number of n-grams that are kept.
+    n_dropped_ : int
+        Number of n-grams that were dropped; one that came again is counted again.
+
+    See Also
+    --------
+    explain : The contributions of the n-grams of one text.
+
+    Notes
+    -----
+    Each text is analyzed by Python, not by compiled code: some 100,000 n-grams a second. A sample of the texts is often
+    enough.
+
+    Examples
+    --------
+    >>> from sklearn_hashnlp import TextClassifier
+    >>> from sklearn_hashnlp.inspection import NgramInverter
+    >>> texts = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"]
+    >>> model = TextClassifier(features="words", random_state=0).fit(texts, ["good", "bad", "good", "bad"])
+    >>> inverter = NgramInverter(model).fit(texts)
+    >>> sorted(ngram for ngram, weight in inverter.top_ngrams(model, "good", n=2))
+    ['fine', 'funny']
+    >>> inverter.get_feature_names_out(inverter.columns_of("funny"))
+    array(['funny'], dtype=object)
+    """
+
+    def __init__(self, vectorizer: Any, *, max_ngrams: int = 1_000_000) -> None:
+        if not isinstance(max_ngrams, int | np.integer) or max_ngrams < _MIN_NGRAMS:
+            raise ValueError(f"max_ngrams must be an integer of at least {_MIN_NGRAMS}, got {max_ngrams!r}.")
+        self.vectorizer = vectorizer
+        self.max_ngrams = max_ngrams
+
+    def fit(self, X: Iterable[str]) -> Self:
+        """Record the n-grams of texts, and forget those of earlier calls.
+
+        Parameters
+        ----------
+        X : iterable of str
+            The texts; a generator is read once, text by text.
+
+        Returns
+        -------
+        self : NgramInverter
+            The inverter.
+
+        Raises
+        ------
+        TypeError
+            If a text is no ``str``, or the vectorizer is of another kind.
+        ValueError
+            If ``X`` is a single string or a table.
+        """
+        is_classifier = hasattr(self.vectorizer, "predict")
+        self._sources = TextColumns.of(text_pipeline(self.vectorizer)[0] if is_classifier else self.vectorizer).sources
+        self._counts: list[dict[str, int]] = [{} for _ in self._sources]
+        self.n_ngrams_ = self.n_dropped_ = 0
+        return self.partial_fit(X)
+
+    def partial_fit(self, X: Iterable[str]) -> Self:
+        """Record the n-grams of more texts.
+
+        Parameters
+        ----------
+        X : iterable of str
+            The texts.
+
+        Returns
+        -------
+        self : NgramInverter
+            The inverter.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As of :meth:`fit`.
+        """
+        if not hasattr(self, "_sources"):
+            return self.fit(X)
+        for position, document in enumerate(as_documents(X, caller=type(self).__name__)):
+            text = plain_text(document, position=position, caller=type(self).__name__)
+            for source, counts in zip(self._sources, self._counts, strict=True):
+                before = len(counts)
+                for ngram, spans in source.find(text).items():
+                    counts[ngram] = counts.get(ngram, 0) + len(spans)
+                self.n_ngrams_ += len(counts) - before
+            if self.n_ngrams_ > self.max_ngrams:
+                self._drop_rare()
+        self._is_indexed = False
+        return self
+
+    @property
+    def columns_(self) -> NDArray[np.int64]:
+        """The columns with known n-grams, ascending."""
+        self._check_fitted()
+        return np.unique(self._columns)
+
+    def _drop_rare(self) -> None:
+        """Keep the three quarters of the n-grams that are most frequent; ties are dropped together."""
+        every = np.fromiter((count for counts in self._counts for count in counts.values()), dtype=np.int64)
+        n_kept = 3 * self.max_ngrams // 4
+        limit = int(np.partition(every, len(every) - n_kept)[len(every) - n_kept])
+        if (every >= limit).sum() > self.max_ngrams:
+            limit += 1
+        self._counts = [{ngram: count for ngram, count in counts.items() if count >= limit} for counts in self._counts]
+        kept = sum(map(len, self._counts))
+        self.n_dropped_ += self.n_ngrams_ - kept
+        self.n_ngrams_ = kept
+
+    def _index(self) -> None:
+        """Sort the n-grams by column, and within a column by count."""
+        ngrams = [ngram for of_source in self._counts for ngram in of_source]
+        count = np.fromiter((n for of_source in self._counts for n in of_source.values()), dtype=np.int64)
+        parts = [
+            source.columns_of(list(of_source)) for source, of_source in zip(self._sources, self._counts, strict=True)
+        ]
+        column, sign = (np.concatenate(part) for part in zip(*parts, strict=True))
+        value = np.concatenate(
+            [source.values_of(list(of_source)) for source, of_source in zip(self._sources, self._counts, strict=True)]
+        )
+        source_of = np.repeat(np.arange(len(self._sources)), [len(of_source) for of_source in self._counts])
+        order = np.lexsort((-count, column))
+        order = order[column[order] >= 0]
+        self._ngrams = [ngrams[index] for index in order.tolist()]
+        self._source_of, self._columns, self._n_times = source_of[order], column[order], count[order]
+        self._values = (sign * value)[order]
+        self._is_indexed = True
+
+    def ngrams_of(self, column: int) -> list[str]:
+        """Return the n-grams in a column.
+
+        Parameters
+        ----------
+        column : int
+            Index of the column.
+
+        Returns
+        -------
+        list of str
+            The n-grams, the most frequent first; none if no text of ``fit`` has one in this column.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        """
+        self._check_fitted()
+        first, last = np.searchsorted(self._columns, [column, column + 1]).tolist()
+        return [self._name(index) for index in range(first, last)]
+
+    def columns_of(self, ngram: str) -> NDArray[np.int64]:
+        """Return the columns of an n-gram, whether it was recorded or not.
+
+        Parameters
+        ----------
+        ngram : str
+            The n-gram as the vectorizer counts it: words in lowercase, if it converts to lowercase, joined by a space.
+
+        Returns
+        -------
+        ndarray of shape (n_columns,), dtype int64
+            One column for each vectorizer of a union that counts such n-grams and has recorded this one; else for each
+            of them.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        """
+        self._check_fitted()
+        recorded = [source for source, counts in zip(self._sources, self._counts, strict=True) if ngram in counts]
+        columns = [source.columns_of([ngram])[0] for source in recorded or self._sources]
+        found = np.concatenate(columns)
+        return found[found >= 0]
+
+    def get_feature_names_out(self, columns: ArrayLike | None = None) -> NDArray[Any]:
+        """Return names of columns.
+
+        Parameters
+        ----------
+        columns : array-like of int, default=None
+            Indices of columns; None is ``columns_``, since a matrix may have a thousand million columns.
+
+        Returns
+        -------
+        ndarray of shape (n_columns,), dtype object
+            The n-gram in each column. Several are separated by `` | ``, the most frequent first; a column without known
+            n-grams is called ``column`` and its index.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``.
+        """
+        self._check_fitted()
+        wanted = self.columns_ if columns is None else np.asarray(columns)
+        names = [" | ".join(self.ngrams_of(column)) or column_name(column) for column in wanted.tolist()]
+        return np.array([*names, None], dtype=object)[:-1]
+
+    def top_ngrams(self, model: Any, label: Any, n: int = 10, *, min_count: int = 1) -> list[tuple[str, float]]:
+        """Return the n-grams that speak most for a label.
+
+        Parameters
+        ----------
+        model : classifier of texts
+            Fitted linear classifier behind the vectorizer: as in :func:`explain`, but without hidden layers.
+        label : label
+            One of ``model.classes_``.
+        n : int, default=10
+            Maximal number of n-grams.
+        min_count : int, default=1
+            Minimal count of an n-gram in the recorded texts. Rare n-grams often have large weights.
+
+        Returns
+        -------
+        list of (str, float)
+            N-grams and their weights, the largest first: what an n-gram that occurs once adds to the score of the
+            label, before the row is normalized. N-grams in one column have the same weight.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``, or if the model is not fitted.
+        TypeError
+            If the model is not linear.
+        ValueError
+            If the model has no such label, or fewer columns than the vectorizer.
+        """
+        self._check_fitted()
+        steps, classifier = text_pipeline(model)
+        scales = self._values
+        n_columns = TextColumns.of(steps).n_columns
+        if len(self._columns) and self._columns[-1] >= n_columns:
+            raise ValueError(
+                f"The model has {n_columns:,} columns, but n-grams were recorded up to column {self._columns[-1]:,}: "
+                "the inverter has another vectorizer. Use NgramInverter(model)."
+            )
+        for step in [step for _, step in steps.steps if hasattr(step, "idf_")]:
+            scales = scales * step.idf_[self._columns] if len(step.idf_) == n_columns else scales
+        weights = scales * column_weights(classifier, self._columns, label)
+        weights[self._n_times < min_count] = -np.inf
+        order = np.argsort(-weights, kind="stable")[:n].tolist()
+        return [(self._name(index), float(weights[index])) for index in order if weights[index] > -np.inf]
+
+    def _name(self, index: int) -> str:
+        source: Source = self._sources[self._source_of[index]]
+        return source.name_of(self._ngrams[index])
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "_sources"):
+            raise NotFittedError("This NgramInverter has no n-grams yet: call fit with texts.")
+        if not self._is_indexed:
+            self._index()

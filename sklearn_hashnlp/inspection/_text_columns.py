@@ -1,0 +1,226 @@
+"""The columns that the n-grams of texts are in, through vectorizers, unions and pipelines that keep columns apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, issparse
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.feature_selection import SelectorMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import Binarizer, MaxAbsScaler, Normalizer, StandardScaler
+
+from sklearn_hashnlp._text_marks import BEGIN, CHARACTER_WEIGHT, END
+from sklearn_hashnlp.inspection._aligned_text import Span
+from sklearn_hashnlp.inspection._ngrams import COUNTING_VECTORIZERS, columns_of, find_ngrams
+from sklearn_hashnlp.text import AutoNgramVectorizer, NgramVectorUnion
+
+_KEEP_COLUMNS = (TfidfTransformer, Normalizer, MaxAbsScaler, StandardScaler, Binarizer)
+_MARKS = ((BEGIN.strip(), "<s>"), (END.strip(), "</s>"))
+
+
+class Feature(NamedTuple):
+    """An n-gram of a text, or the vector of a pretrained model."""
+
+    ngram: str
+    kind: str  # of the vectorizer in a union, such as "words"; "" without a union
+    column: int  # -1 for a vector, which has several
+    share: float  # of the value of its column
+    spans: list[Span | None]  # one for each occurrence; None where it is unknown
+
+
+Row: TypeAlias = csr_matrix
+
+
+class Source(NamedTuple):
+    """A vectorizer that counts n-grams, and where its columns are in the end."""
+
+    kind: str
+    vectorizer: Any
+    moves: tuple[int | Mapping[int, int], ...] = ()  # numbers that are added to a column, or new columns of some
+    begin: str = ""  # added to the text before its n-grams are counted
+    end: str = ""
+    scale: float = 1.0  # of an n-gram that occurs once
+
+    def find(self, text: str) -> dict[str, list[Span | None]]:
+        """Return the n-grams of a text with a span for each time that they occur."""
+        found = find_ngrams(self.vectorizer, f"{self.begin}{text}{self.end}")
+        if not self.begin:
+            return found
+        return {ngram: [_clipped(span, len(self.begin), len(text)) for span in spans] for ngram, spans in found.items()}
+
+    def columns_of(self, ngrams: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the column of each n-gram, -1 if it has none, and the sign with which it is counted."""
+        columns, signs = columns_of(self.vectorizer, ngrams)
+        for move in self.moves:
+            if isinstance(move, int):
+                columns = np.where(columns < 0, columns, columns + move)
+            else:
+                columns = np.array([move.get(column, -1) for column in columns.tolist()], dtype=np.int64)
+        return columns, signs
+
+    def values_of(self, ngrams: Sequence[str]) -> NDArray[np.float64]:
+        """Return the value of each n-gram that occurs once, without its sign and before rows are normalized."""
+        if not getattr(self.vectorizer, "use_idf", False):  # of a TfidfVectorizer
+            return np.full(len(ngrams), self.scale)
+        columns, _ = columns_of(self.vectorizer, ngrams)
+        return self.scale * np.asarray(self.vectorizer.idf_[columns], dtype=np.float64)
+
+    def name_of(self, ngram: str) -> str:
+        """Return an n-gram with names for the ends of the text."""
+        if self.begin:
+            for mark, name in _MARKS:
+                ngram = ngram.replace(mark, name)
+        return ngram
+
+    def moved(self, move: int | Mapping[int, int]) -> Source:
+        """Return the source with columns that are moved once more."""
+        return self._replace(moves=(*self.moves, move))
+
+
+class TextColumns(NamedTuple):
+    """All sources of the columns of a transformer, and the columns that are a vector of a pretrained model."""
+
+    sources: list[Source]
+    n_columns: int
+    vector: str  # name of the pretrained model; "" if there is none
+    vector_columns: range
+
+    @classmethod
+    def of(cls, transformer: Any) -> TextColumns:
+        """Find the vectorizers in a fitted transformer of texts."""
+        transformer = _unwrapped(transformer)
+        if isinstance(transformer, Pipeline):
+            return _of_steps([step for _, step in transformer.steps if step not in (None, "passthrough")])
+        if isinstance(transformer, FeatureUnion):
+            return _of_union(transformer)
+        if isinstance(transformer, NgramVectorUnion):
+            inner = cls.of(transformer.vectorizer_)
+            n_columns = transformer.transform([""]).shape[1]
+            name = f"vector of {type(_unwrapped(transformer.encoder)).__name__}"
+            return inner._replace(n_columns=n_columns, vector=name, vector_columns=range(inner.n_columns, n_columns))
+        if isinstance(transformer, AutoNgramVectorizer):
+            return cls(_sources_of_auto(transformer), int(transformer.n_features), "", range(0))
+        if isinstance(transformer, COUNTING_VECTORIZERS):
+            if getattr(transformer, "input", "content") != "content":
+                raise ValueError(
+                    f"N-grams are found in texts, but this {type(transformer).__name__} reads files, "
+                    f"input={transformer.input!r}. Set input='content'."
+                )
+            return cls([Source("", transformer)], transformer.transform([""]).shape[1], "", range(0))
+        raise TypeError(
+            f"The n-grams in the columns of a {type(transformer).__name__} are unknown. Expected a vectorizer of "
+            "sklearn_hashnlp.text or of scikit-learn, a FeatureUnion or a Pipeline of them, and after it only steps "
+            "that keep columns apart, such as TfidfTransformer."
+        )
+
+    def features(self, text: str) -> list[Feature]:
+        """Return the n-grams of a text that have a column; those in one column share its value by their counts."""
+        features = []
+        for source in self.sources:
+            found = source.find(text)
+            columns, signs = source.columns_of(list(found))
+            counts = signs * np.array([len(spans) for spans in found.values()], dtype=np.int64)
+            totals: dict[int, int] = {}
+            for column, count in zip(columns.tolist(), counts.tolist(), strict=True):
+                totals[column] = totals.get(column, 0) + count
+            features += [
+                Feature(
+                    source.name_of(ngram),
+                    source.kind,
+                    column,
+                    count / totals[column] if totals[column] else 0.0,
+                    spans,
+                )
+                for (ngram, spans), column, count in zip(found.items(), columns.tolist(), counts.tolist(), strict=True)
+                if column >= 0
+            ]
+        return features
+
+
+def text_features(transformer: Any, text: str) -> tuple[list[Feature], Row, range]:
+    """Return the features of a text, its row, and the columns of a pretrained model's vector."""
+    columns = TextColumns.of(transformer)
+    row = one_row(transformer.transform([text]))
+    present = dict.fromkeys(row.indices.tolist())
+    features = [feature for feature in columns.features(text) if feature.column in present]
+    named = {feature.column for feature in features}
+    if columns.vector:
+        features.append(Feature(columns.vector, "vector", -1, 1.0, [None]))
+    unnamed = [column for column in present if column not in named and column not in columns.vector_columns]
+    features += [Feature(column_name(column), "", column, 1.0, [None]) for column in unnamed]
+    return features, row, columns.vector_columns
+
+
+def column_name(column: int) -> str:
+    """Return what a column without a known n-gram is called."""
+    return f"column {column}"
+
+
+def one_row(rows: Any) -> Row:
+    """Return a row as CSR with sorted columns."""
+    row = csr_matrix(rows) if issparse(rows) else csr_matrix(np.atleast_2d(np.asarray(rows)))
+    row.sort_indices()
+    return row
+
+
+def _of_steps(steps: Sequence[Any]) -> TextColumns:
+    columns = TextColumns.of(steps[0])
+    for step in map(_unwrapped, steps[1:]):
+        if isinstance(step, SelectorMixin):
+            kept = step.get_support(indices=True).tolist()
+            new_column = {old: new for new, old in enumerate(kept)}
+            vector = [new_column[column] for column in columns.vector_columns if column in new_column]
+            columns = TextColumns(
+                [source.moved(new_column) for source in columns.sources],
+                len(kept),
+                columns.vector if vector else "",
+                range(vector[0], vector[-1] + 1) if vector else range(0),
+            )
+        elif not isinstance(step, _KEEP_COLUMNS):
+            raise TypeError(
+                f"N-grams cannot be followed through a {type(step).__name__}, whose columns depend on many columns "
+                "before it. Steps between vectorizer and classifier may be a feature selector or one of "
+                f"{', '.join(cls.__name__ for cls in _KEEP_COLUMNS)}."
+            )
+    return columns
+
+
+def _of_union(union: FeatureUnion) -> TextColumns:
+    sources: list[Source] = []
+    n_columns, vector, vector_columns = 0, "", range(0)
+    for name, transformer, weight in union._iter():
+        part = TextColumns.of(transformer)
+        for source in part.sources:
+            scale = source.scale * (1.0 if weight is None else weight)
+            sources.append(source.moved(n_columns)._replace(kind=source.kind or name, scale=scale))
+        if part.vector:
+            vector = part.vector
+            vector_columns = range(n_columns + part.vector_columns.start, n_columns + part.vector_columns.stop)
+        n_columns += part.n_columns
+    return TextColumns(sources, n_columns, vector, vector_columns)
+
+
+def _sources_of_auto(vectorizer: AutoNgramVectorizer) -> list[Source]:
+    """Return words, with tokens that mark the ends of the text, and characters where they are counted."""
+    half = int(vectorizer.n_features) // 2
+    words = Source("words", vectorizer._words(half), begin=BEGIN, end=END)
+    if getattr(vectorizer, "features_", "words") == "words":
+        return [words]
+    return [words, Source("characters", vectorizer._characters(half), (half,), scale=CHARACTER_WEIGHT)]
+
+
+def _clipped(span: Span | None, n_before: int, length: int) -> Span | None:
+    """Return the part of a span that is within the text; None if it is empty."""
+    if span is None:
+        return None
+    begin, end = max(span[0] - n_before, 0), min(span[1] - n_before, length)
+    return (begin, end) if begin < end else None
+
+
+def _unwrapped(estimator: Any) -> Any:
+    return estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator
