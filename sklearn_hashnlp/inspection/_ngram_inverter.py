@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfTransformer
 
 from sklearn_hashnlp.inspection._contributions import column_weights
 from sklearn_hashnlp.inspection._explain import text_pipeline
@@ -273,7 +274,7 @@ class NgramInverter:
                 f"The model has {n_columns:,} columns, but n-grams were recorded up to column {self._columns[-1]:,}: "
                 "the inverter has another vectorizer. Use NgramInverter(model)."
             )
-        for step in [step for _, step in steps.steps if hasattr(step, "idf_")]:
+        for step in [step for _, step in steps.steps if isinstance(step, TfidfTransformer) and step.use_idf]:
             scales = scales * step.idf_[self._columns] if len(step.idf_) == n_columns else scales
         weights = scales * column_weights(classifier, self._columns, label)
         weights[self._n_times < min_count] = -np.inf

@@ -109,9 +109,9 @@ def slow_weights(model: Any, texts: list[str], label: str) -> dict[str, float]:
 def test_top_ngrams_are_those_that_contribute_most(model: Any, n_labels: int) -> None:
     labels = [label if n_labels == 3 or label == "email" else "other" for label in Y]
     model.fit(X, labels)
-    inverter = NgramInverter(model).fit(X[:3])
-    for label in ("email", labels[0]):
-        top, expected = inverter.top_ngrams(model, label, n=8), slow_weights(model, X[:3], label)
+    inverter = NgramInverter(model).fit(X[1:2])
+    for label in ("email", labels[-1]):
+        top, expected = inverter.top_ngrams(model, label, n=8), slow_weights(model, X[1:2], label)
         weights = [weight for _, weight in top]
         np.testing.assert_allclose(weights, [expected[ngram] for ngram, _ in top], rtol=1e-5)
         np.testing.assert_allclose(weights, sorted(expected.values(), reverse=True)[:8], rtol=1e-5)
