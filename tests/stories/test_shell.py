@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,6 +44,37 @@ def test_the_completion_of_each_shell_is_shown(
     monkeypatch.setattr("shellingham.detect_shell", lambda: (shell, f"/bin/{shell}"))
     assert run_main(monkeypatch, "--show-completion") == 0
     assert f"_HASHNLP_COMPLETE=complete_{shell}" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_completes_options_their_values_and_file_names_once_installed(tmp_path: Path) -> None:
+    program = tmp_path / "bin" / "hashnlp"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m sklearn_hashnlp "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    env = os.environ | {"HOME": str(tmp_path), "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    (tmp_path / "mails of today.csv").touch()
+    script = """
+        hashnlp --install-completion > /dev/null || exit 1
+        . ~/.bashrc || exit 1
+        for line in 'hashnlp tune m.csv --max-' 'hashnlp tune m.csv --metric b' 'hashnlp predict --model '; do
+            read -ra COMP_WORDS <<< "$line"
+            if [[ $line == *' ' ]]; then COMP_WORDS+=(''); fi
+            COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+            _hashnlp_completion hashnlp
+            echo "[${COMPREPLY[*]}]"
+        done
+        complete -p hashnlp
+    """
+    result = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    # No words for a folder: with "-o default" bash completes file names then.
+    expected = [
+        "[--max-size --max-trials]",
+        "[balanced-accuracy]",
+        "[]",
+        "complete -o default -F _hashnlp_completion hashnlp",
+    ]
+    assert result.stdout.splitlines() == expected, result.stderr
 
 
 @pytest.mark.parametrize(
