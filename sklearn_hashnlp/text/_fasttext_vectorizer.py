@@ -181,7 +181,7 @@ class FastTextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
 
         Returns
         -------
-        sparse matrix of shape (n_texts, n_features_)
+        sparse matrix of shape (n_texts, `n_features_`)
             The counts, CSR with sorted columns.
 
         Raises
