@@ -40,8 +40,38 @@ threading.Thread(target=serve).start()
 """
 
 
+POOLS = """
+import threading
+from sklearn_hashnlp._threads import map_blocks, map_in_background, map_in_order, prefetch, run_in_background
+
+def compute():
+    rows = []
+    map_blocks(lambda block: rows.extend(range(block.start, block.stop)), 9, 2)
+    mapped = [list(map_in_order(abs, [-1, 2], 2)), list(map_in_background(abs, [-1, 2], 1))]
+    return [run_in_background(max, 3, 5).result(), list(prefetch(iter("ab"))), mapped, sorted(rows)]
+
+def serve():
+    threading.main_thread().join()
+    print("same" if compute() == [5, ["a", "b"], [[1, 2], [1, 2]], list(range(9))] else "other")
+
+BEFORE
+threading.Thread(target=serve).start()
+"""
+
+
+@pytest.mark.parametrize("before", ["compute()", ""], ids=["used before", "first use"])
+def test_pools_work_after_the_main_thread_has_ended(before):
+    done = subprocess.run([sys.executable, "-c", POOLS.replace("BEFORE", before)], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "same\n", "")
+
+
 @pytest.mark.parametrize(
-    "before", ["expected = learn()", "learned, expected = learn, 0; learn = lambda: 0 * learned()"]
+    "before",
+    [
+        "expected = learn()",
+        pytest.param("learned, expected = learn, 0; learn = lambda: 0 * learned()", marks=pytest.mark.slow),
+    ],
+    ids=["used before", "first use"],
 )
 def test_models_learn_and_predict_after_the_main_thread_has_ended(before):
     done = subprocess.run([sys.executable, "-c", SERVE.replace("BEFORE", before)], capture_output=True, text=True)
