@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import Any
 
 import pytest
@@ -29,7 +30,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Files | Non
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let each worker compute on one thread; they read this when they import numpy, numba and torch."""
+    """Let each worker compute on one thread, which libraries read when they are imported, and be interruptible."""
     if config.getoption("numprocesses", None):
         for library in ("OMP", "MKL", "OPENBLAS", "NUMBA"):
             os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell
+        signal.signal(signal.SIGINT, signal.default_int_handler)
