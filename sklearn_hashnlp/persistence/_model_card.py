@@ -111,9 +111,8 @@ def _usage(model: Any) -> str:
     }
     call = next((line for name, line in calls.items() if hasattr(model, name)), None)
     lines = ["from sklearn_hashnlp import load_model", "", 'model = load_model("FOLDER")  # the folder of this file']
-    return f"## How to use it\n\n{_code('pip install sklearn-hashnlp', 'sh')}\n\n" + _code(
-        "\n".join([*lines, *([call] if call else [])]), "python"
-    )
+    install = _code("pip install sklearn-hashnlp", "sh")
+    return f"## How to use it\n\n{install}\n\n" + _code("\n".join([*lines, *([call] if call else [])]), "python")
 
 
 def _section(title: str, rows: Mapping[str, Any]) -> str:

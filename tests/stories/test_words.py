@@ -80,14 +80,14 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 def test_every_line_with_pip_install_works_and_names_what_the_extras_install() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    packages = {re.split("[<>=]", one)[0] for extra in ("plot", "wikipedia") for one in extras[extra]}
+    packages = {re.split("[<>=]", one)[0] for extra in ("onnx", "plot", "wikipedia") for one in extras[extra]}
     files = [*PAGES, *(ROOT / "sklearn_hashnlp").rglob("*.py")]
     found = [
         match for file in files for match in re.findall(r"pip install ([^`\"\n]+)", file.read_text(encoding="utf-8"))
     ]
-    checkout = {".", *(f"'.[{extra}]'" for extra in extras)}
+    checkout = {".", *(f"'{name}[{extra}]'" for extra in extras for name in (".", "sklearn-hashnlp"))}
     assert len(found) >= 6
-    assert set(found) <= checkout | packages | {"--upgrade sklearn-hashnlp"}
+    assert set(found) <= checkout | packages | {"sklearn-hashnlp", "--upgrade sklearn-hashnlp"}
 
 
 def test_a_page_names_the_reference_implementation_or_the_paper_that_it_mentions() -> None:
