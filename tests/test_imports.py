@@ -41,7 +41,7 @@ CLASSIFIER_ROWS = [
     ("_base", "_calibration", "_sample_weights"),
     ("hash_embedding", "sgnn"),
     ("_hash_embedding_classifier", "_sgnn_classifier"),
-    ("_make_text_classifier", "_quantized_sgnn_classifier"),
+    ("_make_text_classifier", "_quantized_sgnn_classifier", "_from_fasttext"),
     ("_text_classifier",),
     ("_augmented_text_classifier", "export", "merging", "tuning"),
 ]
