@@ -39,9 +39,10 @@ test = [text for text in X_test if 10 <= len(re.findall(r"\w+", text)) <= 40][:N
 predicted = model.predict(test)
 
 # %%
-# One explanation. In a notebook it is the text in colors.
+# One explanation: printed it is a table, and in a notebook, as on the page of this example, the text in colors.
 explanation = explain(model, test[0])
 print(explanation)
+explanation  # noqa: B018
 
 
 # %%
