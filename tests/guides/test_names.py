@@ -29,12 +29,12 @@ VARIABLES = set(
 """,
     )
 )
-# Names of torch, of Python's files, and of modules within networks, which the code of the pages uses.
+# Names of torch, scikit-learn, Python's files, and of modules within networks, which the code of the pages uses.
 FOREIGN = set(
     re.findall(
         r"\w+",
         """Path torch nn softmax optim SGD parameters weight bias hidden_layer output_layer hidden module_
-    attend_encoder attend_decoder attend_score""",
+    attend_encoder attend_decoder attend_score sklearn metrics classification_report""",
     )
 )
 
