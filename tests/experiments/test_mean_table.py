@@ -35,3 +35,8 @@ def test_settings_and_recipes_are_kept_apart() -> None:
 def test_a_number_that_a_result_lacks_is_empty() -> None:
     [table] = mean_table([made(0, 0, x=1.5), made(0, 1, y=2)])
     assert table.rows == [["1.5", "", "1"], ["", "2", "1"]]
+
+
+def test_what_is_a_number_in_one_result_and_a_boolean_in_another_is_left_out() -> None:
+    [table] = mean_table([made(0, 0, x=True), made(0, 1, x=2), made(0, 2, y=1)])
+    assert table.header == ["y", "seeds"]
