@@ -59,7 +59,7 @@ The first trial has the default parameters of hashnlp train, the next are drawn 
 characters and their lengths, lowercase, sizes of the tables, and with many texts learning rate and epochs. Up to \
 10,000 texts are scored by cross-validation in five folds, of more a fifth is held out, and with --valid the texts of \
 another file are scored. The best model is then trained on all texts of DATA. Each model is scored with tables of \
-float32 and int8; with --max-size the precision that is best within it is saved.
+float32 and int8, and saved with the precision that scores higher.
 
 --time includes reading and the last training. Each trial is appended to a file, DIR.trials.jsonl: after an \
 interruption the same command continues there, and with a longer --time it goes on. With another --max-size it chooses \
