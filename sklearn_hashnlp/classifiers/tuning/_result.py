@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
 from sklearn_hashnlp.persistence import save_model
+from sklearn_hashnlp.text._documents import as_documents
 
 SearchedPrecision = Literal["float32", "int8"]
 Status = Literal["complete", "stopped", "failed"]
@@ -204,7 +205,7 @@ class TuningResult:
             If no model fits into ``max_size``.
         """
         max_size = self.max_size if max_size is None else max_size
-        texts = list(X)
+        texts = list(as_documents(X, caller="fit_best"))
         ranked = self._ranked(max_size)
         for tuned in ranked:
             model = make_classifier(self.estimator, tuned.params).fit(texts, y)
@@ -238,11 +239,6 @@ def saved_size(model: Any, precision: SearchedPrecision) -> int:
 def folder_size(folder: Path) -> int:
     """Return the number of bytes of the files in a folder."""
     return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
-
-
-def to_json(trial: Trial) -> dict[str, Any]:
-    """Return a trial as a dict for JSON."""
-    return asdict(trial)
 
 
 def _by_score(model: TunedModel) -> tuple[float, int, int]:

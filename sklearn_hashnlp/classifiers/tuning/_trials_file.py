@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from sklearn_hashnlp._posix import lock_file
-from sklearn_hashnlp.classifiers.tuning._result import Trial, to_json
+from sklearn_hashnlp.classifiers.tuning._result import Trial
 from sklearn_hashnlp.classifiers.tuning._search_space import identity
 
 _FORMAT = "sklearn-hashnlp trials"
@@ -37,7 +38,7 @@ class TrialsFile:
 
     def add(self, trial: Trial) -> None:
         """Append a trial, and flush it to the disk."""
-        self._write(to_json(trial))
+        self._write(asdict(trial))
 
     def _write(self, value: Mapping[str, Any]) -> None:
         try:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
@@ -138,7 +139,7 @@ def test_best_and_front_are_those_of_brute_force():
 
 
 def test_the_best_model_is_trained_on_all_texts(whole, tmp_path):
-    model, tuned = whole.fit_best(TEXTS, LABELS)
+    model, tuned = whole.fit_best(pd.DataFrame({"text": TEXTS}), LABELS)
     expected = TextClassifier(**SMALL.get_params() | {"random_state": 0} | tuned.params).fit(TEXTS, LABELS)
     np.testing.assert_array_equal(model.predict_proba(TEXTS), expected.predict_proba(TEXTS))
     save_model(model, tmp_path / "m", precision=tuned.precision)
