@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import string
+import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -136,10 +137,9 @@ def _size(estimator: Any, arrays: Mapping[str, NDArray[Any]], precision: str) ->
 
 
 def _versions() -> dict[str, str]:
-    from sklearn_hashnlp import __version__
-
+    package = sys.modules[__name__.partition(".")[0]]  # an import of it would be a circle
     return {
-        "sklearn-hashnlp": __version__,
+        "sklearn-hashnlp": package.__version__,
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,
         "Python": platform.python_version(),
