@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,13 +14,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-from sklearn_hashnlp.inspection._explanation import shortened
+from sklearn_hashnlp.inspection._explanation import Method, shortened
 from sklearn_hashnlp.inspection._path_gradients import integrated_gradients
 from sklearn_hashnlp.nn._hash_embedding import HashEmbeddingBag
 from sklearn_hashnlp.nn._hash_embedding_network import ScoreHead
 from sklearn_hashnlp.training._torch_scope import plain_torch
-
-Method: TypeAlias = Literal["linear", "integrated gradients"]
 
 
 class Contributions(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ from sklearn_hashnlp.inspection._label_view import LabelView, NgramRow, label_na
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from sklearn_hashnlp.inspection._contributions import Method
     from sklearn_hashnlp.inspection._text_columns import Feature
+
+Method: TypeAlias = Literal["linear", "integrated gradients"]
 
 _MAX_SHOWN_LABELS = 3
 _TOP = 10
