@@ -57,5 +57,6 @@ def get_recipe(name: str) -> Recipe:
     'reversal'
     """
     if name not in RECIPES:
-        raise ValueError(f"There is no experiment {name!r}; there are: {', '.join(sorted(RECIPES))}.")
+        hint = f" For a recipe of your own: --recipe {name}, or load_recipe({name!r})." if ":" in name else ""
+        raise ValueError(f"There is no experiment {name!r}; there are: {', '.join(sorted(RECIPES))}.{hint}")
     return RECIPES[name]
