@@ -67,7 +67,7 @@ def test_workers_find_the_module(hashnlp: Any) -> None:
     ("code", "arguments", "message"),
     [
         (2, ["run"], "Name an experiment, or a recipe of your own: --recipe MODULE:NAME."),
-        (2, ["run", "counting_recipe:COUNTING"], "For a recipe of your own: --recipe counting_recipe:COUNTING, or load"),
+        (2, ["run", "counting_recipe:COUNTING"], "For a recipe of your own: --recipe counting_recipe:COUNTING"),
         (2, ["run", "--recipe", "counting_recipe"], "--recipe: Expected MODULE:NAME, such as"),
         (2, ["run", "--recipe", "no_such_module:X"], "--recipe: There is no module 'no_such_module'"),
         (2, ["list", "--recipe", "counting_recipe:Counting"], "it is the class Counting."),
