@@ -26,6 +26,7 @@ from sklearn_hashnlp.text import NgramVectorUnion
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._n_jobs import with_n_jobs
 from sklearn_hashnlp.text._token_patterns import check_ngram_range
+from sklearn_hashnlp.training._history import History
 from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
 from sklearn_hashnlp.training._parameters import Device, Schedule
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -581,7 +582,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     @property
     def history_(self) -> list[dict[str, Any]]:
         """One entry per epoch or call of ``partial_fit``."""
-        return list(self.pipeline_[-1].history_)
+        return History(self.pipeline_[-1].history_)
 
     @property
     def n_parameters_(self) -> int:

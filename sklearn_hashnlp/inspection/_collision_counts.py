@@ -46,9 +46,20 @@ def count_in_embedding(
     return counts
 
 
+def seeded_constants(sizes: TableSizes, seed: int) -> NDArray[np.uint64]:
+    """Return the constants of the hash functions of a hash embedding."""
+    return np.array(hash_constants(seed, sizes.n_hashes + 1), dtype=np.uint64)
+
+
 def embedding_ids(variant: str, sizes: TableSizes, words: NDArray[np.int64], seed: int) -> dict[str, NDArray[np.int64]]:
     """Return an id of each word for each kind of collision: words with equal ids collide."""
-    constants = np.array(hash_constants(seed, sizes.n_hashes + 1), dtype=np.uint64)
+    return ids_by_constants(variant, sizes, words, seeded_constants(sizes, seed))
+
+
+def ids_by_constants(
+    variant: str, sizes: TableSizes, words: NDArray[np.int64], constants: NDArray[np.uint64]
+) -> dict[str, NDArray[np.int64]]:
+    """Return the ids of :func:`embedding_ids` for given hash functions."""
     rows, slots = locate_ids(words, constants, sizes.n_embeddings, sizes.n_buckets, VARIANTS.index(variant))
     row_sizes, slot_sizes = [sizes.n_embeddings], [sizes.n_buckets] * sizes.n_hashes
     components = _combine(list(slots.T), slot_sizes)

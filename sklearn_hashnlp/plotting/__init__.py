@@ -10,6 +10,7 @@ if find_spec("matplotlib") is None:
 
 from sklearn_hashnlp.plotting._accuracy_distribution import AccuracyDistributionDisplay
 from sklearn_hashnlp.plotting._collisions import CollisionDisplay
+from sklearn_hashnlp.plotting._path_length import PathLengthDisplay
 from sklearn_hashnlp.plotting._reliability import ReliabilityDisplay
 from sklearn_hashnlp.plotting._robustness import RobustnessDisplay
 from sklearn_hashnlp.plotting._size_accuracy import SizeAccuracyDisplay
@@ -19,6 +20,7 @@ from sklearn_hashnlp.plotting._training_history import TrainingHistoryDisplay
 __all__ = [
     "AccuracyDistributionDisplay",
     "CollisionDisplay",
+    "PathLengthDisplay",
     "ReliabilityDisplay",
     "RobustnessDisplay",
     "SizeAccuracyDisplay",

@@ -83,6 +83,42 @@ class CollisionDisplay:
         self.name = name
         self.quantity = quantity
 
+    @classmethod
+    def from_report(
+        cls, report: Any, *, kind: str = "embedding", name: str | None = None, ax: Axes | None = None
+    ) -> CollisionDisplay:
+        """Draw the collisions of n-grams of texts: expected and counted pairs among growing parts of the n-grams.
+
+        Parameters
+        ----------
+        report : sklearn_hashnlp.inspection.CollisionReport
+            The report, of :func:`~sklearn_hashnlp.inspection.collision_report`.
+        kind : str, default="embedding"
+            Kind of the collisions: ``"column"``, or with hash embeddings also ``"importance weights"``,
+            ``"components"`` or ``"embedding"``.
+        name : str, default=None
+            Name in the legend.
+        ax : matplotlib Axes, default=None
+            Axes to draw into; by default those of a new pyplot figure.
+
+        Returns
+        -------
+        CollisionDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If the report has no collisions of this kind.
+        """
+        curve = report.curve(kind)
+        return cls(
+            [n_ngrams for n_ngrams, _ in curve],
+            [row.expected_pairs for _, row in curve],
+            [row.counted_pairs for _, row in curve],
+            name=name,
+        ).plot(ax=ax)
+
     def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> CollisionDisplay:
         """Draw the plot.
 

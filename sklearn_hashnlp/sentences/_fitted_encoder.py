@@ -30,6 +30,7 @@ from sklearn_hashnlp.sentences._vector_regression import VectorRegression
 from sklearn_hashnlp.text._documents import as_documents, in_chunks
 from sklearn_hashnlp.text._word_projections import encode_words
 from sklearn_hashnlp.training._estimator import FittedNet
+from sklearn_hashnlp.training._history import History
 from sklearn_hashnlp.training._settings import Seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 
@@ -223,7 +224,7 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
     def _hold_regression(self, regression: VectorRegression, history: list[dict[str, Any]]) -> None:
         """Set what was learned from vectors, beside a net or without one."""
         self._regression, self._training_state = regression, None
-        self.history_ = history
+        self.history_ = History(history)
         self._count_parameters()
 
     def _keep_net(self, net: Any, history: list[dict[str, Any]]) -> None:

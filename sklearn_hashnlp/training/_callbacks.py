@@ -152,6 +152,10 @@ class EpochBar(ProgressBar):  # type: ignore[misc]  # skorch has no types
         """Return whether stderr is a terminal or a notebook, and no file or pipe."""
         return cls().in_ipynb() or _is_terminal(sys.stderr)
 
+    def _use_notebook(self) -> bool:
+        """Draw text in notebooks, too: without ipywidgets a widget would be an error."""
+        return False
+
     def on_train_end(self, _net: Any, **_: Any) -> None:
         """Remove the bar of an epoch that was interrupted."""
         if hasattr(self, "pbar_"):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._sklearn import BaseEstimator
+from sklearn_hashnlp.training._history import History
 from sklearn_hashnlp.training._interrupts import deferred_interrupt
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._torch_scope import plain_torch
@@ -72,6 +73,7 @@ class FittedNet(BaseEstimator):
         net.module_.eval()
         self.net_ = net
         new = (entry for entry in net.history[len(history) :] if "train_loss" in entry)
+        history = history if isinstance(history, History) else History(history)
         history += [
             {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in self._names_in(entry)}
             for entry in new

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import ArrayLike
 
 from sklearn_hashnlp.trees._arrays import Ints, check_tree, edge_parents, integer_array, node_parents, sum_to_root
 from sklearn_hashnlp.trees._counts import class_counts
+
+_MAX_LINES_OF_HTML = 100
 
 
 class DepthStatistics(NamedTuple):
@@ -398,6 +401,9 @@ class SoftmaxTree:
     def __repr__(self) -> str:
         kind = "binary" if self.is_binary else f"max_arity={int(self.arities.max())}"
         return f"SoftmaxTree(n_classes={self.n_classes}, n_nodes={self.n_nodes}, max_depth={self.max_depth}, {kind})"
+
+    def _repr_html_(self) -> str:
+        return f"<div>{escape(repr(self))}</div><pre>{escape(self.draw(max_lines=_MAX_LINES_OF_HTML))}</pre>"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SoftmaxTree):

@@ -62,3 +62,18 @@ def test_a_count_of_zero_is_clipped() -> None:
 def test_values_of_another_shape_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         CollisionDisplay(**{"n_words": WORDS, "expected": EXPECTED} | values).plot(ax=Figure().subplots())
+
+
+def test_pairs_of_a_report() -> None:
+    from sklearn_hashnlp.inspection import collision_report
+    from sklearn_hashnlp.text import HashingNgramVectorizer
+
+    report = collision_report(
+        ["one two three four five six seven", "eight nine ten"], HashingNgramVectorizer(n_features=5)
+    )
+    display = CollisionDisplay.from_report(report, kind="column", name="5 columns", ax=Figure().subplots())
+    assert display.n_words.tolist() == [2, 5, 10]
+    assert display.expected[-1] == pytest.approx(10 * 9 / 2 / 5)
+    assert display.counted[-1] == report.rows[0].counted_pairs
+    with pytest.raises(ValueError, match="kinds of collisions column"):
+        CollisionDisplay.from_report(report)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from sklearn_hashnlp.trees import DepthStatistics, SoftmaxTree, complete_tree, tree_from_nested
+from sklearn_hashnlp.trees import DepthStatistics, SoftmaxTree, complete_tree, huffman_tree, tree_from_nested
 
 from ..oracles.trees import leaf_paths, subtrees
 from .strategies import nested_trees
@@ -214,3 +214,9 @@ def test_wrong_questions_are_named() -> None:
         tree.expected_cost([0, 0, 0])
     with pytest.raises(ValueError, match=r"from_arrays: .* but offsets is not among \['children'\]"):
         SoftmaxTree.from_arrays({"children": [-1, -2]})
+
+
+def test_html_shows_the_tree_and_shortens_large_ones():
+    small = huffman_tree([5, 3, 1])
+    assert small._repr_html_() == f"<div>{small!r}</div><pre>{small.draw()}</pre>"
+    assert huffman_tree([1] * 1000)._repr_html_().count("\n") < 150
