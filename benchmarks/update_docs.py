@@ -1,7 +1,8 @@
 """Write the tables and figures of the docs and of the README from the measured results.
 
-The pages are classifier, coming_from_gensim, coming_from_paddle, coming_from_scikit_learn, coming_from_tensorflow,
-experiments, language_model, larger_than_one_machine, mixtures, probabilities, reversal, sentence_encoder and serving.
+The pages are classifier, coming_from_fasttext, coming_from_gensim, coming_from_paddle, coming_from_scikit_learn,
+coming_from_tensorflow, experiments, language_model, larger_than_one_machine, mixtures, probabilities, reversal,
+sentence_encoder and serving.
 
 python benchmarks/update_docs.py
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 from common import (
     calibration_table,
     experiment_tables,
+    fasttext_bridge_table,
     language_robustness_table,
     merge_table,
     pretrained_table,
@@ -32,6 +34,7 @@ def main() -> None:
     serving_table.update_page()
     small_sets_table.update_page()
     pretrained_table.update_page()
+    fasttext_bridge_table.update_page()
     merge_table.update_page()
     sgd_pipeline_table.update_page()
     readme_tables.update_page()

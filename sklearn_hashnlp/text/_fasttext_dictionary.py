@@ -22,6 +22,7 @@ from sklearn_hashnlp.text._documents import as_documents, in_chunks, pack, plain
 
 LABEL_PREFIX = "__label__"
 MAX_BUCKET = 2**31 - 1
+MAX_LENGTH = 1000  # of n-grams: the time of a text is in proportion
 _CHUNK = 2**21  # characters of the texts that are packed at once
 
 
@@ -67,6 +68,8 @@ class FastTextDictionary:
             raise ValueError("the entries of its dictionary do not fit its names")
         if not 0 <= self.n_words < len(offsets) <= 2**31 - 1:
             raise ValueError(f"its dictionary has {len(offsets) - 1} entries, of which {self.n_words} are words")
+        if max(self.word_ngrams, self.max_n) > MAX_LENGTH:
+            raise ValueError(f"its n-grams have up to {max(self.word_ngrams, self.max_n)} words or characters")
         if self.hashes_ngrams and not 1 <= self.bucket <= MAX_BUCKET:
             raise ValueError(f"it has n-grams, but {self.bucket} buckets for them")
         if self.pruned is not None and (self.pruned < 0).any():

@@ -18,6 +18,7 @@ from sklearn_hashnlp.text._documents import WORD_CHUNK, as_documents, in_chunks,
 from sklearn_hashnlp.text._fasttext_dictionary import (
     LABEL_PREFIX,
     MAX_BUCKET,
+    MAX_LENGTH,
     FastTextDictionary,
     refuse_surrogates,
 )
@@ -36,7 +37,7 @@ class FastTextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
     Parameters
     ----------
     word_ngrams : int, default=1
-        Maximal length of word n-grams (fastText's ``wordNgrams``).
+        Maximal length of word n-grams (fastText's ``wordNgrams``), 1 to 1000.
     bucket : int, default=2_000_000
         Number of columns of n-grams, 1 to 2**31 - 1; none if there are no n-grams.
     min_n, max_n : int, default=0
@@ -86,10 +87,10 @@ class FastTextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "word_ngrams": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
+        "word_ngrams": [Interval(Integral, 1, MAX_LENGTH, closed="both")],
         "bucket": [Interval(Integral, 1, MAX_BUCKET, closed="both")],
-        "min_n": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
-        "max_n": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
+        "min_n": [Interval(Integral, 0, MAX_LENGTH, closed="both")],
+        "max_n": [Interval(Integral, 0, MAX_LENGTH, closed="both")],
         "min_count": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "label_prefix": [str],
         "dtype": [Options(type, {np.float32, np.float64})],

@@ -17,6 +17,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from sklearn_hashnlp import load_model, save_model
+from sklearn_hashnlp.kernels.ngrams import _fasttext_rows
 from sklearn_hashnlp.persistence import FastTextModel, ModelFormatError, load_fasttext
 from sklearn_hashnlp.persistence._fasttext_model import huffman_children
 from tests.oracles import fasttext as oracle
@@ -217,6 +218,7 @@ CHANGES: dict[str, tuple[Callable[[oracle.Model], Any], str]] = {
     "no buckets": (lambda m: setattr(m, "bucket", 0), "it has n-grams, but 0 buckets"),
     "rows": (lambda m: setattr(m, "output", m.output[:4]), "its output matrix has 4 rows for 5 labels"),
     "columns": (lambda m: setattr(m, "inputs", m.inputs[:, :4]), "its matrices have 4 and 5 columns"),
+    "long n-grams": (lambda m: setattr(m, "word_ngrams", 1001), "its n-grams have up to 1001 words or characters"),
     "nan": (lambda m: m.output.fill(np.nan), "its output matrix has infinite values or NaN"),
     "pruned": (lambda m: setattr(m, "pruned", {1: 0}), "pruned, but its input matrix was not quantized"),
     "twice": (lambda m: setattr(m, "labels", [b"a", b"b", b"a", b"c", b"d"]), "two labels have the name 'a'"),
@@ -253,3 +255,11 @@ def test_promised_sizes_are_compared_with_the_file(tmp_path: Path) -> None:
         load_fasttext(tmp_path / "large.bin")
     with pytest.raises(FileNotFoundError):
         load_fasttext(tmp_path / "none.bin")
+
+
+def test_subwords_that_are_not_kept_are_found_again(monkeypatch: pytest.MonkeyPatch, loaded: Any) -> None:
+    expected = loaded("ova, subwords")[1].predict_proba(TEXTS)
+    monkeypatch.setattr(_fasttext_rows, "_MAX_SUBWORDS", 0)
+    model = loaded("ova, subwords")[1]
+    assert model.predict_proba(TEXTS).tobytes() == expected.tobytes()
+    assert len(model._file.dictionary.tables.subwords) == 0

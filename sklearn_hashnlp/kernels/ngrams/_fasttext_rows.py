@@ -17,6 +17,7 @@ END_OF_LINE = b"</s>"
 _END = np.frombuffer(END_OF_LINE, dtype=np.uint8)
 _OFFSET_BASIS, _PRIME = np.uint32(2166136261), np.uint32(16777619)  # of FNV-1a in 32 bits
 _NGRAM_FACTOR = np.uint64(116049371)
+_MAX_SUBWORDS = 2**29  # of all words; more are found in each text again
 _SPREAD = np.uint32(0x9E3779B1)
 _BEGIN_OF_WORD, _END_OF_WORD = np.uint8(ord("<")), np.uint8(ord(">"))
 
@@ -36,12 +37,13 @@ class FastTextTables(NamedTuple):
     max_n: int
     label_prefix: NDArray[np.uint8]
     subwords: NDArray[np.int32]  # the rows of the character n-grams of all words, end to end
-    subword_ends: NDArray[np.int64]  # (n_words + 1,): where those of each begin; (0,) without character n-grams
+    subword_ends: NDArray[np.int64]  # (n_words + 1,): where those of each begin; (0,) if they are not kept
 
 
 def with_subwords(tables: FastTextTables) -> FastTextTables:
-    """Find the character n-grams of all words of the dictionary, if it has any."""
-    if tables.max_n <= 0:
+    """Find the character n-grams of all words of the dictionary, if there are any, and not too many to keep."""
+    n_characters = len(tables.names) + 2 * tables.n_words
+    if tables.max_n <= 0 or n_characters * (tables.max_n - tables.min_n + 1) > _MAX_SUBWORDS:
         return tables
     ends = np.zeros(tables.n_words + 1, dtype=np.int64)
     return tables._replace(subwords=_find_subwords(tables, ends), subword_ends=ends)
@@ -317,12 +319,12 @@ def _find_rows(
                     rows = _grown(rows)
                 rows[n_rows] = entry
                 n_rows += 1
-                if len(tables.subword_ends) > 0:
-                    for at in range(tables.subword_ends[entry], tables.subword_ends[entry + 1]):
-                        if n_rows == len(rows):
-                            rows = _grown(rows)
-                        rows[n_rows] = tables.subwords[at]
-                        n_rows += 1
+            if entry >= 0 and len(tables.subword_ends) > 0:
+                for at in range(tables.subword_ends[entry], tables.subword_ends[entry + 1]):
+                    if n_rows == len(rows):
+                        rows = _grown(rows)
+                    rows[n_rows] = tables.subwords[at]
+                    n_rows += 1
             elif tables.max_n > 0:
                 rows, n_rows = _add_subwords(tables, text, start, stop, rows, n_rows)
         if end_of_line and end_entry < tables.n_words:
