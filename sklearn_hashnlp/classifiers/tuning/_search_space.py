@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -53,18 +54,18 @@ def default_space(n_texts: int, *, limited: bool) -> list[dict[str, Any]]:
     return [words, words, words, words | tables, words | tables, characters]
 
 
-def candidates(space: Space | None, seed: int, *, n_texts: int, limited: bool) -> Iterator[dict[str, Any]]:
-    """Yield parameters without repetition: first those of the estimator, then of the default space the usual ones."""
-    first = ({}, *_FIRST) if space is None else ({},)
-    yield from first
-    space = default_space(n_texts, limited=limited) if space is None else space
-    spaces = [space] if isinstance(space, Mapping) else list(space)
-    is_grid = not any(hasattr(values, "rvs") for one in spaces for values in one.values())
-    n_iter = len(ParameterGrid(spaces)) if is_grid else _MAX_CANDIDATES
-    seen = set(map(identity, first))
+def candidates(
+    space: Space | None, seed: int, *, n_texts: int, limited: bool, defaults: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield parameters that differ from the defaults, none twice: first the defaults, then the usual ones."""
+    spaces = (
+        default_space(n_texts, limited=limited) if space is None else [space] if isinstance(space, Mapping) else space
+    )
+    seen: set[str] = set()
     n_repeated = 0
-    for params in ParameterSampler(spaces, n_iter, random_state=seed):
+    for params in chain([{}], _FIRST if space is None else [], _draw(list(spaces), seed)):
         params = {name: _plain(value) for name, value in sorted(params.items())}
+        params = {name: value for name, value in params.items() if not _is_default(name, value, defaults)}
         if identity(params) not in seen:
             seen.add(identity(params))
             n_repeated = 0
@@ -76,6 +77,17 @@ def candidates(space: Space | None, seed: int, *, n_texts: int, limited: bool) -
 def identity(params: Mapping[str, Any]) -> str:
     """Return a string that equal parameters share."""
     return json.dumps(params, sort_keys=True, default=repr)
+
+
+def _draw(spaces: list[Mapping[str, Any]], seed: int) -> Iterator[dict[str, Any]]:
+    """Draw parameters at random; of lists alone each combination once."""
+    is_grid = not any(hasattr(values, "rvs") for one in spaces for values in one.values())
+    n_iter = len(ParameterGrid(spaces)) if is_grid else _MAX_CANDIDATES
+    yield from ParameterSampler(spaces, n_iter, random_state=seed)
+
+
+def _is_default(name: str, value: Any, defaults: Mapping[str, Any]) -> bool:
+    return name in defaults and identity({name: value}) == identity({name: defaults[name]})
 
 
 def _plain(value: Any) -> Any:

@@ -166,7 +166,8 @@ def tune_text_classifier(
     }
     opened = nullcontext() if trials_file is None else TrialsFile(trials_file, identity)
     with opened as file:
-        for params in candidates(param_distributions, seed, n_texts=data.n_train, limited=max_size is not None):
+        space: dict[str, Any] = {"n_texts": data.n_train, "limited": max_size is not None}
+        for params in candidates(param_distributions, seed, **space, defaults=estimator.get_params()):
             if max_trials is not None and len(search.trials) >= max_trials:
                 break
             trial = file.find(params) if file is not None else None

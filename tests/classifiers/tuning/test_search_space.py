@@ -14,7 +14,9 @@ from sklearn_hashnlp.classifiers.tuning._search_space import PowersOfTwo, candid
 @pytest.mark.parametrize("n_texts", [100, 30_000])
 @pytest.mark.parametrize("limited", [False, True])
 def test_the_default_space_holds_valid_parameters_without_repetition(n_texts, limited):
-    drawn = list(islice(candidates(None, 3, n_texts=n_texts, limited=limited), 60))
+    drawn = list(
+        islice(candidates(None, 3, n_texts=n_texts, limited=limited, defaults=TextClassifier().get_params()), 60)
+    )
     assert drawn[0] == {}
     assert len(set(map(identity, drawn))) == 60
     for params in drawn:
@@ -29,10 +31,10 @@ def test_the_default_space_holds_valid_parameters_without_repetition(n_texts, li
 
 def test_a_small_space_is_exhausted():
     space = [{"n_buckets": PowersOfTwo(3, 4)}, {"lowercase": [True, False]}]
-    drawn = [identity(params) for params in candidates(space, 0, n_texts=10, limited=False)]
+    drawn = [identity(params) for params in candidates(space, 0, n_texts=10, limited=False, defaults={})]
     expected = [{}, {"n_buckets": 8}, {"n_buckets": 16}, {"lowercase": True}, {"lowercase": False}]
     assert sorted(drawn) == sorted(map(identity, expected))
-    assert len(list(candidates({"a": [1, 1, 2]}, 0, n_texts=10, limited=False))) == 3
+    assert len(list(candidates({"a": [1, 1, 2]}, 0, n_texts=10, limited=False, defaults={}))) == 3
 
 
 def test_powers_of_two_are_equally_probable():
@@ -43,5 +45,12 @@ def test_powers_of_two_are_equally_probable():
 
 
 def test_numbers_of_numpy_become_numbers_of_python():
-    *_, params = candidates({"learning_rate": [np.float64(0.5)]}, 0, n_texts=10, limited=False)
+    *_, params = candidates({"learning_rate": [np.float64(0.5)]}, 0, n_texts=10, limited=False, defaults={})
     assert type(params["learning_rate"]) is float
+
+
+def test_values_of_the_estimator_are_left_out():
+    space = {"lowercase": [True, False], "ngram_range": [[1, 2], (1, 1)]}
+    drawn = list(candidates(space, 0, n_texts=10, limited=False, defaults=TextClassifier().get_params()))
+    expected = [{}, {"lowercase": False}, {"ngram_range": (1, 1)}, {"lowercase": False, "ngram_range": (1, 1)}]
+    assert sorted(map(identity, drawn)) == sorted(map(identity, expected))

@@ -197,7 +197,9 @@ def test_a_search_continues_after_an_interruption(whole, tmp_path):
     numbers = []
     continued = _tune(max_trials=5, trials_file=path, callback=lambda trial: numbers.append(trial.number))
     assert _plain(continued.trials) == _plain(whole.trials)
-    assert isinstance(continued.trials[1].params["ngram_range"], tuple)
+    ranges = [one.params["ngram_range"] for one in continued.trials if "ngram_range" in one.params]
+    assert ranges
+    assert all(isinstance(one, tuple) for one in ranges)  # lists in the file
     assert numbers == [0, 1, 2, 3, 4]
     recorded = path.read_bytes()
     assert len(recorded.splitlines()) == 6
