@@ -5,7 +5,7 @@ Which vectors find the right text?
 A search turns a query and all texts into vectors and returns the texts whose vectors have the largest cosine
 similarity with that of the query. Which vectors are best depends on what is searched:
 
-- *the one text that the query belongs to*: the query is the first sentence of a docstring, the right text is the rest
+- *the one text that the query belongs to*: the query is the first paragraph of a docstring, the right text is the rest
   of it;
 - *any text on the same topic*: the right texts are all of the same module.
 
@@ -15,7 +15,8 @@ standard library, which has twenty topics. It takes about a minute.
 """
 
 # %%
-# Queries and texts: docstrings whose first paragraph and the rest of which have at least five words each.
+# Queries and texts: the first paragraph and the rest of docstrings, where both have at least five words; of long ones
+# the first 300 words.
 import os
 import time
 
@@ -35,7 +36,7 @@ queries, texts, topics = [], [], []
 for docstring, module in zip(docstrings, modules, strict=True):
     first, _, rest = docstring.partition("\n\n")
     if len(first.split()) >= 5 and len(rest.split()) >= 5:
-        queries.append(" ".join(first.split()))
+        queries.append(" ".join(first.split()[:300]))
         texts.append(" ".join(rest.split()[:300]))
         topics.append(module)
 topics = np.array(topics)
@@ -46,7 +47,7 @@ print(f"{len(texts):,} queries and texts, {len(paragraphs):,} paragraphs to trai
 words = TfidfVectorizer(sublinear_tf=True).fit(paragraphs)
 characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True).fit(paragraphs)
 small = {"projection_dim": 64, "width": 16, "table_bits": 6} if QUICK else {}
-encoder = SGNNSentenceEncoder(random_state=0, **small).fit(paragraphs)
+encoder = SGNNSentenceEncoder(max_words=1000, random_state=0, **small).fit(paragraphs)
 
 
 def encoder_with(weight):
