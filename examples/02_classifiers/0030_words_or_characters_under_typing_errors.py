@@ -33,8 +33,8 @@ from sklearn_hashnlp.text import distort_texts
 QUICK = os.environ.get("HASHNLP_QUICK") == "1"
 folder = Path(os.environ.get("HASHNLP_DATA", "")) / "trec"
 if (folder / "train.csv").exists():
-    X_train, y_train = load_labelled(folder / "train.csv", return_X_y=True)
-    X_test, y_test = load_labelled(folder / "test.csv", return_X_y=True)
+    X_train, y_train = load_labelled(folder / "train.csv")
+    X_test, y_test = load_labelled(folder / "test.csv")
 else:
     texts, labels = load_stdlib_docstrings(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(texts, labels, test_size=0.25, stratify=labels, random_state=0)
