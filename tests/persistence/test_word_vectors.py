@@ -99,11 +99,11 @@ def test_vectors_that_are_not_finite_are_refused(tmp_path, number):
 
 @pytest.mark.parametrize("binary", [False, True])
 def test_gensim_reads_and_writes_the_same_vectors(tmp_path, binary):
-    models = pytest.importorskip("gensim.models")
+    keyedvectors = pytest.importorskip("gensim.models.keyedvectors")
     words = ["cat", "dög", "🐈", "</s>", "a|b"]
     vectors = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
     save_word_vectors(tmp_path / "ours", words, vectors, binary=binary)
-    read = models.KeyedVectors.load_word2vec_format(tmp_path / "ours", binary=binary)
+    read = keyedvectors.KeyedVectors.load_word2vec_format(tmp_path / "ours", binary=binary)
     assert read.index_to_key == words
     np.testing.assert_array_equal(read.vectors, vectors)
     read.save_word2vec_format(tmp_path / "gensim", binary=binary)
