@@ -216,9 +216,9 @@ def tune(
         report["validation"] = {"data": source, "n_texts": n_scored, _FIGURES[figure]: best.score}
     save_model(classifier, model, precision=best.precision, card=card_of(report))
     write_report(model, report)
+    _show_result(screen, result, best, model, path, figure)
     if plot is not None:
         _save_plot(result, plot, figure)
-    _show_result(screen, result, best, model, path, figure)
 
 
 class _SearchTime(ProgressColumn):

@@ -67,7 +67,7 @@ def load_object(reference: str) -> Any:
     """Import what ``"MODULE:NAME"`` names."""
     module_name, colon, name = reference.partition(":")
     parts = [*module_name.split("."), name]
-    if not colon or not all(part.isidentifier() for part in parts):
+    if not colon or module_name.endswith(".py") or not all(part.isidentifier() for part in parts):
         hint = ""
         if module_name.endswith(".py"):
             hint = f" A module is named without its ending: {module_name.removesuffix('.py').replace('/', '.')}."

@@ -53,6 +53,12 @@ def check_explainable(classifier: Any) -> None:
     is_linear = all(hasattr(classifier, name) for name in ("coef_", "intercept_", "decision_function"))
     if not is_linear and not isinstance(classifier, HashEmbeddingClassifier | OneVsRestClassifier):
         raise TypeError(_why_not(classifier))
+    n_classes = len(classifier.classes_)
+    if hasattr(classifier, "coef_") and classifier.coef_.shape[0] != (1 if n_classes == 2 else n_classes):
+        raise TypeError(
+            f"The weights of a {type(classifier).__name__} of {n_classes} classes are of pairs of classes, not of one "
+            "each. Use a classifier with weights for each class, such as LinearSVC."
+        )
 
 
 def _why_not(classifier: Any) -> str:
@@ -127,14 +133,20 @@ def column_weights(classifier: Any, columns: NDArray[np.int64], label: Any) -> N
     if isinstance(classifier, HashEmbeddingClassifier):
         module = classifier.net_.module_
         layer = module.head[0]
-        if not isinstance(module.head, ScoreHead) or not isinstance(layer, nn.Linear) or len(module.head) > 1:
+        loss = classifier._loss
+        is_binary = len(classes) == 2 and not loss.multilabel
+        is_linear = isinstance(module.head, ScoreHead) and isinstance(layer, nn.Linear) and len(module.head) == 1
+        if not is_linear or (is_binary and loss.link != "identity"):
             raise TypeError(
-                "The n-grams of a model with hidden layers or a hierarchical softmax have no fixed weights."
+                "The n-grams of a model with hidden layers, a hierarchical softmax or two classes with loss='ova' have "
+                "no fixed weights."
             )
         with plain_torch(module.bag.pool.device.type):
             vectors, _ = column_vectors(module.bag, columns, np.ones(len(columns), dtype=np.float32))
             weights = layer.weight.detach().double().cpu().numpy()
-        weights = weights[output] - weights[1 - output] if len(classes) == 2 else weights[output]
+        other = weights[1 - output] if is_binary else 0.0
+        scale = loss.inverse_temperature if is_binary else 1.0
+        weights = scale * (weights[output] - other)
         return np.asarray(vectors @ weights)
     if isinstance(classifier, OneVsRestClassifier):
         if len(classifier.estimators_) == 1:

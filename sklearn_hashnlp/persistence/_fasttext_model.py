@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -35,6 +36,7 @@ from sklearn_hashnlp.text._fasttext_dictionary import packed_documents
 
 _KINDS = {"softmax": SOFTMAX, "ova": ONE_VS_ALL, "ns": ONE_VS_ALL, "hs": TREE}
 _MIN_TEXTS, _MAX_TEXTS = 64, 512  # of a thread, and of a block
+_MAX_LABEL_BYTES = 2**28
 
 
 def load_fasttext(path: str | os.PathLike[str]) -> FastTextModel:
@@ -348,6 +350,11 @@ class FastTextModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
             If a word is empty or has whitespace, and as in ``predict``.
         """
         check_fitted(self, "classes_")
+        if isinstance(words, str):
+            raise ValueError(
+                f"{type(self).__name__}.word_vectors takes a list of words, got a single string. Wrap it in a list: "
+                "word_vectors([word])."
+            )
         words = list(words)
         for word in words:
             if isinstance(word, str) and word.split() != [word]:
@@ -391,8 +398,11 @@ class FastTextModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         entries = file.dictionary.entries(self.n_words_, self.n_words_ + n_labels)
         names = [name.removeprefix(prefix) for name in entries]
         if len(set(names)) < n_labels:
-            repeated = next(name for i, name in enumerate(names) if name in names[:i])
+            repeated = Counter(names).most_common(1)[0][0]
             raise ValueError(f"two labels have the name {repeated!r}")
+        n_bytes = 4 * n_labels * max(map(len, names), default=0)  # numpy's strings are as wide as the longest
+        if n_bytes > _MAX_LABEL_BYTES:
+            raise ValueError(f"an array of its {n_labels:,} labels, some very long, would take {n_bytes:,} bytes")
         self.classes_, places = np.unique(np.array(names), return_inverse=True)
         self._places: NDArray[np.int64] = places.astype(np.int64)  # of the file's labels in ``classes_``
         n_rows, self._dim = file.inputs.shape

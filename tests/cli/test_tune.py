@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sklearn_hashnlp.classifiers import TextClassifier, tuning
+from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.classifiers.tuning import _search_space
 from sklearn_hashnlp.cli import _pipelines, _tune
 from sklearn_hashnlp.persistence import load_model
@@ -91,7 +91,7 @@ def test_an_interruption_says_how_to_continue(
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tuning._tune_text_classifier._Search, "run", interrupted)
+    monkeypatch.setattr("sklearn_hashnlp.classifiers.tuning._tune_text_classifier._Search.run", interrupted)
     result = hashnlp("tune", data, "-m", tmp_path / "m")
     assert result.code == 130
     assert "the same command continues there" in result.err

@@ -64,6 +64,7 @@ def test_a_module_in_a_package() -> None:
     [
         ("mine", "Expected MODULE:NAME, such as my_module:MY_RECIPE, got 'mine'."),
         ("folder/mine.py:OWN", "A module is named without its ending: folder.mine."),
+        ("mine.py:OWN", "A module is named without its ending: mine."),
         ("mine:", "Expected MODULE:NAME"),
         ("mine:OWN:OTHER", "Expected MODULE:NAME"),
         ("mine_missing:OWN", "There is no module 'mine_missing': Python finds it neither in the current folder nor"),

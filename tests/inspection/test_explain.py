@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 from sklearn_hashnlp import (
     AugmentedTextClassifier,
@@ -244,6 +244,7 @@ def test_columns_of_unknown_ngrams_are_numbered() -> None:
         (make_pipeline(TfidfVectorizer(), TruncatedSVD(2), LogisticRegression()), TypeError, "through a TruncatedSVD"),
         (make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier(max_epochs=1)), TypeError, "signs"),
         (make_pipeline(CountVectorizer(), CalibratedClassifierCV(LinearSVC())), TypeError, "calibrated_classifiers_"),
+        (make_pipeline(CountVectorizer(), SVC(kernel="linear")), TypeError, "pairs of classes"),
     ],
 )
 def test_models_without_contributions_are_refused(model: Any, error: type[Exception], words: str) -> None:

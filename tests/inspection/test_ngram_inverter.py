@@ -90,6 +90,24 @@ def slow_weights(model: Any, texts: list[str], label: str) -> dict[str, float]:
     return found
 
 
+@pytest.mark.parametrize("loss", ["hinge", "ova"])
+def test_top_ngrams_of_two_labels_are_those_of_explanations(loss: Any) -> None:
+    """With hinge the score is that of the second class; with several labels each has its own."""
+    classifier = HashEmbeddingClassifier(
+        n_buckets=999, n_embeddings=999, normalize=None, learning_rate=0.05, random_state=0, loss=loss
+    )
+    labels = ["email" if label == "email" else "other" for label in Y]
+    model = make_pipeline(HashingNgramVectorizer(norm=None), classifier)
+    model.fit(X, [[label] for label in labels] if loss == "ova" else labels)
+    for label in ("email", "other"):
+        expected = slow_weights(model, X[1:2], label)
+        for ngram, weight in NgramInverter(model).fit(X[1:2]).top_ngrams(model, label, n=8):
+            assert weight == pytest.approx(expected[ngram], rel=1e-5)
+    if loss == "ova":
+        with pytest.raises(TypeError, match="two classes with loss='ova'"):
+            NgramInverter(model).fit(X).top_ngrams(model.fit(X, labels), "email")
+
+
 @pytest.mark.parametrize(
     "model",
     [

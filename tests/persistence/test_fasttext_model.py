@@ -126,6 +126,8 @@ def test_words_have_vectors(loaded: Any) -> None:
     assert model.words_ == [word.decode() for word in written.words]
     with pytest.raises(ValueError, match="needs words without whitespace, got 'two words'"):
         model.word_vectors(["two words"])
+    with pytest.raises(ValueError, match="takes a list of words, got a single string"):
+        model.word_vectors("word")
 
 
 @pytest.mark.parametrize("name", ["softmax", "hs", "ova, subwords", "quantized, norms", "pruned"])
@@ -234,6 +236,13 @@ def test_a_file_that_is_no_classifier_is_refused(change: str, tmp_path: Path) ->
     with pytest.raises(ModelFormatError, match=message) as caught:
         load_fasttext(save(model, tmp_path / "changed.bin"))
     assert "changed.bin" in str(caught.value)
+
+
+def test_labels_that_would_take_much_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One long label makes an array of all labels wide."""
+    monkeypatch.setattr("sklearn_hashnlp.persistence._fasttext_model._MAX_LABEL_BYTES", 179)
+    with pytest.raises(ModelFormatError, match=r"m\.bin.*array of its 5 labels, some very long, would take 180 bytes"):
+        load_fasttext(save(random_model(), tmp_path / "m.bin"))
 
 
 def test_every_shortened_file_is_refused(tmp_path: Path) -> None:
