@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import compress
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import TfidfTransformer
 
 from sklearn_hashnlp.inspection._contributions import column_weights
 from sklearn_hashnlp.inspection._explain import text_pipeline
@@ -135,34 +135,31 @@ class NgramInverter:
         return np.unique(self._columns)
 
     def _drop_rare(self) -> None:
-        """Keep the three quarters of the n-grams that are most frequent; ties are dropped together."""
+        """Keep the three quarters of the n-grams that are most frequent, of equally frequent ones the latest."""
         every = np.fromiter((count for counts in self._counts for count in counts.values()), dtype=np.int64)
-        n_kept = 3 * self.max_ngrams // 4
-        limit = int(np.partition(every, len(every) - n_kept)[len(every) - n_kept])
-        if (every >= limit).sum() > self.max_ngrams:
-            limit += 1
-        self._counts = [{ngram: count for ngram, count in counts.items() if count >= limit} for counts in self._counts]
-        kept = sum(map(len, self._counts))
-        self.n_dropped_ += self.n_ngrams_ - kept
-        self.n_ngrams_ = kept
+        kept = np.zeros(len(every), dtype=bool)
+        age = np.concatenate([np.arange(len(counts), 0, -1) for counts in self._counts])
+        kept[np.lexsort((age, -every))[: 3 * self.max_ngrams // 4]] = True
+        starts = np.cumsum([0, *map(len, self._counts)])
+        self._counts = [
+            dict(compress(counts.items(), kept[start : start + len(counts)].tolist()))
+            for start, counts in zip(starts.tolist(), self._counts, strict=False)
+        ]
+        n_kept = sum(map(len, self._counts))
+        self.n_dropped_ += self.n_ngrams_ - n_kept
+        self.n_ngrams_ = n_kept
 
     def _index(self) -> None:
         """Sort the n-grams by column, and within a column by count."""
         ngrams = [ngram for of_source in self._counts for ngram in of_source]
         count = np.fromiter((n for of_source in self._counts for n in of_source.values()), dtype=np.int64)
-        parts = [
-            source.columns_of(list(of_source)) for source, of_source in zip(self._sources, self._counts, strict=True)
-        ]
-        column, sign = (np.concatenate(part) for part in zip(*parts, strict=True))
-        value = np.concatenate(
-            [source.values_of(list(of_source)) for source, of_source in zip(self._sources, self._counts, strict=True)]
-        )
+        parts = [source.columns_of(list(counts))[0] for source, counts in zip(self._sources, self._counts, strict=True)]
+        column = np.concatenate(parts)
         source_of = np.repeat(np.arange(len(self._sources)), [len(of_source) for of_source in self._counts])
         order = np.lexsort((-count, column))
-        order = order[column[order] >= 0]
+        self._order = order = order[column[order] >= 0]
         self._ngrams = [ngrams[index] for index in order.tolist()]
         self._source_of, self._columns, self._n_times = source_of[order], column[order], count[order]
-        self._values = (sign * value)[order]
         self._is_indexed = True
 
     def ngrams_of(self, column: int) -> list[str]:
@@ -267,16 +264,19 @@ class NgramInverter:
         """
         self._check_fitted()
         steps, classifier = text_pipeline(model)
-        scales = self._values
-        n_columns = TextColumns.of(steps).n_columns
-        if len(self._columns) and self._columns[-1] >= n_columns:
+        text_columns = TextColumns.of(steps)
+        sources, n_columns = text_columns.sources, text_columns.n_columns
+        if len(sources) != len(self._sources) or (len(self._columns) and self._columns[-1] >= n_columns):
             raise ValueError(
-                f"The model has {n_columns:,} columns, but n-grams were recorded up to column {self._columns[-1]:,}: "
+                f"The inverter has {len(self._sources)} vectorizers and n-grams up to column "
+                f"{self._columns.max(initial=-1):,}, the model {len(sources)} vectorizers and {n_columns:,} columns: "
                 "the inverter has another vectorizer. Use NgramInverter(model)."
             )
-        for step in [step for _, step in steps.steps if isinstance(step, TfidfTransformer) and step.use_idf]:
-            scales = scales * step.idf_[self._columns] if len(step.idf_) == n_columns else scales
-        weights = scales * column_weights(classifier, self._columns, label)
+        # By the model's own steps, which may select and scale columns behind the vectorizer of the inverter.
+        parts = [source.values_of(list(counts)) for source, counts in zip(sources, self._counts, strict=True)]
+        columns, signs, values = (np.concatenate(part)[self._order] for part in zip(*parts, strict=True))
+        weights = signs * values * column_weights(classifier, np.maximum(columns, 0), label)
+        weights[columns < 0] = -np.inf
         weights[self._n_times < min_count] = -np.inf
         order = np.argsort(-weights, kind="stable")[:n].tolist()
         return [(self._name(index), float(weights[index])) for index in order if weights[index] > -np.inf]

@@ -36,12 +36,16 @@ class Feature(NamedTuple):
 Row: TypeAlias = csr_matrix
 
 
+# A number that is added to a column, new columns of some, or the scale of each column.
+Move: TypeAlias = int | Mapping[int, int] | NDArray[np.float64]
+
+
 class Source(NamedTuple):
     """A vectorizer that counts n-grams, and where its columns are in the end."""
 
     kind: str
     vectorizer: Any
-    moves: tuple[int | Mapping[int, int], ...] = ()  # numbers that are added to a column, or new columns of some
+    moves: tuple[Move, ...] = ()  # of its columns, by the steps behind it
     begin: str = ""  # added to the text before its n-grams are counted
     end: str = ""
     scale: float = 1.0  # of an n-gram that occurs once
@@ -55,20 +59,22 @@ class Source(NamedTuple):
 
     def columns_of(self, ngrams: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the column of each n-gram, -1 if it has none, and the sign with which it is counted."""
+        return columns_of(self.vectorizer, ngrams) if not self.moves else self.values_of(ngrams)[:2]
+
+    def values_of(self, ngrams: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the column and sign of each n-gram and its value, if it occurs once, before rows are normalized."""
         columns, signs = columns_of(self.vectorizer, ngrams)
+        values = np.full(len(ngrams), self.scale)
+        if getattr(self.vectorizer, "use_idf", False):  # of a TfidfVectorizer
+            values *= self.vectorizer.idf_[columns]
         for move in self.moves:
             if isinstance(move, int):
                 columns = np.where(columns < 0, columns, columns + move)
+            elif isinstance(move, np.ndarray):
+                values = values * move[columns]  # those of column -1 are used by nobody
             else:
                 columns = np.array([move.get(column, -1) for column in columns.tolist()], dtype=np.int64)
-        return columns, signs
-
-    def values_of(self, ngrams: Sequence[str]) -> NDArray[np.float64]:
-        """Return the value of each n-gram that occurs once, without its sign and before rows are normalized."""
-        if not getattr(self.vectorizer, "use_idf", False):  # of a TfidfVectorizer
-            return np.full(len(ngrams), self.scale)
-        columns, _ = columns_of(self.vectorizer, ngrams)
-        return self.scale * np.asarray(self.vectorizer.idf_[columns], dtype=np.float64)
+        return columns, signs, values
 
     def name_of(self, ngram: str) -> str:
         """Return an n-gram with names for the ends of the text."""
@@ -77,8 +83,8 @@ class Source(NamedTuple):
                 ngram = ngram.replace(mark, name)
         return ngram
 
-    def moved(self, move: int | Mapping[int, int]) -> Source:
-        """Return the source with columns that are moved once more."""
+    def moved(self, move: Move) -> Source:
+        """Return the source with columns that are moved or scaled once more."""
         return self._replace(moves=(*self.moves, move))
 
 
@@ -187,7 +193,17 @@ def _of_steps(steps: Sequence[Any]) -> TextColumns:
                 "before it. Steps between vectorizer and classifier may be a feature selector or one of "
                 f"{', '.join(cls.__name__ for cls in _KEEP_COLUMNS)}."
             )
+        elif (scales := _scales_of(step)) is not None:
+            columns = columns._replace(sources=[source.moved(scales) for source in columns.sources])
     return columns
+
+
+def _scales_of(step: Any) -> NDArray[np.float64] | None:
+    """Return what a step multiplies each column by; None if by nothing, or by what depends on the row."""
+    if isinstance(step, TfidfTransformer):
+        return np.asarray(step.idf_, dtype=np.float64) if step.use_idf else None
+    scale = step.scale_ if isinstance(step, MaxAbsScaler | StandardScaler) else None
+    return None if scale is None else 1 / np.asarray(scale, dtype=np.float64)
 
 
 def _of_union(union: FeatureUnion) -> TextColumns:

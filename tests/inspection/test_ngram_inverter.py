@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from sklearn_hashnlp import CharNgramFeaturizer, HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
@@ -80,13 +82,20 @@ def test_memory_is_bounded_and_what_is_frequent_stays() -> None:
     assert inverter.ngrams_of(int(inverter.columns_of("usual")[0])) == ["usual"]
 
 
+def test_equally_rare_ngrams_fill_the_limit_and_the_latest_stay() -> None:
+    inverter = NgramInverter(HashingNgramVectorizer(), max_ngrams=100).fit([" ".join(f"w{k}" for k in range(101))])
+    assert (inverter.n_ngrams_, inverter.n_dropped_) == (75, 26)
+    assert set(inverter.get_feature_names_out()) == {f"w{k}" for k in range(26, 101)}
+
+
 def slow_weights(model: Any, texts: list[str], label: str) -> dict[str, float]:
     """Return the contribution of each n-gram in a text of its own, where nothing is normalized."""
-    vectorizer = model[0]
+    parts = [part for _, part in model[0].transformer_list] if isinstance(model[0], FeatureUnion) else [model[0]]
     found = {}
-    for ngram in {ngram for text in texts for ngram in vectorizer.build_analyzer()(text)}:
+    for ngram in {ngram for text in texts for part in parts for ngram in part.build_analyzer()(text)}:
         explanation = explain(model, ngram)
-        found[ngram] = float(explanation.contributions_to(label)[explanation.ngrams.index(ngram)])
+        if ngram in explanation.ngrams:  # else it is not selected
+            found[ngram] = float(explanation.contributions_to(label)[explanation.ngrams.index(ngram)])
     return found
 
 
@@ -120,8 +129,16 @@ def test_top_ngrams_of_two_labels_are_those_of_explanations(loss: Any) -> None:
                 n_buckets=999, n_embeddings=999, normalize=None, learning_rate=0.05, random_state=0, n_hashes=2
             ),
         ),
+        make_pipeline(
+            CountVectorizer(), TfidfTransformer(norm=None), SelectKBest(k=300), MaxAbsScaler(), LogisticRegression()
+        ),
+        make_pipeline(
+            FeatureUnion([("tfidf", TfidfVectorizer(norm=None)), ("counts", CountVectorizer(ngram_range=(2, 2)))]),
+            StandardScaler(with_mean=False),
+            LogisticRegression(),
+        ),
     ],
-    ids=["signs", "transformer", "tfidf", "hash embedding"],
+    ids=["signs", "transformer", "tfidf", "hash embedding", "selected and scaled", "union"],
 )
 @pytest.mark.parametrize("n_labels", [2, 3])
 def test_top_ngrams_are_those_that_contribute_most(model: Any, n_labels: int) -> None:
