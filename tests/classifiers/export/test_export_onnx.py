@@ -1,4 +1,4 @@
-"""ONNX models compute what classifiers do; skipped where onnx is not installed."""
+"""ONNX models compute what classifiers do, in onnxruntime and in the reference evaluator of onnx."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+from onnxruntime import InferenceSession
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -17,6 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector, TextClassifier
 from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, export_onnx
+from sklearn_hashnlp.classifiers.export._export_onnx import _mix, _slots
+from sklearn_hashnlp.classifiers.export._onnx_graph import OnnxGraph
 from sklearn_hashnlp.nn._hashing import hash_tensor
 
 TEXTS = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through", "so so"]
@@ -34,13 +39,9 @@ def test_without_onnx_the_error_says_what_to_install(monkeypatch: pytest.MonkeyP
 @pytest.fixture(name="runs", params=["onnxruntime", "onnx.reference"])
 def _runs(request: pytest.FixtureRequest) -> Any:
     """Return a function that computes the outputs of a model."""
-    pytest.importorskip("onnx")
     if request.param == "onnx.reference":
-        from onnx.reference import ReferenceEvaluator
-
         return lambda path, inputs: ReferenceEvaluator(str(path)).run(None, inputs)
-    runtime = pytest.importorskip("onnxruntime")
-    return lambda path, inputs: runtime.InferenceSession(str(path)).run(None, inputs)
+    return lambda path, inputs: InferenceSession(str(path)).run(None, inputs)
 
 
 def _sparse(rows: Any) -> dict[str, Any]:
@@ -108,12 +109,6 @@ def test_dense_rows(runs: Any, tmp_path: Path) -> None:
 
 
 def test_hashes_are_those_of_the_specification() -> None:
-    pytest.importorskip("onnx")
-    from onnx.reference import ReferenceEvaluator
-
-    from sklearn_hashnlp.classifiers.export._export_onnx import _mix, _slots
-    from sklearn_hashnlp.classifiers.export._onnx_graph import OnnxGraph
-
     edges = [0, 1, 2**16 - 1, 2**16, 2**30, 2**31 - 1, 2**31, 2**32 - 1]
     keys = np.concatenate([edges, np.random.default_rng(0).integers(0, 2**32, 2000)]).astype(np.int64)
     for seed, size in [(0, 2**20), (1, 10**7), (2, 1), (3, 2**31 - 1)]:
@@ -121,8 +116,6 @@ def test_hashes_are_those_of_the_specification() -> None:
             graph = OnnxGraph()
             slots = _slots(graph, _mix(graph, graph.input("keys", np.int64, ["n"])), constants, size)
             result = graph.add("Cast", graph.add("Unsqueeze", slots, graph.constant([1])), to=11)  # float64 is exact
-            from onnx import TensorProto, helper
-
             output = helper.make_tensor_value_info(result, TensorProto.DOUBLE, ["n", 1])
             built = helper.make_graph(
                 graph._nodes, "slots", graph._inputs, [output], initializer=list(graph._constants.values())
@@ -134,7 +127,6 @@ def test_hashes_are_those_of_the_specification() -> None:
 
 
 def test_models_that_cannot_be_exported(tmp_path: Path) -> None:
-    pytest.importorskip("onnx")
     path = tmp_path / "m.onnx"
     with pytest.raises(ValueError, match="loss='hsigmoid'"):
         export_onnx(TextClassifier(loss="hsigmoid", max_epochs=1).fit(TEXTS, LABELS), path)
