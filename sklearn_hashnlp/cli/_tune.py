@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import re
@@ -153,9 +154,8 @@ def tune(
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
     if plot is not None:
-        import sklearn_hashnlp.plotting  # noqa: F401 - where matplotlib is missing, before anything is read
-
-        seconds -= _PLOT_SECONDS
+        _check_plot(plot)  # before a search of a minute
+        seconds = max(seconds - _PLOT_SECONDS, 1.0)
     check_replaceable(model)
     options: dict[str, Any] = {
         "file_format": file_format,
@@ -214,7 +214,11 @@ def tune(
         source, n_scored = _scored_on(data, valid, len(texts))
         n_scored = len(validation[0]) if validation is not None else n_scored
         report["validation"] = {"data": source, "n_texts": n_scored, _FIGURES[figure]: best.score}
-    save_model(classifier, model, precision=best.precision, card=card_of(report))
+    card = card_of(report)
+    if "Validation" in card:
+        method = "texts of another file" if valid is not None else "cross-validation, or a fifth of many training texts"
+        card["Validation"] = {"method": f"{method}; the best of {len(result.trials)} trials"} | card["Validation"]
+    save_model(classifier, model, precision=best.precision, card=card)
     write_report(model, report)
     _show_result(screen, result, best, model, path, figure)
     if plot is not None:
@@ -285,6 +289,19 @@ def _describe(params: dict[str, Any]) -> str:
 
 def _plain(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _check_plot(path: Path) -> None:
+    """Raise an error where no plot can be saved, or matplotlib is missing."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    import sklearn_hashnlp.plotting  # noqa: F401 - it says what to install
+
+    endings = sorted(FigureCanvasAgg.get_supported_filetypes())
+    if path.suffix.removeprefix(".").lower() not in endings:
+        raise typer.BadParameter(f"--plot {path}: expected a name that ends with one of {', '.join(endings)}.")
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "No such folder", str(path.absolute().parent))
 
 
 def _save_plot(result: TuningResult, path: Path, figure: str) -> None:

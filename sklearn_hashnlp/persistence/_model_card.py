@@ -112,8 +112,9 @@ def _usage(model: Any) -> str:
     }
     call = next((line for name, line in calls.items() if hasattr(model, name)), None)
     lines = ["from sklearn_hashnlp import load_model", "", 'model = load_model("FOLDER")  # the folder of this file']
-    install = _code("pip install sklearn-hashnlp", "sh")
-    return f"## How to use it\n\n{install}\n\n" + _code("\n".join([*lines, *([call] if call else [])]), "python")
+    return "## How to use it\n\nWith sklearn-hashnlp installed:\n\n" + _code(
+        "\n".join([*lines, *([call] if call else [])]), "python"
+    )
 
 
 def _section(title: str, rows: Mapping[str, Any]) -> str:
@@ -133,7 +134,10 @@ def _listing(names: Sequence[str]) -> str:
 def _size(estimator: Any, arrays: Mapping[str, NDArray[Any]], precision: str) -> dict[str, Any]:
     n_parameters = getattr(estimator, "n_parameters_", None)
     known = {} if n_parameters is None else {"parameters": int(n_parameters)}
-    return known | {"bytes of arrays": sum(array.nbytes for array in arrays.values()), "precision of tables": precision}
+    return known | {
+        "bytes of weights on disk": sum(array.nbytes for array in arrays.values()),
+        "precision of tables": precision,
+    }
 
 
 def _versions() -> dict[str, str]:

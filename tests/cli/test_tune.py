@@ -72,6 +72,15 @@ def test_limits_of_size_and_validation_texts(hashnlp: Any, data: Path, tmp_path:
     assert (result.code, "No model of at most" in result.err) == (1, True)
 
 
+@pytest.mark.parametrize(("plot", "words"), [("a.xyz", "ends with one of"), ("none/a.png", "No such folder")])
+def test_a_plot_that_cannot_be_saved_is_refused_first(
+    hashnlp: Any, data: Path, tmp_path: Path, plot: str, words: str
+) -> None:
+    result = hashnlp("tune", data, "-m", tmp_path / "m", "--plot", tmp_path / plot)
+    assert (result.code > 0, words in result.err) == (True, True)
+    assert not (tmp_path / "m").exists()
+
+
 def test_several_labels_per_text(hashnlp: Any, rows: Any, tmp_path: Path) -> None:
     data = tmp_path / "several.csv"
     lines = [f'"{label},film","{text}"' for label, text in rows]

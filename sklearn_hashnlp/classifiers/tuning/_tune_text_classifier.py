@@ -7,7 +7,7 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral, Real
@@ -153,6 +153,7 @@ def tune_text_classifier(
     started = time.monotonic()
     _check_limits(max_time=max_time, max_trials=max_trials, max_size=max_size)
     estimator = _check_estimator(estimator)
+    _check_space(param_distributions, estimator)
     seed = _seed(random_state, trials_file)
     data = _Data.of(X, y, validation_data, seed)
     if estimator.random_state is None:
@@ -202,6 +203,11 @@ class _Data(NamedTuple):
         texts, labels = _columns(X, y, "X and y")
         n = len(texts)
         if validation_data is not None:
+            if not isinstance(validation_data, tuple | list) or len(validation_data) != 2:
+                raise ValueError(
+                    f"validation_data of {_CALLER} must be a pair (texts, labels), got "
+                    f"{type(validation_data).__name__} of length {len(validation_data)}."
+                )
             more, more_labels = _columns(*validation_data, "validation_data")
             if isinstance(labels, list) != isinstance(more_labels, list):
                 raise ValueError(
@@ -302,6 +308,8 @@ class _Search:
                     save_model(model, folder, precision=precision)
                     sizes[precision] = math.ceil(growth * folder_size(Path(folder)))
                 scores["int8"] = self._scorer(load_model(folder), texts, labels)
+        if not all(map(math.isfinite, scores.values())):
+            raise ValueError(f"the scores are {scores}, and a search needs finite ones")
         return _Fold(scores, sizes)
 
     def _has_time(self) -> bool:
@@ -395,11 +403,23 @@ def _check_estimator(estimator: Any) -> TextClassifier:
     return estimator
 
 
+def _check_space(space: Any, estimator: TextClassifier) -> None:
+    """Check names, of which a trial would only be recorded as failed."""
+    spaces = [] if space is None else [space] if isinstance(space, Mapping) else space
+    for name in {name for part in spaces for name in part}:
+        if name not in estimator.get_params():
+            raise ValueError(
+                f"param_distributions of {_CALLER} has {name!r}, which is no parameter of a TextClassifier. Its "
+                f"parameters are {', '.join(estimator.get_params())}."
+            )
+
+
 def _check_limits(**limits: Any) -> None:
     for name, value in limits.items():
         is_number = isinstance(value, Real if name == "max_time" else Integral) and not isinstance(value, bool)
         if value is not None and not (is_number and value > 0):
-            raise ValueError(f"{name} of {_CALLER} must be a number above 0 or None, got {value!r}.")
+            kind = "a number" if name == "max_time" else "an integer"
+            raise ValueError(f"{name} of {_CALLER} must be {kind} above 0 or None, got {value!r}.")
 
 
 def _seed(random_state: Any, trials_file: Any) -> int:

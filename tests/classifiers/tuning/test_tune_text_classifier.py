@@ -264,11 +264,13 @@ def test_validation_data_is_scored_once_and_not_trained_on():
     ("options", "message"),
     [
         ({"max_time": 0}, "max_time of tune_text_classifier must be a number above 0 or None, got 0"),
-        ({"max_trials": 1.5}, "max_trials of .* got 1.5"),
+        ({"max_trials": 1.5}, "max_trials of .* must be an integer above 0 or None, got 1.5"),
         ({"max_size": True}, "max_size of .* got True"),
         ({"random_state": -1}, "random_state of .* got -1"),
         ({"random_state": None, "trials_file": "x"}, "needs a random_state with trials_file"),
         ({"validation_data": (["a"], [["x"]])}, "in both y and validation_data"),
+        ({"validation_data": ["a", "b", "c"]}, r"must be a pair \(texts, labels\), got list of length 3"),
+        ({"param_distributions": {"ngram_rnge": [1]}}, "'ngram_rnge', which is no parameter of a TextClassifier"),
         ({"validation_data": (["a"], ["x", "y"])}, "validation_data with 1 and 2"),
         ({"scoring": "nonsense"}, "nonsense"),
     ],
@@ -276,6 +278,13 @@ def test_validation_data_is_scored_once_and_not_trained_on():
 def test_wrong_arguments(options, message):
     with pytest.raises(ValueError, match=message):
         _tune(**options)
+
+
+def test_a_trial_whose_score_is_no_number_has_failed():
+    scores = iter([0.5] * 10 + [float("nan")] * 10)
+    result = _tune(scoring=lambda *_: next(scores), max_trials=2, param_distributions={"n_buckets": [200]})
+    assert [trial.status for trial in result.trials] == ["complete", "failed"]
+    assert "nan" in result.trials[1].error
 
 
 def test_wrong_data_and_estimators():
