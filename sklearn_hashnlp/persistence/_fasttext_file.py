@@ -169,6 +169,8 @@ def _read_model(reader: _Reader) -> FastTextFile:
             "words from the .vec file that fastText writes beside it: "
             f"load_word_vectors({str(path.with_suffix('.vec'))!r})."
         )
+    if arguments["dim"] < 1:
+        raise ValueError(f"its vectors have {arguments['dim']} dimensions")
     arguments |= {"loss": loss, "model": model, "t": threshold, "version": version}
     if version == 11:  # whose supervised models had no character n-grams
         arguments["maxn"] = 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cached_property
@@ -28,7 +30,7 @@ from sklearn_hashnlp.kernels.linear._fasttext_scores import (
     mean_vectors,
     quantized_sigmoid,
 )
-from sklearn_hashnlp.kernels.ngrams._fasttext_rows import fasttext_rows
+from sklearn_hashnlp.kernels.ngrams._fasttext_rows import END_OF_LINE, fasttext_rows
 from sklearn_hashnlp.persistence._fasttext_file import FastTextFile, Quantized, read_fasttext
 from sklearn_hashnlp.persistence._fasttext_state import file_of_state, file_to_state
 from sklearn_hashnlp.persistence._values import ModelFormatError
@@ -37,6 +39,7 @@ from sklearn_hashnlp.text._fasttext_dictionary import packed_documents
 _KINDS = {"softmax": SOFTMAX, "ova": ONE_VS_ALL, "ns": ONE_VS_ALL, "hs": TREE}
 _MIN_TEXTS, _MAX_TEXTS = 64, 512  # of a thread, and of a block
 _MAX_LABEL_BYTES = 2**28
+_BLANK = re.compile(r"[ \t\n\v\f\r\0]")  # what fastText splits at
 
 
 def load_fasttext(path: str | os.PathLike[str]) -> FastTextModel:
@@ -234,7 +237,9 @@ class FastTextModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         ValueError, TypeError
             As in ``predict``.
         """
-        scores = self._scores(X)
+        return self._probabilities(self._scores(X))
+
+    def _probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float64]:
         if self.loss_ == "softmax":
             return np.asarray(softmax(scores.astype(np.float64), axis=1))
         return np.exp(scores.astype(np.float64)) if self.loss_ == "hs" else quantized_sigmoid(scores)
@@ -285,7 +290,7 @@ class FastTextModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         Raises
         ------
         ValueError, TypeError
-            If ``k`` is not an integer of at least 1, or -1, and as in ``predict``.
+            If ``k`` is not an integer of at least 1, or -1, or ``threshold`` no number, and as in ``predict``.
 
         Examples
         --------
@@ -296,6 +301,8 @@ class FastTextModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         """
         if not isinstance(k, int | np.integer) or isinstance(k, bool) or (k < 1 and k != -1):
             raise ValueError(f"{type(self).__name__}.predict_topk needs an integer k of at least 1, or -1; got {k!r}.")
+        if not isinstance(threshold, int | float | np.number) or math.isnan(threshold):
+            raise ValueError(f"{type(self).__name__}.predict_topk needs a number as threshold, got {threshold!r}.")
         probabilities = self.predict_proba(X)
         best = self._ranking(probabilities)[:, : len(self.classes_) if k == -1 else int(k)]
         labels = self.classes_.tolist()
@@ -305,9 +312,14 @@ class FastTextModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         ]
 
     def _ranking(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the indices of the labels, the most probable first; of equal ones the last of the file."""
+        """Return the indices of the labels, the most probable first; of equal ones the last of the file.
+
+        The first is that of ``predict``: for a text without rows the first label of the file, the most frequent one.
+        """
+        ranked = probabilities.copy()
+        ranked[(probabilities == self._probabilities(self._scores_without_rows)).all(axis=1), self._places[0]] = np.inf
         from_end = self._places[::-1]
-        return np.asarray(from_end[np.argsort(-probabilities[:, from_end], axis=1, kind="stable")])
+        return np.asarray(from_end[np.argsort(-ranked[:, from_end], axis=1, kind="stable")])
 
     def sentence_vectors(self, X: Any) -> NDArray[np.float32]:
         """Compute the vector of each text, the mean over its words and n-grams, as fastText's ``get_sentence_vector``.
@@ -347,7 +359,7 @@ class FastTextModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         Raises
         ------
         ValueError
-            If a word is empty or has whitespace, and as in ``predict``.
+            If a word is no ``str``, is empty, or has a blank of fastText's: a space, tab, NUL or line break.
         """
         check_fitted(self, "classes_")
         if isinstance(words, str):
@@ -357,19 +369,20 @@ class FastTextModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
             )
         words = list(words)
         for word in words:
-            if isinstance(word, str) and word.split() != [word]:
+            if not isinstance(word, str) or not word or _BLANK.search(word):
                 raise ValueError(
                     f"{type(self).__name__}.word_vectors needs words without whitespace, got {word!r}. The vector of "
                     "a text is computed by sentence_vectors."
                 )
+        encoded = [word.encode("utf-8", "surrogateescape") for word in words]  # as in ``words_``
+        text = np.frombuffer(b"".join(word + b" " for word in encoded) or b" ", dtype=np.uint8)
+        offsets = np.cumsum([0, *(len(word) + 1 for word in encoded)], dtype=np.int64)
         tables = self._file.dictionary.tables._replace(word_ngrams=1)
-        vectors = [np.empty((0, self._dim), dtype=np.float32)]
-        for texts in packed_documents(words, caller=type(self).__name__):
-            documents = slice(0, len(texts.offsets) - 1)
-            vectors.append(np.empty((documents.stop, self._dim), dtype=np.float32))
-            rows = fasttext_rows(tables, texts.values, texts.offsets, documents, end_of_line=False)
-            self._write_means(rows, vectors[-1])
-        return np.concatenate(vectors)
+        vectors = np.empty((len(words), self._dim), dtype=np.float32)
+        self._write_means(fasttext_rows(tables, text, offsets, slice(0, len(words)), end_of_line=False), vectors)
+        ends = [word == END_OF_LINE for word in encoded]
+        vectors[ends] = self.sentence_vectors([""])  # the end of the line is all that an empty text has
+        return vectors
 
     @property
     def words_(self) -> list[str]:
@@ -433,6 +446,13 @@ class FastTextModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         check_fitted(self, "classes_")
         shape = (len(self.classes_),)
         scores = self._compute(X, np.float32, shape, lambda rows, out: fasttext_scores(*self._matrices, rows, out))
+        return np.asarray(scores[:, np.argsort(self._places)])
+
+    @property
+    def _scores_without_rows(self) -> NDArray[np.float32]:
+        """Scores of a text without known words and n-grams, of shape (1, n_classes)."""
+        scores = np.empty((1, len(self.classes_)), dtype=np.float32)
+        fasttext_scores(*self._matrices, Ragged(np.empty(0, dtype=np.int32), np.zeros(2, dtype=np.int64)), scores)
         return np.asarray(scores[:, np.argsort(self._places)])
 
     def _compute(

@@ -114,6 +114,27 @@ def test_equal_probabilities_are_ranked_as_by_fasttext(tmp_path: Path) -> None:
     assert len(model.predict_topk(["the"], threshold=0.6)[0]) == 3
 
 
+@pytest.mark.parametrize("loss", ["softmax", "hs", "ova"])
+def test_a_text_without_rows_has_the_most_frequent_label_everywhere(loss: str, tmp_path: Path) -> None:
+    written = random_model(loss=loss)
+    written.words = [b"end" if word == b"</s>" else word for word in written.words]
+    model = load_fasttext(save(written, tmp_path / "model.bin"))
+    first = written.labels[0].decode().removeprefix("__label__")
+    assert model.predict(["zzz", ""]).tolist() == [first, first]
+    assert [row[0][0] for row in model.predict_topk(["zzz", ""], k=1)] == [first, first]
+    assert model.predict(TEXTS).tolist() == [row[0][0] for row in model.predict_topk(TEXTS, k=1)]
+
+
+def test_every_word_of_the_dictionary_has_its_row(tmp_path: Path) -> None:
+    written = random_model()
+    written.words = [b"</s>", "New\xa0York".encode(), b"\xff\xfe", *written.words[3:]]
+    model = load_fasttext(save(written, tmp_path / "model.bin"))
+    np.testing.assert_allclose(model.word_vectors(model.words_), oracle.dense(written.inputs)[: len(written.words)])
+    for wrong in ("", "a\0b", "a b", b"a"):
+        with pytest.raises(ValueError, match="needs words without whitespace"):
+            model.word_vectors([wrong])
+
+
 def test_words_have_vectors(loaded: Any) -> None:
     written, model = loaded("ova, subwords")
     words = ["sauce", "crêpe", "unknown"]
