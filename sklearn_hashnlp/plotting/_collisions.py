@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklearn_hashnlp.plotting._axes import axes_and_figure
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -142,14 +144,7 @@ class CollisionDisplay:
             counts.
         """
         self._check()
-        if ax is None:
-            from matplotlib import (
-                pyplot,
-            )  # imported here because pyplot has global state, which programs with their own axes do not need
-
-            _, ax = pyplot.subplots()
-        figure = ax.get_figure(root=True)
-        assert figure is not None
+        ax, figure = axes_and_figure(ax)
         self.ax_, self.figure_, self.points_, self.bound_ = ax, figure, None, None
         ax.set_xscale("log")
         ax.set_yscale("log", nonpositive="clip")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sklearn_hashnlp.plotting._axes import axes_and_figure
 from sklearn_hashnlp.trees import SoftmaxTree
 
 if TYPE_CHECKING:
@@ -120,14 +121,9 @@ class PathLengthDisplay:
         PathLengthDisplay
             This display.
         """
-        if ax is None:
-            from matplotlib import pyplot  # pyplot has global state, which programs with their own axes do not need
-
-            _, ax = pyplot.subplots()
         from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-        figure = ax.get_figure(root=True)
-        assert figure is not None
+        ax, figure = axes_and_figure(ax)
         self.ax_, self.figure_ = ax, figure
         shares = np.cumsum(np.bincount(self.lengths, self.weights)) / self.weights.sum()
         label = f"{self.name} (mean {self.mean:.1f})" if self.name else f"mean {self.mean:.1f}"

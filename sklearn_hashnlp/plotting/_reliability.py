@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sklearn_hashnlp.plotting._axes import axes_and_figure
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -192,12 +194,7 @@ class ReliabilityDisplay:
         ReliabilityDisplay
             This display.
         """
-        if ax is None:
-            from matplotlib import pyplot  # pyplot has global state, which programs with their own axes do not need
-
-            _, ax = pyplot.subplots()
-        figure = ax.get_figure(root=True)
-        assert figure is not None
+        ax, figure = axes_and_figure(ax)
         self.ax_, self.figure_ = ax, figure
         if not ax.lines:
             ax.plot([0, 1], [0, 1], linestyle=":", color="gray", label="calibrated")

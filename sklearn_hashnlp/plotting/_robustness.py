@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score
 
+from sklearn_hashnlp.plotting._axes import axes_and_figure
 from sklearn_hashnlp.text import distort_texts
 from sklearn_hashnlp.text._documents import as_documents
 
@@ -149,16 +150,9 @@ class RobustnessDisplay:
                 "RobustnessDisplay needs a row of accuracies for each rate and a column for each repetition, but for "
                 f"{len(self.rates)} rates it got an array of shape {self.accuracies.shape}."
             )
-        if ax is None:
-            from matplotlib import (
-                pyplot,
-            )  # imported here because pyplot has global state, which programs with their own axes do not need
-
-            _, ax = pyplot.subplots()
         from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-        figure = ax.get_figure(root=True)
-        assert figure is not None
+        ax, figure = axes_and_figure(ax)
         self.ax_, self.figure_ = ax, figure
         mean, deviation = self.accuracies.mean(axis=1), self.accuracies.std(axis=1)
         style: dict[str, Any] = {"marker": "o", "markersize": 4, "label": self.name} | (line_kw or {})

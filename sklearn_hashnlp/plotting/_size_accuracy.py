@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sklearn_hashnlp.plotting._axes import axes_and_figure
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection
@@ -147,15 +149,9 @@ class SizeAccuracyDisplay:
             If there is not one score for each size, there is none, or a size is not above 0.
         """
         self._check()
-        if ax is None:
-            # Imported here because pyplot has global state, which programs with their own axes do not need.
-            from matplotlib import pyplot
-
-            _, ax = pyplot.subplots()
         from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
-        figure = ax.get_figure(root=True)
-        assert figure is not None
+        ax, figure = axes_and_figure(ax)
         self.ax_, self.figure_ = ax, figure
         ax.set_xscale("log")
         front = self.front()

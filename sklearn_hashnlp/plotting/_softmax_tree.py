@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sklearn_hashnlp.plotting._axes import axes_and_figure
 from sklearn_hashnlp.trees import SoftmaxTree
 
 if TYPE_CHECKING:
@@ -115,14 +116,9 @@ class SoftmaxTreeDisplay:
             )
         if names is not None and len(names) != tree.n_classes:
             raise ValueError(f"SoftmaxTreeDisplay needs a name for each of {tree.n_classes} classes, got {len(names)}.")
-        if ax is None:
-            from matplotlib import (
-                pyplot,
-            )  # imported here because pyplot has global state, which programs with their own axes do not need
-
-            _, ax = pyplot.subplots(figsize=(max(6.4, 0.3 * tree.n_classes), max(4.8, 0.6 * (tree.max_depth + 2))))
-        figure = ax.get_figure(root=True)
-        assert figure is not None
+        ax, figure = axes_and_figure(
+            ax, {"figsize": (max(6.4, 0.3 * tree.n_classes), max(4.8, 0.6 * (tree.max_depth + 2)))}
+        )
         self.ax_, self.figure_ = ax, figure
         nodes, classes = _positions(tree)
         ends = np.array([nodes[child] if child >= 0 else classes[~child] for child in tree.children.tolist()])

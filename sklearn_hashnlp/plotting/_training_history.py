@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_hashnlp.plotting._axes import axes_and_figure
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -112,14 +114,7 @@ class TrainingHistoryDisplay:
         """
         from matplotlib.ticker import FixedLocator, MaxNLocator
 
-        if ax is None:
-            from matplotlib import (
-                pyplot,
-            )  # imported here because pyplot has global state, which programs with their own axes do not need
-
-            _, ax = pyplot.subplots(layout="constrained")
-        figure = ax.get_figure(root=True)
-        assert figure is not None
+        ax, figure = axes_and_figure(ax, {"layout": "constrained"})
         self.ax_, self.figure_, self.accuracy_ax_ = ax, figure, None
         style = {"marker": "o", "markersize": 4}
         lines = self._draw(ax, "train_loss", "training loss", color=_TRAIN_COLOR, **style)
