@@ -17,7 +17,7 @@ END_OF_LINE = b"</s>"
 _END = np.frombuffer(END_OF_LINE, dtype=np.uint8)
 _OFFSET_BASIS, _PRIME = np.uint32(2166136261), np.uint32(16777619)  # of FNV-1a in 32 bits
 _NGRAM_FACTOR = np.uint64(116049371)
-_MAX_SUBWORDS = 2**29  # of all words; more are found in each text again
+_MAX_SUBWORDS = 2**26  # of all words, 256 MB; more are found in each text again
 _SPREAD = np.uint32(0x9E3779B1)
 _BEGIN_OF_WORD, _END_OF_WORD = np.uint8(ord("<")), np.uint8(ord(">"))
 
