@@ -48,7 +48,7 @@ QUANTIZED = {"qnorm": True, "retrain": True, "cutoff": 50_000}
 
 
 class Setting(NamedTuple):
-    """How a model is trained and quantized."""
+    """Arguments of training and quantization."""
 
     train: dict[str, Any]
     quantize: dict[str, Any] | None = None

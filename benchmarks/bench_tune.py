@@ -1,4 +1,4 @@
-"""What `hashnlp tune` finds on TREC within a minute: the best model, and the best of at most a megabyte.
+"""Accuracy of the models that `hashnlp tune` finds on TREC in a minute: the best, and the best of a megabyte at most.
 
 For each seed a fifth of the training rows is held out, and the command searches on the others, as a process of its own,
 whose wall-clock time is measured. The same trials then choose a small model. Both, and the default parameters trained

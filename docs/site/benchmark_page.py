@@ -40,7 +40,7 @@ class Row:
 
     @property
     def is_loss(self) -> bool:
-        """Whether the other program is better."""
+        """True if the other program is better."""
         return self.lead < (1 if self.is_ratio else 0)
 
 

@@ -14,6 +14,7 @@ from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import (
     Delimiter,
     Errors,
+    FormatOfTexts,
     Json,
     LabelPrefix,
     ModelFolder,
@@ -21,7 +22,6 @@ from sklearn_hashnlp.cli._options import (
     Quoted,
     ReadErrors,
     TextColumn,
-    TextFormat,
 )
 from sklearn_hashnlp.cli._prediction_output import open_output
 from sklearn_hashnlp.cli._screen import Screen, counted
@@ -79,10 +79,7 @@ def explain(
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Page to write instead of printing.", show_default=False)
     ] = None,
-    file_format: Annotated[
-        TextFormat | None,
-        typer.Option("--format", help="Format of FILE. Default: from its extension, or lines.", show_default=False),
-    ] = None,
+    file_format: FormatOfTexts = None,
     text_column: TextColumn = None,
     delimiter: Delimiter = None,
     quoted: Quoted = True,

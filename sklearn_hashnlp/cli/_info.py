@@ -26,7 +26,10 @@ The number of texts of each label, the data, the versions and the validation fig
 written into the folder, as training.json. Of a model that was saved in Python the rest is printed.
 """
 
-_PARAMETERS = ("features", "lowercase", "loss", "learning_rate", "max_epochs", "embedding_dim", "random_state")
+_PARAMETERS = (
+    *("features", "lowercase", "loss", "learning_rate", "max_epochs", "embedding_dim", "random_state"),
+    *("dim", "wordNgrams", "minn", "maxn", "bucket", "epoch", "ws", "minCount"),  # of fastText
+)
 _FIGURES = ("accuracy", "precision_at_1", "recall_at_1", "micro_f1")
 
 

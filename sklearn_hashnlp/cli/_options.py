@@ -102,6 +102,10 @@ Format = Annotated[
     FileFormat | None,
     typer.Option("--format", help="Format of DATA. Default: from its extension.", show_default=False),
 ]
+FormatOfTexts = Annotated[
+    TextFormat | None,
+    typer.Option("--format", help="Format of FILE. Default: from its extension, or lines.", show_default=False),
+]
 TextColumn = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Column of the texts. Default: text, sentence, ...", show_default=False),

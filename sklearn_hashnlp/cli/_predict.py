@@ -13,6 +13,7 @@ from sklearn_hashnlp.cli._lines import BATCH_SIZE, batches
 from sklearn_hashnlp.cli._options import (
     Delimiter,
     Errors,
+    FormatOfTexts,
     Json,
     LabelPrefix,
     ModelFolder,
@@ -20,7 +21,6 @@ from sklearn_hashnlp.cli._options import (
     Quoted,
     ReadErrors,
     TextColumn,
-    TextFormat,
 )
 from sklearn_hashnlp.cli._prediction_output import (
     JsonWriter,
@@ -92,10 +92,7 @@ def predict(
         ),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", "-p", help="Print the probability after each label.")] = False,
-    file_format: Annotated[
-        TextFormat | None,
-        typer.Option("--format", help="Format of FILE. Default: from its extension, or lines.", show_default=False),
-    ] = None,
+    file_format: FormatOfTexts = None,
     text_column: TextColumn = None,
     delimiter: Delimiter = None,
     quoted: Quoted = True,

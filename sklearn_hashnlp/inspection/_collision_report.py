@@ -136,7 +136,7 @@ _HEADER = ["n-grams with the same", "pairs expected", "counted", "share expected
 
 
 class _CollisionModel(NamedTuple):
-    """What the expected numbers of collisions depend on."""
+    """Sizes that the expected numbers of collisions depend on."""
 
     source_of: NDArray[np.int64]  # (n_ngrams,): the vectorizer that counts each n-gram
     n_columns: list[int]  # of each vectorizer

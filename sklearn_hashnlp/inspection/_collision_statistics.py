@@ -80,7 +80,8 @@ def expected_pairs(n_words: int, probability: float) -> float:
 
 def sharing_probability(n_words: int, probability: float) -> float:
     """Return the probability that a word collides with any other, as if pairs were independent."""
-    return -math.expm1((n_words - 1) * math.log1p(-probability)) if probability < 1 else float(n_words > 1)
+    n_others = max(n_words - 1, 0)
+    return -math.expm1(n_others * math.log1p(-probability)) if probability < 1 else float(n_others > 0)
 
 
 def reference_bound(variant: str, n_words: int, sizes: TableSizes) -> float:

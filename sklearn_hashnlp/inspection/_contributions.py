@@ -1,4 +1,4 @@
-"""What each column of a row adds to the scores of a classifier."""
+"""Contributions of the columns of a row to the scores of a classifier."""
 
 from __future__ import annotations
 

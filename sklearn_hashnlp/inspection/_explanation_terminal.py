@@ -52,6 +52,10 @@ def _table(view: LabelView) -> Table:
     table.add_column()
     for row in view.rows:
         name = Text(visible_ngram(row.ngram))
+        if row.kind:
+            name.append(f"  {row.kind}", style="dim")
+        if row.n_times > 1:
+            name.append(f"  {row.n_times} times", style="dim")
         if row.shared_with:
             name.append(f"  in one column with {', '.join(map(visible_ngram, row.shared_with))}", style="dim")
         bar = Text("█" * round(_BAR * view.length(row)), style="blue" if row.value > 0 else "yellow")

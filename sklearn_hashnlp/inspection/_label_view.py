@@ -1,4 +1,4 @@
-"""What a view of an explanation shows of one label."""
+"""The part of an explanation that is shown of one label."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class FastTextDictionary:
 
     @property
     def hashes_ngrams(self) -> bool:
-        """Whether there are n-grams, and so rows for buckets."""
+        """True if there are n-grams, and so rows for buckets."""
         return self.word_ngrams > 1 or self.max_n > 0
 
     @property

@@ -123,10 +123,10 @@ def test_terminal() -> None:
 
 def test_print_and_repr() -> None:
     assert str(make()).splitlines() == [
-        "   +1.2000  fine",
-        "   -0.2000  film",
-        "   +0.1000  ␣f",
-        "   -0.1000  </s>",
+        "   +1.2000  fine  (words)",
+        "   -0.2000  film  (words)",
+        "   +0.1000  ␣f  (characters)",
+        "   -0.1000  </s>  (words)",
         "   +0.5000  bias",
         "   +1.5000  score of 'good'",
     ]
