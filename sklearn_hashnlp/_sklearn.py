@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import base, pipeline
 from sklearn.base import _fit_context
+from sklearn.multiclass import _ConstantPredictor as ConstantPredictor
 from sklearn.pipeline import _name_estimators
 from sklearn.utils import _safe_indexing as index_rows
 from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions, validate_parameter_constraints
@@ -60,6 +61,7 @@ __all__ = [
     "MAX_REAL",
     "ArrayTransformerMixin",
     "BaseEstimator",
+    "ConstantPredictor",
     "HasMethods",
     "Interval",
     "Options",

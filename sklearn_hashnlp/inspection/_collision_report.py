@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import Pipeline
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier
+from sklearn_hashnlp.classifiers import AugmentedTextClassifier, HashEmbeddingClassifier, TextClassifier
 from sklearn_hashnlp.classifiers._make_text_classifier import build_pipeline
 from sklearn_hashnlp.inspection._collision_counts import N_COLUMNS, count_collisions, ids_by_constants, seeded_constants
 from sklearn_hashnlp.inspection._collision_statistics import (
@@ -22,6 +22,7 @@ from sklearn_hashnlp.inspection._collision_statistics import (
     pair_probability,
     sharing_probability,
 )
+from sklearn_hashnlp.inspection._fasttext_ngrams import FastTextPart
 from sklearn_hashnlp.inspection._text_columns import Source, TextColumns
 from sklearn_hashnlp.text import AutoNgramVectorizer, CharNgramFeaturizer
 from sklearn_hashnlp.text._documents import as_documents
@@ -164,8 +165,9 @@ def collision_report(texts: Iterable[str], model: Any = None) -> CollisionReport
         The texts.
     model : classifier or vectorizer of texts, default=None
         A :class:`~sklearn_hashnlp.classifiers.TextClassifier`, a pipeline of hashing vectorizers and a
-        :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` or any other classifier, or a vectorizer. It need
-        not be fitted: then the hash functions are those of ``random_state=0``. None is ``TextClassifier()``.
+        :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` or any other classifier, a fitted search over
+        these, or a vectorizer. A model that is not fitted has hash functions of a fixed seed. None is
+        ``TextClassifier()``.
 
     Returns
     -------
@@ -268,7 +270,7 @@ def suggest_buckets(
     >>> suggest_buckets(texts), suggest_buckets(texts, n_hashes=2)
     (16384, 128)
     """
-    if not 0 < max_collision < 1:
+    if not isinstance(max_collision, int | float | np.floating) or not 0 < max_collision < 1:
         raise ValueError(f"max_collision must be a share between 0 and 1, such as 0.01; got {max_collision!r}.")
     if not isinstance(n_hashes, int | np.integer) or n_hashes < 1:
         raise ValueError(f"n_hashes must be an integer of at least 1, got {n_hashes!r}.")
@@ -290,6 +292,10 @@ def suggest_buckets(
 
 def _parts_of(model: Any) -> tuple[Any, Any]:
     """Return the steps that make rows of texts, and the classifier or None; fitted or not."""
+    if hasattr(model, "best_estimator_"):  # a search that is fitted
+        return _parts_of(model.best_estimator_)
+    if isinstance(model, AugmentedTextClassifier):
+        return _parts_of(getattr(model, "estimator_", model.estimator))
     if isinstance(model, TextClassifier):
         loss = {"loss": model.loss or "auto"}
         model = getattr(model, "pipeline_", None) or build_pipeline(model.get_params(deep=False) | loss)
@@ -310,8 +316,9 @@ def _hashes_of(source: Source, documents: Sequence[Any]) -> NDArray[np.int64]:
     """Return the distinct n-grams of texts, as hashes of 31 bits."""
     vectorizer = source.vectorizer
     if not isinstance(vectorizer, HashingVectorizer | CharNgramFeaturizer):
+        shown = vectorizer.vectorizer if isinstance(vectorizer, FastTextPart) else vectorizer
         raise TypeError(
-            f"Collisions are those of hashed n-grams, but a {type(vectorizer).__name__} has a vocabulary. Expected a "
+            f"Collisions are those of hashed n-grams, but a {type(shown).__name__} has a vocabulary. Expected a "
             "HashingNgramVectorizer, CharNgramFeaturizer or AutoNgramVectorizer, or a model with one."
         )
     wide = clone(vectorizer).set_params(n_features=N_COLUMNS, norm=None, alternate_sign=False)

@@ -13,6 +13,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sklearn_hashnlp._sklearn import ConstantPredictor
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.inspection._explanation import Method, shortened
 from sklearn_hashnlp.inspection._path_gradients import integrated_gradients
@@ -44,6 +45,8 @@ def contributions(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) 
             np.concatenate([part.bias for part in parts]),
             "linear" if methods == {"linear"} else "integrated gradients",
         )
+    if isinstance(classifier, ConstantPredictor):
+        return Contributions(np.zeros((row.nnz, 1)), classifier.decision_function(row).astype(np.float64), "linear")
     check_explainable(classifier)
     return _of_linear_model(classifier, row, outputs)
 
@@ -152,6 +155,8 @@ def column_weights(classifier: Any, columns: NDArray[np.int64], label: Any) -> N
         if len(classifier.estimators_) == 1:
             return (1 if output else -1) * column_weights(classifier.estimators_[0], columns, 1)
         return column_weights(classifier.estimators_[output], columns, 1)
+    if isinstance(classifier, ConstantPredictor):
+        return np.zeros(len(columns))
     weights = weights_of_linear_model(classifier, columns)
     if weights.shape[1] == 1:
         return (1 if output else -1) * weights[:, 0]

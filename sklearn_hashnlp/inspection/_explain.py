@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import check_fitted
-from sklearn_hashnlp.classifiers import AugmentedTextClassifier, TextClassifier
+from sklearn_hashnlp.classifiers import AugmentedTextClassifier, TextClassifier, from_fasttext
 from sklearn_hashnlp.inspection._contributions import Contributions, check_explainable, contributions
 from sklearn_hashnlp.inspection._explanation import Explanation, shortened
 from sklearn_hashnlp.inspection._text_columns import Feature, Row, text_features
+from sklearn_hashnlp.persistence import FastTextModel
 
 _MAX_DIFFERENCE = 1e-4  # of a score and the sum of its parts, relative to scores above 1
 
 
-def explain(model: Any, text: str, *, labels: Sequence[Any] | None = None) -> Explanation:
+def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Explanation:
     r"""Explain the prediction for a text: what each n-gram adds to the score of each label.
 
     The contributions of all n-grams and the bias sum to ``model.decision_function([text])``. They are exact for linear
@@ -36,14 +37,15 @@ def explain(model: Any, text: str, *, labels: Sequence[Any] | None = None) -> Ex
     ----------
     model : estimator
         Fitted classifier of strings: a :class:`~sklearn_hashnlp.classifiers.TextClassifier`, a
-        :class:`~sklearn_hashnlp.classifiers.AugmentedTextClassifier`, or a :class:`~sklearn.pipeline.Pipeline` of a
-        vectorizer and a :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` or a linear classifier of
-        scikit-learn. Vectorizers may be those of :mod:`sklearn_hashnlp.text` and scikit-learn's, and unions of them,
-        followed by steps that keep columns apart, such as ``TfidfTransformer`` or ``SelectKBest``. Also a search such
-        as ``GridSearchCV`` over these, and a ``CalibratedClassifierCV`` of a single one, whose scores are explained.
+        :class:`~sklearn_hashnlp.classifiers.AugmentedTextClassifier`, a
+        :class:`~sklearn_hashnlp.persistence.FastTextModel`, or a :class:`~sklearn.pipeline.Pipeline` of a vectorizer
+        and a :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier` or a linear classifier of scikit-learn.
+        Vectorizers may be those of :mod:`sklearn_hashnlp.text` and scikit-learn's, and unions of them, followed by
+        steps that keep columns apart, such as ``TfidfTransformer`` or ``SelectKBest``. Also a search such as
+        ``GridSearchCV`` over these, and a ``CalibratedClassifierCV`` of a single one, whose scores are explained.
     text : str
         The text.
-    labels : sequence of labels, default=None
+    labels : iterable of labels, default=None
         Labels whose scores are explained; None is all of them. A choice saves time with hidden layers or thousands of
         labels. With two classes there is one score, and ``labels`` must be None.
 
@@ -145,6 +147,8 @@ def _unwrapped(model: Any) -> Any:
             model = model.estimator
         elif hasattr(model, "best_estimator_"):  # a GridSearchCV or another search
             model = model.best_estimator_
+        elif isinstance(model, FastTextModel):
+            model = from_fasttext(model, exact=False)  # the scores are those of the model
         elif isinstance(model, AugmentedTextClassifier):
             check_fitted(model, "estimator_")
             model = model.estimator_
@@ -157,18 +161,17 @@ def _unwrapped(model: Any) -> Any:
             return model
 
 
-def _outputs(labels: Sequence[Any] | None, classes: NDArray[Any], n_scores: int) -> NDArray[np.int64]:
+def _outputs(labels: Iterable[Any] | None, classes: NDArray[Any], n_scores: int) -> NDArray[np.int64]:
     """Return the indices of the scores to explain."""
     if labels is None:
         return np.arange(n_scores)
-    if isinstance(labels, str) or n_scores == 1:
+    if isinstance(labels, str) or not isinstance(labels, Iterable) or n_scores == 1:
         advice = "with two classes there is one score" if n_scores == 1 else f"pass a list, [{labels!r}]"
         raise ValueError(f"explain cannot choose labels={labels!r}: {advice}.")
-    known = {label: index for index, label in enumerate(classes.tolist())}
-    unknown = [label for label in labels if label not in known]
-    if unknown or not len(labels):
-        raise ValueError(f"explain needs labels of the model, out of {shortened(known)}; got {list(labels)!r}.")
-    return np.array([known[label] for label in labels], dtype=np.int64)
+    known, chosen = classes.tolist(), list(labels)
+    if not chosen or any(label not in known for label in chosen):
+        raise ValueError(f"explain needs labels of the model, out of {shortened(known)}; got {chosen!r}.")
+    return np.array([known.index(label) for label in chosen], dtype=np.int64)
 
 
 def _of_features(features: list[Feature], row: Row, parts: Contributions, vectors: range) -> NDArray[np.float64]:
@@ -203,7 +206,8 @@ def _predicted(model: Any, classes: NDArray[Any], text: str) -> Any:
 
 
 def _probabilities(model: Any, text: str, outputs: NDArray[np.int64], n_scores: int) -> NDArray[np.float64] | None:
-    if not hasattr(model, "predict_proba"):
+    try:
+        probabilities = np.asarray(model.predict_proba([text]), dtype=np.float64)[0]
+    except AttributeError:  # also of one that claims to have it: OneVsRestClassifier asks its first estimator only
         return None
-    probabilities: NDArray[np.float64] = np.asarray(model.predict_proba([text]), dtype=np.float64)[0]
     return probabilities[1:] if n_scores == 1 else probabilities[outputs]

@@ -110,7 +110,8 @@ class Explanation:
         n : int, default=10
             Maximal number of n-grams.
         label : label, default=None
-            Label whose score is meant; None is the predicted one.
+            Label whose score is meant; None is the predicted one, or, if that is not explained, the label with the
+            highest score.
 
         Returns
         -------
@@ -192,13 +193,19 @@ class Explanation:
         dict
             ``"text"``, ``"predicted"``, ``"method"``, and in ``"labels"`` for each label its ``"score"``,
             ``"probability"``, ``"bias"`` and ``"ngrams"``, the largest magnitude first.
+
+        Raises
+        ------
+        TypeError
+            If ``labels`` is a single label.
+        ValueError
+            If one of the ``labels`` is not among those that are explained.
         """
-        shown = self.labels.tolist() if labels is None else list(labels)
         return {
             "text": self.text,
             "predicted": self.predicted,
             "method": self.method,
-            "labels": [self._label_to_dict(label, n) for label in shown],
+            "labels": [self._label_to_dict(label, n) for label in _several(labels, self.labels.tolist())],
         }
 
     def _label_to_dict(self, label: Any, n: int | None) -> dict[str, Any]:
@@ -298,8 +305,15 @@ class Explanation:
         str
             A ``div`` element without scripts and without references to other files; the text and the labels are
             escaped.
+
+        Raises
+        ------
+        TypeError
+            If ``labels`` is a single label.
+        ValueError
+            If one of the ``labels`` is not among those that are explained.
         """
-        views = [self._view(label, n) for label in (self.shown_labels() if labels is None else labels)]
+        views = [self._view(label, n) for label in _several(labels, self.shown_labels())]
         note = "" if self.method == "linear" else "Integrated gradients."
         return explanation_html(label_name(self.predicted), note, views)
 
@@ -320,10 +334,15 @@ class Explanation:
         -------
         rich.console.RenderableType
             The text in colors and a table of n-grams for each label.
+
+        Raises
+        ------
+        TypeError
+            If ``labels`` is a single label.
+        ValueError
+            If one of the ``labels`` is not among those that are explained.
         """
-        return explanation_table(
-            [self._view(label, n) for label in (self.shown_labels()[:1] if labels is None else labels)]
-        )
+        return explanation_table([self._view(label, n) for label in _several(labels, self.shown_labels()[:1])])
 
     def __rich__(self) -> RenderableType:
         return self.to_rich()
@@ -338,6 +357,15 @@ class Explanation:
         lines += [f"{view.value_of_more:+10.4f}  {view.n_more} more n-grams"] if view.n_more else []
         lines += [f"{view.bias:+10.4f}  bias", f"{view.score:+10.4f}  score of {label!r}"]
         return "\n".join(lines)
+
+
+def _several(labels: Iterable[Any] | None, default: list[Any]) -> list[Any]:
+    """Return the labels that were chosen, or those that are shown by default."""
+    if labels is None:
+        return default
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise TypeError(f"labels must be several labels or None, got {labels!r}. For one: labels=[{labels!r}].")
+    return list(labels)
 
 
 def _shared_with(features: Sequence[Feature]) -> list[tuple[str, ...]]:

@@ -14,6 +14,7 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from sklearn_hashnlp.inspection._aligned_text import AlignedText, Span, joined_span, preprocessed
+from sklearn_hashnlp.inspection._fasttext_ngrams import FastTextPart
 from sklearn_hashnlp.text import CharNgramFeaturizer, FrequentNgramVectorizer
 
 Units: TypeAlias = list[tuple[str, Span | None]]
@@ -25,7 +26,9 @@ COUNTING_VECTORIZERS = (HashingVectorizer, CountVectorizer, CharNgramFeaturizer,
 def find_ngrams(vectorizer: Any, text: str) -> dict[str, list[Span | None]]:
     """Return the n-grams that a vectorizer counts in a text, each with a span for each time that it occurs."""
     found: dict[str, list[Span | None]] = {}
-    if isinstance(vectorizer, CharNgramFeaturizer):
+    if isinstance(vectorizer, FastTextPart):
+        occurrences = vectorizer.find(text)
+    elif isinstance(vectorizer, CharNgramFeaturizer):
         occurrences = _ngrams_of_words(vectorizer, text)
     elif isinstance(vectorizer, FrequentNgramVectorizer):
         aligned = AlignedText.of(text).lowered() if vectorizer.lowercase else AlignedText.of(text)
@@ -49,7 +52,9 @@ def columns_of(vectorizer: Any, ngrams: Sequence[str]) -> tuple[NDArray[np.int64
         )
         hashed = hasher.transform([ngram] for ngram in ngrams)  # one value for each
         return hashed.indices.astype(np.int64), hashed.data.astype(np.int64)
-    if isinstance(vectorizer, FrequentNgramVectorizer):
+    if isinstance(vectorizer, FastTextPart):
+        columns = vectorizer.columns_of(ngrams)
+    elif isinstance(vectorizer, FrequentNgramVectorizer):
         columns = _columns_in_dictionary(vectorizer, ngrams)
     else:
         columns = np.array([vectorizer.vocabulary_.get(ngram, -1) for ngram in ngrams], dtype=np.int64)

@@ -13,11 +13,13 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import Binarizer, MaxAbsScaler, Normalizer, StandardScaler
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._text_marks import BEGIN, CHARACTER_WEIGHT, END
 from sklearn_hashnlp.inspection._aligned_text import Span
+from sklearn_hashnlp.inspection._fasttext_ngrams import parts_of_fasttext
 from sklearn_hashnlp.inspection._ngrams import COUNTING_VECTORIZERS, columns_of, find_ngrams
-from sklearn_hashnlp.text import AutoNgramVectorizer, NgramVectorUnion
+from sklearn_hashnlp.text import AutoNgramVectorizer, FastTextVectorizer, NgramVectorUnion
 
 _KEEP_COLUMNS = (TfidfTransformer, Normalizer, MaxAbsScaler, StandardScaler, Binarizer)
 _MARKS = ((BEGIN.strip(), "<s>"), (END.strip(), "</s>"))
@@ -111,6 +113,10 @@ class TextColumns(NamedTuple):
             return inner._replace(n_columns=n_columns, vector=name, vector_columns=range(inner.n_columns, n_columns))
         if isinstance(transformer, AutoNgramVectorizer):
             return cls(_sources_of_auto(transformer), int(transformer.n_features), "", range(0))
+        if isinstance(transformer, FastTextVectorizer):
+            check_is_fitted(transformer)
+            parts = parts_of_fasttext(transformer)
+            return cls([Source(part.kind, part) for part in parts], transformer.n_features_, "", range(0))
         if isinstance(transformer, COUNTING_VECTORIZERS):
             if getattr(transformer, "input", "content") != "content":
                 raise ValueError(
@@ -126,26 +132,19 @@ class TextColumns(NamedTuple):
 
     def features(self, text: str) -> list[Feature]:
         """Return the n-grams of a text that have a column; those in one column share its value by their counts."""
-        features = []
+        placed = []
+        totals: dict[int, int] = {}
         for source in self.sources:
-            found = source.find(text)
-            columns, signs = source.columns_of(list(found))
-            counts = signs * np.array([len(spans) for spans in found.values()], dtype=np.int64)
-            totals: dict[int, int] = {}
-            for column, count in zip(columns.tolist(), counts.tolist(), strict=True):
-                totals[column] = totals.get(column, 0) + count
-            features += [
-                Feature(
-                    source.name_of(ngram),
-                    source.kind,
-                    column,
-                    count / totals[column] if totals[column] else 0.0,
-                    spans,
-                )
-                for (ngram, spans), column, count in zip(found.items(), columns.tolist(), counts.tolist(), strict=True)
-                if column >= 0
-            ]
-        return features
+            spans_of = source.find(text)
+            columns, signs = source.columns_of(list(spans_of))
+            for (ngram, spans), column, sign in zip(spans_of.items(), columns.tolist(), signs.tolist(), strict=True):
+                if column >= 0:
+                    totals[column] = totals.get(column, 0) + sign * len(spans)
+                    placed.append((source.name_of(ngram), source.kind, column, sign * len(spans), spans))
+        return [
+            Feature(name, kind, column, count / totals[column] if totals[column] else 0.0, spans)
+            for name, kind, column, count, spans in placed
+        ]
 
 
 def text_features(transformer: Any, text: str) -> tuple[list[Feature], Row, range]:

@@ -10,9 +10,16 @@ import pytest
 import torch
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sklearn_hashnlp import CharNgramFeaturizer, HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier
+from sklearn_hashnlp import (
+    AugmentedTextClassifier,
+    CharNgramFeaturizer,
+    HashEmbeddingClassifier,
+    HashingNgramVectorizer,
+    TextClassifier,
+)
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.inspection import collision_report, suggest_buckets
 
@@ -125,9 +132,9 @@ def test_buckets_keep_collisions_below_the_limit() -> None:
 
 
 def test_wrong_arguments_are_refused() -> None:
-    for share in (0, 1, -3):
+    for share in (0, 1, -3, "0.1", None):
         with pytest.raises(ValueError, match="between 0 and 1"):
-            suggest_buckets(TEXTS, share)
+            suggest_buckets(TEXTS, share)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least 1, got 0"):
         suggest_buckets(TEXTS, n_hashes=0)
     with pytest.raises(ValueError, match=r"more than 2\*\*30 buckets.*n_hashes=2"):
@@ -136,3 +143,11 @@ def test_wrong_arguments_are_refused() -> None:
         collision_report(["one two"], CountVectorizer().fit(["one two"]))
     with pytest.raises(ValueError, match="wrap a single one"):
         collision_report("one text")
+
+
+def test_models_that_were_searched_for_or_augmented() -> None:
+    labels = ["a", "b"] * 3
+    model = TextClassifier(features="words", n_buckets=64, random_state=0)
+    search = GridSearchCV(model, {"random_state": [0]}, cv=2).fit(TEXTS[:6], labels)
+    assert str(collision_report(TEXTS, search)) == str(collision_report(TEXTS, search.best_estimator_))
+    assert str(collision_report(TEXTS, AugmentedTextClassifier(model))) == str(collision_report(TEXTS, model))

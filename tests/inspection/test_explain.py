@@ -125,6 +125,15 @@ def test_other_vectorizers_and_classifiers(vectorizer: Any, classifier: Any) -> 
     check(make_pipeline(vectorizer, classifier).fit(X, Y))
 
 
+def test_a_label_of_all_texts_has_no_contributions() -> None:
+    labels = [[True, label == "email"] for label in Y]
+    with pytest.warns(UserWarning, match="Label 0 is present in all"):
+        model = make_pipeline(TfidfVectorizer(), OneVsRestClassifier(LinearSVC())).fit(X, labels)
+    explanation = check(model)
+    assert not explanation.contributions[:, 0].any()
+    assert explanation.contributions[:, 1].any()
+
+
 def test_steps_between_and_unions() -> None:
     counts = HashingNgramVectorizer(norm=None, alternate_sign=False, n_features=5000)
     union = FeatureUnion(
@@ -265,6 +274,10 @@ def test_wrong_arguments_are_refused() -> None:
         explain(model, "event loop", labels=["nothing"])
     with pytest.raises(ValueError, match="pass a list"):
         explain(model, "event loop", labels="asyncio")
+    with pytest.raises(ValueError, match=r"pass a list, \[5\]"):
+        explain(model, "event loop", labels=5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"got \[None, \['email'\]\]"):
+        explain(model, "event loop", labels=[None, ["email"]])
     explanation = explain(model, "event loop", labels=["email"])
     with pytest.raises(ValueError, match="labels 'email'; got 'asyncio'"):
         explanation.top(1, "asyncio")

@@ -165,6 +165,12 @@ def test_two_classes() -> None:
         binary.top(1, "so so")
 
 
+def test_a_single_label_in_place_of_several_is_refused() -> None:
+    for show in (make().to_dict, make().to_html, make().to_rich):
+        with pytest.raises(TypeError, match=r"For one: labels=\['good'\]"):
+            show(labels="good")
+
+
 def test_json() -> None:
     answer = json.loads(json.dumps(make().to_dict(n=2, labels=["good"])))
     [label] = answer.pop("labels")
