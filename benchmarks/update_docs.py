@@ -2,7 +2,7 @@
 
 The pages are classifier, coming_from_fasttext, coming_from_gensim, coming_from_paddle, coming_from_scikit_learn,
 coming_from_tensorflow, experiments, language_model, larger_than_one_machine, mixtures, probabilities, reversal,
-sentence_encoder and serving.
+sentence_encoder, serving and tuning.
 
 python benchmarks/update_docs.py
 """
@@ -21,6 +21,7 @@ from common import (
     serving_table,
     sgd_pipeline_table,
     small_sets_table,
+    tune_table,
     word_vector_tables,
 )
 
@@ -37,6 +38,7 @@ def main() -> None:
     fasttext_bridge_table.update_page()
     merge_table.update_page()
     sgd_pipeline_table.update_page()
+    tune_table.update_page()
     readme_tables.update_page()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
@@ -203,7 +204,7 @@ def _as_array(labels: list[Any]) -> NDArray[Any]:
     return np.array(labels, dtype=object if len(kinds) > 1 else None)
 
 
-def check_targets(y: Any, *, loss: LossChoice, caller: str) -> Any:
+def check_targets(y: Any, *, loss: LossChoice, caller: str, is_batch: bool = False) -> Any:
     """Return y checked: an array of labels or, with ``loss="ova"``, an indicator matrix."""
     if issparse(y) and y.shape[1] == 1:
         raise ValueError(
@@ -231,7 +232,10 @@ def check_targets(y: Any, *, loss: LossChoice, caller: str) -> Any:
         return y
     y = column_or_1d(y, warn=True)
     _unique(y, "y", caller)
-    check_classification_targets(y)
+    with warnings.catch_warnings():
+        if is_batch:  # most rows of a small batch may have a label of their own
+            warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%", UserWarning)
+        check_classification_targets(y)
     return y
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from sklearn_hashnlp.cli._streams import ClosedStreamError
+from sklearn_hashnlp.cli.reading._streams import ClosedStreamError
 
 FAILURE = 1
 USAGE = 2

@@ -25,7 +25,7 @@ from sklearn_hashnlp.cli._options import (
 )
 from sklearn_hashnlp.cli._prediction_output import open_output
 from sklearn_hashnlp.cli._screen import Screen, counted
-from sklearn_hashnlp.cli._text_formats import TextSource
+from sklearn_hashnlp.cli.reading._text_formats import TextSource
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.inspection import Explanation
@@ -77,7 +77,8 @@ def explain(
         int, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most important n-grams.")
     ] = 10,
     html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Page to write instead of printing.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="Page to write; texts are printed with --json only.", show_default=False),
     ] = None,
     file_format: FormatOfTexts = None,
     text_column: TextColumn = None,
@@ -138,9 +139,9 @@ def _show(screen: Screen, explanation: Explanation, chosen: list[Any] | None, to
     labels = explanation.shown_labels()[:1] if chosen is None else chosen
     if page is not None:
         page.write(f"{explanation.to_html(chosen, n=top)}\n<hr>\n")
-    elif screen.as_json:
+    if screen.as_json:
         screen.show_json(explanation.to_dict(n=top, labels=labels))
-    else:
+    elif page is None:
         screen.show(explanation.to_rich(labels, n=top))
 
 

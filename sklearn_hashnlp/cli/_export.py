@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._lines import check_text_file, line_batches
 from sklearn_hashnlp.cli._options import Json, ModelFolder, Precision, Quiet, SavedPrecision
 from sklearn_hashnlp.cli._screen import Screen, counted
+from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
 
 HELP = """\
 Export a classifier as a Python file, or a folder, that needs only numpy and starts in a fraction of a second.

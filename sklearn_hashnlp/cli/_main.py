@@ -7,7 +7,7 @@ import signal
 import sys
 from types import FrameType
 
-from sklearn_hashnlp.cli._streams import prepare_streams
+from sklearn_hashnlp.cli.reading._streams import prepare_streams
 
 _INTERRUPTED = 130
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._lines import BATCH_SIZE, batches
 from sklearn_hashnlp.cli._options import (
     Delimiter,
     Errors,
@@ -32,7 +31,8 @@ from sklearn_hashnlp.cli._prediction_output import (
     output_format,
 )
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli._text_formats import TextSource
+from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, batches
+from sklearn_hashnlp.cli.reading._text_formats import TextSource
 
 HELP = """\
 Predict the labels of new texts: lines, or a column of a table.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any, Final, cast
 
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli._text_formats import Text
+from sklearn_hashnlp.cli.reading._text_formats import Text
 
 LABEL_COLUMN: Final = "predicted_label"
 PROBABILITY_COLUMN: Final = "probability"

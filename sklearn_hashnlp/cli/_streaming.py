@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sklearn_hashnlp.cli._screen import Screen, add_bar, counted
-from sklearn_hashnlp.cli._text_formats import SkippedRows
+from sklearn_hashnlp.cli.reading._text_formats import SkippedRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,14 +134,14 @@ def train_streamed(
     distortion: float,
 ) -> tuple[Any, dict[str, Any]]:
     """Train a model by ``partial_fit`` on the batches of a file; return it and the report of the training."""
-    from sklearn_hashnlp.cli._labelled_texts import (
+    from sklearn_hashnlp.cli._pipelines import make_model, predict_proba
+    from sklearn_hashnlp.cli._validation import held_out_figures
+    from sklearn_hashnlp.cli.reading._labelled_texts import (
         check_label_options,
         label_lists,
         note_unknown_labels,
         read_labelled,
     )
-    from sklearn_hashnlp.cli._pipelines import make_model, predict_proba
-    from sklearn_hashnlp.cli._validation import held_out_figures
 
     data = StreamedTexts(screen, path, options)
     weights, loss = parameters["class_weight"], parameters["loss"]

@@ -187,7 +187,11 @@ def train(
     chosen = {"features": features, "ngrams": ngrams, "pretrained": pretrained, "dim": dim, "buckets": buckets}
     _check_options(chosen, loss, sgnn=sgnn)
     weights = _parse_class_weight(class_weight)
-    from sklearn_hashnlp.cli._labelled_texts import (
+    from sklearn_hashnlp.cli._pipelines import final_estimator, make_model, predict_proba, train_model, with_typos
+    from sklearn_hashnlp.cli._streaming import is_streamed, refuse_with_stream, train_streamed
+    from sklearn_hashnlp.cli._training_report import card_of, write_report
+    from sklearn_hashnlp.cli._validation import ValidationScores, held_out_figures
+    from sklearn_hashnlp.cli.reading._labelled_texts import (
         check_label_options,
         check_labels,
         count_labels,
@@ -195,10 +199,6 @@ def train(
         note_unknown_labels,
         read_labelled,
     )
-    from sklearn_hashnlp.cli._pipelines import final_estimator, make_model, predict_proba, train_model, with_typos
-    from sklearn_hashnlp.cli._streaming import is_streamed, refuse_with_stream, train_streamed
-    from sklearn_hashnlp.cli._training_report import card_of, write_report
-    from sklearn_hashnlp.cli._validation import ValidationScores, held_out_figures
     from sklearn_hashnlp.cli.sentences._loading import load_pretrained
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable

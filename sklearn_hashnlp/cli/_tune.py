@@ -147,9 +147,11 @@ def tune(
     limit = _read_size(max_size)
     check_device(device)
     from sklearn_hashnlp.classifiers import tune_text_classifier
-    from sklearn_hashnlp.cli._labelled_texts import check_labels, count_labels, read_labelled
+    from sklearn_hashnlp.classifiers.tuning._result import ModelTooLargeError
+    from sklearn_hashnlp.classifiers.tuning._tune_text_classifier import MIN_TEXTS
     from sklearn_hashnlp.cli._pipelines import make_model
     from sklearn_hashnlp.cli._training_report import card_of, write_report
+    from sklearn_hashnlp.cli.reading._labelled_texts import check_labels, count_labels, read_labelled
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.persistence._model_folder import check_replaceable
 
@@ -173,11 +175,16 @@ def tune(
     if several and metric is not Metric.accuracy:
         raise ValueError(f"--metric {metric.value} is for one label per text, and {data} has several.")
     validation = None if valid is None else read_labelled(screen, valid, multilabel=several, **options)[:2]
+    if validation is None and len(texts) < MIN_TEXTS:
+        raise ValueError(
+            f"hashnlp tune needs at least {MIN_TEXTS} texts to score some of them, and {data} has {len(texts)}. "
+            "With fewer: hashnlp train, or --valid with a file of other texts."
+        )
     n_labels = count_labels(labels)
     path = model.resolve().with_name(model.resolve().name + _SUFFIX) if trials is None else trials
     figure = "precision of the most probable label" if several else metric.value
+    report_bytes = _REPORT_BYTES + 2 * len(json.dumps(n_labels, indent=2))
     if limit is not None:
-        report_bytes = _REPORT_BYTES + 2 * len(json.dumps(n_labels, indent=2))
         if limit <= report_bytes:
             raise ValueError(f"--max-size {max_size}: the report of the training takes up to {report_bytes:,} bytes.")
         limit -= report_bytes
@@ -199,7 +206,12 @@ def tune(
             )
             shown.train(result)
             fit_started = time.perf_counter()
-            classifier, best = result.fit_best(texts, labels)
+            try:
+                classifier, best = result.fit_best(texts, labels)
+            except ModelTooLargeError as error:
+                raise ValueError(
+                    f"--max-size {max_size}, less {report_bytes:,} bytes for the report: {error}"
+                ) from None
             fit_seconds = time.perf_counter() - fit_started
     report = {
         "data": str(data),

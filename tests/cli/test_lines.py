@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sklearn_hashnlp.cli._lines import LineStream, batches, check_text_file, strip_line_end
+from sklearn_hashnlp.cli.reading._lines import LineStream, batches, check_text_file, strip_line_end
 
 
 class CountedJoins(bytes):

@@ -69,7 +69,16 @@ def test_limits_of_size_and_validation_texts(hashnlp: Any, data: Path, tmp_path:
     result = hashnlp(*options, "--max-size", "1k")
     assert (result.code, "--max-size 1k: the report of the training takes" in result.err) == (1, True)
     result = hashnlp(*options, "--max-size", "5k")
-    assert (result.code, "No model of at most" in result.err) == (1, True)
+    assert (result.code, "--max-size 5k, less 4," in result.err) == (1, True)
+    assert "No model of at most" in result.err
+
+
+def test_too_few_texts_are_refused(hashnlp: Any, tmp_path: Path) -> None:
+    (tmp_path / "mails.csv").write_text("label,text\nspam,You have won\nham,Lunch at noon?\n", encoding="utf-8")
+    result = hashnlp("tune", tmp_path / "mails.csv", "-m", tmp_path / "m")
+    assert result.code == 1
+    assert "hashnlp tune needs at least 10 texts" in result.err
+    assert "has 2" in result.err
 
 
 @pytest.mark.parametrize(("plot", "words"), [("a.xyz", "ends with one of"), ("none/a.png", "No such folder")])

@@ -106,6 +106,10 @@ class TunedModel(NamedTuple):
         return self.trial.params
 
 
+class ModelTooLargeError(ValueError):
+    """No model is as small as wanted."""
+
+
 @dataclass(frozen=True)
 class TuningResult:
     """The result of :func:`tune_text_classifier`.
@@ -211,7 +215,7 @@ class TuningResult:
             model = make_classifier(self.estimator, tuned.params).fit(texts, y)
             if max_size is None or (size := saved_size(model, tuned.precision)) <= max_size:
                 return model, tuned
-        raise ValueError(_too_large(max_size or 0, size, len(ranked)))
+        raise ModelTooLargeError(_too_large(max_size or 0, size, len(ranked)))
 
     def _ranked(self, max_size: int | None) -> list[TunedModel]:
         models = self.models()
@@ -219,7 +223,7 @@ class TuningResult:
             raise ValueError("No trial is complete.")
         fitting = [model for model in models if max_size is None or model.size <= max_size]
         if not fitting:
-            raise ValueError(_too_large(max_size or 0, min(model.size for model in models), len(models)))
+            raise ModelTooLargeError(_too_large(max_size or 0, min(model.size for model in models), len(models)))
         return sorted(fitting, key=_by_score)
 
 

@@ -36,6 +36,7 @@ from sklearn_hashnlp.text._documents import as_documents
 
 _CALLER = "tune_text_classifier"
 _FOLDS = 5
+MIN_TEXTS = 2 * _FOLDS  # without validation data
 _MANY_TEXTS = 10_000  # with more, a fifth of them is enough to score on
 _SAME_SIZE = 1.01  # a saved history has times, of more or fewer digits
 _MAX_SEED = 2**31
@@ -215,8 +216,8 @@ class _Data(NamedTuple):
                 )
             labels = labels + more_labels if isinstance(labels, list) else np.concatenate([labels, more_labels])
             return cls(texts + more, labels, [(np.arange(n), np.arange(n, len(labels)))], n)
-        if n < 2 * _FOLDS:
-            raise ValueError(f"{_CALLER} needs at least {2 * _FOLDS} texts to score some of them, got {n}.")
+        if n < MIN_TEXTS:
+            raise ValueError(f"{_CALLER} needs at least {MIN_TEXTS} texts to score some of them, got {n}.")
         splits = list(_splits(labels, n, seed))
         return cls(texts, labels, splits if n <= _MANY_TEXTS else splits[:1], n)
 

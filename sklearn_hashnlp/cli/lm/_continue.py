@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._lines import check_text_file, line_batches
 from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, MaxLength, SampleSeed
+from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
 
 HELP = """\
 Continue each line, word by word, to the end of the sentence.

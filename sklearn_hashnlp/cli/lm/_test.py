@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._lines import BATCH_SIZE, check_text_file, line_batches
 from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.lm._options import LanguageModelFolder, Search, WordSearch, check_search
+from sklearn_hashnlp.cli.reading._lines import BATCH_SIZE, check_text_file, line_batches
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.language._base import BaseLanguageModel

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._lines import check_text_file, line_batches
 from sklearn_hashnlp.cli._options import Quiet
 from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli.reading._lines import check_text_file, line_batches
 from sklearn_hashnlp.cli.sentences._options import ContextWeight, EncoderFolder, Threads
 
 HELP = """\

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._lines import check_text_file, is_stdin, line_batches
 from sklearn_hashnlp.cli._options import Json, Quiet
 from sklearn_hashnlp.cli._screen import Screen
+from sklearn_hashnlp.cli.reading._lines import check_text_file, is_stdin, line_batches
 from sklearn_hashnlp.cli.sentences._options import ContextWeight, EncoderFolder, Threads
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._lines import check_text_file
 from sklearn_hashnlp.cli._options import ComputeDevice, Device, Json, Quiet, Seed, check_device
 from sklearn_hashnlp.cli._screen import Screen, add_bar, command_name
+from sklearn_hashnlp.cli.reading._lines import check_text_file
 from sklearn_hashnlp.cli.sentences._options import EncoderFolder, ParagraphKind, Threads
 
 if TYPE_CHECKING:

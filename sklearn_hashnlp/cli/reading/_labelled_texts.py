@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sklearn_hashnlp.cli._screen import Screen, add_bar, counted
-from sklearn_hashnlp.cli._text_formats import SkippedRows
+from sklearn_hashnlp.cli.reading._text_formats import SkippedRows
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.datasets._row_formats import Row

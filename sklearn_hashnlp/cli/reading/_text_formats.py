@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from sklearn_hashnlp.cli._lines import Lines, check_text_file, is_stdin, open_lines, strip_line_end
 from sklearn_hashnlp.cli._options import Errors
 from sklearn_hashnlp.cli._screen import Screen, counted
+from sklearn_hashnlp.cli.reading._lines import Lines, check_text_file, is_stdin, open_lines, strip_line_end
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.datasets._row_formats import RowFormat

@@ -1,0 +1,1 @@
+"""Texts as the commands read them: from files, tables and stdin."""

@@ -1,0 +1,33 @@
+"""Tests of the benchmark of ``hashnlp tune``, and of the page that quotes it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from statistics import mean
+from typing import Any
+
+
+def read() -> tuple[Any, dict[str, Any]]:
+    """Return the module of the table, and what was measured."""
+    table = importlib.import_module("common.tune_table")
+    return table, json.loads(table.RESULT.read_text(encoding="utf-8"))
+
+
+def test_the_page_on_tuning_quotes_what_was_measured() -> None:
+    table, result = read()
+    page = table.PAGE.read_text(encoding="utf-8")
+    assert table.fill(page, result) == page  # else: python benchmarks/update_docs.py
+    trials = [one["trials"] for one in result["searches"]]
+    assert f"{min(trials)} to {max(trials)} trials" in page
+
+
+def test_a_minute_finds_a_model_as_good_as_the_default_and_a_small_one() -> None:
+    table, result = read()
+    held_out = {name: [one["held out"][name] for one in result["searches"]] for name in table.MODELS}
+    assert len(held_out["best"]) == 5
+    assert mean(held_out["best"]) >= mean(held_out["default"])
+    assert mean(held_out["small"]) >= mean(held_out["default"]) - 1
+    for one in result["searches"]:
+        assert one["wall seconds"]["best"] < 1.05 * result["seconds of a search"]
+        assert one["bytes"]["small"] <= 1e6
