@@ -207,7 +207,7 @@ def _predicted(model: Any, classes: NDArray[Any], text: str) -> Any:
 
 def _probabilities(model: Any, text: str, outputs: NDArray[np.int64], n_scores: int) -> NDArray[np.float64] | None:
     try:
-        probabilities = np.asarray(model.predict_proba([text]), dtype=np.float64)[0]
+        probabilities: NDArray[np.float64] = np.asarray(model.predict_proba([text]), dtype=np.float64)[0]
     except AttributeError:  # also of one that claims to have it: OneVsRestClassifier asks its first estimator only
         return None
     return probabilities[1:] if n_scores == 1 else probabilities[outputs]
