@@ -116,7 +116,7 @@ def _classifier(model: FastTextModel, n_rows: int) -> HashEmbeddingClassifier:
     loss = _LOSSES[model.loss_]
     classifier = HashEmbeddingClassifier(
         variant="standard",
-        n_embeddings=n_rows,
+        n_embeddings=1,
         embedding_dim=inputs.shape[1],
         hash_rows=False,
         normalize="l1",
@@ -128,11 +128,14 @@ def _classifier(model: FastTextModel, n_rows: int) -> HashEmbeddingClassifier:
     net = classifier._new_net(len(model.classes_), None, draw_seeds(0), "cpu")
     last = net.module_.head[-1]
     with plain_torch(), torch.no_grad():
-        net.module_.bag.pool.numpy()[:] = inputs[:n_rows]
         last.weight.numpy()[:] = weight
         last.bias.zero_()
     net.criterion_ = make_loss(loss, net.module_.head)
     values, arrays = net.to_state()
+    classifier.set_params(n_embeddings=n_rows)  # their table is copied once, into the net that is made of the state
+    values["architecture"]["num_embeddings"] = n_rows
+    arrays = {name: array for name, array in arrays.items() if not name.startswith("bag.pool")}
+    arrays["bag.pool"] = inputs[:n_rows]
     values |= {"classes": pack_labels(model.classes_), "n_features_in": n_rows, "history": []}
     classifier._set_model_state(values, arrays)  # as a model that was saved, which partial_fit continues with
     return classifier

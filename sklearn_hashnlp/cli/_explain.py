@@ -100,11 +100,15 @@ def explain(
         label_prefix=label_prefix,
         errors=errors,
     )
+    from sklearn_hashnlp.classifiers import from_fasttext
     from sklearn_hashnlp.cli._pipelines import load_classifier
     from sklearn_hashnlp.inspection import explain as explain_text
     from sklearn_hashnlp.inspection._explain import text_pipeline
+    from sklearn_hashnlp.persistence import FastTextModel
 
     classifier = load_classifier(model)
+    if isinstance(classifier, FastTextModel) and classifier.loss_ in ("softmax", "hs"):
+        classifier = from_fasttext(classifier)  # once, not for each text
     try:
         text_pipeline(classifier)
     except TypeError as error:
