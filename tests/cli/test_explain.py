@@ -12,7 +12,6 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector
 from sklearn_hashnlp.persistence import load_model, save_model
-
 from tests.persistence.fasttext_models import DATA
 
 from .conftest import ROWS
@@ -81,10 +80,10 @@ def test_errors_are_one_line(hashnlp: Any, model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["softmax", "ova"])
 def test_a_model_of_fasttext(hashnlp: Any, tmp_path: Path, name: str) -> None:
     hashnlp("convert", DATA / f"{name}.bin", "--model", tmp_path / "m")
-    result = hashnlp("explain", "-m", tmp_path / "m", "--json", stdin="how to bake bread\n")
+    result = hashnlp("explain", "-m", tmp_path / "m", "--json", "--top", 1000, stdin="how to bake bread\n")
     assert result.code == 0, result.err
     [label] = result.json["labels"]
     known = {ngram["ngram"] for ngram in label["ngrams"] if ngram["kind"] == "words"}
     assert {"bake", "bread"} <= known
     total = label["bias"] + sum(ngram["contribution"] for ngram in label["ngrams"])
-    assert len(label["ngrams"]) == 10 or total == pytest.approx(label["score"], abs=1e-4)
+    assert total == pytest.approx(label["score"], abs=1e-4)
