@@ -63,7 +63,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     # 07 needs dask, Spark, Ray or several GPUs: shown, not run.
     "filename_pattern": r"/(?!07_)\d\d_\w+/\d{4}_",
-    "image_scrapers": ("matplotlib", "pictures_of_examples.scrape"),
+    "image_scrapers": ("matplotlib",),
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "api/examples",
     "doc_module": ("sklearn_hashnlp",),

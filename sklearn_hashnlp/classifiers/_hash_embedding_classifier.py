@@ -546,12 +546,11 @@ class HashEmbeddingClassifier(NetClassifier):
 
     def _architecture(self, n_classes: int, hash_seed: int) -> dict[str, Any]:
         """Return the arguments of the net's module."""
+        dim = resolve_embedding_dim(self.embedding_dim, n_classes, hidden_layers=bool(self.hidden_layer_sizes))
         return {
             "num_embeddings": int(self.n_embeddings),
             "num_buckets": int(self.n_buckets),
-            "embedding_dim": resolve_embedding_dim(
-                self.embedding_dim, n_classes, hidden_layers=bool(self.hidden_layer_sizes)
-            ),
+            "embedding_dim": dim,
             "num_hashes": int(self.n_hashes),
             "variant": self.variant,
             "aggregation": self.aggregation,
@@ -568,17 +567,15 @@ class HashEmbeddingClassifier(NetClassifier):
     def _check_unchanged(self) -> None:
         """Check that training can continue with the trained net."""
         net = self.net_.architecture()
-        wanted = self._architecture(net["num_classes"], net["hash_seed"]) | {"loss": self.loss}
+        loss = self._loss.name if self.loss == "auto" else self.loss
+        wanted = self._architecture(net["num_classes"], net["hash_seed"]) | {"loss": loss}
         made_with = net | {"loss": self._loss.name}
-        if self.loss == "auto":
-            wanted["loss"] = self._loss.name
         if self.embedding_dim == "auto":
             wanted["embedding_dim"] = net["embedding_dim"]
         if self.loss == TreeLoss.name:
             wanted["tree"] = self.tree
-            made_with["tree"] = (
-                self.net_.get_params_for("module")["tree"] if self._tree_name is None else self._tree_name
-            )
+            tree = self.net_.get_params_for("module")["tree"]
+            made_with["tree"] = tree if self._tree_name is None else self._tree_name
         check_unchanged(self, wanted, made_with, self.net_.device)
 
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
@@ -694,8 +691,7 @@ class HashEmbeddingClassifier(NetClassifier):
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._set_model_state(values, arrays)
-        self._idf_divisor = values.get("idf_divisor", 1.0)
-        self._tree_name = values.get("tree_name")
+        self._idf_divisor, self._tree_name = values.get("idf_divisor", 1.0), values.get("tree_name")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -611,8 +611,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
                     f"trained with {value!r}. Set it back, or call fit with warm_start=False to train anew."
                 )
         self._check_pretrained()
-        now = self._pipeline(self.loss or pipeline[-1].loss)
-        pipeline[-1].set_params(**now[-1].get_params(deep=False))
+        pipeline[-1].set_params(**self._pipeline(self.loss or pipeline[-1].loss)[-1].get_params(deep=False))
         return pipeline
 
     def _check_pretrained(self) -> None:
