@@ -57,7 +57,7 @@ def check_explainable(classifier: Any) -> None:
     if not is_linear and not isinstance(classifier, HashEmbeddingClassifier | OneVsRestClassifier):
         raise TypeError(_why_not(classifier))
     n_classes = len(classifier.classes_)
-    if hasattr(classifier, "coef_") and classifier.coef_.shape[0] != (1 if n_classes == 2 else n_classes):
+    if is_linear and len(weights_of_linear_model(classifier, [0])[0]) != (1 if n_classes == 2 else n_classes):
         raise TypeError(
             f"The weights of a {type(classifier).__name__} of {n_classes} classes are of pairs of classes, not of one "
             "each. Use a classifier with weights for each class, such as LinearSVC."
@@ -84,13 +84,13 @@ def _why_not(classifier: Any) -> str:
 
 
 def _of_linear_model(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) -> Contributions:
-    weights = weights_of_linear_model(classifier, row.indices)[:, outputs]
-    bias = np.broadcast_to(np.asarray(classifier.intercept_, dtype=np.float64), (len(np.atleast_2d(classifier.coef_)),))
-    return Contributions(row.data[:, np.newaxis] * weights, bias[outputs].copy(), "linear")
+    weights = weights_of_linear_model(classifier, row.indices)
+    bias = np.broadcast_to(np.asarray(classifier.intercept_, dtype=np.float64), weights.shape[1:])
+    return Contributions(row.data[:, np.newaxis] * weights[:, outputs], bias[outputs].copy(), "linear")
 
 
-def weights_of_linear_model(classifier: Any, columns: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the weights of some columns, shape (n_columns, n_outputs)."""
+def weights_of_linear_model(classifier: Any, columns: Any) -> NDArray[np.float64]:
+    """Return the weights of some columns, shape (n_columns, n_outputs), of weights that may be sparse or one row."""
     coef: Any = classifier.coef_
     weights = coef[:, columns].toarray() if issparse(coef) else np.atleast_2d(coef)[:, columns]
     return np.asarray(weights, dtype=np.float64).T

@@ -125,6 +125,15 @@ def test_other_vectorizers_and_classifiers(vectorizer: Any, classifier: Any) -> 
     check(make_pipeline(vectorizer, classifier).fit(X, Y))
 
 
+@pytest.mark.parametrize("y", [BINARY, Y], ids=["two classes", "four classes"])
+def test_weights_of_one_row_and_sparse_weights(y: Any) -> None:
+    """RidgeClassifier has a vector of weights for two classes; ``sparsify`` makes a sparse matrix of any."""
+    check(make_pipeline(CountVectorizer(), RidgeClassifier()).fit(X, y))
+    model = make_pipeline(CountVectorizer(), SGDClassifier(penalty="l1", random_state=0)).fit(X, y)
+    model[-1].sparsify()
+    check(model)
+
+
 def test_a_label_of_all_texts_has_no_contributions() -> None:
     labels = [[True, label == "email"] for label in Y]
     with pytest.warns(UserWarning, match="Label 0 is present in all"):
