@@ -116,6 +116,7 @@ class NgramInverter:
         """
         if not hasattr(self, "_sources"):
             return self.fit(X)
+        self._is_indexed = False  # also where a text is refused
         for position, document in enumerate(as_documents(X, caller=type(self).__name__)):
             text = plain_text(document, position=position, caller=type(self).__name__)
             for source, counts in zip(self._sources, self._counts, strict=True):
@@ -125,7 +126,6 @@ class NgramInverter:
                 self.n_ngrams_ += len(counts) - before
             if self.n_ngrams_ > self.max_ngrams:
                 self._drop_rare()
-        self._is_indexed = False
         return self
 
     @property

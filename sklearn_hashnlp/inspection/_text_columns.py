@@ -198,10 +198,10 @@ def _of_steps(steps: Sequence[Any]) -> TextColumns:
 
 
 def _scales_of(step: Any) -> NDArray[np.float64] | None:
-    """Return what a step multiplies each column by; None if by nothing, or by what depends on the row."""
+    """Return what a step multiplies each column by; None if by nothing, by what depends on the row, or not fitted."""
     if isinstance(step, TfidfTransformer):
-        return np.asarray(step.idf_, dtype=np.float64) if step.use_idf else None
-    scale = step.scale_ if isinstance(step, MaxAbsScaler | StandardScaler) else None
+        return np.asarray(step.idf_, dtype=np.float64) if step.use_idf and hasattr(step, "idf_") else None
+    scale = getattr(step, "scale_", None) if isinstance(step, MaxAbsScaler | StandardScaler) else None
     return None if scale is None else 1 / np.asarray(scale, dtype=np.float64)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
 
 from sklearn_hashnlp import (
     AugmentedTextClassifier,
@@ -143,6 +144,12 @@ def test_wrong_arguments_are_refused() -> None:
         collision_report(["one two"], CountVectorizer().fit(["one two"]))
     with pytest.raises(ValueError, match="wrap a single one"):
         collision_report("one text")
+
+
+@pytest.mark.parametrize("step", [TfidfTransformer(), MaxAbsScaler()])
+def test_steps_that_are_not_fitted_count_nothing(step: Any) -> None:
+    vectorizer = HashingNgramVectorizer(n_features=64)
+    assert str(collision_report(TEXTS, make_pipeline(vectorizer, step))) == str(collision_report(TEXTS, vectorizer))
 
 
 def test_models_that_were_searched_for_or_augmented() -> None:

@@ -162,6 +162,17 @@ def test_top_ngrams_of_a_text_classifier() -> None:
     assert len(inverter.top_ngrams(model, "email", n=3)) == 3
 
 
+def test_a_refused_text_leaves_names_and_counts_in_step() -> None:
+    inverter = NgramInverter(HashingNgramVectorizer())
+    for method in (inverter.fit, inverter.partial_fit):
+        with pytest.raises(TypeError, match="document 1 is 3"):
+            method(["one two", 3])  # type: ignore[list-item]
+        assert sorted(inverter.get_feature_names_out()) == ["one", "two"]
+    with pytest.raises(TypeError, match="document 1 is 3"):
+        inverter.partial_fit(["three", 3])  # type: ignore[list-item]
+    assert len(inverter.get_feature_names_out()) == inverter.n_ngrams_ == 3
+
+
 def test_wrong_use_is_refused() -> None:
     model = make_pipeline(CharNgramFeaturizer(n_features=10), LogisticRegression(max_iter=500)).fit(X, Y)
     with pytest.raises(NotFittedError, match="call fit"):
