@@ -62,7 +62,7 @@ class FastTextPart(NamedTuple):
         entry = self._entry(token)
         if entry >= 0:
             return bool(entry >= self._dictionary.n_words)
-        return token != _END_OF_LINE and token.startswith(self._dictionary.label_prefix)
+        return token != _END_OF_LINE and token.startswith(self._dictionary.label_prefix or " ")
 
     def _entry(self, token: str) -> int:
         """Look a token up in the hash table of the dictionary; -1 if it is not there."""

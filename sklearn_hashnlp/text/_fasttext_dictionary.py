@@ -92,7 +92,7 @@ class FastTextDictionary:
             self.word_ngrams,
             self.min_n,
             self.max_n,
-            _bytes_array(self.label_prefix.encode()),
+            _bytes_array(self.label_prefix.encode() or b" "),  # which no word begins with
             subwords=np.empty(0, dtype=np.int32),
             subword_ends=np.empty(0, dtype=np.int64),
         )

@@ -18,7 +18,12 @@ from tests.oracles.fasttext import write
 from tests.persistence.fasttext_models import DATA, TEXTS, kept_buckets, random_model
 
 FILES = sorted(path.name for path in DATA.iterdir() if path.suffix in (".bin", ".ftz"))
-VECTORIZER = FastTextVectorizer(word_ngrams=3, min_n=1, max_n=3, bucket=23).fit(["the sauce <b> </s> x", "a crêpe"])
+VECTORIZER, WITHOUT_LABELS = (
+    FastTextVectorizer(word_ngrams=3, min_n=1, max_n=3, bucket=23, label_prefix=prefix).fit(
+        ["the sauce <b> </s> x", "a crêpe"]
+    )
+    for prefix in ("__label__", "")
+)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -51,7 +56,8 @@ def counts_of_row(vectorizer: FastTextVectorizer, text: str) -> dict[int, int]:
 
 @given(st.text(st.sampled_from("the sauce<b>é日 \n\0\x85</s>__label__"), max_size=40))
 def test_features_are_what_the_vectorizer_counts(text: str) -> None:
-    assert counts_of_features(VECTORIZER, text) == counts_of_row(VECTORIZER, text)
+    for vectorizer in (VECTORIZER, WITHOUT_LABELS):
+        assert counts_of_features(vectorizer, text) == counts_of_row(vectorizer, text)
 
 
 @pytest.mark.parametrize("pruned", [False, True])

@@ -67,7 +67,9 @@ def test_a_saved_vectorizer_is_the_same(tmp_path: Path) -> None:
 def test_another_prefix_of_labels() -> None:
     texts = ["#tea a pot", "#cake __label__x"]
     assert FastTextVectorizer(label_prefix="#").fit(texts).words_ == ["</s>", "a", "pot", "__label__x"]
-    assert FastTextVectorizer(label_prefix="").fit(texts).words_[1:3] == ["#tea", "a"]
+    without = FastTextVectorizer(label_prefix="", word_ngrams=2, bucket=9).fit(texts)
+    assert without.words_[1:3] == ["#tea", "a"]
+    assert without.transform(["unknown words"]).sum() == 3  # "</s>", and n-grams of words that are no labels
 
 
 @pytest.mark.parametrize(
