@@ -64,7 +64,8 @@ float32 and int8, and saved with the precision that scores higher.
 
 --time includes reading and the last training. Each trial is appended to a file, DIR.trials.jsonl: after an \
 interruption the same command continues there, and with a longer --time it goes on. With another --max-size it chooses \
-among the same trials. A trial that fails is recorded, and the search goes on.
+among the same trials, and those that ended early because of the limit begin anew. A trial that fails is recorded, and \
+the search goes on.
 """
 
 _SUFFIX = ".trials.jsonl"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import tempfile
 import time
 import warnings
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -92,10 +94,12 @@ def tune_text_classifier(
         Limit of the model's folder in bytes: larger models are not recommended, and small tables are tried more often.
     scoring : str, callable or None, default=None
         Name of a scorer of scikit-learn, or a callable ``scorer(estimator, X, y)``, whose scores are higher for better
-        models. None is the accuracy or, with a list of labels for each text, the precision of the most probable label.
+        models; with ``trials_file`` no lambda. None is the accuracy or, with a list of labels for each text, the
+        precision of the most probable label.
     trials_file : str, path-like or None, default=None
         File to append each trial to, as a line of JSON. A search with the same data and seed continues after the trials
-        in it, whose times count. Only with a ``random_state``.
+        in it, whose times count; those that ended early, and would not with this ``max_size``, begin anew. Only with a
+        ``random_state``.
     random_state : int or None, default=None
         Seed of the parameters, the folds and the training. None: another one each time.
     callback : callable or None, default=None
@@ -162,9 +166,9 @@ def tune_text_classifier(
     search = _Search(data, estimator, _scorer(estimator, data, scoring), max_time, max_size, started)
     identity = {
         "random_state": seed,
-        "data": digest(data.texts, data.labels, *(validation_data or ())),
-        "estimator": " ".join(repr(estimator).split()),
-        "scoring": scoring if scoring is None or isinstance(scoring, str) else _name(scoring),
+        "data": digest(data.texts, data.labels, [data.n_train]),
+        "estimator": _described(estimator),
+        "scoring": scoring if scoring is None or isinstance(scoring, str) else _named(scoring, trials_file),
     }
     opened = nullcontext() if trials_file is None else TrialsFile(trials_file, identity)
     with opened as file:
@@ -173,7 +177,7 @@ def tune_text_classifier(
             if max_trials is not None and len(search.trials) >= max_trials:
                 break
             trial = file.find(params) if file is not None else None
-            if trial is not None:
+            if trial is not None and search.is_valid(trial):
                 trial = search.repeat(trial, params)
             else:
                 trial = search.run(params)
@@ -255,6 +259,10 @@ class _Search:
         self._started = started
         self._longest_fold = 0.0
 
+    def is_valid(self, trial: Trial) -> bool:
+        """Return whether a trial of an earlier run would end in this one as it did, whose limit of size may differ."""
+        return trial.status != "stopped" or self._is_hopeless(trial.scores["float32"], trial.sizes["int8"])
+
     def repeat(self, trial: Trial, params: dict[str, Any]) -> Trial:
         """Add a trial of an earlier run, whose time counts."""
         trial = replace(trial, number=len(self.trials), params=params)  # in the file tuples are lists
@@ -276,9 +284,11 @@ class _Search:
             except Exception as failure:  # too little memory, parameters that do not fit: the others may do
                 status, error = "failed", f"{type(failure).__name__}: {failure}"
                 break
-            if self.trials and len(folds) < len(self._data.splits) and self._is_hopeless(folds):
-                status = "stopped"
-                break
+            if self.trials and len(folds) < len(self._data.splits):
+                scores = [fold.scores["float32"] for fold in folds]
+                if self._is_hopeless(scores, max(fold.sizes["int8"] for fold in folds)):
+                    status = "stopped"
+                    break
         trial = Trial(
             number=len(self.trials),
             params=params,
@@ -322,18 +332,17 @@ class _Search:
         final = 0.0 if best is None else growth * _seconds_per_fold(best)
         return elapsed + self._longest_fold + final <= self._max_time
 
-    def _is_hopeless(self, folds: Sequence[_Fold]) -> bool:
+    def _is_hopeless(self, scores: Sequence[float], size: int) -> bool:
         """Return whether a model that is no larger scores higher by more than a standard error, or it is too large."""
-        size = max(fold.sizes["int8"] for fold in folds)
         if self._max_size is not None and size > self._max_size:
             return True
-        mean = math.fsum(fold.scores["float32"] for fold in folds) / len(folds)
-        n_scored = sum(len(valid) for _, valid in self._data.splits[: len(folds)])
+        mean = math.fsum(scores) / len(scores)
+        n_scored = sum(len(valid) for _, valid in self._data.splits[: len(scores)])
         error = math.sqrt(abs(mean * (1 - mean)) / n_scored)
         return any(
             trial.status == "complete"
             and trial.sizes["int8"] <= _SAME_SIZE * size
-            and math.fsum(trial.scores["float32"][: len(folds)]) / len(folds) > mean + error
+            and math.fsum(trial.scores["float32"][: len(scores)]) / len(scores) > mean + error
             for trial in self.trials
         )
 
@@ -389,8 +398,20 @@ def _precision_at_1(model: TextClassifier, texts: list[str], labels: list[list[A
     return sum(hits) / max(len(hits), 1)
 
 
-def _name(scoring: Any) -> str:
-    return str(getattr(scoring, "__qualname__", type(scoring).__qualname__))
+def _described(value: Any) -> str:
+    """Return the text of an estimator or a scorer, the same in each process."""
+    with config_context(print_changed_only=True):
+        return " ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value)).split())
+
+
+def _named(scoring: Any, trials_file: Any) -> str:
+    """Return a text that tells a scorer from others."""
+    text = _described(scoring)
+    if trials_file is not None and "<lambda>" in text:
+        raise ValueError(
+            f"{_CALLER} cannot tell one lambda from another in trials_file. Pass a function with a name as scoring."
+        )
+    return text
 
 
 def _check_estimator(estimator: Any) -> TextClassifier:

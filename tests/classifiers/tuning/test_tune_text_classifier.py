@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
+from sklearn.metrics import accuracy_score, f1_score, make_scorer
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from sklearn_hashnlp._posix import lock_file
@@ -227,6 +230,39 @@ def test_the_trials_of_another_search_are_refused(tmp_path):
         with pytest.raises(ValueError, match=f"is not a file of trials: .*{reason}"):
             _tune(max_trials=1, trials_file=path)
         assert path.read_text() == content
+
+
+def test_the_scorer_of_a_file_of_trials_is_told_from_others(tmp_path):
+    path = tmp_path / "trials.jsonl"
+    options = {"max_trials": 1, "trials_file": path}
+    first = _tune(scoring=make_scorer(accuracy_score), **options)
+    with config_context(print_changed_only=False):
+        assert _plain(_tune(scoring=make_scorer(accuracy_score), **options).trials) == _plain(first.trials)
+    for other in (make_scorer(f1_score, pos_label="good"), partial(_constant_score, value=1), _constant_score):
+        with pytest.raises(ValueError, match=r"another search, with scoring=.make_scorer"):
+            _tune(scoring=other, **options)
+    with pytest.raises(ValueError, match="cannot tell one lambda from another"):
+        _tune(scoring=lambda *_: 0.5, **options)
+    named = options | {"trials_file": tmp_path / "named.jsonl"}
+    for _ in range(2):
+        _tune(scoring=partial(_constant_score, value=1), **named)
+    assert " at 0x" not in named["trials_file"].read_text()
+
+
+def _constant_score(model, X, y, value=0.5):
+    return value
+
+
+def test_trials_that_ended_early_for_a_smaller_limit_begin_anew(whole, tmp_path):
+    options = {"trials_file": tmp_path / "trials.jsonl", "param_distributions": {"n_buckets": [256, 64, 1]}}
+    limit = whole.trials[0].sizes["int8"] + 100
+    small = _tune(max_size=limit, **options)
+    assert {one.params.get("n_buckets"): one.status for one in small.trials}[256] == "stopped"
+    recorded = options["trials_file"].read_bytes()
+    assert _plain(_tune(max_size=limit, **options).trials) == _plain(small.trials)
+    assert options["trials_file"].read_bytes() == recorded
+    large = _tune(max_size=10**6, **options)
+    assert _plain(large.trials) == _plain(_tune(max_size=10**6, **options | {"trials_file": None}).trials)
 
 
 def test_lists_of_labels_are_scored_by_the_most_probable_one():
