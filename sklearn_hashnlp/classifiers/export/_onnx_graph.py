@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+_MAX_BYTES = 2**31 - 2**24  # of a file; the operators take the rest
+
 
 class OnnxGraph:
     """Operators, inputs and constants by their names; :meth:`add` returns the name of the result."""
@@ -113,6 +115,12 @@ class OnnxGraph:
         """Return the bytes of the model, the same for the same graph; the outputs are matrices."""
         from onnx import TensorProto, checker
 
+        n_bytes = sum(len(constant.raw_data) for constant in self._constants.values())
+        if n_bytes > _MAX_BYTES:
+            raise ValueError(
+                f"export_onnx: the tables take {n_bytes:,} bytes, and an ONNX model has at most 2**31. Train with a "
+                "smaller n_buckets, n_embeddings or embedding_dim, or save the model with save_model."
+            )
         helper = self._helper
         for name, inner in outputs.items():
             self._nodes.append(helper.make_node("Identity", [inner], [name]))

@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector, TextClassifier
 from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, export_onnx
+from sklearn_hashnlp.classifiers.export import _onnx_graph
 from sklearn_hashnlp.classifiers.export._export_onnx import _mix, _slots
 from sklearn_hashnlp.classifiers.export._onnx_graph import OnnxGraph
 from sklearn_hashnlp.nn._hashing import hash_tensor
@@ -126,8 +127,12 @@ def test_hashes_are_those_of_the_specification() -> None:
             np.testing.assert_array_equal(found[:, 0], hash_tensor(torch.from_numpy(keys), constants, size).numpy())
 
 
-def test_models_that_cannot_be_exported(tmp_path: Path) -> None:
+def test_models_that_cannot_be_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "m.onnx"
+    with monkeypatch.context() as patched:
+        patched.setattr(_onnx_graph, "_MAX_BYTES", 1000)
+        with pytest.raises(ValueError, match=r"the tables take [0-9,]+ bytes, and an ONNX model has at most 2\*\*31"):
+            export_onnx(TextClassifier(max_epochs=1).fit(TEXTS, LABELS), path)
     with pytest.raises(ValueError, match="loss='hsigmoid'"):
         export_onnx(TextClassifier(loss="hsigmoid", max_epochs=1).fit(TEXTS, LABELS), path)
     with pytest.raises(ValueError, match="aggregation='median'"):
