@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import warnings
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -31,7 +33,7 @@ def save_word_vectors(
     path : str or path-like
         File to write; an existing file is replaced atomically.
     words : sequence of str
-        Distinct words without whitespace.
+        Distinct words without whitespace of ASCII, which ends words in the formats.
     vectors : ndarray of shape (n_words, n_columns)
         Vector of each word; rounded to float32.
     binary : bool, default=False
@@ -72,18 +74,18 @@ def save_word_vectors(
         row = int(np.argmin(np.isfinite(vectors).all(axis=1)))
         raise ValueError(f"save_word_vectors needs finite vectors, got NaN or infinity for the word {words[row]!r}.")
     for word in words:
-        if word.split() != [word]:
+        if _encode(word).split() != [_encode(word)]:
             raise ValueError(
                 f"save_word_vectors needs words that are not empty and contain no whitespace, got {word!r}."
             )
     if len(set(words)) < len(words):
-        repeated = next(word for index, word in enumerate(words) if word in words[:index])
-        raise ValueError(f"save_word_vectors needs distinct words, got {repeated!r} twice.")
+        repeated = Counter(words).most_common(1)[0][0]
+        raise ValueError(f"save_word_vectors needs distinct words, got {repeated!r} more than once.")
     with replacing(Path(path)) as unfinished, unfinished.open("wb") as file:
         file.write(f"{vectors.shape[0]} {vectors.shape[1]}\n".encode())
         for word, vector in zip(words, vectors, strict=True):
             numbers = vector.astype("<f4").tobytes() if binary else " ".join(map(str, vector)).encode()
-            file.write(word.encode("utf-8", "surrogateescape") + b" " + numbers + b"\n")
+            file.write(_encode(word) + b" " + numbers + b"\n")
 
 
 def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> tuple[list[str], NDArray[np.float32]]:
@@ -99,8 +101,8 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
     Returns
     -------
     words : list of str
-        The words. Bytes that are not UTF-8 are decoded as lone surrogates (``surrogateescape``), and written back
-        unchanged.
+        The words, each once. Bytes that are not UTF-8 are decoded as lone surrogates (``surrogateescape``), and written
+        back unchanged.
     vectors : ndarray of float32 of shape (n_words, n_columns)
         Vector of each word.
 
@@ -110,6 +112,11 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
         If the file has another format or is incomplete, or a vector has NaN or values that float32 cannot hold.
     FileNotFoundError
         If the file does not exist.
+
+    Warns
+    -----
+    UserWarning
+        If the file has a word more than once: its first vector is taken, as gensim does.
 
     See Also
     --------
@@ -140,8 +147,7 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
                 f"{path} is damaged or not in a format of word2vec: its first line promises {n_columns} numbers for "
                 f"each of {n_words} words, more than the file has bytes."
             )
-        words: list[str] = []
-        rows: list[NDArray[np.float32]] = []
+        rows: dict[str, NDArray[np.float32]] = {}
         for index in range(n_words):
             try:
                 word, row = _read_binary(file, n_columns) if binary else _read_line(file, n_columns)
@@ -156,15 +162,18 @@ def load_word_vectors(path: str | os.PathLike[str], *, binary: bool = False) -> 
                     f"{path} is damaged: the vector of word {index + 1} of {n_words}, {word[:40]!r}, has NaN or values "
                     "that float32 cannot hold."
                 )
-            words.append(word)
-            rows.append(row)
+            rows.setdefault(word, row)
         if not binary and file.read(1).strip():
             raise ModelFormatError(
                 f"{path} is damaged or not in word2vec's text format: there is more after {n_words} words. If its "
                 "format is binary, set binary=True."
             )
-    vectors = np.array(rows, dtype=np.float32).reshape(n_words, n_columns)
-    return words, vectors
+    if len(rows) < n_words:
+        warnings.warn(
+            f"{path} has {n_words} vectors of {len(rows)} words: of a word that is repeated the first one is taken.",
+            stacklevel=2,
+        )
+    return list(rows), np.array(list(rows.values()), dtype=np.float32).reshape(len(rows), n_columns)
 
 
 def _read_line(file: BinaryIO, n_columns: int) -> tuple[str, NDArray[np.float32]]:
@@ -193,3 +202,7 @@ def _read_binary(file: BinaryIO, n_columns: int) -> tuple[str, NDArray[np.float3
 
 def _decode(word: bytes) -> str:
     return word.decode("utf-8", "surrogateescape")
+
+
+def _encode(word: str) -> bytes:
+    return word.encode("utf-8", "surrogateescape")

@@ -42,6 +42,21 @@ def test_bytes_that_are_not_utf_8(tmp_path):
 
 
 @pytest.mark.parametrize("binary", [False, True])
+def test_of_a_repeated_word_the_first_vector_is_taken(tmp_path, binary):
+    path = tmp_path / "vectors"
+    save_word_vectors(path, ["a", "b", "c"], np.array([[1], [2], [3]]), binary=binary)
+    path.write_bytes(path.read_bytes().replace(b"\nc ", b"\na "))
+    with pytest.warns(UserWarning, match="3 vectors of 2 words"):
+        words, vectors = load_word_vectors(path, binary=binary)
+    assert (words, vectors.tolist()) == (["a", "b"], [[1.0], [2.0]])
+
+
+def test_whitespace_that_is_not_ascii_is_part_of_a_word(tmp_path):
+    save_word_vectors(tmp_path / "vectors", ["10\u202f000", "\u3000"], np.array([[1], [2]]))
+    assert load_word_vectors(tmp_path / "vectors")[0] == ["10\u202f000", "\u3000"]
+
+
+@pytest.mark.parametrize("binary", [False, True])
 def test_no_words(tmp_path, binary):
     save_word_vectors(tmp_path / "vectors", [], np.empty((0, 3)), binary=binary)
     words, vectors = load_word_vectors(tmp_path / "vectors", binary=binary)
@@ -55,7 +70,7 @@ def test_no_words(tmp_path, binary):
         (["a"], np.zeros(1), "a row for each"),
         (["a b"], np.zeros((1, 1)), "contain no whitespace, got 'a b'"),
         ([""], np.zeros((1, 1)), "not empty"),
-        (["a", "a"], np.zeros((2, 1)), "distinct words, got 'a' twice"),
+        (["a", "a"], np.zeros((2, 1)), "distinct words, got 'a' more than once"),
     ],
 )
 def test_invalid_words_and_vectors_are_refused(tmp_path, words, vectors, message):
