@@ -100,27 +100,24 @@ def explain(
         label_prefix=label_prefix,
         errors=errors,
     )
-    from sklearn_hashnlp.classifiers import from_fasttext
     from sklearn_hashnlp.cli._pipelines import load_classifier
-    from sklearn_hashnlp.inspection import explain as explain_text
-    from sklearn_hashnlp.inspection._explain import text_pipeline
-    from sklearn_hashnlp.persistence import FastTextModel
+    from sklearn_hashnlp.inspection._explain import explain_by_steps, text_pipeline
 
     classifier = load_classifier(model)
-    if isinstance(classifier, FastTextModel) and classifier.loss_ in ("softmax", "hs"):
-        classifier = from_fasttext(classifier)  # once, not for each text
     try:
-        text_pipeline(classifier)
+        parts = text_pipeline(classifier)
     except TypeError as error:
         raise ValueError(f"{model}: {error}") from error
     chosen = None if labels is None else _labels_of(classifier, labels)
+    explained = chosen if len(classifier.classes_) > 2 else None  # with two there is one score
     n_texts = 0
     with (
         _open_page(screen, html, file) as page,
         source.open(screen, action="Explaining", bar=html is not None) as opened,
     ):
         for text in opened.texts:
-            _show(screen, explain_text(classifier, text.text), chosen, top, page)
+            explanation = explain_by_steps(classifier, *parts, text.text, labels=explained, only_shown=True)
+            _show(screen, explanation, chosen, top, page)
             n_texts += 1
         if opened.table is not None:
             opened.table.report(n_texts)

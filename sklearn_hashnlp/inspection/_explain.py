@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_hashnlp._sklearn import check_fitted
 from sklearn_hashnlp.classifiers import AugmentedTextClassifier, TextClassifier, from_fasttext
 from sklearn_hashnlp.inspection._contributions import Contributions, check_explainable, contributions
-from sklearn_hashnlp.inspection._explanation import Explanation, shortened
+from sklearn_hashnlp.inspection._explanation import MAX_SHOWN_LABELS, Explanation, shortened
 from sklearn_hashnlp.inspection._text_columns import Feature, Row, text_features
 from sklearn_hashnlp.persistence import FastTextModel
 
@@ -102,18 +102,34 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
             f"explain takes one text, a str; got a {type(text).__name__}. For several: [explain(model, text) for text "
             "in texts]."
         )
-    steps, classifier = text_pipeline(model)
+    return explain_by_steps(model, *text_pipeline(model), text, labels=labels)
+
+
+def explain_by_steps(
+    model: Any,
+    steps: Pipeline,
+    classifier: Any,
+    text: str,
+    *,
+    labels: Iterable[Any] | None = None,
+    only_shown: bool = False,
+) -> Explanation:
+    """Explain a prediction by the parts of a model, which are found once for many texts; maybe only what is shown."""
     classes = np.asarray(classifier.classes_)
     features, row, vector_columns = text_features(steps, text)
     scores = np.atleast_1d(np.asarray(classifier.decision_function(row), dtype=np.float64)[0])
-    outputs = _outputs(labels, classes, len(scores))
+    predicted = _predicted(model, classes, text)
+    if only_shown and labels is None:
+        outputs = _shown_outputs(scores, classes, predicted)
+    else:
+        outputs = _outputs(labels, classes, len(scores))
     parts = contributions(classifier, row, outputs)
     _check_sum(parts, scores[outputs])
     return Explanation(
         text=str.__str__(text),
         classes=classes,
         labels=classes[1:] if len(scores) == 1 else classes[outputs],
-        predicted=_predicted(model, classes, text),
+        predicted=predicted,
         scores=scores[outputs],
         probabilities=_probabilities(model, text, outputs, len(scores)),
         bias=parts.bias,
@@ -172,6 +188,15 @@ def _outputs(labels: Iterable[Any] | None, classes: NDArray[Any], n_scores: int)
     if not chosen or any(label not in known for label in chosen):
         raise ValueError(f"explain needs labels of the model, out of {shortened(known)}; got {chosen!r}.")
     return np.array([known.index(label) for label in chosen], dtype=np.int64)
+
+
+def _shown_outputs(scores: NDArray[np.float64], classes: NDArray[Any], predicted: Any) -> NDArray[np.int64]:
+    """Return the indices of the scores that views show by default."""
+    best = np.argsort(-scores, kind="stable")[:MAX_SHOWN_LABELS]
+    if len(scores) == 1:
+        return best
+    is_predicted = np.isin(classes, predicted)
+    return np.union1d(best, np.flatnonzero(is_predicted))
 
 
 def _of_features(features: list[Feature], row: Row, parts: Contributions, vectors: range) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Method: TypeAlias = Literal["linear", "integrated gradients"]
 
-_MAX_SHOWN_LABELS = 3
+MAX_SHOWN_LABELS = 3
 _TOP = 10
 
 
@@ -272,7 +272,7 @@ class Explanation:
         labels = self.labels.tolist()
         best = [labels[index] for index in np.argsort(-self.scores, kind="stable").tolist()]
         first = [label for label in best if label in predicted]
-        return (first + [label for label in best if label not in first])[:_MAX_SHOWN_LABELS]
+        return (first + [label for label in best if label not in first])[:MAX_SHOWN_LABELS]
 
     @property
     def _is_binary(self) -> bool:

@@ -11,10 +11,12 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector
+from sklearn_hashnlp.inspection import _explain
+from sklearn_hashnlp.inspection._contributions import contributions
 from sklearn_hashnlp.persistence import load_model, save_model
 from tests.persistence.fasttext_models import DATA
 
-from .conftest import ROWS
+from .conftest import ROWS, small_model
 
 TEXTS = "a fine film\n\nlong and <b>dull</b>"
 
@@ -45,6 +47,22 @@ def test_json_sums_to_the_scores(hashnlp: Any, model: Path) -> None:
     answer = hashnlp("explain", "--model", model, "--json", "--top", 1, stdin="long and dull").json
     assert answer["predicted"] == answer["labels"][0]["label"] == "bad"
     assert len(answer["labels"][0]["ngrams"]) == 1
+
+
+def test_labels_that_are_not_shown_cost_no_time(hashnlp: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = [f"l{index % 8}" for index in range(24)]
+    save_model(small_model(hidden_layer_sizes=(3,), max_epochs=1).fit([text for _, text in ROWS], labels), tmp_path)
+    counts = []
+
+    def recorded(classifier: Any, row: Any, outputs: Any) -> Any:
+        counts.append(len(outputs))
+        return contributions(classifier, row, outputs)
+
+    monkeypatch.setattr(_explain, "contributions", recorded)
+    one = hashnlp("explain", "--model", tmp_path, stdin="a fine film")
+    assert one.code == 0, one.err
+    hashnlp("explain", "--model", tmp_path, "--label", "l5", stdin="a fine film\nlong")
+    assert counts == [3, 1, 1]
 
 
 def test_a_table_and_a_page(hashnlp: Any, model: Path, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from sklearn_hashnlp import (
 from sklearn_hashnlp.classifiers import merge
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.inspection import Explanation, explain
+from sklearn_hashnlp.inspection._explain import explain_by_steps, text_pipeline
 
 DOCSTRINGS = load_stdlib_docstrings()
 LABELS = np.asarray(DOCSTRINGS.target).tolist()
@@ -132,6 +133,16 @@ def test_weights_of_one_row_and_sparse_weights(y: Any) -> None:
     model = make_pipeline(CountVectorizer(), SGDClassifier(penalty="l1", random_state=0)).fit(X, y)
     model[-1].sparsify()
     check(model)
+
+
+@pytest.mark.parametrize("y", [BINARY, Y, SEVERAL], ids=["two classes", "four classes", "several labels"])
+def test_the_labels_that_are_shown_look_the_same_without_the_others(y: Any) -> None:
+    model = TextClassifier(**SMALL, max_epochs=1, features="words").fit(X, y)
+    for text in TEXTS:
+        explanation, shown = explain(model, text), explain_by_steps(model, *text_pipeline(model), text, only_shown=True)
+        assert shown.to_html() == explanation.to_html()
+        assert str(shown) == str(explanation)
+        assert y is BINARY or len(shown.labels) < len(explanation.labels)
 
 
 def test_a_label_of_all_texts_has_no_contributions() -> None:
