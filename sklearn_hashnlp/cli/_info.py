@@ -30,7 +30,7 @@ _PARAMETERS = (
     *("features", "lowercase", "loss", "learning_rate", "max_epochs", "embedding_dim", "random_state"),
     *("dim", "wordNgrams", "minn", "maxn", "bucket", "epoch", "ws", "minCount"),  # of fastText
 )
-_FIGURES = ("accuracy", "precision_at_1", "recall_at_1", "micro_f1")
+_FIGURES = ("accuracy", "balanced_accuracy", "macro_f1", "precision_at_1", "recall_at_1", "micro_f1")
 
 
 @reporting_errors

@@ -72,7 +72,6 @@ _SUFFIX = ".trials.jsonl"
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _PLOT_SECONDS = 3.0  # importing matplotlib, and drawing
 _REPORT_BYTES = 4000  # training.json and what it adds to the model card, without labels
-_FIGURES = {"accuracy": "accuracy", "precision of the most probable label": "precision_at_1"}
 
 
 class Metric(StrEnum):
@@ -223,14 +222,12 @@ def tune(
         "history": classifier.history_,
         "tuning": {"n_trials": len(result.trials), "params": best.params, "precision": best.precision},
     }
-    if figure in _FIGURES:
-        source, n_scored = _scored_on(data, valid, len(texts))
-        n_scored = len(validation[0]) if validation is not None else n_scored
-        report["validation"] = {"data": source, "n_texts": n_scored, _FIGURES[figure]: best.score}
+    method, source, n_scored = _scored_on(data, len(texts), None if validation is None else (valid, len(validation[0])))
+    name = "precision_at_1" if several else metric.name
+    report["validation"] = {"data": source, "n_texts": n_scored, name: best.score}
     card = card_of(report)
-    if "Validation" in card:
-        method = "texts of another file" if valid is not None else "cross-validation, or a fifth of many training texts"
-        card["Validation"] = {"method": f"{method}; the best of {len(result.trials)} trials"} | card["Validation"]
+    method = f"{method}, the best of {counted(len(result.trials), 'trial')}"
+    card["Validation"] = {"method": method} | card["Validation"]
     save_model(classifier, model, precision=best.precision, card=card)
     write_report(model, report)
     _show_result(screen, result, best, model, path, figure)
@@ -285,14 +282,15 @@ def _resumable(screen: Screen, path: Path) -> Iterator[None]:
         raise
 
 
-def _scored_on(data: Path, valid: Path | None, n_texts: int) -> tuple[str, int]:
-    """Return what the scores are measured on, and the number of texts."""
+def _scored_on(data: Path, n_texts: int, valid: tuple[Path | None, int] | None) -> tuple[str, str, int]:
+    """Return how the models are scored, on what, and the number of texts."""
     from sklearn_hashnlp.classifiers.tuning._tune_text_classifier import n_held_out
 
     if valid is not None:
-        return str(valid), 0
-    held_out = n_held_out(n_texts)
-    return (f"cross-validation of {data}" if held_out == n_texts else f"a fifth of {data}"), held_out
+        return "texts of another file", str(valid[0]), valid[1]
+    if (n_scored := n_held_out(n_texts)) == n_texts:
+        return "cross-validation", f"cross-validation of {data}", n_texts
+    return "a fifth of the texts was held out", f"a fifth of {data}", n_scored
 
 
 def _describe(params: dict[str, Any]) -> str:

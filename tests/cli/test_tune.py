@@ -42,6 +42,7 @@ def test_the_best_model_is_saved_with_a_report(hashnlp: Any, data: Path, rows: A
     assert model.n_buckets in (10, 100)
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert all(row in card for row in ("| file | films\\.csv |", "| texts | 24 |", "| good | 12 |"))
+    assert "| method | cross-validation, the best of 2 trials |" in card
     info = hashnlp("info", folder, "--json").json
     assert info["validation"]["data"] == f"cross-validation of {data}"
     assert (info["validation"]["n_texts"], info["n_texts"]) == (24, 24)
@@ -71,6 +72,15 @@ def test_limits_of_size_and_validation_texts(hashnlp: Any, data: Path, tmp_path:
     result = hashnlp(*options, "--max-size", "5k")
     assert (result.code, "--max-size 5k, less 4," in result.err) == (1, True)
     assert "No model of at most" in result.err
+
+
+def test_the_metric_is_the_figure_of_the_model(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    options = ["--metric", "macro-f1", "--max-trials", 1]
+    score = hashnlp("tune", data, "-m", tmp_path / "m", *options, "--json").json["score"]
+    card = (tmp_path / "m" / "README.md").read_text(encoding="utf-8")
+    assert "cross-validation, the best of 1 trial |" in card
+    assert f"| macro\\_f1 | {score:.6g} |" in card
+    assert f"macro f1 {score:.4f} on 24 texts" in hashnlp("info", tmp_path / "m").out.replace("\n", " ")
 
 
 def test_too_few_texts_are_refused(hashnlp: Any, tmp_path: Path) -> None:
