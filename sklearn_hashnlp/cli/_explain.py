@@ -100,6 +100,9 @@ def explain(
         label_prefix=label_prefix,
         errors=errors,
     )
+    from sklearn_hashnlp.persistence._folder_files import check_model_folder
+
+    check_model_folder(model)  # before torch is loaded
     from sklearn_hashnlp.cli._pipelines import load_classifier
     from sklearn_hashnlp.inspection._explain import explain_by_steps, text_pipeline
 

@@ -63,7 +63,10 @@ def export(
 ) -> None:
     """Export a model; the parameters are the options of the command."""
     screen = Screen(as_json=as_json, quiet=quiet)
+    from sklearn_hashnlp.persistence._folder_files import check_model_folder
+
     check_text_file(compare)  # before torch is loaded
+    check_model_folder(model)
     from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, export_predictor, quantize
     from sklearn_hashnlp.cli._pipelines import final_estimator, load_classifier
 

@@ -7,7 +7,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,49 @@ class Screen:
         )
         hidden = self.quiet or not self._notes.is_terminal
         # By default, rich redirects stdout to the console of the bar, which is stderr.
-        return Progress(*columns, console=self._notes, transient=True, disable=hidden, redirect_stdout=False)
+        bars = _Progress(*columns, console=self._notes, transient=True, disable=hidden, redirect_stdout=False)
+        bars.note = self.note
+        return bars
+
+
+class _Progress(Progress):
+    """Progress bars, and a note if functions are compiled meanwhile, as in the first run of a command."""
+
+    note: Callable[[str], None]
+    _stack: ExitStack | None = None
+
+    def start(self) -> None:
+        """Show the bars."""
+        super().start()
+        if not self.disable and "numba" in sys.modules:  # commands with a light model do without it
+            self._stack = ExitStack()
+            self._stack.enter_context(_noting_compilation(self.note))
+
+    def stop(self) -> None:
+        """Remove the bars."""
+        if self._stack is not None:
+            self._stack.close()
+        super().stop()
+
+
+@contextmanager
+def _noting_compilation(note: Callable[[str], None]) -> Iterator[None]:
+    """Print a note when numba compiles the first function."""
+    from numba.core import event
+
+    class Listener(event.Listener):  # type: ignore[misc]  # numba has no types
+        noted = False
+
+        def on_start(self, event: object) -> None:
+            if not self.noted:
+                note("Compiling functions for this machine; only the first run takes this long ...")
+            self.noted = True
+
+        def on_end(self, event: object) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield
 
 
 def counted(number: int, noun: str) -> str:

@@ -92,6 +92,9 @@ def evaluate(
     screen = Screen(as_json=as_json, quiet=quiet)
     if wrong is not None and wrong.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
         raise typer.BadParameter(f"--wrong: expected a name in .csv, .tsv or .jsonl, got {str(wrong)!r}.")
+    from sklearn_hashnlp.persistence._folder_files import check_model_folder
+
+    check_model_folder(model)  # before torch is loaded
     from sklearn_hashnlp.cli._pipelines import is_multilabel, load_classifier, predict_proba
     from sklearn_hashnlp.cli._validation import scores_at
     from sklearn_hashnlp.cli.reading._labelled_texts import label_lists, note_unknown_labels, read_labelled

@@ -94,7 +94,7 @@ def train(
         ),
     ] = False,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Number of epochs. Default: 1 or 2, by the data.", show_default=False)
+        int | None, typer.Option(min=1, help="Number of epochs. Default: by the number of texts.", show_default=False)
     ] = None,
     learning_rate: Annotated[
         float | None,
@@ -104,8 +104,8 @@ def train(
         Loss | None,
         typer.Option(
             help="softmax: one label per text. ova: one-vs-rest, for several labels per text. hinge: as a linear "
-            "support vector machine. hsigmoid: hierarchical softmax, for thousands of labels. Default: softmax, or ova "
-            "where texts have several labels.",
+            "support vector machine. hsigmoid: hierarchical softmax, for thousands of labels. Default: hinge for few "
+            "texts, else softmax; ova where texts have several labels.",
             show_default=False,
         ),
     ] = None,
@@ -190,7 +190,6 @@ def train(
     from sklearn_hashnlp.cli._pipelines import final_estimator, make_model, predict_proba, train_model, with_typos
     from sklearn_hashnlp.cli._streaming import is_streamed, refuse_with_stream, train_streamed
     from sklearn_hashnlp.cli._training_report import card_of, write_report
-    from sklearn_hashnlp.cli._validation import ValidationScores, held_out_figures
     from sklearn_hashnlp.cli.reading._labelled_texts import (
         check_label_options,
         check_labels,
@@ -248,6 +247,8 @@ def train(
     n_labels = count_labels(labels)
     several = isinstance(labels, list)
     check_label_options(data, n_labels, several=several, loss=None if loss is None else loss.value, weights=weights)
+
+    from sklearn_hashnlp.cli._validation import ValidationScores, held_out_figures  # loads torch, so after reading
 
     # The best epoch on validation texts of the user's own is kept by a callback.
     stops_itself = early_stopping and validation is None

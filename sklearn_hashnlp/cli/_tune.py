@@ -146,9 +146,6 @@ def tune(
     screen = Screen(as_json=as_json, quiet=quiet)
     limit = _read_size(max_size)
     check_device(device)
-    from sklearn_hashnlp.classifiers import tune_text_classifier
-    from sklearn_hashnlp.classifiers.tuning._result import ModelTooLargeError
-    from sklearn_hashnlp.classifiers.tuning._tune_text_classifier import MIN_TEXTS
     from sklearn_hashnlp.cli._pipelines import make_model
     from sklearn_hashnlp.cli._training_report import card_of, write_report
     from sklearn_hashnlp.cli.reading._labelled_texts import check_labels, count_labels, read_labelled
@@ -175,6 +172,11 @@ def tune(
     if several and metric is not Metric.accuracy:
         raise ValueError(f"--metric {metric.value} is for one label per text, and {data} has several.")
     validation = None if valid is None else read_labelled(screen, valid, multilabel=several, **options)[:2]
+    # They load torch, which takes seconds, and wrong files are to be named at once.
+    from sklearn_hashnlp.classifiers import tune_text_classifier
+    from sklearn_hashnlp.classifiers.tuning._result import ModelTooLargeError
+    from sklearn_hashnlp.classifiers.tuning._tune_text_classifier import MIN_TEXTS
+
     if validation is None and len(texts) < MIN_TEXTS:
         raise ValueError(
             f"hashnlp tune needs at least {MIN_TEXTS} texts to score some of them, and {data} has {len(texts)}. "

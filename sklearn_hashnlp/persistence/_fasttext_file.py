@@ -83,6 +83,11 @@ class FastTextFile:
 def read_fasttext(path: str | os.PathLike[str]) -> FastTextFile:
     """Read a file of a supervised model; every size is compared with that of the file before memory is taken."""
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(
+            f"{path} is a folder, not a model of fastText: expected a .bin or .ftz file. A folder of this package is "
+            "read by load_model."
+        )
     with path.open("rb") as file:
         try:
             return _read_model(_Reader(file, path))

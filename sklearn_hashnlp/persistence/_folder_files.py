@@ -32,6 +32,16 @@ METADATA_KEY = "sklearn-hashnlp"  # only one key: safetensors writes several in 
 def read_folder(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     """Read the document and the arrays of a model folder, and check that they are whole and can be loaded."""
     folder = Path(folder)
+    check_model_folder(folder)
+    document, arrays = _read_weights(folder / WEIGHTS_FILE)
+    with explained(folder):
+        _check_document(document, arrays)
+        _check_copy(folder / PARAMETERS_FILE, document)
+    return document, arrays
+
+
+def check_model_folder(folder: Path) -> None:
+    """Check that there is a model, without reading it."""
     if not folder.is_dir():
         reason = "it is a file, not a folder" if folder.exists() else "the folder does not exist"
         raise FileNotFoundError(f"No model in {str(folder)!r}: {reason}.")
@@ -44,11 +54,6 @@ def read_folder(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]
             f"{folder / WEIGHTS_FILE} is missing: saving was interrupted or has not finished, or the copy is "
             "incomplete."
         )
-    document, arrays = _read_weights(folder / WEIGHTS_FILE)
-    with explained(folder):
-        _check_document(document, arrays)
-        _check_copy(folder / PARAMETERS_FILE, document)
-    return document, arrays
 
 
 @contextmanager

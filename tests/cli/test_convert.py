@@ -59,6 +59,12 @@ def test_what_is_no_model_of_fasttext_is_refused(hashnlp: Any, data: Path, tmp_p
     result = hashnlp("convert", data, "--model", tmp_path / "model")
     assert result.code == 1
     assert f"hashnlp: {data} is not a model of fastText" in result.err
+    result = hashnlp("convert", data.parent, "--model", tmp_path / "model")
+    assert result.code == 1
+    assert result.err == (
+        f"hashnlp: {data.parent} is a folder, not a model of fastText: expected a .bin or .ftz file. A folder of this "
+        "package is read by load_model.\n"
+    )
     assert not (tmp_path / "model").exists()
     other = hashnlp("convert", DATA / "hs.bin", "--model", data)
     assert other.code == 1

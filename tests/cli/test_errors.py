@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -59,3 +62,28 @@ def test_wrong_usage_is_exit_code_2() -> None:
 def test_an_interrupt_is_exit_code_130() -> None:
     result = run(KeyboardInterrupt())
     assert (result.exit_code, result.stderr) == (130, "\nhashnlp: interrupted.\n")
+
+
+def test_wrong_files_are_named_before_torch_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("label,text\na,b\na,c\n", encoding="utf-8")
+    one_label = "one.csv: expected at least two different labels, got only 'a'."
+    no_model = "No model in 'm': the folder does not exist."
+    expected = {
+        "train nothing.csv --model m": "nothing.csv does not exist.",
+        "train one.csv --model m --quiet": one_label,
+        "tune one.csv --model m --quiet": one_label,
+        "test one.csv --model m": no_model,
+        "explain one.csv --model m": no_model,
+        "export m.py --model m": no_model,
+    }
+    program = (
+        "import sys\n"
+        "from sklearn_hashnlp.cli import app\n"
+        "for line in sys.argv[1:]:\n"
+        "    try: app(line.split())\n"
+        "    except SystemExit as error: print(error.code, 'torch' in sys.modules)\n"
+    )
+    command = [sys.executable, "-c", program, *expected]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert result.stderr.splitlines() == [f"hashnlp: {message}" for message in expected.values()]
+    assert result.stdout.splitlines() == ["1 False"] * len(expected)

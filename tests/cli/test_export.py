@@ -75,6 +75,11 @@ def test_errors(hashnlp: Any, folder: Path, model: Path, tmp_path: Path) -> None
     assert "nothing does not exist" in result.err
     assert not (tmp_path / "small.py").exists()
     assert hashnlp("export", "--model", folder, tmp_path / "nowhere" / "small.py").code == 1
+    (tmp_path / "mails.csv").write_text("kept")
+    result = hashnlp("export", "--model", model, tmp_path / "mails.csv")
+    assert result.code == 1
+    assert "mails.csv' is a file. Choose a name that ends with '.py'" in result.err
+    assert (tmp_path / "mails.csv").read_text() == "kept"
 
 
 def test_help_has_examples(hashnlp: Any) -> None:

@@ -267,6 +267,11 @@ def _write_folder(folder: Path, header: bytes, content: bytes) -> int:
         _MODULE: f"from {'.' + Path(_PROGRAM).stem} import __getattr__, predict, predict_proba\n".encode("ascii"),
         _WEIGHTS: padded + content,
     }
+    if folder.is_file():
+        raise FileExistsError(
+            f"export_predictor: {str(folder)!r} is a file. Choose a name that ends with '.py' to write a file, or "
+            "another name for a folder."
+        )
     folder.mkdir(exist_ok=True)
     with errors_naming(folder), replacing_files(folder, list(files)) as unfinished:
         for name, written in files.items():
