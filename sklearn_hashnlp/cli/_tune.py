@@ -297,11 +297,9 @@ def _scored_on(data: Path, n_texts: int, valid: tuple[Path | None, int] | None) 
 
 def _describe(params: dict[str, Any]) -> str:
     """Return parameters as text."""
-    return ", ".join(f"{name}={_plain(value)}" for name, value in params.items()) or "default parameters"
+    from sklearn_hashnlp.classifiers.tuning._result import describe
 
-
-def _plain(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    return describe(params)
 
 
 def _check_plot(path: Path) -> None:

@@ -6,6 +6,7 @@ import math
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -217,6 +218,20 @@ class TuningResult:
                 return model, tuned
         raise ModelTooLargeError(_too_large(max_size or 0, size, len(ranked)))
 
+    def __repr__(self) -> str:
+        models = self.models()
+        best = f"best score {min(models, key=_by_score).score:.4f}" if models else "none complete"
+        n_trials = len(self.trials)
+        return f"<TuningResult of {n_trials} trial{'' if n_trials == 1 else 's'}, {best}>"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in ("score", "bytes", "precision", "parameters"))
+        rows = "".join(_html_row(model) for model in self.front())
+        return (
+            f"<div>{escape(repr(self))}: the models that no other beats in size and score</div>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        )
+
     def _ranked(self, max_size: int | None) -> list[TunedModel]:
         models = self.models()
         if not models:
@@ -225,6 +240,20 @@ class TuningResult:
         if not fitting:
             raise ModelTooLargeError(_too_large(max_size or 0, min(model.size for model in models), len(models)))
         return sorted(fitting, key=_by_score)
+
+
+def describe(params: dict[str, Any]) -> str:
+    """Return parameters as text."""
+    return ", ".join(f"{name}={_plain(value)}" for name, value in params.items()) or "default parameters"
+
+
+def _plain(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _html_row(model: TunedModel) -> str:
+    cells = (f"{model.score:.4f}", f"{model.size:,}", model.precision, describe(model.params))
+    return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
 
 
 def make_classifier(estimator: TextClassifier, params: dict[str, Any]) -> TextClassifier:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -139,6 +140,20 @@ def test_best_and_front_are_those_of_brute_force():
             else:
                 with pytest.raises(ValueError, match=f"at most {limit} bytes"):
                     result.best(limit)
+
+
+def test_a_result_is_shown_as_its_front_and_in_notebooks_as_a_table():
+    default = Trial(0, {}, {"float32": [0.75], "int8": [0.5]}, {"float32": 80_000, "int8": 20_000})
+    other = Trial(1, {"learning_rate": 0.123456, "features": "<b>"}, {"int8": [0.25]}, {"int8": 9_000})
+    failed = Trial(2, {}, {}, {}, status="failed", error="no")
+    result = TuningResult([default, other, failed])
+    assert repr(result) == "<TuningResult of 3 trials, best score 0.7500>"
+    assert repr(TuningResult([failed])) == "<TuningResult of 1 trial, none complete>"
+    cells = re.findall(r"<td>(.*?)</td>", result._repr_html_())
+    assert cells[:4] == ["0.2500", "9,000", "int8", "learning_rate=0.123, features=&lt;b&gt;"]
+    assert cells[4:8] == ["0.5000", "20,000", "int8", "default parameters"]
+    assert cells[8:] == ["0.7500", "80,000", "float32", "default parameters"]
+    assert "&lt;TuningResult of 3" in result._repr_html_()
 
 
 def test_the_best_model_is_trained_on_all_texts(whole, tmp_path):
