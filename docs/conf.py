@@ -30,6 +30,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "site", "images", "**/GALLERY_HEADER.rst"]
 default_role = "code"
+toc_object_entries_show_parents = "hide"
 nitpicky = False
 
 myst_heading_anchors = 4
@@ -80,4 +81,5 @@ def setup(app: Any) -> None:
     generated_pages.forget_other_examples(DOCS / "gallery", quick=os.environ.get("HASHNLP_QUICK") == "1")
     generated_pages.write(DOCS)
     app.connect("source-read", generated_pages.point_links)
+    app.connect("html-page-context", generated_pages.fit_to_small_screens)
     app.connect("build-finished", generated_pages.refuse_remote_files)

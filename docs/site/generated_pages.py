@@ -26,6 +26,10 @@ _FENCED = re.compile(r"(^```.*?^```)", re.DOTALL | re.MULTILINE)
 _REMOTE = re.compile(
     r'<(?:script|img|iframe)\b[^>]*\bsrc="(?:https?:)?//[^>]*>|<link\b[^>]*\bhref="(?:https?:)?//[^>]*>'
 )
+_TAG_OR_LONG_WORD = re.compile(r"<(pre|script|style)\b.*?</\1>|<[^>]*>|[^<>\s]{25,}", re.DOTALL)
+_BREAK = re.compile(r"(?<=[/_.:(=,])(?=[^\W_])")
+_TITLE, _NEW_WORD = re.compile(r"(?<=<h1>)[^<]+"), re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_PLOT = re.compile(r'<img [^>]*"sphx-glr-single-img"/>')
 _LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
 
 
@@ -52,6 +56,19 @@ def refuse_remote_files(app: Any, error: Exception | None) -> None:
         found = _REMOTE.search(page.read_text(encoding="utf-8"))
         if found:
             raise ValueError(f"{page} cannot be read offline, because of {found[0]}")
+
+
+def fit_to_small_screens(_app: Any, _name: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Let long paths, calls and titles take several lines, and plots be moved sideways; called by Sphinx."""
+    if "body" in context:
+        body = _TAG_OR_LONG_WORD.sub(lambda match: _breakable(match[0]), context["body"])
+        body = _TITLE.sub(lambda match: _NEW_WORD.sub("<wbr>", match[0]), body)
+        context["body"] = _PLOT.sub(r"<p>\g<0></p>", body)
+
+
+def _breakable(word: str) -> str:
+    """Return a word with places for line breaks; tags stay as they are."""
+    return word if word.startswith("<") else _BREAK.sub("<wbr>", word)
 
 
 def write_folder(folder: Path, pages: dict[str, str]) -> None:

@@ -141,6 +141,16 @@ def test_examples_run_again_on_all_data_after_a_quick_run(site, tmp_path):
     assert not (gallery / "page.rst").exists()
 
 
+def test_lines_break_within_long_paths_but_not_within_code_blocks_and_tags(site):
+    path = "tests/docs/test_site.py::test_a"
+    plot = '<img src="a_long_folder/of_plots/a.png" class = "sphx-glr-single-img"/>'
+    context = {"body": f'<h1>FullSoftmax</h1><td><a href="{path}">{path}</a> short/path</td><pre>{path}</pre>{plot}'}
+    site.fit_to_small_screens(None, "page", "page.html", context, None)
+    broken = "tests/<wbr>docs/<wbr>test_<wbr>site.<wbr>py::<wbr>test_<wbr>a"
+    cell = f'<td><a href="{path}">{broken}</a> short/path</td>'
+    assert context["body"] == f"<h1>Full<wbr>Softmax</h1>{cell}<pre>{path}</pre><p>{plot}</p>"
+
+
 def test_pages_of_an_earlier_build_are_removed(site, tmp_path):
     site.write_folder(tmp_path, {"a.md": "a", "b.md": "b"})
     before = (tmp_path / "a.md").stat().st_mtime_ns
