@@ -108,19 +108,19 @@ class HashEmbeddingClassifier(NetClassifier):
         In training each row keeps a random number of its columns, between these two inclusive; rows with fewer columns
         keep all. The reference implementation has (4, 99).
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
-        Loss function. ``"auto"``: ``"ova"`` for several labels per row; on the CPU, with fewer than 20,000 rows, or
-        30,000 of two classes, ``"hinge"``, whose optimum with an l2 penalty is found by dual coordinate descent [5]_;
-        else ``"softmax"``. The penalty, and how much of the log-odds of naive Bayes is added to the weights, are chosen
-        by cross-validation, which also fits the temperature. This needs at most 256 classes, ``n_hashes=1``, an
-        ``embedding_dim`` of at least the number of classes, ``normalize="l2"``, another ``importance_init`` than
-        ``"zeros"`` and no parameter that asks for stochastic gradients (``max_epochs``, ``max_time``,
-        ``learning_rate_schedule``, ``ngram_dropout``, ``train_pool``, ``train_importance``, ``early_stopping``,
-        ``callbacks``, ``warm_start``); the other parameters of training have no effect. Further training keeps the
-        loss. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label
-        classification. ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
-        ``"hsigmoid"``: hierarchical softmax, the cross-entropy of a binary or multi-way decision at each inner node of
-        ``tree``, whose leaves are the classes [3]_. The time per row grows with the length of a path instead of the
-        number of classes, which is faster from some thousands of classes on.
+        - ``"auto"``: ``"ova"`` for several labels per row; on the CPU, with fewer than 20,000 rows, or 30,000 of two
+          classes, ``"hinge"``, whose optimum with an l2 penalty is found by dual coordinate descent [5]_; else
+          ``"softmax"``. The penalty, and how much of the log-odds of naive Bayes is added to the weights, are chosen by
+          cross-validation, which also fits the temperature. This needs at most 256 classes, ``n_hashes=1``, an
+          ``embedding_dim`` of at least the number of classes, ``normalize="l2"``, another ``importance_init`` than
+          ``"zeros"`` and no parameter that asks for stochastic gradients (``max_epochs``, ``max_time``,
+          ``learning_rate_schedule``, ``ngram_dropout``, ``train_pool``, ``train_importance``, ``early_stopping``,
+          ``callbacks``, ``warm_start``); the others of training have no effect. Further training keeps the loss.
+        - ``"softmax"``: cross-entropy.
+        - ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label classification.
+        - ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
+        - ``"hsigmoid"``: hierarchical softmax, the cross-entropy of a decision at each inner node of ``tree``, whose
+          leaves are the classes [3]_. It is faster from some thousands of classes on.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
         Tree of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, which gets the frequencies of the
         labels (in ``partial_fit`` only their number); or a tree whose leaves are the labels in the order of

@@ -80,15 +80,15 @@ def make_text_classifier(
     Parameters
     ----------
     features : {"auto", "words", "words+characters", "characters"}, default="auto"
-        ``"auto"``: an :class:`~sklearn_hashnlp.text.AutoNgramVectorizer`, which counts n-grams of words, and of
-        characters too if the training texts are few or many of their words are new; it dampens counts and marks the
-        beginning and the end of a text. A first ``partial_fit`` counts words only. ``"words"``: a
-        :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` of word unigrams and bigrams. Words of one character and
-        punctuation are tokens, too (``token_pattern=r"\w+|[^\w\s]"``; scikit-learn's default drops both, which are
-        important in short texts). ``"words+characters"``: a :class:`~sklearn.pipeline.FeatureUnion` of that
-        (``"words"``) and of n-grams of 2 to 5 characters within words (``"characters"``), with half the weight.
-        ``"characters"``: only n-grams of 1 to 4 characters within words. Character n-grams take more time and are more
-        accurate where words are rare, misspelled or inflected, or for language identification.
+        - ``"auto"``: an :class:`~sklearn_hashnlp.text.AutoNgramVectorizer`, which counts n-grams of words, and of
+          characters too if the training texts are few or many of their words are new; it dampens counts and marks the
+          beginning and the end of a text. A first ``partial_fit`` counts words only.
+        - ``"words"``: a :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` of word unigrams and bigrams. Tokens are
+          also punctuation and words of one character (``token_pattern=r"\w+|[^\w\s]"``), important in short texts.
+        - ``"words+characters"``: a :class:`~sklearn.pipeline.FeatureUnion` of that (``"words"``) and of n-grams of 2 to
+          5 characters within words (``"characters"``), with half the weight.
+        - ``"characters"``: only n-grams of 1 to 4 characters within words. They take more time and are more accurate
+          where words are rare, misspelled or inflected, or for language identification.
     lowercase : bool, default=True
         Whether to convert texts to lowercase before counting n-grams. False distinguishes uppercase from lowercase,
         which helps where names matter.
