@@ -29,7 +29,8 @@ VECTORIZER, WITHOUT_LABELS = (
 @pytest.mark.parametrize("name", FILES)
 def test_contributions_sum_to_the_scores_of_the_model(name: str) -> None:
     model = load_fasttext(DATA / name)
-    for text in [*TEXTS, "how long should I bake bread in a gas oven?"]:
+    texts = [*TEXTS, "how long should I bake bread in a gas oven?"]
+    for text in texts[::8] if len(model.classes_) > 100 else texts:  # hundreds of gradients take a second
         explanation = explain(model, text)
         scores = np.atleast_1d(model.decision_function([text])[0])
         np.testing.assert_allclose(explanation.bias + explanation.contributions.sum(axis=0), scores, atol=1e-4)
