@@ -21,7 +21,7 @@ _MODELS: Final = {1: "cbow", 2: "skipgram", 3: "supervised"}
 _MAGIC, _NEWEST = 793712314, 12
 _ARGUMENTS = ("dim", "ws", "epoch", "minCount", "neg", "wordNgrams", "loss", "model", "bucket", "minn", "maxn")
 _WORD, _LABEL = 0, 1  # types of entries
-_MAX_OUTPUT = 2**28  # bytes, of a quantized matrix in a small file
+_MAX_OUTPUT, _MAX_GROWTH = 2**28, 100  # of a quantized matrix: bytes, or times the size of the file
 _N_CENTROIDS = 256
 MAX_COUNT = 10**15  # of a label; fastText's tree takes it for infinity
 
@@ -195,7 +195,7 @@ def _read_model(reader: _Reader) -> FastTextFile:
         )
     dictionary.check(inputs.shape[0])
     n_bytes = 4 * stored.shape[0] * stored.shape[1]
-    if n_bytes > max(_MAX_OUTPUT, 100 * path.stat().st_size):
+    if n_bytes > max(_MAX_OUTPUT, _MAX_GROWTH * path.stat().st_size):
         raise ValueError(f"its output matrix would take {n_bytes:,} bytes")
     output = stored.dense() if isinstance(stored, Quantized) else stored
     return FastTextFile(arguments, loss, dictionary, label_counts, inputs, output)

@@ -259,6 +259,15 @@ def test_a_file_that_is_no_classifier_is_refused(change: str, tmp_path: Path) ->
     assert "changed.bin" in str(caught.value)
 
 
+def test_a_quantized_output_matrix_that_would_take_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = DATA / "quantized_output.ftz"
+    monkeypatch.setattr("sklearn_hashnlp.persistence._fasttext_file._MAX_OUTPUT", 0)
+    load_fasttext(path)  # it is not much larger than the file
+    monkeypatch.setattr("sklearn_hashnlp.persistence._fasttext_file._MAX_GROWTH", 0)
+    with pytest.raises(ModelFormatError, match=r"its output matrix would take [0-9,]+ bytes"):
+        load_fasttext(path)
+
+
 def test_labels_that_would_take_much_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One long label makes an array of all labels wide."""
     monkeypatch.setattr("sklearn_hashnlp.persistence._fasttext_model._MAX_LABEL_BYTES", 179)

@@ -184,7 +184,7 @@ def test_models_above_the_limit_are_left_early(whole):
     assert result.best().size <= limit
 
 
-def test_time(monkeypatch):
+def test_time(monkeypatch, tmp_path):
     assert len(_tune(max_time=1e-9).trials) == 1
 
     clock = [0.0]
@@ -197,7 +197,9 @@ def test_time(monkeypatch):
     # Five folds of two seconds; another trial needs as much, and the last training 2.5 s at most.
     assert len(_tune(scoring=score, max_time=22.4).trials) == 1
     clock[0] = 0.0
-    assert len(_tune(scoring=score, max_time=22.5).trials) == 2
+    options = {"scoring": score, "max_time": 22.5, "trials_file": tmp_path / "trials.jsonl"}
+    assert len(_tune(**options).trials) == 2
+    assert len(_tune(**options).trials) == 2  # the time of the trials in the file counts
 
 
 def test_a_search_continues_after_an_interruption(whole, tmp_path):
