@@ -323,7 +323,7 @@ def _save_plot(result: TuningResult, path: Path, figure: str) -> None:
 
     picture = Figure(figsize=(7, 4.5), layout="constrained")  # without pyplot, so that no display is needed
     FigureCanvasAgg(picture)
-    SizeAccuracyDisplay.from_tuning_result(result, ax=picture.subplots()).ax_.set_ylabel(figure)
+    SizeAccuracyDisplay.from_tuning_result(result, score_name=figure, ax=picture.subplots())
     picture.savefig(path, dpi=150)
 
 

@@ -36,6 +36,8 @@ class SizeAccuracyDisplay:
         Size and score of a model to compare with, such as the default parameters.
     name : str, default=None
         Name of the models in the legend.
+    score_name : str, default="accuracy"
+        Label of the y axis.
 
     Attributes
     ----------
@@ -77,16 +79,23 @@ class SizeAccuracyDisplay:
         max_size: float | None = None,
         reference: tuple[float, float] | None = None,
         name: str | None = None,
+        score_name: str = "accuracy",
     ) -> None:
         self.sizes = np.asarray(sizes, dtype=np.float64)
         self.scores = np.asarray(scores, dtype=np.float64)
         self.max_size = max_size
         self.reference = reference
         self.name = name
+        self.score_name = score_name
 
     @classmethod
     def from_tuning_result(
-        cls, result: TuningResult, *, name: str | None = None, ax: Axes | None = None
+        cls,
+        result: TuningResult,
+        *,
+        name: str | None = None,
+        score_name: str = "accuracy",
+        ax: Axes | None = None,
     ) -> SizeAccuracyDisplay:
         """Draw the models of a search: each complete trial with tables of float32 and of int8.
 
@@ -97,6 +106,8 @@ class SizeAccuracyDisplay:
             the estimator as they are, is the model to compare with.
         name : str, default=None
             Name in the legend.
+        score_name : str, default="accuracy"
+            Label of the y axis, for a search with another ``scoring``.
         ax : matplotlib Axes, default=None
             Axes to draw into; by default those of a new pyplot figure.
 
@@ -113,6 +124,7 @@ class SizeAccuracyDisplay:
             max_size=result.max_size,
             reference=None if first is None else (first.size, first.score),
             name=name,
+            score_name=score_name,
         )
         return display.plot(ax=ax)
 
@@ -168,9 +180,10 @@ class SizeAccuracyDisplay:
         ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_bytes(value)))
         ax.xaxis.set_minor_formatter(NullFormatter())
-        ax.yaxis.set_major_formatter(PercentFormatter(1.0))
+        if ((self.scores >= 0) & (self.scores <= 1)).all():
+            ax.yaxis.set_major_formatter(PercentFormatter(1.0))
         ax.set_xlabel("size of the saved model")
-        ax.set_ylabel("accuracy")
+        ax.set_ylabel(self.score_name)
         ax.grid(alpha=0.3)
         ax.legend(frameon=False)
         return self

@@ -29,6 +29,20 @@ def test_models_of_a_search_are_drawn_with_front_limit_and_default():
     assert "1 MB" in [tick.get_text() for tick in display.ax_.get_xticklabels()]
 
 
+def test_another_score_has_its_name_and_is_no_share():
+    trial = Trial(0, {}, {"float32": [-0.7]}, {"float32": 1000})
+    axes = [
+        SizeAccuracyDisplay.from_tuning_result(
+            TuningResult([trial]), score_name="log loss", ax=Figure().subplots()
+        ).ax_,
+        SizeAccuracyDisplay([1000], [0.7]).plot(ax=Figure().subplots()).ax_,
+    ]
+    for ax in axes:
+        ax.figure.canvas.draw()
+    assert [ax.get_ylabel() for ax in axes] == ["log loss", "accuracy"]
+    assert ["%" in ax.get_yticklabels()[0].get_text() for ax in axes] == [False, True]
+
+
 def test_the_front_is_that_of_brute_force():
     generator = np.random.default_rng(0)
     for _ in range(30):
