@@ -353,9 +353,11 @@ class Explanation:
     def __str__(self) -> str:
         label = self.shown_labels()[0]
         view = self._view(label, _TOP)
-        lines = [f"{row.value:+10.4f}  {visible_ngram(row.ngram)}{row.kind and f'  ({row.kind})'}" for row in view.rows]
-        lines += [f"{view.value_of_more:+10.4f}  {view.n_more} more n-grams"] if view.n_more else []
-        lines += [f"{view.bias:+10.4f}  bias", f"{view.score:+10.4f}  score of {label!r}"]
+        lines = [
+            f"{row.value:+z10.4f}  {visible_ngram(row.ngram)}{row.kind and f'  ({row.kind})'}" for row in view.rows
+        ]
+        lines += [f"{view.value_of_more:+z10.4f}  {view.n_more} more n-grams"] if view.n_more else []
+        lines += [f"{view.bias:+z10.4f}  bias", f"{view.score:+z10.4f}  score of {label!r}"]
         return "\n".join(lines)
 
 

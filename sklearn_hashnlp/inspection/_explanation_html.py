@@ -48,7 +48,7 @@ def explanation_html(predicted: str, note: str, views: Sequence[LabelView]) -> s
 def _label_html(view: LabelView, *, is_open: bool) -> str:
     probability = "" if view.probability is None else f", probability {view.probability:.3f}"
     return (
-        f"<details{' open' if is_open else ''}><summary><b>{_escaped(view.name)}</b>: score {view.score:+.3f}"
+        f"<details{' open' if is_open else ''}><summary><b>{_escaped(view.name)}</b>: score {view.score:+z.3f}"
         f'{probability}</summary><div class="text" dir="auto">{_colored(view)}</div>{_table(view)}</details>'
     )
 
@@ -64,7 +64,7 @@ def _colored(view: LabelView) -> str:
             color = _FOR if level > 0 else _AGAINST
             opacity = _MAX_OPACITY * abs(level) / _N_LEVELS
             total = float(view.weights[indices].sum())
-            part = f'<span style="background: rgba({color}, {opacity:.2f})" title="{total:+.3f}">{part}</span>'
+            part = f'<span style="background: rgba({color}, {opacity:.2f})" title="{total:+z.3f}">{part}</span>'
         parts.append(part)
     return "".join(parts)
 
@@ -90,7 +90,7 @@ def _table(view: LabelView) -> str:
 def _row(value: float, ngram: str | None, note: str, bar: str = "") -> str:
     name = "" if ngram is None else f'<bdi class="ngram">{escape(visible_ngram(ngram))}</bdi> '
     cell = f'<td>{name}<span class="note">{_escaped(note)}</span></td>'
-    return f'<tr><td class="number">{value:+.3f}</td>{cell}<td>{bar}</td></tr>'
+    return f'<tr><td class="number">{value:+z.3f}</td>{cell}<td>{bar}</td></tr>'
 
 
 def _escaped(text: str) -> str:

@@ -23,7 +23,7 @@ def explanation_table(views: Sequence[LabelView]) -> RenderableType:
     """Return views of labels, one below another."""
     parts: list[RenderableType] = []
     for view in views:
-        title = Text(visible(view.name), style="bold").append(f"  score {view.score:+.3f}", style="not bold")
+        title = Text(visible(view.name), style="bold").append(f"  score {view.score:+z.3f}", style="not bold")
         if view.probability is not None:
             title.append(f"  probability {view.probability:.3f}", style="not bold")
         parts += [title, _colored(view), _table(view)]
@@ -59,8 +59,8 @@ def _table(view: LabelView) -> Table:
         if row.shared_with:
             name.append(f"  in one column with {', '.join(map(visible_ngram, row.shared_with))}", style="dim")
         bar = Text("█" * round(_BAR * view.length(row)), style="blue" if row.value > 0 else "yellow")
-        table.add_row(f"{row.value:+.3f}", bar, name)
+        table.add_row(f"{row.value:+z.3f}", bar, name)
     if view.n_more:
-        table.add_row(f"{view.value_of_more:+.3f}", "", Text(f"{view.n_more:,} more n-grams", style="dim"))
-    table.add_row(f"{view.bias:+.3f}", "", Text("bias", style="dim"))
+        table.add_row(f"{view.value_of_more:+z.3f}", "", Text(f"{view.n_more:,} more n-grams", style="dim"))
+    table.add_row(f"{view.bias:+z.3f}", "", Text("bias", style="dim"))
     return table

@@ -161,6 +161,11 @@ def test_two_classes() -> None:
     assert binary.shown_labels() == ["bad"]
     assert binary.top(1) == [("fine", 1.0)]
     assert "score +1.000, probability 0.750" in "".join(Page(binary.to_html()).shown)
+    stream = StringIO()
+    Console(file=stream, width=100, no_color=True).print(binary)
+    for view in (binary.to_html(), str(binary), stream.getvalue()):
+        assert "+0.000" in view
+        assert "-0.000" not in view  # the zeros with the opposite sign
     with pytest.raises(ValueError, match="labels 'bad', 'good'; got 'so so'"):
         binary.top(1, "so so")
 
