@@ -14,6 +14,7 @@ from sklearn_hashnlp.persistence import FastTextModel
 from sklearn_hashnlp.persistence._fasttext_file import Quantized
 from sklearn_hashnlp.persistence._fasttext_model import huffman_children
 from sklearn_hashnlp.text import FastTextVectorizer
+from sklearn_hashnlp.text._fasttext_dictionary import MAX_LENGTH
 from sklearn_hashnlp.training._settings import draw_seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -101,7 +102,7 @@ def _vectorizer(model: FastTextModel) -> FastTextVectorizer:
     return FastTextVectorizer(
         word_ngrams=max(dictionary.word_ngrams, 1),
         bucket=max(dictionary.bucket, 1),
-        min_n=max(dictionary.min_n, 0),
+        min_n=min(max(dictionary.min_n, 0), MAX_LENGTH),
         max_n=max(dictionary.max_n, 0),
         label_prefix=dictionary.label_prefix,
     )._set_dictionary(dictionary)

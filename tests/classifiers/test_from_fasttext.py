@@ -64,6 +64,11 @@ def test_a_table_of_sigmoids_has_no_exact_pipeline() -> None:
     assert pipeline[-1].loss == "ova"
 
 
+def test_a_minimum_that_no_ngram_has(tmp_path: Path) -> None:
+    model = load_fasttext(save(random_model(bucket=9, word_ngrams=2, min_n=10**6, max_n=0), tmp_path / "model.bin"))
+    assert np.allclose(from_fasttext(model).predict_proba(TEXTS), model.predict_proba(TEXTS), atol=1e-6)
+
+
 def test_what_has_no_pipeline_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has one label only, 'cooking'"):
         from_fasttext(load_fasttext(save(random_model(n_labels=1), tmp_path / "model.bin")))
