@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn_hashnlp.classifiers._losses import LOSSES, LossChoice, takes_several_labels
 from sklearn_hashnlp.persistence._values import decode_labels
 
+_MAX_NAMED = 20  # labels in a message
 _LISTS = (list, tuple, set, frozenset)
 _MULTILABEL = next(name for name, loss in LOSSES.items() if loss.takes_several_labels)  # to be named in messages
 
@@ -241,7 +242,7 @@ def check_targets(y: Any, *, loss: LossChoice, caller: str, is_batch: bool = Fal
 
 def _unseen(label: Any, classes: NDArray[Any]) -> ValueError:
     return ValueError(
-        f"The label {label!r} in y was not seen before: the labels are {classes.tolist()}. "
+        f"The label {label!r} in y was not seen before: the labels are {name_labels(classes)}. "
         "Pass all labels that can occur as classes= in the first call of partial_fit."
     )
 
@@ -272,3 +273,9 @@ def pack_labels(classes: NDArray[Any]) -> dict[str, Any]:
 def unpack_labels(packed: dict[str, Any]) -> NDArray[Any]:
     """Convert JSON values back to class labels."""
     return decode_labels(packed["values"], packed["dtype"])
+
+
+def name_labels(classes: NDArray[Any]) -> str:
+    """Return the labels for a message; of many the first."""
+    more = f" and {len(classes) - _MAX_NAMED:,} more" if len(classes) > _MAX_NAMED else ""
+    return f"{classes[:_MAX_NAMED].tolist()}{more}"

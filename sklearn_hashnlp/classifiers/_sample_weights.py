@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
 
-from sklearn_hashnlp.classifiers._labels import Labels
+from sklearn_hashnlp.classifiers._labels import Labels, name_labels
 
 
 def drop_zero_weights(
@@ -55,7 +55,14 @@ def apply_class_weight(
             f"class_weight={class_weight!r} needs one label per row, got an indicator matrix in y. Give sample_weight "
             "to fit instead."
         )
-    weight_of_class = compute_class_weight(class_weight, classes=labels.classes, y=y)
+    try:
+        weight_of_class = compute_class_weight(class_weight, classes=labels.classes, y=y)
+    except ValueError as error:  # scikit-learn names the labels without a weight, not the misspelled ones
+        unknown = [label for label in class_weight if label not in labels.classes.tolist()]
+        raise ValueError(
+            f"{caller}: class_weight names {', '.join(map(repr, unknown))}, but the labels in y are "
+            f"{name_labels(labels.classes)}. Labels that it does not name have the weight 1."
+        ) from error
     for label, weight in zip(labels.classes.tolist(), weight_of_class.tolist(), strict=True):
         if not (np.isfinite(weight) and weight >= 0):
             raise ValueError(

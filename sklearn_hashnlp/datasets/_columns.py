@@ -51,7 +51,7 @@ def find_columns(names: Sequence[str], wanted: Columns, location: str, *, labell
             raise ValueError(
                 f"{location}: no column has a usual name of a {kind} column; the columns are {list(names)}. "
                 f"Name it with {kind}_column (--{kind}-column). "
-                "(The first line of a CSV or TSV file is its header.)"
+                "(The first line of a CSV or TSV file is its header: if it has none, put one in front.)"
             )
     assert text_index is not None  # the loop above has raised otherwise
     if not labelled:

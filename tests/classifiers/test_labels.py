@@ -46,6 +46,9 @@ def test_classes_may_be_more_than_the_labels_in_y_in_any_order():
 def test_an_unseen_label_is_named():
     with pytest.raises(ValueError, match=r"The label 'd' in y was not seen before: .* \['a', 'b'\]\. .* classes= in"):
         Labels(np.array(["a", "b"]), multilabel=False).encode(np.array(["a", "d"]))
+    many = Labels(np.arange(1000), multilabel=False)
+    with pytest.raises(ValueError, match=r"The label 1000 in y .*: the labels are \[0, .*, 19\] and 980 more\. Pass"):
+        many.encode(np.array([1000]))
     with pytest.raises(ValueError, match="The label '1' in y was not seen before"):
         Labels(np.array([0, 1]), multilabel=False).encode(np.array(["1"]))
 

@@ -64,8 +64,9 @@ def test_class_weights_multiply():
 
 
 def test_class_weights_that_fit_nothing_are_refused():
-    with pytest.raises(ValueError, match="are not in class_weight"):
-        apply_class_weight({"d": 2}, LABELS, LABELS.classes[Y], Y, None, caller=NAME)
+    message = rf"^{NAME}: class_weight names 'd', but the labels in y are \['a', 'b', 'c'\]\."
+    with pytest.raises(ValueError, match=message):
+        apply_class_weight({"d": 2, "a": 3}, LABELS, LABELS.classes[Y], Y, None, caller=NAME)
     with pytest.raises(ValueError, match="class_weight='balanced' needs one label per row"):
         apply_class_weight("balanced", Labels(np.arange(4), multilabel=True), np.eye(4), np.eye(4), None, caller=NAME)
 

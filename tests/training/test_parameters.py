@@ -57,7 +57,7 @@ def test_lists_do_for_tuples():
         ({"train_importance": "no"}, "The 'train_importance' parameter"),
         ({"loss": "log_loss"}, "The 'loss' parameter .* must be a str among"),
         ({"class_weight": "auto"}, "The 'class_weight' parameter"),
-        ({"class_weight": {"snow": 2}}, "are not in class_weight"),
+        ({"class_weight": {"snow": 2}}, "class_weight names 'snow', but the labels in y are"),
         ({"optimizer": "sgd"}, "The 'optimizer' parameter"),
         ({"learning_rate_schedule": "cosine"}, "The 'learning_rate_schedule' parameter"),
         ({"average": 10}, "The 'average' parameter"),
