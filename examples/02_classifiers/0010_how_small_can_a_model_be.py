@@ -93,6 +93,7 @@ for index, budget in enumerate(budgets):
     )
 
 # %%
-# On the docstrings of Python 3.11 the hash embedding is more accurate than the hashing trick at every size: two n-grams
-# that share a vector of the pool still have their own importance weights. The linear model is as accurate from 100,000
-# parameters on, and less accurate with fewer.
+# On the docstrings of Python 3.11 the hash embedding is as accurate as the hashing trick with 10,000 parameters, and
+# more accurate with more of them, by one to two points from 100,000 on: two n-grams that share a vector of the pool
+# still have their own importance weights. The loser at every size is the linear model, by 10 points with 10,000
+# parameters and by 2 to 3 points from 100,000 on, against the hash embedding.

@@ -111,9 +111,10 @@ folder.cleanup()
 # %%
 # The exported file wins on both counts: it is the smallest, and its process has the first label in a fraction of a
 # second, since it loads numpy alone. The other four load the whole package and its dependencies, which takes seconds
-# and nearly the same time for all of them. The pickle is the loser: as large as the folder of float32, and it runs
-# code. ``"int8"`` makes the folder less than a third of that, with another label for one text in a thousand. The file
-# predicts only, and fewer texts a second; to train further or to predict millions of texts, load a folder.
+# and nearly the same time for all of them. The losers in size are the folder of float32 and the pickle, which also
+# runs code when it is loaded. ``"int8"`` makes the folder less than a third of that, with another label for one text
+# in a thousand. The file predicts only, and fewer texts a second; to train further or to predict millions of texts,
+# load a folder.
 print(f"size: the winner is {min(megabytes, key=megabytes.get)}, the loser {max(megabytes, key=megabytes.get)}")
 winner = min(starts, key=starts.get)
 losers = [seconds for name, seconds in starts.items() if name != winner]

@@ -75,8 +75,8 @@ for axes in (left, right):
 plt.show()
 
 # %%
-# Whichever device is faster, a large batch has its price: on the docstrings of Python 3.11 batches of 512 cost 4 to 5
-# points of accuracy on the CPU, and batches of 2,048 one or two more. The devices are compared for each batch size, if
+# Whichever device is faster, a large batch has its price: on the docstrings of Python 3.11 batches of 512 cost about
+# 4 points of accuracy on the CPU, and batches of 2,048 one more. The devices are compared for each batch size, if
 # there are two; the figures of this page are of a machine without a GPU, so they do not name the faster device.
 for batch_size in batch_sizes if len(devices) == 2 else []:
     ratio = seconds["cpu", batch_size] / seconds["cuda", batch_size]
