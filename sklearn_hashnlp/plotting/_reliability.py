@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+_ROUNDING = 1e-6  # of sums of float32
+
 
 class ReliabilityDisplay:
     """Reliability diagram: accuracy against the probability of the predicted label, for any number of classes.
@@ -78,6 +80,10 @@ class ReliabilityDisplay:
             raise ValueError(
                 "ReliabilityDisplay needs a probability and a bool for each of at least one sample, got arrays of "
                 f"shape {confidence.shape} and {is_correct.shape}."
+            )
+        if not ((confidence >= 0) & (confidence <= 1 + _ROUNDING)).all():  # NaN is neither
+            raise ValueError(
+                f"ReliabilityDisplay needs probabilities from 0 to 1, got {confidence.min()} to {confidence.max()}."
             )
         bins = np.minimum((confidence * n_bins).astype(np.int64), n_bins - 1)
         self.counts: NDArray[np.int64] = np.bincount(bins, minlength=n_bins)
@@ -167,7 +173,7 @@ class ReliabilityDisplay:
         Raises
         ------
         ValueError
-            If the shapes do not fit together, or there are no samples.
+            If the shapes do not fit together, there are no samples, or a probability is not from 0 to 1.
         """
         labels, proba = np.asarray(y_true), np.asarray(y_proba, dtype=np.float64)
         names = np.unique(labels) if classes is None else np.asarray(classes)

@@ -158,7 +158,7 @@ class SizeAccuracyDisplay:
         Raises
         ------
         ValueError
-            If there is not one score for each size, there is none, or a size is not above 0.
+            If there is not one score for each size, there is none, a size is not above 0, or a score is not finite.
         """
         self._check()
         from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
@@ -196,6 +196,8 @@ class SizeAccuracyDisplay:
             )
         if not (self.sizes > 0).all():
             raise ValueError(f"SizeAccuracyDisplay needs sizes above 0, got {self.sizes.min()}.")
+        if not np.isfinite(self.scores).all():
+            raise ValueError("SizeAccuracyDisplay needs finite scores, got NaN or infinity.")
 
 
 def format_bytes(size: float) -> str:

@@ -40,6 +40,13 @@ def test_several_models_share_axes_and_one_diagonal():
     assert [text.partition(" (")[0] for text in texts] == ["calibrated", "one", "two"]
 
 
+@pytest.mark.parametrize("probability", [1.5, -0.5, float("nan")])
+def test_numbers_that_are_no_probabilities(probability):
+    with pytest.raises(ValueError, match="needs probabilities from 0 to 1, got"):
+        ReliabilityDisplay([0.5, probability], [True, False])
+    assert ReliabilityDisplay([1 + 2**-23], [True]).counts[-1] == 1  # rounded by float32
+
+
 def test_shapes_that_do_not_fit():
     with pytest.raises(ValueError, match="needs one label and 3 probabilities per sample"):
         ReliabilityDisplay.from_predictions(LABELS, PROBABILITIES[:, :2])

@@ -68,7 +68,12 @@ def test_a_plot_without_limit_and_reference():
 
 @pytest.mark.parametrize(
     ("sizes", "scores", "message"),
-    [([1, 2], [0.5], "a score for each size"), ([], [], "at least one"), ([0, 1], [0.5, 0.5], "above 0, got 0.0")],
+    [
+        ([1, 2], [0.5], "a score for each size"),
+        ([], [], "at least one"),
+        ([0, 1], [0.5, 0.5], "above 0, got 0.0"),
+        ([1, 2], [0.5, float("nan")], "finite scores"),
+    ],
 )
 def test_wrong_values_are_refused(sizes, scores, message):
     with pytest.raises(ValueError, match=message):
