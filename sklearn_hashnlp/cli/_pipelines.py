@@ -81,6 +81,19 @@ def train_model(
     final_estimator(model).set_params(callbacks=mine)
 
 
+def has_gradient_steps(model: Any, n_texts: int, n_labels: int) -> bool:
+    """Return whether a model for so many texts is trained by gradients: only then it has a state after each epoch."""
+    if hasattr(model, "steps") or model.loss is not None:
+        return True
+    from sklearn_hashnlp.classifiers._make_text_classifier import build_pipeline
+    from sklearn_hashnlp.classifiers.hash_embedding._few_rows import supports_dual
+    from sklearn_hashnlp.training._torch_scope import resolve_device
+
+    classifier = build_pipeline(model.get_params(deep=False) | {"loss": "auto"})[-1]
+    device = resolve_device(classifier.device, caller=type(model).__name__)
+    return not supports_dual(classifier.get_params(deep=False), n_texts, n_labels, device)
+
+
 def with_typos(texts: list[str], labels: Any, distortion: float, seed: int) -> tuple[list[str], Any]:
     """Add a copy of each text with typos, if ``distortion`` is not 0."""
     if not distortion:

@@ -61,11 +61,11 @@ Train a text classifier on labeled texts, and save the model.
 DATA has one label per text or several, as the files of fastText have. --sgnn trains a small model that hashnlp export \
 writes as one file.
 
-With --valid or --holdout the accuracy on validation texts is printed after each epoch and of the saved model, and \
-with --quiet only the latter; with several labels per text it is the precision of the most probable label. \
---early-stopping saves the epoch that was best on them, by accuracy or with several labels by loss; without them, on a \
-twentieth of DATA. An existing model in \
-DIR is replaced when training has finished; it is kept if training is interrupted.
+With --valid or --holdout the accuracy of the saved model on validation texts is printed and, unless texts are few and \
+trained as a linear support vector machine, that after each epoch; with several labels per text it is the precision \
+of the most probable label. --early-stopping saves the epoch that was best on them, by accuracy or with several \
+labels by loss; without them, on a twentieth of DATA. An existing model in DIR is replaced when training has \
+finished; it is kept if training is interrupted.
 
 A file that is too large for the available memory is read in batches of 10,000 texts, once for the labels and once for \
 each epoch (1 by default); --stream does so with any file. The order of the texts is then that of the file, shuffled \
@@ -187,7 +187,14 @@ def train(
     chosen = {"features": features, "ngrams": ngrams, "pretrained": pretrained, "dim": dim, "buckets": buckets}
     _check_options(chosen, loss, sgnn=sgnn)
     weights = _parse_class_weight(class_weight)
-    from sklearn_hashnlp.cli._pipelines import final_estimator, make_model, predict_proba, train_model, with_typos
+    from sklearn_hashnlp.cli._pipelines import (
+        final_estimator,
+        has_gradient_steps,
+        make_model,
+        predict_proba,
+        train_model,
+        with_typos,
+    )
     from sklearn_hashnlp.cli._streaming import is_streamed, refuse_with_stream, train_streamed
     from sklearn_hashnlp.cli._training_report import card_of, write_report
     from sklearn_hashnlp.cli.reading._labelled_texts import (
@@ -267,7 +274,10 @@ def train(
         note_unknown_labels(screen, str(valid or data), true, set(n_labels), separable=False)
         scores = ValidationScores(validation[0], true, sorted(n_labels), several=several, stops_early=early_stopping)
     started = time.perf_counter()
-    train_model(screen, classifier, *with_typos(texts, labels, distortion, seed), validation=scores)
+    used = with_typos(texts, labels, distortion, seed)
+    # Scores after each epoch are a callback, and a callback asks for gradients: they must not change the model.
+    after_epochs = scores if stops_by_valid or has_gradient_steps(classifier, len(used[0]), len(n_labels)) else None
+    train_model(screen, classifier, *used, validation=after_epochs)
     seconds = time.perf_counter() - started
 
     history = final_estimator(classifier).history_
@@ -277,7 +287,7 @@ def train(
         "labels": n_labels,
         "label_separator": label_separator,
         "seconds": round(seconds, 3),
-        "history": history if scores is None else scores.history_of(history),
+        "history": history if after_epochs is None else after_epochs.history_of(history),
     }
     if early_stopping and (best_epoch := _best_epoch(history, scores)) is not None:
         report |= {"early_stopping": True, "best_epoch": best_epoch}

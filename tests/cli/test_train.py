@@ -216,6 +216,23 @@ def test_distortion_adds_a_copy_with_typos(hashnlp: Any, small: Any, data: Path,
     assert hashnlp("train", data, "-m", tmp_path / "m", "--distortion", 5).code == 2
 
 
+def test_validation_texts_do_not_change_the_model(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+    arguments = ["--features", "words", "--buckets", 1000, "--json"]
+    assert hashnlp("train", data, "--model", tmp_path / "alone", *arguments).code == 0
+    result = hashnlp("train", data, "--model", tmp_path / "m", "--valid", data, *arguments)
+    assert result.code == 0, result.err
+    assert result.json["validation_accuracy"] == 1.0
+    alone, validated = (load_model(tmp_path / name) for name in ("alone", "m"))
+    texts = ["a fine film", "dull"]
+    assert validated.decision_function(texts).tobytes() == alone.decision_function(texts).tobytes()
+    assert len(validated.history_) == len(alone.history_) == 10
+    assert hashnlp("train", data, "--model", tmp_path / "m", "--valid", data, "--early-stopping", *arguments).code == 0
+    assert (
+        "valid_acc"
+        in hashnlp("train", data, "-m", tmp_path / "m", "--valid", data, "--epochs", 1, *arguments).json["history"][0]
+    )
+
+
 def test_valid_and_holdout_exclude_each_other(hashnlp: Any, data: Path, tmp_path: Path) -> None:
     result = hashnlp("train", data, "--model", tmp_path / "m", "--valid", data, "--holdout", 0.5)
     assert result.code == 2
