@@ -132,7 +132,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         Row-wise AdaGrad or row-wise Adam. Adam needs a smaller ``learning_rate``; the reference implementation has
         0.001.
     learning_rate : float, default=0.2
-        Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden layers.
+        Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden layers. It has no
+        effect where few texts are trained by dual coordinate descent, see ``loss``: set ``loss="softmax"`` to tune it.
     learning_rate_schedule : {"constant", "linear"}, default="constant"
         ``"linear"``: the learning rate decays linearly to zero over ``max_epochs``. ``partial_fit`` keeps it constant.
     average : bool, default=True
