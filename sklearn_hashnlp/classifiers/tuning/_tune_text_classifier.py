@@ -38,6 +38,7 @@ from sklearn_hashnlp.text._documents import as_documents
 
 _CALLER = "tune_text_classifier"
 _FOLDS = 5
+_SAME_FAILURES = 5  # at the beginning end the search
 MIN_TEXTS = 2 * _FOLDS  # without validation data
 _MANY_TEXTS = 10_000  # with more, a fifth of them is enough to score on
 _SAME_SIZE = 1.01  # a saved history has times, of more or fewer digits
@@ -187,6 +188,9 @@ def tune_text_classifier(
                     file.add(trial)
             if callback is not None:
                 callback(trial)
+            errors = {one.error for one in search.trials}
+            if len(search.trials) == _SAME_FAILURES and len(errors) == 1 and None not in errors:
+                break  # the fault is not in the parameters
     return _result(search.trials, estimator, max_size)
 
 

@@ -110,6 +110,13 @@ def test_a_failure_is_recorded_and_the_search_goes_on():
         _tune(param_distributions={"n_buckets": [-1, -2]}, estimator=TextClassifier(n_buckets=-3))
 
 
+def test_a_search_ends_when_the_first_trials_fail_for_the_same_reason():
+    tried = []
+    with pytest.raises(ValueError, match="all 5 trials failed, the first with InvalidParameterError"):
+        _tune(estimator=TextClassifier(learning_rate=-1.0), max_trials=50, callback=tried.append)
+    assert len(tried) == 5
+
+
 def test_best_and_front_are_those_of_brute_force():
     generator = np.random.default_rng(0)
     for _ in range(20):
