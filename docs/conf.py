@@ -65,6 +65,7 @@ sphinx_gallery_conf = {
     # 07 needs dask, Spark, Ray or several GPUs: shown, not run.
     "filename_pattern": r"/(?!07_)\d\d_\w+/\d{4}_",
     "image_scrapers": ("matplotlib",),
+    "capture_repr": ("_repr_html_",),  # of a last line that is no statement; text is printed
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "api/examples",
     "doc_module": ("sklearn_hashnlp",),
