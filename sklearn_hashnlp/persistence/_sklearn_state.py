@@ -17,6 +17,7 @@ SKLEARN_CLASSES: dict[str, str] = {
     "FunctionTransformer": "sklearn.preprocessing",
     "LinearSVC": "sklearn.svm",
     "LogisticRegression": "sklearn.linear_model",
+    "OneHotEncoder": "sklearn.preprocessing",
     "SGDClassifier": "sklearn.linear_model",
     "StandardScaler": "sklearn.preprocessing",
     "TfidfTransformer": "sklearn.feature_extraction.text",
@@ -50,7 +51,7 @@ State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 def has_state(estimator: Any) -> bool:
     """Return whether an estimator is one of scikit-learn's with learned state."""
     name = type(estimator).__name__
-    return name in _ATTRIBUTES or name in ("CalibratedClassifierCV", "ColumnTransformer")
+    return name in _ATTRIBUTES or name in ("CalibratedClassifierCV", "ColumnTransformer", "OneHotEncoder")
 
 
 def get_state(estimator: Any) -> State:
@@ -73,6 +74,8 @@ def get_state(estimator: Any) -> State:
     if name == "ColumnTransformer":
         values |= {attribute: getattr(estimator, attribute) for attribute in _OF_COLUMN_TRANSFORMER}
         values["output_indices_"] = {key: (part.start, part.stop) for key, part in estimator.output_indices_.items()}
+    if name == "OneHotEncoder":
+        values |= _values_of_encoder(estimator)
     return values, arrays
 
 
@@ -80,7 +83,9 @@ def set_state(estimator: Any, values: dict[str, Any], arrays: dict[str, NDArray[
     """Set what :func:`get_state` returned, and raise a ValueError, TypeError or KeyError if it does not fit."""
     name = type(estimator).__name__
     values = dict(values)
-    if "n_features_in_" in values or _ATTRIBUTES.get(name):  # meta-estimators over strings do not have it
+    if (
+        "n_features_in_" in values or _ATTRIBUTES.get(name) or name == "OneHotEncoder"
+    ):  # meta-estimators over strings do not have it
         estimator.n_features_in_ = _integer(values.pop("n_features_in_"), "n_features_in_")
     if "feature_names_in_" in values:
         estimator.feature_names_in_ = np.array(_strings(values.pop("feature_names_in_")), dtype=object)
@@ -95,6 +100,8 @@ def set_state(estimator: Any, values: dict[str, Any], arrays: dict[str, NDArray[
         estimator.calibrated_classifiers_ = [_calibrated(part, estimator) for part in parts]
     if name == "ColumnTransformer":
         _set_transformers(estimator, values)
+    if name == "OneHotEncoder":
+        _set_encoder(estimator, values)
     if values:
         raise ValueError(f"unknown attributes: {sorted(values)}")
 
@@ -179,6 +186,51 @@ def _set_transformers(estimator: Any, values: dict[str, Any]) -> None:
     estimator.output_indices_ = {
         str(key): slice(_integer(start, key), _integer(stop, key)) for key, (start, stop) in indices.items()
     }
+
+
+def _values_of_encoder(encoder: Any) -> dict[str, Any]:
+    """Return the categories of each column, and which of them were dropped."""
+    if encoder._infrequent_enabled:
+        raise TypeError(
+            "A model folder cannot hold a OneHotEncoder that groups infrequent categories. Set min_frequency=None and "
+            "max_categories=None, or use joblib.dump(model, path) instead."
+        )
+    return {
+        "categories_": [{"dtype": part.dtype.str, "values": part.tolist()} for part in encoder.categories_],
+        "drop_idx_": None if encoder.drop_idx_ is None else encoder.drop_idx_.tolist(),
+    }
+
+
+def _set_encoder(encoder: Any, values: dict[str, Any]) -> None:
+    encoder.categories_ = [_categories(packed["values"], packed["dtype"]) for packed in values.pop("categories_")]
+    dropped = values.pop("drop_idx_")
+    sizes = [len(part) for part in encoder.categories_]
+    if len(sizes) != encoder.n_features_in_:
+        raise ValueError("categories_ must have an entry for each feature")
+    if dropped is not None:
+        if len(dropped) != len(sizes):
+            raise ValueError("drop_idx_ must have an entry for each feature")
+        for index, size in zip(dropped, sizes, strict=True):
+            if index is not None and _integer(index, "drop_idx_") >= size:
+                raise ValueError(f"drop_idx_ has {index} for {size} categories")
+        sizes = [size - (index is not None) for size, index in zip(sizes, dropped, strict=True)]
+        dropped = np.array(dropped, dtype=object)
+    encoder.drop_idx_ = encoder._drop_idx_after_grouping = dropped
+    encoder._infrequent_enabled = False
+    encoder._n_features_outs = sizes
+
+
+def _categories(values: list[Any], dtype: Any) -> NDArray[Any]:
+    """Return the categories of a column, of which None may be one."""
+    is_known = [value is not None for value in values]
+    known = decode_labels([value for value in values if value is not None], dtype)
+    if all(is_known):
+        return known
+    if known.dtype != object:
+        raise ValueError("None is a category of objects only")
+    categories = np.full(len(values), None, dtype=object)
+    categories[is_known] = known
+    return categories
 
 
 def _integer(value: Any, name: str) -> int:

@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 from sklearn_hashnlp import HashingNgramVectorizer, load_model, make_text_classifier, save_model
@@ -69,12 +69,63 @@ def test_texts_beside_other_columns_are_saved_and_predict_the_same(tmp_path):
     assert type(loaded[0].named_transformers_["standardscaler"]) is StandardScaler
 
 
+@pytest.mark.parametrize("drop", [None, "first", "if_binary"])
+@pytest.mark.parametrize("sparse_output", [True, False])
+def test_categories_beside_texts_are_saved_and_predict_the_same(drop, sparse_output, tmp_path):
+    frame = FRAME.assign(
+        kind=RNG.choice(np.array(["a", "b", None, np.nan], dtype=object), len(FRAME)),
+        day=RNG.integers(0, 7, len(FRAME)),
+        score=RNG.choice([0.5, 1.5, np.nan], len(FRAME)),
+        flag=RNG.random(len(FRAME)) < 0.5,
+    )
+    encoder = OneHotEncoder(handle_unknown="ignore", drop=drop, sparse_output=sparse_output)
+    columns = make_column_transformer((counts(), "text"), (encoder, ["kind", "day", "score", "flag"]))
+    model = make_pipeline(columns, LogisticRegression()).fit(frame, LABELS)
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    unknown = frame.assign(kind="c", day=9)
+    for rows in (frame, unknown) if drop is None else (frame,):  # scikit-learn warns of unknown ones that are dropped
+        assert loaded.predict_proba(rows).tobytes() == model.predict_proba(rows).tobytes()
+    ours, theirs = loaded[0].named_transformers_["onehotencoder"], model[0].named_transformers_["onehotencoder"]
+    assert vars(ours).keys() == vars(theirs).keys()
+    assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
+    assert [part.dtype for part in ours.categories_] == [part.dtype for part in theirs.categories_]
+    rows = theirs.transform(frame[["kind", "day", "score", "flag"]])
+    restored, expected = ours.inverse_transform(rows), theirs.inverse_transform(rows)
+    assert repr(restored.tolist()) == repr(expected.tolist())
+
+
+def test_grouped_categories_are_refused_by_name(tmp_path):
+    encoder = OneHotEncoder(min_frequency=2, handle_unknown="infrequent_if_exist").fit([["a"], ["a"], ["b"], ["c"]])
+    with pytest.raises(TypeError, match=r"groups infrequent categories.*joblib\.dump"):
+        save_model(encoder, tmp_path / "model")
+
+
+def test_damaged_categories_are_refused():
+    description, arrays = encode_model(OneHotEncoder(drop="first").fit(np.array([["a", 1], [None, 2]], dtype=object)))
+    state = description["state"]
+    assert decode_model(description, arrays).categories_[0].tolist() == ["a", None]
+    strings = {"dict": [["dtype", "<U1"], ["values", ["a", None]]]}
+    for damage in (
+        {"drop_idx_": [0]},
+        {"drop_idx_": [0, 2]},
+        {"drop_idx_": [0, -1]},
+        {"drop_idx_": ["a", 0]},
+        {"categories_": state["categories_"][:1]},
+        {"categories_": [strings, state["categories_"][1]]},
+        {"categories_": 3},
+    ):
+        with pytest.raises(ModelFormatError):
+            decode_model(description | {"state": state | damage}, arrays)
+
+
 def test_a_damaged_state_of_scikit_learn_is_refused():
     X, y = RNG.random((30, 3)), np.repeat([0, 1, 2], 10)
     for model in (
         LogisticRegression(),
         CalibratedClassifierCV(LinearSVC(), cv=2),
         make_column_transformer((StandardScaler(), [0, 1])),
+        OneHotEncoder(drop="first"),
     ):
         description, arrays = encode_model(model.fit(X, y))
         state = description["state"]
