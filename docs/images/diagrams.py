@@ -413,6 +413,26 @@ def parts_of_data() -> Drawing:
     return d
 
 
+def gpu_training() -> Drawing:
+    """Draw which steps of a training run on the processor, and which on the GPU."""
+    d = Drawing(640, 268, "Texts are hashed on the processor; rows go to the GPU, where the network is trained")
+    d.text(160, 18, "processor", bold=True)
+    d.box(12, 36, 296, 218, color=GRAY, fill="#ffffff")
+    d.text(480, 18, "GPU", bold=True)
+    d.box(332, 36, 296, 218, color=GREEN, fill="#ffffff")
+    d.box(30, 52, 260, 52, "tokenize, hash, count:\nn_jobs threads", color=BLUE, size=15)
+    d.arrow(160, 104, 160, 126)
+    d.box(30, 128, 260, 44, "rows of n-gram counts", color=ORANGE, size=15)
+    d.arrow(290, 150, 348, 150, color=GREEN)
+    d.box(350, 128, 260, 44, "a copy of the rows", color=ORANGE, size=15)
+    d.arrow(480, 172, 480, 194, color=GREEN)
+    d.box(350, 196, 260, 44, "hash tables, layers, gradients", color=GREEN, size=15)
+    d.arrow(350, 218, 292, 218, color=GREEN)
+    d.box(30, 196, 260, 44, "the saved model, for any device", color=GRAY, size=15)
+    d.text(480, 82, "each batch is taken from the copy", size=14, color=GRAY)
+    return d
+
+
 DIAGRAMS = (
     hashing_steps,
     hash_collisions,
@@ -425,6 +445,7 @@ DIAGRAMS = (
     sentence_encoder,
     saving_and_serving,
     parts_of_data,
+    gpu_training,
 )
 
 
