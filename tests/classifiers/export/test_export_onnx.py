@@ -89,14 +89,21 @@ def test_several_labels_and_metadata(runs: Any, tmp_path: Path) -> None:
     assert metadata["classes"]["values"] == ["bad", "film", "good"]
 
 
-def test_the_same_model_has_the_same_bytes_and_no_rows_at_all_are_legal(runs: Any, tmp_path: Path) -> None:
+def test_the_same_model_has_the_same_bytes(runs: Any, tmp_path: Path) -> None:
     X = CharNgramFeaturizer(n_features=1000).transform(TEXTS)
     model = HashEmbeddingClassifier(n_buckets=50, n_embeddings=1000, random_state=0, hash_rows=False).fit(X, LABELS)
     for name in "ab":
         export_onnx(model, tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     np.testing.assert_allclose(runs(tmp_path / "a", _sparse(X))[1], model.predict_proba(X), atol=1e-5)
-    scores, _ = runs(tmp_path / "a", _sparse(X[:0]))
+
+
+def test_no_rows_at_all_are_legal(tmp_path: Path) -> None:
+    X = CharNgramFeaturizer(n_features=1000).transform(TEXTS)
+    model = HashEmbeddingClassifier(n_buckets=50, n_embeddings=1000, random_state=0, hash_rows=False).fit(X, LABELS)
+    export_onnx(model, tmp_path / "m")
+    # onnx.reference 1.19 reshapes no rows to another number of columns.
+    scores, _ = InferenceSession(str(tmp_path / "m")).run(None, _sparse(X[:0]))
     assert scores.shape == (0, 3)
 
 
