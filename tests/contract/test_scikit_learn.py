@@ -40,7 +40,12 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+# Other losses share all but the loss with these classifiers.
+_SLOW = ["HashEmbeddingClassifier, ova", "HashEmbeddingClassifier, hinge", "SGNNClassifier, ova"]
+NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in _SLOW else name for name in CASES]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_scikit_learns_own_checks_pass(name):
     model, expected = CASES[name]
     results = check_estimator(model, on_skip=None, expected_failed_checks=expected)  # another failure raises

@@ -169,7 +169,9 @@ def test_ids_and_offsets_of_32_bits_give_the_same_vectors(aggregation):
     assert torch.equal(bag(ids.int(), offsets.int(), weights), bag(ids, offsets, weights))
 
 
-@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
+@pytest.mark.parametrize(
+    "aggregation", ["sum", *(pytest.param(name, marks=pytest.mark.slow) for name in ("concat", "median"))]
+)
 def test_compiled_and_exported_bags_agree_and_still_refuse_wrong_offsets(aggregation):
     bag = make(aggregation=aggregation, normalize="l2")
     inputs = pack(DOCUMENTS, WEIGHTS)

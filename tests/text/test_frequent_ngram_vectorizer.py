@@ -83,7 +83,7 @@ def test_any_text(texts, more, max_features, ngram_range, token_pattern, lowerca
 @pytest.mark.parametrize("token_pattern", [r"(?u)\b\w\w+\b", r"\S\S+"])
 def test_real_texts(real_texts, ngram_range, token_pattern):
     parameters = {"ngram_range": ngram_range, "token_pattern": token_pattern}
-    texts, others = real_texts[:300], real_texts[300:400]
+    texts, others = real_texts[:150], real_texts[300:350]
     fingerprints, counts, columns, theirs = by_hand(texts, 3000, **parameters)
     expected = [(documents, theirs.transform(documents)[:, columns]) for documents in (texts, others)]
     for n_jobs in (1, 2):

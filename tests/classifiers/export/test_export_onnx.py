@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 import torch
 from onnx import TensorProto, helper
-from onnx.reference import ReferenceEvaluator
-from onnxruntime import InferenceSession
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -41,7 +39,11 @@ def test_without_onnx_the_error_says_what_to_install(monkeypatch: pytest.MonkeyP
 def _runs(request: pytest.FixtureRequest) -> Any:
     """Return a function that computes the outputs of a model."""
     if request.param == "onnx.reference":
+        from onnx.reference import ReferenceEvaluator  # takes seconds, and each worker collects all tests
+
         return lambda path, inputs: ReferenceEvaluator(str(path)).run(None, inputs)
+    from onnxruntime import InferenceSession
+
     return lambda path, inputs: InferenceSession(str(path)).run(None, inputs)
 
 
@@ -102,6 +104,8 @@ def test_no_rows_at_all_are_legal(tmp_path: Path) -> None:
     X = CharNgramFeaturizer(n_features=1000).transform(TEXTS)
     model = HashEmbeddingClassifier(n_buckets=50, n_embeddings=1000, random_state=0, hash_rows=False).fit(X, LABELS)
     export_onnx(model, tmp_path / "m")
+    from onnxruntime import InferenceSession
+
     # onnx.reference 1.19 reshapes no rows to another number of columns.
     scores, _ = InferenceSession(str(tmp_path / "m")).run(None, _sparse(X[:0]))
     assert scores.shape == (0, 3)
@@ -117,6 +121,8 @@ def test_dense_rows(runs: Any, tmp_path: Path) -> None:
 
 
 def test_hashes_are_those_of_the_specification() -> None:
+    from onnx.reference import ReferenceEvaluator
+
     edges = [0, 1, 2**16 - 1, 2**16, 2**30, 2**31 - 1, 2**31, 2**32 - 1]
     keys = np.concatenate([edges, np.random.default_rng(0).integers(0, 2**32, 2000)]).astype(np.int64)
     for seed, size in [(0, 2**20), (1, 10**7), (2, 1), (3, 2**31 - 1)]:

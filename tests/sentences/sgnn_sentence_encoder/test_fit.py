@@ -8,8 +8,6 @@ from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 from sklearn_hashnlp.text import split_sentences
 from tests.sentence_texts import LISTS, PARAGRAPHS, QUERIES, TOPICS, bytes_of, fitted, make
 
-ENCODER = fitted()
-
 
 @cache
 def fit(**options):
@@ -26,11 +24,11 @@ def test_input_types(tmp_path):
     file = tmp_path / "text.txt"
     file.write_text("\n\n".join(PARAGRAPHS), encoding="utf-8")
     split = [split_sentences(paragraph) for paragraph in PARAGRAPHS]
-    assert bytes_of(make().fit(split)) == bytes_of(ENCODER)
+    assert bytes_of(make().fit(split)) == bytes_of(fitted())
     untrained = make(max_epochs=0, word_steps=0, n_components_removed=0)
     for X in (LISTS, iter(PARAGRAPHS), file, [file], lambda: iter(PARAGRAPHS), [*PARAGRAPHS[:5], *split[5:]]):
-        assert untrained.fit(X)._trained_on == ENCODER._trained_on
-    assert untrained.set_params(sentence_splitter=str.split).fit(PARAGRAPHS)._trained_on != ENCODER._trained_on
+        assert untrained.fit(X)._trained_on == fitted()._trained_on
+    assert untrained.set_params(sentence_splitter=str.split).fit(PARAGRAPHS)._trained_on != fitted()._trained_on
     for wrong in (3, None, {"a": 1}.items(), b"bytes"):
         with pytest.raises((TypeError, ValueError), match="SGNNSentenceEncoder"):
             make().fit(wrong)
@@ -125,14 +123,14 @@ def test_each_part_of_the_vectors_alone():
 
 
 def test_attributes():
-    network = ENCODER.net_.module_.network
-    assert ENCODER.n_parameters_ == sum(parameter.numel() for parameter in network.parameters())
-    assert [set(entry) for entry in ENCODER.history_] == [{"epoch", "train_loss", "dur"}] * 2
-    assert [entry["epoch"] for entry in ENCODER.history_] == [1, 2]
-    assert ENCODER.history_[1]["train_loss"] < ENCODER.history_[0]["train_loss"]
-    assert 0 <= ENCODER.waiting_share_ <= 1
+    network = fitted().net_.module_.network
+    assert fitted().n_parameters_ == sum(parameter.numel() for parameter in network.parameters())
+    assert [set(entry) for entry in fitted().history_] == [{"epoch", "train_loss", "dur"}] * 2
+    assert [entry["epoch"] for entry in fitted().history_] == [1, 2]
+    assert fitted().history_[1]["train_loss"] < fitted().history_[0]["train_loss"]
+    assert 0 <= fitted().waiting_share_ <= 1
     assert network.common.shape == (2, 16)
-    assert ENCODER.get_feature_names_out().tolist() == [f"sgnnsentenceencoder{number}" for number in range(24)]
+    assert fitted().get_feature_names_out().tolist() == [f"sgnnsentenceencoder{number}" for number in range(24)]
 
 
 def test_progress_is_printed(capsys):
