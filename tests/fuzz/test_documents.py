@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from scipy.sparse import issparse
 from typer.testing import CliRunner
 
@@ -85,6 +85,9 @@ def _command_line(texts: list[str]) -> Any:
     if result.exit_code:
         assert result.stderr.startswith("hashnlp: ")
         assert "--debug prints" not in result.stderr
+        if b"\0" in content.partition(b"\n")[0]:  # is taken for a binary file
+            assert "NUL bytes in the first line" in result.stderr
+            return texts
         raise ValueError(result.stderr)
     return texts
 
@@ -141,6 +144,7 @@ def test_any_documents(name: str, texts: list[str]) -> None:
 
 
 @settings(max_examples=8)
+@example(texts=["\0"])
 @given(texts=DOCUMENTS)
 def test_any_lines_on_the_command_line(texts: list[str]) -> None:
     check(_command_line, texts)

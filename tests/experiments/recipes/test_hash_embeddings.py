@@ -121,7 +121,12 @@ def test_the_settings_are_those_of_the_reference() -> None:
         assert {key: settings[key] for key in common | values} == common | values, name
 
 
-@pytest.mark.parametrize("name", NAMES)
+# The others are these with another embedding.
+QUICK = ["custom", "hash-embed-nodict", "ensemble-hash-embed-dict"]
+EACH = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
+
+
+@pytest.mark.parametrize("name", EACH)
 def test_each_runs_and_resumes_after_any_result(name: str, data: Path, tmp_path: Path) -> None:
     recipe, settings = get_recipe(name), tiny(name, data)
     whole = list(run_recipe(recipe, settings=settings, seed=4))

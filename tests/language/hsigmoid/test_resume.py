@@ -37,7 +37,7 @@ STOPPING = {"early_stopping": True, "learning_rate": 1.0, "n_iter_no_change": 3}
     ("options", "epoch"),
     [
         *((options, 2) for options in VARIED),
-        *((STOPPING | {"lr_plateau": (1, 0.5)}, epoch) for epoch in (1, 2, 4)),
+        *((STOPPING | {"lr_plateau": (1, 0.5)}, epoch) for epoch in (1, 4)),
         (STOPPING | {"embedding": "hash", "n_buckets": 50, "n_embeddings": 99}, 4),
         ({"learning_rate_schedule": "linear", "log_every": 4}, 2),
     ],
