@@ -12,9 +12,9 @@ ROOT = DOCS.parent
 sys.path.insert(0, str(DOCS / "site"))
 os.environ.setdefault("MPLBACKEND", "agg")
 
-import generated_pages  # noqa: E402
+import generated_pages  # noqa: E402 - its folder is on the path from here on
 
-import sklearn_hashnlp  # noqa: E402
+import sklearn_hashnlp  # noqa: E402 - isort keeps it behind the one above
 
 project = "sklearn-hashnlp"
 author = "The sklearn-hashnlp developers"

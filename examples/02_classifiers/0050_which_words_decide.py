@@ -42,7 +42,7 @@ predicted = model.predict(test)
 # One explanation: printed it is a table, and in a notebook, as on the page of this example, the text in colors.
 explanation = explain(model, test[0])
 print(explanation)
-explanation  # noqa: B018
+explanation  # noqa: B018 - the last line of a block is displayed
 
 
 # %%

@@ -593,8 +593,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     @property
     def net_(self) -> SparseNet:
         """The trained net."""
-        net: SparseNet = self.pipeline_[-1].net_
-        return net
+        return self._fitted().net_
 
     def _new_pipeline(self, y: Any) -> Pipeline:
         check_ngram_range(self.ngram_range, caller=type(self).__name__)

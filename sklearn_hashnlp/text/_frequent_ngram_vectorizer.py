@@ -27,8 +27,8 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
     r"""Count the word n-grams that are most frequent in the training texts.
 
     It selects the same n-grams as ``CountVectorizer(max_features=n)`` of scikit-learn, but stores neither the strings
-    nor the counts of all the others: n-grams are identified by a 64-bit hash and counted in several passes over the
-    texts, depending on ``max_memory``.
+    nor the counts of all the others: n-grams are identified by a 64-bit hash, and the texts are read several
+    times, depending on ``max_memory``.
 
     Parameters
     ----------

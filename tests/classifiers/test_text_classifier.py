@@ -365,4 +365,5 @@ def test_n_jobs_set_after_fit_of_the_pipeline(features, pretrained, threads_of_t
 @pytest.mark.parametrize("model", [TextClassifier(random_state=0), TextClassifier(hidden_layer_sizes=(4,))])
 def test_a_batch_in_which_each_text_has_its_own_label_trains_without_a_warning(model):
     labels = [f"label {i}" for i in range(30)]
-    clone(model).partial_fit([f"text {i}" for i in range(30)], labels, classes=labels)  # warnings are errors
+    fitted = clone(model).partial_fit([f"text {i}" for i in range(30)], labels, classes=labels)  # warnings are errors
+    assert len(fitted.classes_) == 30

@@ -1,4 +1,4 @@
-"""What a fitted classifier learned goes out as values and arrays and comes back the same."""
+"""The weights of a fitted classifier are written as values and arrays, and are the same when they are read."""
 
 from __future__ import annotations
 
