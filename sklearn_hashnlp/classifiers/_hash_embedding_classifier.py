@@ -513,7 +513,7 @@ class HashEmbeddingClassifier(NetClassifier):
 
     def _dataset(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> SparseDataset:
         targets = labels.encode(y)
-        weights = apply_class_weight(self.class_weight, labels, y, targets, weights, caller=type(self).__name__)
+        weights = apply_class_weight(self.class_weight, labels, targets, weights, caller=type(self).__name__)
         return SparseDataset(canonical_rows(X, any_scale=self.normalize is not None), targets, weights)
 
     def _rows(self, X: Any) -> SparseDataset:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
-from sklearn.utils.class_weight import compute_class_weight
 
 from sklearn_hashnlp.classifiers._labels import Labels, name_labels
+
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 def drop_zero_weights(
@@ -41,7 +43,6 @@ def drop_zero_weights(
 def apply_class_weight(
     class_weight: dict[Any, float] | str | None,
     labels: Labels,
-    y: Any,
     targets: NDArray[Any],
     weights: NDArray[np.float32] | None,
     *,
@@ -55,20 +56,31 @@ def apply_class_weight(
             f"class_weight={class_weight!r} needs one label per row, got an indicator matrix in y. Give sample_weight "
             "to fit instead."
         )
-    try:
-        weight_of_class = compute_class_weight(class_weight, classes=labels.classes, y=y)
-    except ValueError as error:  # scikit-learn names the labels without a weight, not the misspelled ones
-        unknown = [label for label in class_weight if label not in labels.classes.tolist()]
-        raise ValueError(
-            f"{caller}: class_weight names {', '.join(map(repr, unknown))}, but the labels in y are "
-            f"{name_labels(labels.classes)}. Labels that it does not name have the weight 1."
-        ) from error
-    for label, weight in zip(labels.classes.tolist(), weight_of_class.tolist(), strict=True):
-        if not (np.isfinite(weight) and weight >= 0):
-            raise ValueError(
-                f"{caller} takes finite weights of at least 0 in class_weight, got {weight!r} for the label {label!r}."
-            )
-    factors = weight_of_class[targets].astype(np.float32)
+    if isinstance(class_weight, dict):
+        factors = _weights_of_classes(class_weight, labels, caller)[targets]
+    else:  # "balanced"
+        counts = np.bincount(targets)
+        factors = (len(targets) / (len(counts) * counts)).astype(np.float32)[targets]
     if not factors.any():
         raise ValueError(f"{caller} cannot train: by class_weight={class_weight!r} every row has the weight zero.")
     return factors if weights is None else np.asarray(weights * factors)
+
+
+def _weights_of_classes(class_weight: dict[Any, Any], labels: Labels, caller: str) -> NDArray[np.float32]:
+    """Return the weight of each class, 1 for labels without one.
+
+    Not by scikit-learn's ``compute_class_weight``, which converts labels such as "1" and 0.5 to int.
+    """
+    classes = labels.classes.tolist()
+    unknown = [label for label in class_weight if label not in classes]
+    if unknown and any(label not in class_weight for label in classes):  # a part of the rows may lack some labels
+        raise ValueError(
+            f"{caller}: class_weight names {', '.join(map(repr, unknown))}, but the labels in y are "
+            f"{name_labels(labels.classes)}. Labels that it does not name have the weight 1."
+        )
+    for label, weight in class_weight.items():
+        if not (isinstance(weight, Real) and 0 <= weight <= _LARGEST):
+            raise ValueError(
+                f"{caller} takes finite weights of at least 0 in class_weight, got {weight!r} for the label {label!r}."
+            )
+    return np.array([class_weight.get(label, 1) for label in classes], dtype=np.float32)

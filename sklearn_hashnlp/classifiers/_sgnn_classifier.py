@@ -410,7 +410,7 @@ class SGNNClassifier(NetClassifier):
 
     def _dataset(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> DenseDataset:
         targets = labels.encode(y)
-        weights = apply_class_weight(self.class_weight, labels, y, targets, weights, caller=type(self).__name__)
+        weights = apply_class_weight(self.class_weight, labels, targets, weights, caller=type(self).__name__)
         return DenseDataset(X, targets, weights)
 
     def _rows(self, X: Any) -> DenseDataset:

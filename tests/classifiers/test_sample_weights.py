@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -50,35 +52,49 @@ def test_what_is_no_weight_is_refused(sample_weight, message):
 
 
 def test_class_weights_multiply():
-    y = LABELS.classes[Y]
     own = np.array([1, 2, 3, 4], dtype=np.float32)
-    weights = apply_class_weight({"a": 5, "b": 0.5}, LABELS, y, Y, own, caller=NAME)
+    weights = apply_class_weight({"a": 5, "b": 0.5}, LABELS, Y, own, caller=NAME)
     assert weights.tolist() == [5, 1, 3, 2]
     assert weights.dtype == np.float32
-    assert apply_class_weight({"a": 5, "b": 0.5}, LABELS, y, Y, None, caller=NAME).tolist() == [5, 0.5, 1, 0.5]
-    assert apply_class_weight(None, LABELS, y, Y, own, caller=NAME) is own
+    assert apply_class_weight({"a": 5, "b": 0.5}, LABELS, Y, None, caller=NAME).tolist() == [5, 0.5, 1, 0.5]
+    assert apply_class_weight(None, LABELS, Y, own, caller=NAME) is own
     # 4 rows, 3 classes: 4 / (3 * 1) but for the class with two rows
     np.testing.assert_allclose(
-        apply_class_weight("balanced", LABELS, y, Y, None, caller=NAME), [4 / 3, 2 / 3, 4 / 3, 2 / 3]
+        apply_class_weight("balanced", LABELS, Y, None, caller=NAME), [4 / 3, 2 / 3, 4 / 3, 2 / 3]
     )
 
 
 def test_class_weights_that_fit_nothing_are_refused():
     message = rf"^{NAME}: class_weight names 'd', but the labels in y are \['a', 'b', 'c'\]\."
     with pytest.raises(ValueError, match=message):
-        apply_class_weight({"d": 2, "a": 3}, LABELS, LABELS.classes[Y], Y, None, caller=NAME)
+        apply_class_weight({"d": 2, "a": 3}, LABELS, Y, None, caller=NAME)
     with pytest.raises(ValueError, match="class_weight='balanced' needs one label per row"):
-        apply_class_weight("balanced", Labels(np.arange(4), multilabel=True), np.eye(4), np.eye(4), None, caller=NAME)
+        apply_class_weight("balanced", Labels(np.arange(4), multilabel=True), np.eye(4), None, caller=NAME)
 
 
-@pytest.mark.parametrize("weight", [-1, np.nan, np.inf])
+@pytest.mark.parametrize(
+    ("classes", "given"),
+    [
+        (["0", "1", "02"], {"1": 3, "02": 2}),  # as command lines and files spell them
+        ([0.2, 0.5, 1.5], {0.5: 3, 1.5: 2}),
+        ([0, 1, 2], {np.int64(1): 3, 2.0: np.float32(2)}),
+        (["a", "b", "c"], {np.str_("b"): 3, "c": 2}),
+        (["a", "b", "c"], {"a": 1, "b": 3, "c": 2, "d": 5}),  # every label is named: the rows of a fold may lack some
+    ],
+)
+def test_class_weights_are_those_of_equal_labels(classes, given):
+    labels = Labels(np.array(classes), multilabel=False)
+    assert apply_class_weight(given, labels, Y, None, caller=NAME).tolist() == [1, 3, 2, 3]
+
+
+@pytest.mark.parametrize("weight", [-1, np.nan, np.inf, 1e39, "2", None, [1]])
 def test_class_weights_that_are_none_are_refused(weight):
-    message = f"{NAME} takes finite weights of at least 0 in class_weight, got {float(weight)} for the label 'b'"
+    message = re.escape(f"takes finite weights of at least 0 in class_weight, got {weight!r} for the label 'b'")
     with pytest.raises(ValueError, match=message):
-        apply_class_weight({"a": 2, "b": weight}, LABELS, LABELS.classes[Y], Y, None, caller=NAME)
+        apply_class_weight({"a": 2, "b": weight}, LABELS, Y, None, caller=NAME)
 
 
 def test_class_weights_that_leave_no_row_are_refused():
     with pytest.raises(ValueError, match=f"{NAME} cannot train: by class_weight=.* every row has the"):
-        apply_class_weight(dict.fromkeys("abc", 0), LABELS, LABELS.classes[Y], Y, None, caller=NAME)
-    assert apply_class_weight({"a": 0}, LABELS, LABELS.classes[Y], Y, None, caller=NAME).tolist() == [0, 1, 1, 1]
+        apply_class_weight(dict.fromkeys("abc", 0), LABELS, Y, None, caller=NAME)
+    assert apply_class_weight({"a": 0}, LABELS, Y, None, caller=NAME).tolist() == [0, 1, 1, 1]

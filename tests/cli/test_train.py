@@ -100,6 +100,16 @@ def test_options_reach_the_model(hashnlp: Any, data: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("stream", [[], ["--stream"]])
+def test_labels_like_numbers_have_weights(hashnlp: Any, tmp_path: Path, stream: list[str]) -> None:
+    (tmp_path / "films.csv").write_text("label,text\n" + "0,dull film\n1,fine film\n" * 6, encoding="utf-8")
+    options = ["--class-weight", "0=1", "--class-weight", "1=3", *stream]
+    result = hashnlp("train", tmp_path / "films.csv", "-m", tmp_path / "m", *options)
+    assert result.code == 0, result.err
+    assert load_model(tmp_path / "m").class_weight == {"0": 1, "1": 3}
+
+
+@pytest.mark.usefixtures("small")
 def test_precision_reaches_the_model(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
     for precision in ("float32", "int8"):
         result = hashnlp("train", data, "-m", tmp_path / precision, "--precision", precision)
