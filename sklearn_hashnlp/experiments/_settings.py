@@ -91,6 +91,12 @@ def group_by_settings(results: Sequence[dict[str, Any]]) -> list[tuple[str, list
     ]
 
 
+def same_settings(settings: Mapping[str, Any], default: Any, names: Sequence[str]) -> bool:
+    """Return whether results have the default values of some settings; one that they lack is a newer setting."""
+    defaults = settings_as_json(default)
+    return all(settings.get(name, defaults[name]) == defaults[name] for name in names)
+
+
 def _is_choice(kind: Any) -> bool:
     return get_origin(kind) is Literal and all(isinstance(choice, str) for choice in get_args(kind))
 

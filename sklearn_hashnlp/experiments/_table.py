@@ -38,6 +38,13 @@ class Table(NamedTuple):
     notes: Sequence[str] = ()
 
 
+def without_column(table: Table, name: str) -> Table:
+    """Drop a column and its header."""
+    index = list(table.header).index(name)
+    header, *rows = ([*row[:index], *row[index + 1 :]] for row in (table.header, *table.rows))
+    return table._replace(header=header, rows=rows)
+
+
 def as_text(table: Table) -> list[str]:
     """Format a table as lines of plain text; numbers are right-aligned."""
     numeric = _numeric_columns(table)

@@ -6,6 +6,8 @@ import os
 from itertools import islice
 from pathlib import Path
 
+_ADDRESS = "http://www.fit.vutbr.cz/~imikolov/rnnlm/simple-examples.tgz"
+
 
 def treebank_folder(data: str, recipe: str) -> Path:
     """Return the folder with train.txt, valid.txt and test.txt; raise an error if nobody has named it."""
@@ -13,8 +15,9 @@ def treebank_folder(data: str, recipe: str) -> Path:
         return Path(data)
     if "HASHNLP_DATA" not in os.environ:
         raise ValueError(
-            f"{recipe} needs a folder with train.txt and valid.txt: pass it by --set data=FOLDER, or name it ptb/ "
-            "in the folder that the environment variable HASHNLP_DATA names."
+            f"{recipe} needs a folder with the Penn Treebank: pass it by --set data=FOLDER, or name it ptb/ in the "
+            "folder that the environment variable HASHNLP_DATA names. Its train.txt, valid.txt and test.txt are "
+            f"data/ptb.train.txt, data/ptb.valid.txt and data/ptb.test.txt of {_ADDRESS}."
         )
     return Path(os.environ["HASHNLP_DATA"]) / "ptb"
 
