@@ -408,7 +408,7 @@ class HashEmbeddingClassifier(NetClassifier):
         device = resolve_device(self.device, caller=type(self).__name__)
         resumes = bool(self.warm_start) and hasattr(self, "net_")
         y, named = read_targets(y, caller=type(self).__name__)
-        X, y, weights = self._read(X, y, sample_weight, reset=not resumes)
+        X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes)
         labels = named or Labels.of(y, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
         if resumes:
@@ -476,7 +476,7 @@ class HashEmbeddingClassifier(NetClassifier):
         resumes = hasattr(self, "net_")
         known = self._labels if resumes else None
         y, named = read_targets(y, classes=classes, known=known, caller=type(self).__name__)
-        X, y, weights = self._read(X, y, sample_weight, reset=not resumes, is_batch=True)
+        X, y, weights = self._read(X, y, named, sample_weight, reset=not resumes, is_batch=True)
         labels = labels_of_partial_fit(known, named, y, classes, caller=type(self).__name__)
         seeds = draw_seeds(self.random_state)
         if resumes:
@@ -502,13 +502,13 @@ class HashEmbeddingClassifier(NetClassifier):
         check_schedule_and_callbacks(self)
 
     def _read(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None, *, reset: bool, is_batch: bool = False
+        self, X: Any, y: Any, named: Labels | None, sample_weight: Any, *, reset: bool, is_batch: bool = False
     ) -> tuple[Any, Any, NDArray[np.float32] | None]:
         """Check rows, labels and weights, and drop the rows of weight zero."""
         self._refuse_texts(X)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, reset=reset)
         check_columns(self)
-        y = check_targets(y, loss=self.loss, caller=type(self).__name__, is_batch=is_batch)
+        y = check_targets(y, named, loss=self.loss, caller=type(self).__name__, is_batch=is_batch)
         return drop_zero_weights(X, y, sample_weight, caller=type(self).__name__)
 
     def _dataset(self, X: Any, y: Any, weights: NDArray[np.float32] | None, labels: Labels) -> SparseDataset:

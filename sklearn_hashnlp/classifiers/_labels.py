@@ -205,9 +205,10 @@ def _as_array(labels: list[Any]) -> NDArray[Any]:
     return np.array(labels, dtype=object if len(kinds) > 1 else None)
 
 
-def check_targets(y: Any, *, loss: LossChoice, caller: str, is_batch: bool = False) -> Any:
+def check_targets(y: Any, named: Labels | None, *, loss: LossChoice, caller: str, is_batch: bool = False) -> Any:
     """Return y checked: an array of labels or, with ``loss="ova"``, an indicator matrix."""
-    if issparse(y) and y.shape[1] == 1:
+    from_lists = named is not None and named.lists  # an indicator matrix, of one distinct label too
+    if issparse(y) and y.shape[1] == 1 and not from_lists:
         raise ValueError(
             f"{caller} takes one label per row as an array of shape (n_samples,), got a sparse matrix of one column, "
             f"of shape {y.shape}, in y. Give y.toarray().ravel()."
@@ -216,7 +217,7 @@ def check_targets(y: Any, *, loss: LossChoice, caller: str, is_batch: bool = Fal
         if issparse(y) and not y.has_canonical_format:
             y = y.copy()
             y.sum_duplicates()
-        kind = type_of_target(y, input_name="y")
+        kind = "multilabel-indicator" if from_lists else type_of_target(y, input_name="y")
         values = np.unique(y.data if issparse(y) else y)
         others = values[~np.isin(values, (0, 1))]
         if kind != "multilabel-indicator" or len(others):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -79,7 +78,7 @@ def _weights_of_classes(class_weight: dict[Any, Any], labels: Labels, caller: st
             f"{name_labels(labels.classes)}. Labels that it does not name have the weight 1."
         )
     for label, weight in class_weight.items():
-        if not (isinstance(weight, Real) and 0 <= weight <= _LARGEST):
+        if not (isinstance(weight, int | float | np.number) and 0 <= weight <= _LARGEST):
             raise ValueError(
                 f"{caller} takes finite weights of at least 0 in class_weight, got {weight!r} for the label {label!r}."
             )

@@ -65,7 +65,7 @@ class StreamedTexts:
         from sklearn_hashnlp.datasets._labelled import check_rows
 
         counts: Counter[str] = Counter()
-        self.n_texts = n_empty = 0
+        self.n_texts = n_empty = n_unlabeled = 0
         self.several = False
         skipped = SkippedRows(screen)
         with screen.progress() as progress:
@@ -73,9 +73,10 @@ class StreamedTexts:
                 counts.update(row.labels)
                 self.n_texts += 1
                 n_empty += not row.text.strip()
+                n_unlabeled += not row.labels
                 self.several |= len(row.labels) != 1
         check_rows(path, self.n_texts, n_labels=len(counts))
-        if len(counts) < 2:
+        if len(counts) < 2 and not n_unlabeled:
             raise ValueError(f"{path}: expected at least two different labels, got only {next(iter(counts))!r}.")
         self.labels = {name: counts[name] for name in sorted(counts, key=lambda name: (-counts[name], name))}
         empty = f" ({n_empty:,} empty)" if n_empty else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -202,25 +203,30 @@ def compute_metrics(true: Any, predicted: Any) -> dict[str, Any]:
 
 
 def compute_multilabel_metrics(true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Compute the metrics of predicted sets of labels."""
-    from sklearn.metrics import f1_score, precision_recall_fscore_support
-    from sklearn.preprocessing import MultiLabelBinarizer
+    """Compute the metrics of predicted sets of labels.
 
-    names = sorted({label for row in [*true, *predicted] for label in row})
-    binarizer = MultiLabelBinarizer(classes=names, sparse_output=True)
-    expected, found = binarizer.fit_transform(true), binarizer.transform(predicted)
-    scores = precision_recall_fscore_support(expected, found, zero_division=0.0)
-    columns = [*(column.tolist() for column in scores[:3]), scores[3].astype(int).tolist()]
+    Not by scikit-learn's functions, which take an indicator matrix of one label for labels of another kind.
+    """
+    pairs = [(set(one), set(other)) for one, other in zip(true, predicted, strict=True)]
+    expected = Counter(label for one, _ in pairs for label in one)
+    found = Counter(label for _, other in pairs for label in other)
+    hits = Counter(label for one, other in pairs for label in one & other)
+    labels = {
+        name: {
+            "precision": hits[name] / max(found[name], 1),
+            "recall": hits[name] / max(expected[name], 1),
+            "f1": 2 * hits[name] / (found[name] + expected[name]),
+            "support": expected[name],
+        }
+        for name in sorted(expected | found)
+    }
     return {
-        "accuracy": sum(set(one) == set(other) for one, other in zip(true, predicted, strict=True)) / len(true),
-        "n_texts": len(true),
-        "n_labeled": sum(1 for labels in true if labels),
-        "micro_f1": float(f1_score(expected, found, average="micro", zero_division=0.0)),
-        "macro_f1": float(scores[2].mean()),
-        "labels": {
-            name: dict(zip(("precision", "recall", "f1", "support"), values, strict=True))
-            for name, *values in zip(names, *columns, strict=True)
-        },
+        "accuracy": sum(one == other for one, other in pairs) / len(pairs),
+        "n_texts": len(pairs),
+        "n_labeled": sum(1 for one, _ in pairs if one),
+        "micro_f1": 2 * hits.total() / max(found.total() + expected.total(), 1),
+        "macro_f1": sum(scores["f1"] for scores in labels.values()) / max(len(labels), 1),
+        "labels": labels,
     }
 
 

@@ -128,7 +128,7 @@ def explain_by_steps(
     return Explanation(
         text=str.__str__(text),
         classes=classes,
-        labels=classes[1:] if len(scores) == 1 else classes[outputs],
+        labels=classes[-1:] if len(scores) == 1 else classes[outputs],
         predicted=predicted,
         scores=scores[outputs],
         probabilities=_probabilities(model, text, outputs, len(scores)),
@@ -181,8 +181,9 @@ def _outputs(labels: Iterable[Any] | None, classes: NDArray[Any], n_scores: int)
     """Return the indices of the scores to explain."""
     if labels is None:
         return np.arange(n_scores)
-    if isinstance(labels, str) or not isinstance(labels, Iterable) or n_scores == 1:
-        advice = "with two classes there is one score" if n_scores == 1 else f"pass a list, [{labels!r}]"
+    one_score = n_scores < len(classes)
+    if isinstance(labels, str) or not isinstance(labels, Iterable) or one_score:
+        advice = "with two classes there is one score" if one_score else f"pass a list, [{labels!r}]"
         raise ValueError(f"explain cannot choose labels={labels!r}: {advice}.")
     known, chosen = classes.tolist(), list(labels)
     if not chosen or any(label not in known for label in chosen):
@@ -235,4 +236,4 @@ def _probabilities(model: Any, text: str, outputs: NDArray[np.int64], n_scores: 
         probabilities: NDArray[np.float64] = np.asarray(model.predict_proba([text]), dtype=np.float64)[0]
     except AttributeError:  # also of one that claims to have it: OneVsRestClassifier asks its first estimator only
         return None
-    return probabilities[1:] if n_scores == 1 else probabilities[outputs]
+    return probabilities[-1:] if n_scores == 1 else probabilities[outputs]

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.exceptions import DataConversionWarning
 
-from sklearn_hashnlp.classifiers._labels import Labels, check_targets
+from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 
 NAME = "HashEmbeddingClassifier"
 INDICATOR = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 0]])
@@ -61,7 +61,7 @@ def test_one_class_only_is_refused(y, classes):
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array, csr_matrix, lambda y: y.astype(bool), lambda y: y * 1.0])
 def test_an_indicator_matrix(kind):
-    y = check_targets(kind(INDICATOR), loss="ova", caller=NAME)
+    y = check_targets(kind(INDICATOR), None, loss="ova", caller=NAME)
     found = Labels.of(y, caller=NAME)
     assert found.multilabel
     assert found.classes.tolist() == [0, 1, 2]
@@ -82,7 +82,7 @@ def test_the_classes_of_an_indicator_are_its_columns():
 @pytest.mark.parametrize("loss", ["softmax", "hinge"])
 def test_an_indicator_matrix_needs_ova(loss):
     with pytest.raises(ValueError, match=rf"\(loss='{loss}'\) takes one label per row, .* Set loss='ova'"):
-        check_targets(INDICATOR, loss=loss, caller=NAME)
+        check_targets(INDICATOR, None, loss=loss, caller=NAME)
 
 
 @pytest.mark.parametrize(
@@ -90,22 +90,29 @@ def test_an_indicator_matrix_needs_ova(loss):
 )
 def test_other_matrices_are_refused(y):
     with pytest.raises(ValueError, match=r"Unknown label type: .* a matrix of zeros and ones"):
-        check_targets(y, loss="ova", caller=NAME)
+        check_targets(y, None, loss="ova", caller=NAME)
 
 
 def test_a_cell_that_is_there_twice_is_refused():
     twice = csr_array((np.ones(3, dtype=int), [0, 0, 1], [0, 2, 3]), shape=(2, 3))
     with pytest.raises(ValueError, match=r"a matrix of zeros and ones .* Got a matrix with the values \[2\]"):
-        check_targets(twice, loss="ova", caller=NAME)
+        check_targets(twice, None, loss="ova", caller=NAME)
     assert twice.nnz == 3  # the caller's matrix stays as it was
     unsorted = csr_array((np.ones(3, dtype=int), [2, 0, 1], [0, 2, 3]), shape=(2, 3))
-    assert check_targets(unsorted, loss="ova", caller=NAME).toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
+    assert check_targets(unsorted, None, loss="ova", caller=NAME).toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
 
 
 @pytest.mark.parametrize("loss", ["softmax", "ova"])
 def test_a_sparse_column_is_refused_by_its_shape(loss):
     with pytest.raises(ValueError, match=r"a sparse matrix of one column, of shape \(3, 1\), in y. Give y.toarray"):
-        check_targets(csr_array(INDICATOR[:, :1]), loss=loss, caller=NAME)
+        check_targets(csr_array(INDICATOR[:, :1]), None, loss=loss, caller=NAME)
+
+
+def test_lists_are_a_matrix_of_one_column_if_they_have_one_distinct_label():
+    y, named = read_targets([["x"], [], ["x"]], caller=NAME)
+    assert check_targets(y, named, loss="auto", caller=NAME).toarray().tolist() == [[1], [0], [1]]
+    with pytest.raises(ValueError, match=r"\(loss='softmax'\) takes one label per row, got several in y: lists of"):
+        check_targets(y, named, loss="softmax", caller=NAME)
 
 
 def test_no_class_at_all_is_refused():
@@ -116,16 +123,16 @@ def test_no_class_at_all_is_refused():
 def test_labels_of_mixed_types_are_refused():
     mixed = np.array(["a", 1], dtype=object)
     with pytest.raises(TypeError, match=f"{NAME} takes labels that are all strings or .* in y, got int and str"):
-        check_targets(mixed, loss="softmax", caller=NAME)
+        check_targets(mixed, None, loss="softmax", caller=NAME)
     with pytest.raises(TypeError, match=r"all numbers in classes, got NoneType and str. Convert"):
         Labels.of(np.array(["a", "b"]), np.array(["a", None], dtype=object), caller=NAME)
 
 
 def test_a_column_of_labels_is_taken_with_a_warning():
     with pytest.warns(DataConversionWarning, match="column-vector y"):
-        assert check_targets(np.array([["a"], ["b"]]), loss="ova", caller=NAME).tolist() == ["a", "b"]
+        assert check_targets(np.array([["a"], ["b"]]), None, loss="ova", caller=NAME).tolist() == ["a", "b"]
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
-        check_targets(np.array([0.1, 0.2]), loss="softmax", caller=NAME)
+        check_targets(np.array([0.1, 0.2]), None, loss="softmax", caller=NAME)
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,14 @@ def test_metrics_of_several_labels_equal_those_of_scikit_learn() -> None:
         }
 
 
+def test_metrics_of_one_label_and_of_none() -> None:
+    report = compute_multilabel_metrics([["a"], [], ["a"]], [["a"], ["a"], []])
+    assert report["labels"] == {"a": {"precision": 0.5, "recall": 0.5, "f1": 0.5, "support": 2}}
+    assert (report["accuracy"], report["micro_f1"], report["macro_f1"]) == (1 / 3, 0.5, 0.5)
+    nothing = compute_multilabel_metrics([[], []], [[], []])
+    assert (nothing["accuracy"], nothing["micro_f1"], nothing["macro_f1"], nothing["labels"]) == (1, 0, 0, {})
+
+
 def test_precision_and_recall_at_k_count_texts_with_labels() -> None:
     probabilities = np.array([[0.1, 0.9, 0.5], [0.8, 0.7, 0.2], [0.3, 0.2, 0.1]])
     true = [["b", "unknown"], ["a", "c"], []]

@@ -184,6 +184,17 @@ def test_format_and_columns(hashnlp: Any, tmp_path: Path) -> None:
     assert load_model(tmp_path / "m").classes_.tolist() == ["a", "b"]
 
 
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("stream", [[], ["--stream"]])
+def test_one_label_that_a_text_has_or_has_not(hashnlp: Any, tmp_path: Path, stream: list[str]) -> None:
+    rows = '{"text": "a fine film", "label": ["good"]}\n{"text": "a dull film", "label": []}\n' * 10
+    (tmp_path / "films.jsonl").write_text(rows, encoding="utf-8")
+    result = hashnlp("train", tmp_path / "films.jsonl", "-m", tmp_path / "m", "--epochs", 20, *stream)
+    assert result.code == 0, result.err
+    assert load_model(tmp_path / "m").predict(["a fine film", "a dull film"]).tolist() == [["good"], []]
+    assert hashnlp("test", tmp_path / "films.jsonl", "-m", tmp_path / "m").code == 0
+
+
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [

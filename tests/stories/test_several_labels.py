@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,7 +11,15 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 
-from sklearn_hashnlp import HashEmbeddingClassifier, SGNNClassifier, TextClassifier, load_model, save_model
+from sklearn_hashnlp import (
+    HashEmbeddingClassifier,
+    SGNNClassifier,
+    TextClassifier,
+    export_predictor,
+    load_model,
+    save_model,
+)
+from sklearn_hashnlp.inspection import explain
 
 TEXTS = ["bake the bread", "slice the cheese", "melt cheese on bread", "sharpen a knife", "what?"] * 8
 LISTS = [["baking"], ["cheese"], ["baking", "cheese"], ["tools"], []] * 8
@@ -63,6 +73,29 @@ def test_the_columns_of_a_frame_are_the_labels(frame):
     assert model.predict_topk(["slice the cheese"], k=1)[0][0][0] == "cheese"
     rows = HashEmbeddingClassifier(loss="ova", n_buckets=9, n_embeddings=9).fit(MATRIX, frame(MATRIX, columns=NAMES))
     assert rows.classes_.tolist() == NAMES
+
+
+def test_one_label_that_a_text_has_or_has_not(tmp_path):
+    wanted = [[label for label in row if label == "cheese"] for row in LISTS]
+    model = classifier().fit(TEXTS, wanted)
+    assert model.classes_.tolist() == ["cheese"]
+    assert model.score(TEXTS, wanted) == 1
+    probabilities = model.predict_proba(TEXTS)
+    assert probabilities.shape == model.decision_function(TEXTS).shape == (40, 1)
+    save_model(model, tmp_path / "m")
+    export_predictor(model, tmp_path / "cheese.py")
+    exported = runpy.run_path(str(tmp_path / "cheese.py"))
+    for predict, predict_proba in (
+        (load_model(tmp_path / "m").predict, load_model(tmp_path / "m").predict_proba),
+        (exported["predict"], exported["predict_proba"]),
+    ):
+        assert predict(TEXTS).tolist() == wanted
+        np.testing.assert_allclose(predict_proba(TEXTS), probabilities, atol=1e-6)
+    explanation = explain(model, "slice the cheese", labels=["cheese"])
+    assert explanation.labels.tolist() == explanation.predicted == ["cheese"]
+    assert "score of 'cheese'" in str(explanation)
+    streamed = classifier().partial_fit(TEXTS, wanted, classes=["cheese"]).partial_fit(TEXTS[:2], [[], ["cheese"]])
+    assert streamed.classes_.tolist() == ["cheese"]
 
 
 def test_the_classifiers_of_rows_take_lists_too():

@@ -89,9 +89,9 @@ def count_labels(labels: Any) -> dict[str, int]:
 
 
 def check_labels(labels: Any, source: str) -> None:
-    """Raise an error if there is only one class, before anything is trained."""
+    """Raise an error if all texts have the same label, before anything is trained."""
     classes = list(count_labels(labels))
-    if len(classes) < 2:
+    if len(classes) < 2 and all(label_lists(labels)):
         raise ValueError(f"{source}: expected at least two different labels, got only {classes[0]!r}.")
 
 
