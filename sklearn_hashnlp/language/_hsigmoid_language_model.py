@@ -32,6 +32,7 @@ from sklearn_hashnlp.training._optimizers import OptimizerName
 from sklearn_hashnlp.training._parameters import TRAINING, Device, Schedule, check_schedule_and_callbacks
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
 from sklearn_hashnlp.training._torch_scope import plain_torch, resolve_device, torch_seed
+from sklearn_hashnlp.training._undo import undone_on_error
 from sklearn_hashnlp.trees import SoftmaxTree
 
 # Of the network that tree="learned" trains first: its share of max_time, and what it has of the other one.
@@ -236,8 +237,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is fitted then, with
     the current weights or, with ``early_stopping``, those of the best epoch. ``history_`` holds the epochs that were
     completed. A second Ctrl-C stops at once. Any other error, and an interrupt before the first epoch, leaves a new
-    model unfitted and a fitted one as it was, except for weights that ``partial_fit`` or ``warm_start`` had begun to
-    update.
+    model unfitted and a fitted one as it was, also its weights.
 
     References
     ----------
@@ -460,8 +460,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         device = resolve_device(self.device, caller=type(self).__name__)
         checkpoints = None if self.checkpoint_dir is None else EpochCheckpoints(self.checkpoint_dir)
         if checkpoints is not None and self.resume and checkpoints.epochs():
-            self._resume(checkpoints, X, X_valid)
-            return self._check_convergence()
+            return self._resume(checkpoints, X, X_valid)
         seeds = draw_seeds(self.random_state)
         resumes = bool(self.warm_start) and hasattr(self, "net_")
         if checkpoints is not None:
@@ -474,8 +473,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         settings = self._settings(net, corpus)
         if settings.max_time is not None:  # the tree has taken its part
             settings = replace(settings, max_time=settings.max_time - (time.monotonic() - began))
-        self._train(net, corpus, settings, checkpoints)
-        return self._check_convergence()
+        return self._train(net, corpus, settings, checkpoints)
 
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
@@ -513,9 +511,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
         settings = self._settings(net, corpus).single_epoch()
-        self._train(net, corpus, replace(settings, warmup_steps=int(self.warmup_steps)), None)  # of a new net alone
-        net.check_loss(self.history_[-1]["train_loss"])
-        return self
+        return self._train(net, corpus, replace(settings, warmup_steps=int(self.warmup_steps)), None)  # of a new net
 
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""
@@ -586,7 +582,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             vectors = mean_hidden_states(net, corpus.windows, n_classes)
         return word_clusters(np.bincount(corpus.windows.y, minlength=n_classes), vectors, seed=seeds.hash)
 
-    def _resume(self, checkpoints: EpochCheckpoints, X: Any, X_valid: Any) -> HsigmoidLanguageModel:
+    def _resume(self, checkpoints: EpochCheckpoints, X: Any, X_valid: Any) -> Self:
         """Go on with an interrupted training as if it had not been interrupted."""
         checkpoints.clear_unfinished()
         last = checkpoints.epochs()[-1]
@@ -622,8 +618,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         settings: TrainingSettings,
         checkpoints: EpochCheckpoints | None,
         resumed: Resumed | None = None,
-    ) -> HsigmoidLanguageModel:
-        """Train the net and keep it."""
+    ) -> Self:
+        """Train the net and keep it; an error leaves an old one as it was."""
         log, history = (self.log_, self.history_) if self._trains_further(net) else ([], [])
         train, valid = WindowDataset(corpus.windows), None
         last_callbacks: list[Callback] = []
@@ -645,7 +641,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 checkpoints, lambda: self._snapshot(net, tokenizer, log), self.keep, self._first_epoch
             )
             last_callbacks.append(save)
-        with plain_torch(torch.device(net.device).type):
+        with plain_torch(torch.device(net.device).type), undone_on_error(net) as undo, net.watched(corpus.windows):
+            if self._trains_further(net):
+                last_callbacks.append(undo)
             optimizer = net.make_optimizer(
                 self.optimizer,
                 settings.learning_rate,
@@ -673,15 +671,6 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             )
         self.log_ = log
         self._hold(net, corpus.tokenizer, history)
-        return self
-
-    def _check_convergence(self) -> Self:
-        """Raise an error if the net predicts the text that it was trained on far worse than equal probabilities do."""
-        epochs = self.history_[self._first_epoch :]
-        if self.early_stopping:
-            epochs = sorted(epochs, key=lambda entry: -entry["valid_loss"])
-        if epochs:
-            self.net_.check_loss(epochs[-1]["train_loss"])
         return self
 
     def _snapshot(self, net: LanguageNet, tokenizer: Tokenizer, log: list[dict[str, float]]) -> HsigmoidLanguageModel:

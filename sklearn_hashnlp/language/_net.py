@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +23,7 @@ from sklearn_hashnlp.training._loop import Net, stored_tree
 from sklearn_hashnlp.training._optimizers import optimizer_to_arrays
 
 SCORE_ROWS = 1024
-_DIVERGED = 20  # times the number of words: the perplexity from which on a training has diverged
+_RISES = 1.4, math.log(3)  # a loss that is higher than the first by this factor, and by this term, has diverged
 _HIDDEN_BIAS = "hidden_layer.bias"
 _DIRECT = "output_layer.direct"  # a table of which few rows are trained
 _PROJECTION = "embedding.linear.weight"
@@ -36,6 +38,8 @@ class LanguageNet(Net):
     has_sparse_gradients = True
     validation: ClassVar[str] = "Pass X_valid to fit, or set early_stopping=True."
     divergence: ClassVar[str] = "The training diverged. Set a smaller learning_rate."
+    _sample: WordWindows | None = None  # of the windows of a training
+    _first_loss: float  # of these before the first step
 
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
@@ -51,14 +55,34 @@ class LanguageNet(Net):
         """Return the table of hashed direct connections, whose rows start at zero."""
         return {name: 0.0 for name, _ in self.module_.named_parameters() if name == _DIRECT}
 
+    @contextmanager
+    def watched(self, windows: WordWindows) -> Iterator[None]:
+        """Raise an error if training within makes the loss of these windows far higher than it is before."""
+        self._sample = windows.evenly_spaced(SCORE_ROWS)
+        self._first_loss = -float(self.score_windows(self._sample).mean())
+        try:
+            yield
+            self._check_divergence()
+        finally:
+            self._sample = None
+
     def check_loss(self, loss: float) -> None:
-        """Raise an error if the net predicts far worse than equal probabilities of all words do."""
-        n_words = self.architecture()["num_classes"]
-        if loss > math.log(_DIVERGED * n_words):
+        """Look at the sample if the mean loss of many batches is high; other windows than before may be, too."""
+        if self._sample is not None and loss > self._highest_loss():
+            self._check_divergence()
+
+    def _check_divergence(self) -> None:
+        assert self._sample is not None, "only called while training is watched"
+        loss = -float(self.score_windows(self._sample).mean())
+        if not loss <= self._highest_loss():
             raise ValueError(
-                f"{self.divergence} The perplexity of the training sentences is {format_perplexity(loss)}; equal "
-                f"probabilities of all words have {n_words}."
+                f"{self.divergence} The perplexity of the training sentences is {format_perplexity(loss)}; it was "
+                f"{format_perplexity(self._first_loss)} before the first step."
             )
+
+    def _highest_loss(self) -> float:
+        factor, term = _RISES
+        return max(factor * self._first_loss, self._first_loss + term)
 
     def infer(self, x: Tensor) -> Tensor:
         """Return the log-probabilities of all words, for skorch's callbacks."""

@@ -8,49 +8,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from skorch.callbacks import Callback
 from torch import Tensor, nn
 
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
 from sklearn_hashnlp.persistence._atomic_files import unfinished_folder
 from sklearn_hashnlp.training._checkpoints import read_weights, write_weights
+from sklearn_hashnlp.training._undo import UndoLog
 from sklearn_hashnlp.training._weights import clear_tables, load_arrays, module_to_arrays
 
 FILE_NAME = "best_weights.safetensors"
-
-
-class UndoLog:
-    """The values of a table's rows from before they were written."""
-
-    def __init__(self, table: Tensor) -> None:
-        self.table = table
-        self._seen: NDArray[np.bool_] = np.zeros(len(table), dtype=np.bool_)  # zero pages: no cost until written
-        self._entries: list[tuple[Tensor, Tensor]] = []
-
-    def note(self, rows: Tensor) -> None:
-        """Copy rows that are about to be written."""
-        indices = rows.cpu().numpy()
-        new = indices[~self._seen[indices]]
-        if len(new):
-            self._seen[new] = True
-            written = torch.from_numpy(new).to(self.table.device)
-            self._entries.append((written, self.table.detach()[written]))
-
-    def clear(self) -> None:
-        """Take the table as it is for the state to return to."""
-        for rows, _ in self._entries:
-            self._seen[rows.cpu().numpy()] = False
-        self._entries = []
-
-    def undo(self) -> None:
-        """Write the old values back."""
-        with torch.no_grad():
-            for rows, values in self._entries:
-                self.table[rows] = values
-        self.clear()
 
 
 class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types

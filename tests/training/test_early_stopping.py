@@ -15,7 +15,8 @@ from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
 from sklearn_hashnlp.persistence._atomic_files import unfinished_folder
 from sklearn_hashnlp.training import _early_stopping
-from sklearn_hashnlp.training._early_stopping import FILE_NAME, EarlyStopping, UndoLog
+from sklearn_hashnlp.training._early_stopping import FILE_NAME, EarlyStopping
+from sklearn_hashnlp.training._undo import UndoLog
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((600, 300)) < 0.03) * RNG.random((600, 300)))

@@ -1,11 +1,11 @@
-"""Parameters: trees, values that are refused, divergence."""
+"""Parameters: trees, values that are refused."""
 
 from __future__ import annotations
 
 import pytest
 
 from sklearn_hashnlp.trees import complete_tree, random_tree
-from tests.language.hsigmoid.small_models import SENTENCES, fitted, make
+from tests.language.hsigmoid.small_models import fitted
 
 
 def test_a_tree_of_the_user():
@@ -44,15 +44,3 @@ def test_a_tree_of_the_user():
 def test_parameters_that_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         fitted(**options)
-
-
-def test_divergence():
-    with pytest.raises(ValueError, match=r"diverged.*smaller learning_rate"):
-        fitted(learning_rate=1e30, optimizer="adam", activation="tanh", output="softmax", direct_connections=True)
-
-
-def test_divergence_in_partial_fit():
-    model = make(optimizer="sgd", learning_rate=1e5, max_grad_norm=None)
-    with pytest.raises(ValueError, match=r"diverged.*smaller learning_rate"):
-        model.partial_fit(SENTENCES)
-    assert not hasattr(model, "net_")

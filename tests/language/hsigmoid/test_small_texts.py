@@ -76,7 +76,7 @@ def test_the_first_epoch_of_a_modern_network_is_better_than_the_frequencies_of_w
 def test_clipped_gradients_keep_a_high_learning_rate_from_divergence():
     docstrings = [" ".join(re.findall(r"\w+|[^\w\s]", text.lower())) for text in load_stdlib_docstrings().data[:1000]]
     train, test = docstrings[200:], docstrings[:200]
-    options = {"min_count": 2, "learning_rate": 2.0, "max_epochs": 1, "random_state": 0}
+    options = {"min_count": 2, "learning_rate": 5.0, "max_epochs": 1, "random_state": 0}
     model = HsigmoidLanguageModel(**options).fit(train)
     assert model.perplexity(test) < add_one_perplexity(model, train, test)
     with pytest.raises(ValueError, match="The training diverged"):
