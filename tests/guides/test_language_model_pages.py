@@ -1,0 +1,108 @@
+"""The pages about Paddle and TensorFlow build the networks of their sources, and run on the sources' text."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sklearn_hashnlp.persistence import load_model
+from tests.guides.page_blocks import DOCS, blocks, run_shell
+
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+N_SENTENCES = 800
+
+# The sources: train.py and network_conf.py of Paddle's hsigmoid.
+NETWORKS: dict[str, dict[str, Any]] = {
+    "coming_from_paddle": {
+        "order": 5,
+        "embedding_dim": 32,
+        "hidden_size": 256,
+        "output": "hsigmoid",
+        "tree": "complete",
+        "direct_connections": False,
+        "arch": "plain",
+        "activation": "sigmoid",
+        "dropout": 0.5,
+        "embedding_dropout": 0.0,
+        "word_dropout": 0.0,
+        "init": "reference",
+        "padding": "reference",
+        "optimizer": "adam",
+        "learning_rate": 3e-3,
+        "bias_learning_rate": 2.0,
+        "learning_rate_schedule": "constant",
+        "warmup_steps": 0,
+        "weight_decay": 8e-4,
+        "max_grad_norm": None,
+        "batch_size": 64,
+    },
+}
+PAGES = sorted(NETWORKS)
+
+
+def parse(page: str) -> list[doctest.Example]:
+    return doctest.DocTestParser().get_examples((DOCS / f"{page}.md").read_text(encoding="utf-8"))
+
+
+def parameters_of(model: Any, names: dict[str, Any]) -> dict[str, Any]:
+    parameters = model.get_params()
+    return {name: parameters[name] for name in names}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_builds_the_network_of_its_source(page: str) -> None:
+    names: dict[str, Any] = {}
+    for example in parse(page):
+        exec(example.source, names)  # up to the model, before it is fitted
+        if "model" in names:
+            break
+    assert parameters_of(names["model"], NETWORKS[page]) == NETWORKS[page]
+
+
+def test_the_command_trains_the_network_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    [commands] = [block.text for block in blocks(DOCS / "coming_from_paddle.md") if block.language == "sh"]
+    run_shell(commands)
+    network = NETWORKS["coming_from_paddle"]
+    assert parameters_of(load_model(tmp_path / "lm"), network) == network
+
+
+@pytest.fixture
+def sentences() -> list[str]:
+    if "HASHNLP_DATA" not in os.environ:
+        pytest.skip("HASHNLP_DATA names no folder with the Penn Treebank")
+    lines = Path(os.environ["HASHNLP_DATA"], "ptb", "train.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if len(line.split()) > 3][:N_SENTENCES]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_runs_on_the_penn_treebank(
+    page: str, sentences: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    manual = SimpleNamespace(topics={"all": "\n".join(sentences)})  # in the place of Python's manual
+    monkeypatch.setitem(sys.modules, "pydoc_data.topics", manual)
+    test = doctest.DocTest(parse(page), {}, page, None, None, None)
+    failed, attempted = doctest.DocTestRunner(optionflags=OPTIONS).run(test, clear_globs=False)
+    assert attempted > 10
+    assert failed == 0
+    assert test.globs["sentences"] == [sentence.strip() for sentence in sentences]
+
+
+@pytest.mark.slow
+def test_the_commands_run_on_the_penn_treebank(
+    sentences: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, lines in (("train", sentences), ("valid", sentences[:50]), ("lines", sentences[:50])):
+        Path(f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")
+    [commands] = [block.text for block in blocks(DOCS / "coming_from_paddle.md") if block.language == "sh"]
+    run_shell("\n".join(line for line in commands.splitlines() if not line.startswith("printf")))
+    assert load_model(tmp_path / "lm").perplexity(sentences) < 1000
