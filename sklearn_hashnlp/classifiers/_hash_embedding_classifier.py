@@ -521,7 +521,7 @@ class HashEmbeddingClassifier(NetClassifier):
         if rows is not None:
             return rows
         self._refuse_texts(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_min_samples=0, reset=False)
         return SparseDataset(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
 
     def _chosen_loss(self, labels: Labels, n_rows: int | None, device: str, *, resumes: bool) -> tuple[LossName, bool]:

@@ -175,7 +175,7 @@ class QuantizedSGNNClassifier(ScoringClassifier):
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         self._refuse_texts(X)
-        X = validate_data(self, X, dtype=None if self.packed_ else _DTYPES, reset=False)
+        X = validate_data(self, X, dtype=None if self.packed_ else _DTYPES, ensure_min_samples=0, reset=False)
         if not self.packed_:
             self._check_range(X)
         elif X.dtype != np.uint8:
@@ -183,7 +183,7 @@ class QuantizedSGNNClassifier(ScoringClassifier):
                 f"{type(self).__name__} was trained with packed=True and takes rows of bytes, an array of uint8, got "
                 f"one of {X.dtype}. Pack bits by numpy.packbits(bits, axis=1)."
             )
-        scores = []
+        scores = [np.empty((0, len(self.classes_)))]
         for start in range(0, len(X), _BATCH_SIZE):
             rows = X[start : start + _BATCH_SIZE]
             rows = np.unpackbits(rows, axis=1) if self.packed_ else rows

@@ -416,7 +416,7 @@ class SGNNClassifier(NetClassifier):
     def _rows(self, X: Any) -> DenseDataset:
         self._refuse_texts(X)
         packed = self.net_.module_.packed
-        X = validate_data(self, X, dtype=None if packed else _DTYPES, reset=False)
+        X = validate_data(self, X, dtype=None if packed else _DTYPES, ensure_min_samples=0, reset=False)
         if packed:
             self._check_bytes(X)
         return DenseDataset(X)

@@ -445,7 +445,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         Parameters
         ----------
         X : iterable of str of length n_texts
-            The texts.
+            The texts, of which there may be none.
 
         Returns
         -------

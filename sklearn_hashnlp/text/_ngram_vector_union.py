@@ -171,7 +171,8 @@ class NgramVectorUnion(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
     def _join(self, counts: Any, texts: list[Any]) -> csr_matrix:
         counts = csr_matrix(counts)
         name = f"{type(self).__name__} with the vectors of its encoder"
-        vectors = check_array(self.encoder.transform(texts), dtype=[np.float32, np.float64], estimator=name)
+        vectors = self.encoder.transform(texts)
+        vectors = check_array(vectors, dtype=[np.float32, np.float64], ensure_min_samples=0, estimator=name)
         if len(vectors) != len(texts):
             raise ValueError(
                 f"{type(self).__name__}: the encoder must return one row for each text. Got {len(vectors):,} rows for "

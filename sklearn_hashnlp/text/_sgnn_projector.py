@@ -207,9 +207,9 @@ class SGNNProjector(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, Base
         self._check_density()
         self._refuse_texts(X)
         if hasattr(self, "n_features_in_"):
-            X = validate_data(self, X, reset=False, accept_sparse="csr")
+            X = validate_data(self, X, reset=False, accept_sparse="csr", ensure_min_samples=0)
         else:  # not fitted: the above would warn of feature names without a fit
-            X = check_array(X, accept_sparse="csr", estimator=self, input_name="X")
+            X = check_array(X, accept_sparse="csr", estimator=self, input_name="X", ensure_min_samples=0)
         rows = _canonical(X)
         self._check_sizes(rows.data if issparse(rows) else rows)
         form = _FORMS[self.output]

@@ -44,6 +44,22 @@ def test_answers_write_nothing_on_the_model(name):
 
 
 @pytest.mark.parametrize("name", CASES)
+def test_no_rows_have_empty_answers(name):
+    case, model = CASES[name], fitted(name)
+    for method in case.answers:
+        if method == "perplexity":  # of no words: an error
+            continue
+        answer = getattr(model, method)
+        some, none = answer(case.asked), answer(case.asked[:0])
+        if isinstance(some, list):
+            assert none == []
+            continue
+        assert type(none) is type(some)
+        assert none.dtype == some.dtype
+        assert none.shape == (0, *some.shape[1:])
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_what_is_asked_is_left_alone(name):
     case = CASES[name]
     X, asked = copy.deepcopy(case.X), copy.deepcopy(case.asked)

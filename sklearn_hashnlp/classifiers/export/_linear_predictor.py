@@ -47,7 +47,8 @@ def vectorizer_header(
             raise UnsupportedModelError(f"a {name} with {parameter}={parameters[parameter]!r} is not supported")
     if np.dtype(parameters["dtype"]).name not in _FLOATS:
         raise UnsupportedModelError(f"a {name} with dtype={parameters['dtype']!r} is not supported")
-    return {
+    decode = [parameters["encoding"], parameters["decode_error"]]
+    return ({} if decode == ["utf-8", "strict"] else {"decode": decode}) | {
         "class": name,
         "analyzer": parameters["analyzer"],
         "token_pattern": parameters["token_pattern"],

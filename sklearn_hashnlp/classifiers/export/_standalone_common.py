@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 
-def _check_texts(texts: Iterable[str]) -> list[str]:
-    if isinstance(texts, str):
-        raise ValueError("predict takes a list of texts, got a single string. Wrap it in a list: predict([text]).")
+def _check_texts(texts: Iterable[Any], kinds: tuple[type, ...] = (str,)) -> list[Any]:
+    if isinstance(texts, str | bytes):
+        raise ValueError("predict takes a list of texts, got a single text. Wrap it in a list: predict([text]).")
     texts = list(texts)
     for position, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TypeError(f"Text {position} is of type {type(text).__name__}; all texts must be str.")
+        if not isinstance(text, kinds):
+            wanted = " or ".join(kind.__name__ for kind in kinds)
+            raise TypeError(f"Text {position} is of type {type(text).__name__}; all texts must be {wanted}.")
     return texts
 
 

@@ -46,7 +46,7 @@ class LinearTextPredictor:
         self._weight = arrays["weight"].astype(np.float64).T
         self._vectorizers = [_Vectorizer(options) for options in header["vectorizers"]]
 
-    def predict(self, texts: Iterable[str]) -> Any:
+    def predict(self, texts: Iterable[str | bytes]) -> Any:
         """Predict the label of each text; of several labels lists, or an indicator matrix, as the classifier does."""
         scores = self.scores(texts)
         if not self.multilabel:
@@ -59,14 +59,14 @@ class LinearTextPredictor:
             lists[index] = self.classes_[row > 0].tolist()
         return lists
 
-    def predict_proba(self, texts: Iterable[str]) -> Any:
+    def predict_proba(self, texts: Iterable[str | bytes]) -> Any:
         """Estimate the probability of each label for each text: an array of shape (n_texts, n_classes)."""
         options = {name: self.header[name] for name in ("multilabel", "link", "inverse_temperature")}
         return _class_probabilities(self.scores(texts), **options)
 
-    def scores(self, texts: Iterable[str]) -> Any:
+    def scores(self, texts: Iterable[str | bytes]) -> Any:
         """Compute the scores of texts: an array of shape (n_texts, n_classes)."""
-        vectors = [vector for part in _in_parts(_check_texts(texts)) for vector in self._embed(*part)]
+        vectors = [vector for part in _in_parts(_check_texts(texts, (str, bytes))) for vector in self._embed(*part)]
         documents = np.array(vectors, dtype=np.float64).reshape(len(vectors), len(self._weight))
         # Rounded to float32, they do not depend on the order in which the layer adds up.
         scores = (documents @ self._weight + self._arrays["bias"]).astype(np.float32).astype(np.float64)
@@ -74,7 +74,7 @@ class LinearTextPredictor:
             raise ValueError("The weights are damaged: scores are infinite or NaN. Copy the model again.")
         return scores
 
-    def _embed(self, first: int, texts: list[str]) -> Iterator[Any]:
+    def _embed(self, first: int, texts: list[str | bytes]) -> Iterator[Any]:
         """Yield the vector of each text."""
         parts, offset = [], 0
         for vectorizer in self._vectorizers:
@@ -151,7 +151,7 @@ class LinearTextPredictor:
         return document / (norm if norm > 0 else np.float32(1))
 
 
-def _in_parts(texts: list[str]) -> Iterator[tuple[int, list[str]]]:
+def _in_parts(texts: list[str | bytes]) -> Iterator[tuple[int, list[str | bytes]]]:
     """Yield texts in parts, each with the index of its first text."""
     first = size = 0
     for index, text in enumerate(texts, 1):
@@ -217,6 +217,8 @@ def _check_header(header: dict[str, Any]) -> None:
         begin, end = vectorizer.get("around", ("", ""))
         if not isinstance(begin, str) or not isinstance(end, str):
             raise ValueError(f"a text cannot begin with {begin!r} and end with {end!r}")
+        if not all(isinstance(option, str) for option in vectorizer.get("decode", [])):
+            raise ValueError(f"bytes cannot be decoded by {vectorizer['decode']!r:.60}")
     if not header["vectorizers"]:
         raise ValueError("the header has no vectorizer")
 
@@ -276,7 +278,7 @@ class _Vectorizer:
         self._find_words = re.compile(options["token_pattern"]).findall if options["analyzer"] == "word" else None
         self._stop_words = frozenset(options["stop_words"])
 
-    def hash_ngrams(self, first: int, texts: list[str]) -> tuple[Any, Any, list[Any]]:
+    def hash_ngrams(self, first: int, texts: list[str | bytes]) -> tuple[Any, Any, list[Any]]:
         """Return columns and signs of the distinct n-grams of texts, and the indices of each text's n-grams."""
         index_of: dict[str, int] = {}
         owners = []
@@ -305,24 +307,25 @@ class _Vectorizer:
         weight = self.options["weight"]
         return indices[at], values if weight is None else (values * weight).astype(np.float32)
 
-    def ngrams(self, text: str) -> list[str]:
+    def ngrams(self, text: str | bytes) -> list[str]:
         """Return the n-grams of a text."""
+        string = text.decode(*self.options.get("decode", [])) if isinstance(text, bytes) else text
         begin, end = self.options.get("around", ("", ""))
-        text = begin + (text.lower() if self.options["lowercase"] else text) + end
-        text = _strip_accents(text, self.options["strip_accents"])
+        string = begin + (string.lower() if self.options["lowercase"] else string) + end
+        string = _strip_accents(string, self.options["strip_accents"])
         low, high = self.options["ngram_range"]
         if self._find_words is not None:
-            words = [word for word in self._find_words(text) if word not in self._stop_words]
+            words = [word for word in self._find_words(string) if word not in self._stop_words]
             ngrams = list(words) if low == 1 else []
             for n in range(max(low, 2), min(high, len(words)) + 1):
                 ngrams += [" ".join(words[start : start + n]) for start in range(len(words) - n + 1)]
             return ngrams
         if self.options["analyzer"] == "char":
-            text = re.sub(r"\s\s+", " ", text)
-            lengths = range(low, min(high, len(text)) + 1)
-            return [text[start : start + n] for n in lengths for start in range(len(text) - n + 1)]
+            string = re.sub(r"\s\s+", " ", string)
+            lengths = range(low, min(high, len(string)) + 1)
+            return [string[start : start + n] for n in lengths for start in range(len(string) - n + 1)]
         ngrams = []
-        for word in text.split():
+        for word in string.split():
             marked = f" {word} "
             for n in range(low, high + 1):
                 ngrams += [marked[start : start + n] for start in range(max(len(marked) - n, 0) + 1)]
@@ -330,7 +333,7 @@ class _Vectorizer:
                     break
         return ngrams
 
-    def _refuse_surrogates(self, first: int, texts: list[str]) -> None:
+    def _refuse_surrogates(self, first: int, texts: list[str | bytes]) -> None:
         for position, text in enumerate(texts, first):
             for ngram in self.ngrams(text):
                 try:
@@ -355,12 +358,12 @@ def _strip_accents(text: str, how: str | None) -> str:
 # The model of an exported file.
 
 
-def predict(texts: Iterable[str]) -> Any:
+def predict(texts: Iterable[str | bytes]) -> Any:
     """Predict the label of each text; of several labels lists, or an indicator matrix, as the classifier does."""
     return _model().predict(texts)
 
 
-def predict_proba(texts: Iterable[str]) -> Any:
+def predict_proba(texts: Iterable[str | bytes]) -> Any:
     """Estimate the probability of each label for each text: an array of shape (n_texts, n_classes)."""
     return _model().predict_proba(texts)
 

@@ -102,7 +102,7 @@ def plain_rows(X: Any, n_columns: int) -> SparseDataset | None:
     """
     if not issparse(X) or X.format != "csr" or X.dtype != np.float32 or X.ndim != 2:
         return None
-    if X.shape[1] != n_columns or n_columns > MAX_COLUMNS or X.shape[0] < 1:
+    if X.shape[1] != n_columns or n_columns > MAX_COLUMNS:
         return None
     facts = inspect_rows(X.indices, X.indptr, X.data, n_columns)
     return SparseDataset(X) if facts.is_valid and facts.smallest >= SMALL and facts.largest <= LARGE else None

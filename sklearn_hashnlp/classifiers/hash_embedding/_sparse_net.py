@@ -107,7 +107,7 @@ class SparseNet(ClassifierNet):
     def _document_vectors(self, rows: SparseDataset) -> Iterator[Tensor]:
         documents: list[Tensor] = []
         n_documents = 0
-        parts = SparseBatches(rows, PREDICT_ROWS, max_values=PREDICT_VALUES).parts()
+        parts = SparseBatches(rows, PREDICT_ROWS, max_values=PREDICT_VALUES).parts() or [slice(0)]  # of no rows
         n_threads = cpu_count() if torch.device(self.device).type == "cpu" else 1
         for vectors in map_in_order(partial(self._embed, rows), parts, n_threads):
             documents.append(vectors)

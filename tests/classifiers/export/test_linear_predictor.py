@@ -67,7 +67,7 @@ def from_folder(model: Any, folder: Path, precision: str = "float32") -> LinearT
     return LinearTextPredictor(*model_of_document(document["model"], arrays))
 
 
-def check(model: Any, folder: Path, texts: list[str] = HARD + TEXTS, *, tolerance: float = 0.0) -> None:
+def check(model: Any, folder: Path, texts: list[Any] = HARD + TEXTS, *, tolerance: float = 0.0) -> None:
     """Compare the scores of a folder's predictor, and the answers of a file, with those of the model."""
     predictor = from_folder(model, folder / "model")
     steps = getattr(model, "pipeline_", model)
@@ -198,7 +198,9 @@ def test_texts_that_are_refused(any_model):
     model, predictor = any_model
     with pytest.raises(ValueError, match="Wrap it in a list"):
         predictor.predict("text")
-    with pytest.raises(TypeError, match="Text 1 is of type int"):
+    with pytest.raises(ValueError, match="Wrap it in a list"):
+        predictor.predict(b"text")
+    with pytest.raises(TypeError, match="Text 1 is of type int; all texts must be str or bytes"):
         predictor.predict(["text", 3])
     for answers in (model, predictor):
         with pytest.raises(ValueError, match=r"HashingNgramVectorizer: document 1 holds the lone surrogate '\\ud800'"):
@@ -208,6 +210,21 @@ def test_texts_that_are_refused(any_model):
     header = {**predictor.header["vectorizers"][0], "token_pattern": r"(?u)\b\w\w+\b"}
     assert _Vectorizer(header).hash_ngrams(0, ["ab \ud800"])[0].shape == (1,)  # in no n-gram
     assert words.predict(["ab \ud800"]).shape == (1,)
+
+
+@pytest.mark.parametrize("features", ["words", "words+characters"])
+def test_bytes_are_texts(features, tmp_path):
+    model = TextClassifier(features=features, random_state=0).fit(TEXTS, LABELS)
+    check(model, tmp_path, [text.encode() for text in HARD + TEXTS])
+    with pytest.raises(UnicodeDecodeError, match="'utf-8' codec can't decode"):
+        load(tmp_path / "exported.py").predict([b"\xff"])
+
+
+@pytest.mark.parametrize("decoding", [{"encoding": "latin-1"}, {"encoding": "utf-16", "decode_error": "replace"}])
+def test_bytes_are_decoded_as_by_the_vectorizer(decoding, tmp_path):
+    model = pipeline(HashingNgramVectorizer(**decoding, norm=None))
+    texts = [*TEXTS, *(text.encode(decoding["encoding"], "replace") for text in HARD), b"odd"]
+    check(model, tmp_path, texts)
 
 
 @pytest.mark.parametrize("lists", [True, False])
