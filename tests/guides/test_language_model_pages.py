@@ -17,7 +17,7 @@ from tests.guides.page_blocks import DOCS, blocks, run_shell
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 N_SENTENCES = 800
 
-# The sources: train.py and network_conf.py of Paddle's hsigmoid.
+# The sources: train.py and network_conf.py of Paddle's hsigmoid; the post, which names no sizes and no learning rate.
 NETWORKS: dict[str, dict[str, Any]] = {
     "coming_from_paddle": {
         "order": 5,
@@ -41,6 +41,21 @@ NETWORKS: dict[str, dict[str, Any]] = {
         "weight_decay": 8e-4,
         "max_grad_norm": None,
         "batch_size": 64,
+    },
+    "coming_from_tensorflow": {
+        "output": "softmax",
+        "direct_connections": True,
+        "arch": "plain",
+        "activation": "tanh",
+        "dropout": 0.0,
+        "embedding_dropout": 0.0,
+        "word_dropout": 0.0,
+        "init": "uniform",
+        "optimizer": "sgd",
+        "learning_rate_schedule": "constant",
+        "warmup_steps": 0,
+        "weight_decay": 0.0,
+        "max_grad_norm": None,
     },
 }
 PAGES = sorted(NETWORKS)
@@ -87,7 +102,7 @@ def test_a_page_runs_on_the_penn_treebank(
     page: str, sentences: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    manual = SimpleNamespace(topics={"all": "\n".join(sentences)})  # in the place of Python's manual
+    manual = SimpleNamespace(topics={"string-methods": "\n".join(sentences)})  # in the place of Python's manual
     monkeypatch.setitem(sys.modules, "pydoc_data.topics", manual)
     test = doctest.DocTest(parse(page), {}, page, None, None, None)
     failed, attempted = doctest.DocTestRunner(optionflags=OPTIONS).run(test, clear_globs=False)
