@@ -387,7 +387,7 @@ class HashEmbeddingClassifier(NetClassifier):
             each row, or an indicator matrix, 1 where a row has the label of that column, else 0.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, at least 0: the loss of each row is multiplied by its weight; None is 1. Rows of
-            weight 0 are left out.
+            weight 0 are left out. The scale counts with few rows: larger weights regularize the SVM less.
 
         Returns
         -------

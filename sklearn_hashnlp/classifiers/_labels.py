@@ -42,7 +42,7 @@ class Labels:
                     f"{len(indices) - 1} in order. Got {classes!r}."
                 )
             return cls(indices, multilabel=True)
-        labels = _unique(y, "y", caller) if classes is None else _unique(np.asarray(classes), "classes", caller)
+        labels = _unique(y, "y", caller) if classes is None else _unique(np.asarray(_plain(classes)), "classes", caller)
         if len(labels) < 2:
             where = "rows of at least two classes in y" if classes is None else "at least two labels in classes"
             got = f"one class only: {labels.tolist()[0]!r}" if len(labels) else "none"
@@ -120,7 +120,17 @@ def read_targets(
         values = np.array(values.tolist()) if values.dtype == object else values  # nullable types of pandas
         return values, Labels(names, multilabel=True)
     _refuse_missing(y, caller)
-    return y, None
+    return _plain(y), None
+
+
+def _plain(labels: Any) -> Any:
+    """Return labels of a nullable type of pandas as integers or bools, which others would make floats of."""
+    return labels.to_numpy(dtype=labels.dtype.type) if _is_nullable(labels) else labels
+
+
+def _is_nullable(labels: Any) -> bool:
+    dtype = getattr(labels, "dtype", None)
+    return not isinstance(dtype, np.dtype) and getattr(dtype, "kind", None) in ("b", "i", "u")
 
 
 def read_indicator(y: Any, classes: NDArray[Any], *, caller: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -161,8 +171,8 @@ def _as_list(y: Any) -> list[Any]:
 
 def _refuse_missing(y: Any, caller: str) -> None:
     """Raise an error that names the first row without a label; scikit-learn looks for NaN in numbers."""
-    if isinstance(y, list | tuple):
-        labels = y  # numpy would make the string 'nan' of a missing label among strings
+    if isinstance(y, list | tuple) or _is_nullable(y):
+        labels = list(y)  # numpy would make the string 'nan' of a missing label among strings
     else:
         array = np.asarray(y) if hasattr(y, "__array__") else np.empty(0)
         labels = array.tolist() if array.dtype == object and array.ndim == 1 else []
@@ -181,7 +191,7 @@ def _binarize(rows: list[Any], classes: ArrayLike | None, caller: str) -> tuple[
                 f"{caller} takes a list of labels for each row of y or for none, got {row!r} in row {index}."
             )
     present = set(chain(*rows))
-    labels = _unique(_as_array(list(present)) if classes is None else np.asarray(classes), "y", caller)
+    labels = _unique(_as_array(list(present)) if classes is None else np.asarray(_plain(classes)), "y", caller)
     if len(labels) == 0:
         raise ValueError(f"{caller} needs labels to train, got only empty lists in y.")
     unseen = present - set(labels.tolist())

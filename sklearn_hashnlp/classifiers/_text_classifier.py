@@ -359,7 +359,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
             per text, or an indicator matrix.
         sample_weight : array-like of shape (n_texts,), default=None
             Weights of the texts, at least 0: the loss of each text is multiplied by its weight; None is 1. Texts of
-            weight 0 are left out.
+            weight 0 are left out. The scale counts with few texts: larger weights regularize the SVM less.
 
         Returns
         -------

@@ -59,6 +59,17 @@ def test_frames_of_nullable_types_are_matrices(fitted, kind):
     assert model.predict_proba(TEXTS).tobytes() == fitted.predict_proba(TEXTS).tobytes()
 
 
+@pytest.mark.parametrize("kind", ["Int64", "UInt8", "boolean", "bool[pyarrow]", "int64[pyarrow]"])
+def test_labels_of_nullable_types_keep_their_kind(kind):
+    column = pd.Series([0, 1, 1, 1, 0] * 8, dtype=kind)
+    model = classifier().fit(TEXTS, column)
+    assert model.classes_.dtype.kind == model.predict(TEXTS).dtype.kind == column.dtype.kind
+    assert model.score(TEXTS, column) == 1
+    assert classifier().partial_fit(TEXTS, column, classes=column[:2]).classes_.dtype.kind == column.dtype.kind
+    with pytest.raises(ValueError, match=r"the label in row 3 of y is missing .* Drop such rows"):
+        classifier().fit(TEXTS, column.where(column.index != 3))
+
+
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
 def test_a_missing_label_is_named_by_its_row(missing):
     labels = [*LABELS[:3], missing, *LABELS[4:]]
