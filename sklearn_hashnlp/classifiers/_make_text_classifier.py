@@ -151,7 +151,9 @@ def make_text_classifier(
     Returns
     -------
     sklearn.pipeline.Pipeline
-        Steps ``"vectorizer"`` and ``"classifier"``; their other parameters can be set by ``set_params``.
+        Steps ``"vectorizer"`` and ``"classifier"``; their other parameters can be set by ``set_params``. For estimators
+        of scikit-learn that store a number per column, do not take this vectorizer with its ``2**30`` columns, but
+        ``AutoNgramVectorizer(n_features=2**18)``.
 
     See Also
     --------

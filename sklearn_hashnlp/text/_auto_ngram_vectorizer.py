@@ -33,12 +33,14 @@ class AutoNgramVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     Parameters
     ----------
+    n_features : int, default=2**30
+        Number of columns: the first half for words, the second half for characters. The default is for
+        :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier`. Estimators that store a number per column, such
+        as ``LogisticRegression`` or ``SelectKBest``, would take gigabytes: set ``2**18`` for them.
     lowercase : bool, default=True
         Whether to convert texts to lowercase first.
     ngram_range : (int, int), default=(1, 2)
         Minimal and maximal number of words of an n-gram.
-    n_features : int, default=2**30
-        Number of columns: the first half for words, the second half for characters.
     n_jobs : int or None, default=None
         Number of threads; None is one and -1 is one per processor. The matrix does not depend on it.
 
@@ -72,28 +74,37 @@ class AutoNgramVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc
     >>> X = vectorizer.fit_transform(["to be or not to be", "that is the question"])
     >>> vectorizer.features_, X.shape
     ('words+characters', (2, 1073741824))
+
+    A classifier with a weight per column needs fewer columns:
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> model = make_pipeline(AutoNgramVectorizer(n_features=2**18), LogisticRegression())
+    >>> model = model.fit(["to be or not to be", "that is the question"], ["verb", "noun"])
+    >>> model[-1].coef_.shape
+    (1, 262144)
     """
 
     features_: ChosenFeatures
     unseen_share_: float
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_features": [Interval(Integral, 2, 2**31 - 2, closed="both")],
         "lowercase": ["boolean"],
         "ngram_range": [tuple],
-        "n_features": [Interval(Integral, 2, 2**31 - 2, closed="both")],
         "n_jobs": [Integral, None],
     }
 
     def __init__(
         self,
         *,
+        n_features: int = 2**30,
         lowercase: bool = True,
         ngram_range: tuple[int, int] = (1, 2),
-        n_features: int = 2**30,
         n_jobs: int | None = None,
     ) -> None:
+        self.n_features = n_features
         self.lowercase = lowercase
         self.ngram_range = ngram_range
-        self.n_features = n_features
         self.n_jobs = n_jobs
 
     @fit_context(prefer_skip_nested_validation=True)
