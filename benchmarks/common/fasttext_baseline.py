@@ -29,6 +29,7 @@ PUBLISHED = {"dim": 10, "wordNgrams": 2, "minCount": 1, "bucket": 10_000_000}
 SMALLER = PUBLISHED | {"bucket": 2_000_000}
 GRID = [{"lr": lr, "epoch": epoch} for lr in (0.05, 0.1, 0.25, 0.5, 1.0) for epoch in (3, 5, 10, 20)]
 CHOSEN = ("form", "lr", "epoch")  # what `choose` chooses
+ATTEMPTS = 3
 FEW_ROWS, SEEDS_FOR_FEW = 10_000, 3  # on few rows one seed is too noisy to choose by
 
 
@@ -62,11 +63,21 @@ def write_rows(path: Path, lines: Sequence[str], labels: Sequence[str], names: S
 
 
 def train(fasttext: Any, path: Path, setting: dict[str, Any], seed: int, threads: int) -> tuple[Any, float]:
-    """Train on a file that :func:`write_rows` wrote; return the model and the seconds of fastText's own call."""
+    """Train on a file that :func:`write_rows` wrote; return the model and the seconds of fastText's own call.
+
+    On small files fastText now and then stops with "Encountered NaN." and succeeds when it is called again.
+    """
     parameters = {key: value for key, value in setting.items() if key != "form"}
-    start = time.perf_counter()
-    model = fasttext.train_supervised(str(path), seed=seed, thread=threads, verbose=0, **parameters)
-    return model, time.perf_counter() - start
+    for attempt in range(ATTEMPTS):
+        start = time.perf_counter()
+        try:
+            model = fasttext.train_supervised(str(path), seed=seed, thread=threads, verbose=0, **parameters)
+        except RuntimeError as error:
+            if "NaN" not in str(error) or attempt == ATTEMPTS - 1:
+                raise
+        else:
+            return model, time.perf_counter() - start
+    raise AssertionError
 
 
 def predict(model: Any, lines: list[str]) -> list[list[str]]:

@@ -37,7 +37,7 @@ def two_processes(fasttext_folder: Path, model: Any, lines: list[str]) -> Iterat
 
 
 def _hold(fasttext_folder: str, path: str, lines: list[str]) -> None:
-    sys.path.append(fasttext_folder)
+    sys.path.insert(0, fasttext_folder)
     _held.update(model=import_module("fasttext").load_model(path), lines=lines)
 
 

@@ -46,9 +46,9 @@ def _install(peer: Peer, folder: Path) -> None:
 
 
 def import_peer(peer: Peer, folder: Path) -> Any:
-    """Import the peer; numpy and scipy are those of the benchmark."""
+    """Import the peer from its folder, although the environment may have one; numpy was loaded before, from there."""
     if str(folder) not in sys.path:
-        sys.path.append(str(folder))
+        sys.path.insert(0, str(folder))
     return importlib.import_module(peer.module)
 
 

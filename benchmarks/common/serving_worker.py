@@ -39,7 +39,7 @@ def load(kind: str, path: str) -> Callable[[str], Any]:
         model = joblib.load(path)
         return lambda text: model.predict([text])[0]
     package, _, file = path.partition("|")
-    sys.path.append(package)
+    sys.path.insert(0, package)
     import fasttext
 
     predict = fasttext.load_model(file).f.predict

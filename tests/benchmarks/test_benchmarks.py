@@ -150,8 +150,11 @@ def test(path):
 """
 
 
-def test_the_classifier_is_timed_against_fasttext(data, monkeypatch, capsys):
+def test_the_classifier_is_timed_against_fasttext(data, tmp_path, monkeypatch, capsys):
     (data / "ag_news").symlink_to(data / "trec")
+    (tmp_path / "environment" / "fasttext").mkdir(parents=True)  # another fastText, which must not be taken
+    (tmp_path / "environment" / "fasttext" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path / "environment")
     for folder in ("fasttext", "fasttext_wheel-0.0.dist-info"):
         (data / folder).mkdir()
     (data / "fasttext" / "__init__.py").write_text(FASTTEXT, encoding="utf-8")
@@ -170,6 +173,24 @@ def test_the_classifier_is_timed_against_fasttext(data, monkeypatch, capsys):
     assert results["prediction"]["accuracy of fastText"] == 50
     assert len(results["prediction"]["texts/s"]) == 4
     assert "texts/s" in capsys.readouterr().out
+
+
+def test_fasttext_is_trained_again_after_a_nan_that_was_not_due_to_the_settings(tmp_path):
+    baseline, errors = importlib.import_module("common.fasttext_baseline"), ["Encountered NaN.", "Encountered NaN."]
+
+    def train_supervised(path, **settings):
+        if errors:
+            raise RuntimeError(errors.pop())
+        return "model"
+
+    fasttext = SimpleNamespace(train_supervised=train_supervised)
+    model, seconds = baseline.train(fasttext, tmp_path, {"lr": 0.1, "form": "raw"}, 0, 2)
+    assert (model, seconds < 1) == ("model", True)
+    for message in ("Encountered NaN.", "no rows"):
+        errors += [message] * baseline.ATTEMPTS
+        with pytest.raises(RuntimeError, match=message):
+            baseline.train(fasttext, tmp_path, {"lr": 9.0}, 0, 2)
+    assert len(errors) == baseline.ATTEMPTS - 1  # other errors are none of chance
 
 
 def test_peers_get_the_form_of_the_texts_that_is_best_on_validation_rows(data, monkeypatch):
