@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
@@ -31,17 +32,20 @@ Send = Callable[[str, Any], None]
 
 
 def execute(run: PlannedRun, previous: Sequence[Result], folder: Path, send: Send) -> None:
-    """Run a recipe and send its log, progress and results."""
-    for result in run_recipe(
-        run.recipe,
-        settings=run.settings,
-        seed=run.seed,
-        previous=previous,
-        folder=folder,
-        log=lambda line: send("log", line),
-        progress=lambda done, total: send("progress", (done, total)),
-    ):
-        send("result", result)
+    """Run a recipe and send its log, with its warnings, its progress and its results."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("once", UserWarning)
+        warnings.showwarning = lambda message, *_others, **_options: send("log", f"Warning: {message}")
+        for result in run_recipe(
+            run.recipe,
+            settings=run.settings,
+            seed=run.seed,
+            previous=previous,
+            folder=folder,
+            log=lambda line: send("log", line),
+            progress=lambda done, total: send("progress", (done, total)),
+        ):
+            send("result", result)
 
 
 def worker_main(

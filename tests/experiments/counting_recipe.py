@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ class Counting:
         default=(), metadata={"help": "seeds whose runs fail at their third result", "recorded": False}
     )
     dies: tuple[int, ...] = field(default=(), metadata={"help": "seeds whose process ends there", "recorded": False})
+    warns: bool = field(default=False, metadata={"help": "whether runs warn", "recorded": False})
     seconds: float = field(default=0.0, metadata={"help": "time a result takes", "recorded": False})
     here: str = field(default="", metadata={"help": "folder for heartbeat files", "recorded": False})
 
@@ -34,6 +36,8 @@ def count(settings: Counting, run: Run) -> Iterator[dict[str, Any]]:
     saved = run.folder / "value"
     value = int(saved.read_text()) if run.previous else run.seed + len(settings.dataset)
     assert not run.previous or value == run.previous[-1]["value"]
+    if settings.warns:
+        warnings.warn(f"Seed {run.seed} counts slowly.", UserWarning, stacklevel=2)
     for step in range(len(run.previous), settings.size):
         if step == 2 and run.seed in settings.fails:
             raise ValueError(f"seed {run.seed} is not wanted")

@@ -134,6 +134,15 @@ def test_workers_give_the_same_results_and_a_failure_stops_no_other_run(counting
     assert len(read_results(path)) == 12
 
 
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_warning_is_a_line_of_the_log_of_its_run(counting: Any, processes: int) -> None:
+    seeds = range(10 * processes, 10 * processes + processes)  # each warning is shown once
+    log = EventLog()
+    run_all(plan_runs([counting], changes=["warns=yes", "size=1"], seeds=seeds), processes=processes, listener=log)
+    expected = [("log", seed, f"Warning: Seed {seed} counts slowly.") for seed in seeds]
+    assert sorted(entry for entry in log.entries if "Warning" in str(entry)) == expected
+
+
 def test_an_error_of_the_listener_stops_all_runs(counting: Any, tmp_path: Path) -> None:
     class Broken(EventLog):
         def on_result(self, run: PlannedRun, result: dict[str, Any]) -> None:
