@@ -51,7 +51,8 @@ def run_experiments(
             "--dataset",
             "-d",
             metavar="DATASET",
-            help="Data set, for experiments with a choice of data sets; can be repeated.",
+            help="Data set, for experiments with a choice of data sets; can be repeated. all: the seven of the paper "
+            "on hash embeddings.",
             show_default=False,
         ),
     ] = None,
@@ -88,6 +89,7 @@ def run_experiments(
     from sklearn_hashnlp.experiments import RECIPES, get_recipe
     from sklearn_hashnlp.experiments._run import plan_runs
     from sklearn_hashnlp.experiments._run_all import run_all
+    from sklearn_hashnlp.experiments.recipes._hash_embedding_settings import DATASETS
 
     if seed + n_seeds - 1 > _MAX_SEED:
         raise typer.BadParameter(f"{n_seeds} seeds from {seed} exceed the largest seed, {_MAX_SEED}.")
@@ -98,7 +100,7 @@ def run_experiments(
     try:
         runs = plan_runs(
             [*(own[name] if name in own else get_recipe(name) for name in names or ()), *own.values()],
-            datasets=datasets or (),
+            datasets=[name for given in datasets or () for name in (DATASETS if given == "all" else [given])],
             changes=changes or (),
             seeds=range(seed, seed + n_seeds),
             quick=quick,

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sklearn_hashnlp.experiments._recipe import Result
-from sklearn_hashnlp.experiments._settings import format_changes
+from sklearn_hashnlp.experiments._settings import format_changes, same_settings
 from sklearn_hashnlp.experiments._table import Table
-from sklearn_hashnlp.experiments.recipes._hash_embedding_settings import SETTINGS
+from sklearn_hashnlp.experiments.recipes._hash_embedding_settings import DATASETS, SETTINGS, HashEmbeddingSettings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,11 +37,9 @@ TITLES = {
     "sogou": "Sogou News",
 }
 
-_DATASETS = ("ag", "amazon", "dbpedia", "yahoo", "yelp", "amazon-polarity", "yelp-polarity")
-
 
 def _by_dataset(*accuracies: float) -> dict[str, float]:
-    return dict(zip(_DATASETS, accuracies, strict=True))
+    return dict(zip(DATASETS, accuracies, strict=True))
 
 
 PUBLISHED = (
@@ -130,7 +128,7 @@ def plot(results: Sequence[Result], figure: Figure) -> None:
             ax.plot(
                 accuracies, [row] * len(accuracies), "o", color="C0", alpha=0.6, label="this package, one dot per seed"
             )
-            for published, marker in zip(PUBLISHED, ("s", "D"), strict=True):
+            for published, marker in zip(PUBLISHED, ("s", "D"), strict=True) if _all_rows(members) else ():
                 if (accuracy := published.accuracies.get(group.recipe, {}).get(name)) is not None:
                     ax.plot(accuracy, row, marker, color="C1", fillstyle="none", label=published.name)
         ax.margins(x=0.1)
@@ -198,8 +196,11 @@ def _accuracies(groups: Groups, marks: dict[str, str]) -> Table:
         }
         is_first = all(row[0] != _title(dataset) for row in rows)
         rows.append([_title(dataset), f"this package, {n_train:,} rows", *cells.values()])
+        whole = {group.recipe for group, members in groups.items() if group.dataset == dataset and _all_rows(members)}
         for published in PUBLISHED if is_first else ():
-            accuracies = [published.accuracies.get(name, {}).get(dataset) for name in recipes]
+            accuracies = [
+                published.accuracies.get(name, {}).get(dataset) if name in whole else None for name in recipes
+            ]
             if any(accuracies):
                 formatted = ("" if accuracy is None else f"{accuracy:.1f}" for accuracy in accuracies)
                 rows.append([_title(dataset), published.name, *formatted])
@@ -207,6 +208,11 @@ def _accuracies(groups: Groups, marks: dict[str, str]) -> Table:
     notes.append("Mean ± standard deviation over seeds; the number of seeds is in brackets.")
     notes += [f"{published.name}: {published.reference}." for published in PUBLISHED]
     return Table("Test accuracy, %", ["dataset", "results", *(_COLUMNS[name] for name in recipes)], rows, notes)
+
+
+def _all_rows(results: Sequence[Result]) -> bool:
+    """Return whether results are of all rows: published figures of the whole set are not printed beside others."""
+    return same_settings(results[0]["settings"], HashEmbeddingSettings(), ("n_train", "n_test"))
 
 
 def _mean_and_deviation(results: Sequence[Result]) -> str:

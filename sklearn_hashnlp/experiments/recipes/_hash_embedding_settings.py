@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from sklearn_hashnlp.experiments._settings import setting
 
+DATASETS = ("ag", "amazon", "dbpedia", "yahoo", "yelp", "amazon-polarity", "yelp-polarity")  # of the paper's table 2
 N_EMBEDDINGS_GRID = (10_000, 25_000, 50_000, 300_000, 500_000, 1_000_000)  # of standard embeddings
 N_BUCKETS_GRID = (500, 10_000, 50_000, 100_000, 150_000)  # of hash embeddings with a dictionary
 

@@ -30,6 +30,14 @@ def test_a_run_prints_a_table_and_appends_lines(hashnlp: Any, tmp_path: Path) ->
     assert lines[1]["versions"]["torch"]
 
 
+def test_all_data_sets_are_those_of_the_paper(hashnlp: Any, counting: Recipe) -> None:
+    result = hashnlp(
+        "experiments", "run", counting.name, "-d", "all", "-d", "imdb", "--set", "size=1", "--json", "--quiet"
+    )
+    names = [json.loads(line)["settings"]["dataset"] for line in result.out.splitlines()]
+    assert names == ["ag", "amazon", "dbpedia", "yahoo", "yelp", "amazon-polarity", "yelp-polarity", "imdb"]
+
+
 def test_json_is_alone_on_stdout(hashnlp: Any, counting: Recipe) -> None:
     result = hashnlp("experiments", "run", counting.name, "--json", "--quiet")
     assert [json.loads(line)["step"] for line in result.out.splitlines()] == [0, 1, 2, 3]

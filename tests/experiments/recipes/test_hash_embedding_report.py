@@ -69,6 +69,14 @@ def cross_validated(
     return provenance(recipe, "ag", seed, changes) | {"part": "choice"} | values
 
 
+def test_published_accuracies_are_printed_beside_runs_of_all_rows_alone() -> None:
+    results = [measured(HASH, "ag", 0, 0.9, "n_train=500"), measured(STANDARD, "ag", 0, 0.9, "n_test=500")]
+    assert [row[1] for row in report(results)[0].rows] == ["this package, 1,000 rows"]
+    figure = Figure()
+    plot(results, figure)
+    assert {line.get_label() for line in figure.axes[0].lines} == {"this package, one dot per seed"}
+
+
 def rows_of(table: Table) -> dict[tuple[str, str], dict[str, str]]:
     rows = {(row[0], row[1]): dict(zip(table.header[2:], row[2:], strict=True)) for row in table.rows}
     assert len(rows) == len(table.rows)
