@@ -123,11 +123,6 @@ def measure(data: DataFolder, part: str, name: str, *, kenlm: str | None) -> dic
             start = time.perf_counter()
             measured[f"{file} perplexity"] = model.perplexity(texts[file])
             measured[f"{file} s"] = time.perf_counter() - start
-    if part == "brown":
-        words = [word for sentence in train for word in sentence.split()]
-        measured["unknown share of train"] = sum(word not in model.vocabulary_ for word in words) / len(words)
-        words = [word for sentence in texts["test"] for word in sentence.split()]
-        measured["unknown share of test"] = sum(word not in model.vocabulary_ for word in words) / len(words)
     if part == "imdb":
         reset_peak()
         idle, start = resident_mb(), time.perf_counter()
