@@ -25,7 +25,7 @@ VARIABLES = set(
         """
     X y a b k lists labels words texts sentences sentence vectors batch classes path folder pipeline network tree source
     target layer context value node c n_classes num_symbols contex_size word_dict lr batch_size norm i text train valid
-    rows order model n num_steps lm log contexts w i w2idx more reader
+    min_word_freq rows order model n num_steps lm log contexts w i w2idx more reader
 """,
     )
 )
