@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-HASH_SPECIFICATION = 1
+HASH_SPECIFICATION = 2
 """Increased by one whenever the slot of any key changes: loading an older model fails instead of misreading it."""
+
+FOLDED = 1
+"""The specification that read the low 32 bits of ids alone, and the same slots for these; its tables still load."""
 
 _GAMMA = 0x9E3779B97F4A7C15  # the increment of SplitMix64's state: 2**64 over the golden ratio
 
 _MAX_FUNCTIONS = 2**16  # far more than are of use; a damaged model may ask for any number
+_FIRST_HIGH = 2**32  # values of a seed that precede the multipliers of high halves: more than all functions need
 
 
 def splitmix64(seed: int, n_values: int) -> list[int]:
@@ -23,9 +27,10 @@ def splitmix64(seed: int, n_values: int) -> list[int]:
     return values
 
 
-def hash_constants(seed: int, n_functions: int) -> tuple[tuple[int, int], ...]:
-    """Draw the multiplier and the addend of each of several independent hash functions."""
+def hash_constants(seed: int, n_functions: int) -> tuple[tuple[int, int, int], ...]:
+    """Draw the multiplier of low halves, the addend, and the multiplier of high halves of each hash function."""
     if n_functions > _MAX_FUNCTIONS:
         raise ValueError(f"There are at most {_MAX_FUNCTIONS} hash functions, got {n_functions}.")
     values = splitmix64(seed, 2 * n_functions)
-    return tuple(zip(values[::2], values[1::2], strict=True))
+    high = splitmix64(seed + _FIRST_HIGH * _GAMMA, n_functions)
+    return tuple(zip(values[::2], values[1::2], high, strict=True))

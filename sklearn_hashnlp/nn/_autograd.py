@@ -6,16 +6,20 @@ import torch
 from torch import Tensor
 
 
-def kernels_apply(table: Tensor) -> bool:
-    """Return whether compiled kernels can read a table: eager torch, on the CPU, in float32 or float64."""
+def is_readable(tensor: Tensor) -> bool:
+    """Return whether the values of a tensor can be read at no cost: eager torch, on the CPU."""
     return (
-        table.device.type == "cpu"
-        and table.dtype in (torch.float32, torch.float64)
+        tensor.device.type == "cpu"
         and not torch.compiler.is_compiling()
         and not torch._C._are_functorch_transforms_active()
         and not torch._C._is_tracing()
-        and type(table.data) is Tensor  # last, as functorch transforms forbid `data`
+        and type(tensor.data) is Tensor  # last, as functorch transforms forbid `data`
     )
+
+
+def kernels_apply(table: Tensor) -> bool:
+    """Return whether compiled kernels can read a table: eager torch, on the CPU, in float32 or float64."""
+    return table.dtype in (torch.float32, torch.float64) and is_readable(table)
 
 
 def sparse_gradient(

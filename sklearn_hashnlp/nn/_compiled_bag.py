@@ -32,7 +32,7 @@ class CompiledBag(torch.autograd.Function):
         ids: Tensor,  # (n_values,)
         offsets: Tensor,  # (n_documents + 1,)
         counts: Tensor,  # (n_values,)
-        constants: NDArray[np.uint64],  # (k + 1, 2)
+        constants: NDArray[np.uint64],  # (k + 1, 3)
         layout: BagLayout,
         needs_backward: bool,
     ) -> Tensor:  # (n_documents, output_dim)

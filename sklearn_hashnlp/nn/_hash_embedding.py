@@ -102,7 +102,7 @@ class HashEmbedding(HashTables):
         Parameters
         ----------
         ids : Tensor of any integer dtype and any shape (...)
-            Feature ids; only their low 32 bits are used.
+            Feature ids of up to 64 bits; negative ones count modulo 2**64.
 
         Returns
         -------
@@ -249,7 +249,7 @@ class HashEmbeddingBag(HashTables):
         Parameters
         ----------
         ids : Tensor of shape (n_values,), any integer dtype
-            Feature ids of all documents, concatenated; only their low 32 bits are used.
+            Feature ids of all documents, concatenated, of up to 64 bits; negative ones count modulo 2**64.
         offsets : Tensor of shape (n_documents + 1,), dtype int64 or int32
             Start of each document in ``ids``, and the end of the last: ``include_last_offset=True`` of
             :class:`torch.nn.EmbeddingBag`, scipy's ``indptr``.
@@ -310,8 +310,8 @@ class HashEmbeddingBag(HashTables):
         )
 
     def _embed_compiled(self, ids: Tensor, offsets: Tensor, counts: Tensor) -> Tensor:
-        constants = np.array(self._constants, dtype=np.uint64)
-        arguments = (self.pool, self.importance, ids.to(torch.int64), offsets, counts, constants, self.layout)
+        ids, constants = self._keys(ids).to(torch.int64), np.array(self._constants, dtype=np.uint64)
+        arguments = (self.pool, self.importance, ids, offsets, counts, constants, self.layout)
         documents: Tensor = CompiledBag.apply(*arguments, torch.is_grad_enabled())  # type: ignore[no-untyped-call]  # torch has no types for it
         return documents
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION, hash_constants
-from sklearn_hashnlp.nn._hashing import mix_tensor, slot_tensor
+from sklearn_hashnlp._hash_specification import FOLDED, HASH_SPECIFICATION, hash_constants
+from sklearn_hashnlp.nn._hashing import LOW_32_BITS, mix_ids, mix_tensor, slot_tensor, to_int64
 from sklearn_hashnlp.nn._lazy_zeros import lazy_zeros
 
 
@@ -61,7 +61,7 @@ def segment_sum(
 VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
 NORMS: Final[tuple[Norm | None, ...]] = (None, *get_args(Norm))
 _MAX_SIZE = 2**31 - 1
-_IDENTITY = (0, 0)  # the constants by which kernels recognize ids that are not hashed
+_IDENTITY = (0, 0, 0)  # the constants by which kernels recognize ids that are not hashed
 _UNHASHED = 2**8  # added to the variant's index in saved states
 
 
@@ -124,6 +124,7 @@ class HashTables(nn.Module):
         self.pool_std = pool_std
         self.importance_init = importance_init
         self.sparse = sparse
+        self._specification = HASH_SPECIFICATION
         self._constants = hash_constants(seed, num_hashes + 1)
         if not hash_rows:
             self._constants = (_IDENTITY, *self._constants[1:])
@@ -164,7 +165,7 @@ class HashTables(nn.Module):
         Parameters
         ----------
         ids : Tensor of any integer dtype and any shape (...)
-            Feature ids; only the low 32 bits count.
+            Feature ids of up to 64 bits; negative ones count modulo 2**64.
 
         Returns
         -------
@@ -180,18 +181,22 @@ class HashTables(nn.Module):
         ValueError
             If ``hash_rows=False`` and an id is not a row of the first table.
         """
-        mixed = mix_tensor(ids)
+        mixed, high = mix_ids(self._keys(ids))
         if self.hash_rows:
-            rows = slot_tensor(mixed, self._constants[0], self.num_embeddings)
+            rows = slot_tensor(mixed, self._constants[0], self.num_embeddings, high)
         else:
             rows = ids.to(torch.int64)
             self.check_rows(rows)
         if self.importance is None:
             return rows, rows.unsqueeze(-1)
         if self.variant == "paper":
-            mixed = mix_tensor(rows)
-        slots = [slot_tensor(mixed, constants, self.num_buckets) for constants in self._constants[1:]]
+            mixed, high = mix_tensor(rows), None
+        slots = [slot_tensor(mixed, constants, self.num_buckets, high) for constants in self._constants[1:]]
         return rows, torch.stack(slots, dim=-1)
+
+    def _keys(self, ids: Tensor) -> Tensor:
+        """Return ids with the bits that tables of an older specification were trained with."""
+        return to_int64(ids) & LOW_32_BITS if self._specification == FOLDED else ids
 
     def check_rows(self, ids: Tensor) -> None:
         """Check that ids are rows of the first table, where ``hash_rows=False``.
@@ -245,11 +250,13 @@ class HashTables(nn.Module):
         seed = (self.seed + 2**63) % 2**64 - 2**63
         variant = VARIANTS.index(self.variant) + (0 if self.hash_rows else _UNHASHED)
         aggregation = 0 if self.importance is None else tuple(AGGREGATIONS).index(self.aggregation)
-        numbers = [HASH_SPECIFICATION, seed, variant, aggregation, NORMS.index(self.normalize)]
+        numbers = [self._specification, seed, variant, aggregation, NORMS.index(self.normalize)]
         return torch.tensor(numbers, dtype=torch.int64, device="cpu")
 
     def set_extra_state(self, state: Tensor) -> None:
         """Check that a state was saved with the hash functions and the aggregation of this module.
+
+        A state of hash specification 1, which read the low 32 bits of ids alone, makes the module do so, too.
 
         Parameters
         ----------
@@ -264,12 +271,15 @@ class HashTables(nn.Module):
         """
         if state.shape not in ((5,), (3,)):
             raise ValueError(f"The state of hash tables has 5 numbers, got the shape {tuple(state.shape)}.")
-        for describe, own, other in zip(_DESCRIPTIONS, self.get_extra_state().tolist(), state.tolist(), strict=False):
+        numbers, others = self.get_extra_state().tolist(), state.tolist()
+        numbers[0] = FOLDED if others[0] == FOLDED else HASH_SPECIFICATION
+        for describe, own, other in zip(_DESCRIPTIONS, numbers, others, strict=False):
             if own != other:
                 raise ValueError(
                     f"These tables were trained with {describe(other)}, this module has {describe(own)}. Build it with "
                     "the parameters of the tables."
                 )
+        self._specification = numbers[0]
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
         # torch sets the extra state last, when the tables are already overwritten.

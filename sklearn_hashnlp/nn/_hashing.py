@@ -5,38 +5,73 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from sklearn_hashnlp.nn._autograd import is_readable
+
 #: The dtypes that ids may have.
 INTEGERS = {
     *(torch.int8, torch.int16, torch.int32, torch.int64),
     *(torch.uint8, torch.uint16, torch.uint32, torch.uint64),
 }
+_BELOW_2_32 = {torch.uint8, torch.uint16, torch.uint32}
 LOW_32_BITS = 2**32 - 1
 _MULTIPLIER_1, _MULTIPLIER_2 = 0x85EBCA6B, 0xC2B2AE35  # of fmix32
 
 
 def mix_tensor(keys: Tensor) -> Tensor:
-    """Return ``fmix32`` of the low 32 bits of keys, the finalizer of MurmurHash3: the step that all functions share."""
-    if keys.dtype not in INTEGERS:
-        raise TypeError(f"Ids must be integers, got a tensor of {keys.dtype}.")
+    """Return ``fmix32`` of the low 32 bits of keys, the finalizer of MurmurHash3."""
+    return _mix(to_int64(keys) & LOW_32_BITS)
+
+
+def mix_ids(ids: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Mix 64-bit ids to two words of 32 bits: the step that all functions share; the second is None if all are 0."""
+    keys = to_int64(ids)
+    low = keys & LOW_32_BITS
+    if ids.dtype in _BELOW_2_32 or (is_readable(keys) and torch.equal(low, keys)):
+        return _mix(low), None
+    # The first word depends on both halves: otherwise whole rows of a grid of low and high halves would collide.
+    high = _mix((keys >> 32) & LOW_32_BITS)
+    return _mix(low ^ high), high
+
+
+def to_int64(ids: Tensor) -> Tensor:
+    """Return ids modulo 2**64 in two's complement."""
+    if ids.dtype not in INTEGERS:
+        raise TypeError(f"Ids must be integers, got a tensor of {ids.dtype}.")
+    return ids.to(torch.int64)
+
+
+def _mix(words: Tensor) -> Tensor:
+    """Compute ``fmix32`` of words in place."""
     # Products of two 32-bit numbers overflow an int64, but their low 32 bits are right, and only those are used.
-    mixed = keys.to(torch.int64) & LOW_32_BITS  # as an int32 the mask would be -1, and the products would lose bits
-    mixed = ((mixed ^ (mixed >> 16)) * _MULTIPLIER_1) & LOW_32_BITS
-    mixed = ((mixed ^ (mixed >> 13)) * _MULTIPLIER_2) & LOW_32_BITS
-    return mixed ^ (mixed >> 16)
+    words ^= words >> 16
+    words *= _MULTIPLIER_1
+    words &= LOW_32_BITS
+    words ^= words >> 13
+    words *= _MULTIPLIER_2
+    words &= LOW_32_BITS
+    words ^= words >> 16
+    return words
 
 
-def slot_tensor(mixed: Tensor, constants: tuple[int, int], size: int) -> Tensor:
-    """Return the slots of keys that :func:`mix_tensor` has mixed: ``((a * key + b) >> 32) * size >> 32``."""
+def slot_tensor(
+    mixed: Tensor,  # (...): the first word of each id
+    constants: tuple[int, ...],  # (a, b, c), or (a, b) without second words
+    size: int,
+    high: Tensor | None = None,  # (...): the second word
+) -> Tensor:  # (...)
+    """Return the slots of mixed ids: ``((a * mixed + c * high + b) >> 32) * size >> 32``."""
     # torch has no unsigned 64-bit arithmetic: two's complement overflows to the same bits, and a mask turns the
     # arithmetic shift into a logical one.
-    a, b = (value - 2**64 if value >= 2**63 else value for value in constants)
-    high = torch.bitwise_right_shift(mixed * a + b, 32) & LOW_32_BITS
-    return torch.bitwise_right_shift(high * size, 32)
-
-
-def hash_tensor(keys: Tensor, constants: tuple[int, int], size: int) -> Tensor:
-    """Hash the low 32 bits of keys to ``[0, size)``, on the device of the keys."""
-    return slot_tensor(mix_tensor(keys), constants, size)
+    a, b, *c = (value - 2**64 if value >= 2**63 else value for value in constants)
+    slots = mixed * a
+    slots += b
+    if high is not None:
+        slots += high * c[0]
+    slots >>= 32
+    slots &= LOW_32_BITS
+    slots *= size
+    slots >>= 32
+    return slots
 
 
 _GOLDEN = 0x9E3779B1  # an odd number near 2**32 over the golden ratio

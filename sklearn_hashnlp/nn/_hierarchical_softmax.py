@@ -180,7 +180,7 @@ class HierarchicalSoftmax(nn.Module):
         self._max_scores, self._root_width = int(widths.max(initial=1)), int(widths[:1].sum())
         self._is_binary = tree.is_binary
         self._max_depth = tree.max_depth
-        self._constants = hash_constants(direct_seed, 1)[0]
+        self._constants = hash_constants(direct_seed, 1)[0][:2]  # features have no high half
         self._tensors: dict[torch.device, TreeTensors] = {}
         self.reset_parameters()
 

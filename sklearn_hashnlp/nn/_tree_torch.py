@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from sklearn_hashnlp.kernels.trees._features import NODE_STEP
-from sklearn_hashnlp.nn._hashing import LOW_32_BITS, hash_tensor, mix_tensor
+from sklearn_hashnlp.nn._hashing import mix_tensor, slot_tensor
 from sklearn_hashnlp.nn._softmax_layers import at_least_float32
 from sklearn_hashnlp.trees import SoftmaxTree
 
@@ -199,7 +199,7 @@ class Scorer(NamedTuple):
 
 def feature_slots(mixed: Tensor, nodes: Tensor, constants: tuple[int, int], n_slots: int) -> Tensor:
     """Return the slots of features at nodes, as the compiled kernels compute them."""
-    return hash_tensor((mixed + nodes * NODE_STEP) & LOW_32_BITS, constants, n_slots)
+    return slot_tensor(mix_tensor(mixed + nodes * NODE_STEP), constants, n_slots)
 
 
 def path_log_probs(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from sklearn_hashnlp import (
     CharNgramFeaturizer,
@@ -246,17 +247,28 @@ def cluster_trees() -> Arrays:
 
 @golden("exact")
 def hash_ids() -> Arrays:
-    ids = torch.tensor([0, 1, 2, 3, 1000, 2**20, 2**31 - 2, 2**31 - 1, 2**32 - 1, -1])
-    ids = torch.cat([ids, (torch.arange(500) * 2654435761) % (2**31 - 1)])
-    arrays = {}
+    ids = torch.tensor([0, 1, 2, 3, 1000, 2**20, 2**31 - 2, 2**31 - 1, 2**32 - 1, 2**32 - 1])
+    arrays = _located(torch.cat([ids, (torch.arange(500) * 2654435761) % (2**31 - 1)]))
+    unhashed = nn.HashEmbedding(2**14, 2**12, 4, num_hashes=2, variant="improved", hash_rows=False, seed=0)
+    rows, slots = unhashed.locate(torch.arange(2**10))
+    return arrays | {"unhashed_rows": rows.numpy(), "unhashed_slots": slots.numpy()}
+
+
+@golden("exact")
+def hash_wide_ids() -> Arrays:
+    ids = torch.tensor([0, 2**32 - 1, 2**32, 2**32 + 1, 2**62, 2**63 - 1, -(2**63), -1])
+    return _located(torch.cat([ids, torch.arange(500) * 0x1E3779B97F4A7C15]))
+
+
+def _located(ids: Tensor) -> Arrays:
+    """Return the rows of ids in the tables of hash embeddings."""
+    arrays: Arrays = {}
     for variant in ("improved", "paper", "standard"):
         for seed in (0, 2**40 + 5):
             embedding = nn.HashEmbedding(2**14, 2**12, 4, num_hashes=3, variant=variant, hash_rows=True, seed=seed)
             rows, slots = embedding.locate(ids)
             arrays |= {f"{variant}_{seed}_rows": rows.numpy(), f"{variant}_{seed}_slots": slots.numpy()}
-    unhashed = nn.HashEmbedding(2**14, 2**12, 4, num_hashes=2, variant="improved", hash_rows=False, seed=0)
-    rows, slots = unhashed.locate(torch.arange(2**10))
-    return arrays | {"unhashed_rows": rows.numpy(), "unhashed_slots": slots.numpy()}
+    return arrays
 
 
 @golden("exact")

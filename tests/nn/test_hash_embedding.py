@@ -14,6 +14,7 @@ from sklearn_hashnlp.nn import HashEmbedding
 from ..oracles import hash_embedding as oracle
 
 IDS = [0, 1, 7, 7, 2**31 - 2, 123_456_789]
+WIDE_IDS = [7, 7 + 2**32, 2**62 + 2**31, -1, -(2**63), 2**63 - 1]
 
 
 def make(**options):
@@ -31,8 +32,9 @@ def make(**options):
 @pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
 def test_vectors_follow_the_formula(variant, aggregation, num_hashes, append_weight):
     module = make(variant=variant, aggregation=aggregation, num_hashes=num_hashes, append_weight=append_weight)
-    expected = torch.tensor([oracle.embed(key, module) for key in IDS], dtype=torch.float64)
-    torch.testing.assert_close(module(torch.tensor(IDS)), expected)
+    for ids in (IDS, WIDE_IDS):
+        expected = torch.tensor([oracle.embed(key, module) for key in ids], dtype=torch.float64)
+        torch.testing.assert_close(module(torch.tensor(ids)), expected)
     assert expected.shape[1] == module.output_dim
 
 
@@ -139,7 +141,7 @@ def test_no_table_of_hash_values_is_stored():
         "importance": 2 * 10**7,
         "_extra_state": 5,
     }
-    assert sum(len(pair) for pair in module._constants) == 2 * (module.num_hashes + 1)
+    assert sum(map(len, module._constants)) == 3 * (module.num_hashes + 1)
 
 
 def test_a_pickled_module_computes_the_same_vectors():
@@ -176,11 +178,37 @@ def test_a_state_of_other_hash_functions_is_refused_before_a_table_is_overwritte
     assert not other[0].pool.any()
 
 
-def test_a_state_of_another_hash_specification_is_refused(monkeypatch):
+def test_a_state_of_another_hash_specification_is_refused():
     state = make().state_dict()
-    monkeypatch.setattr("sklearn_hashnlp.nn._hash_tables.HASH_SPECIFICATION", 2)
-    with pytest.raises(ValueError, match="trained with hash specification 1, this module has hash specification 2"):
+    state["_extra_state"][0] = 3
+    with pytest.raises(ValueError, match="trained with hash specification 3, this module has hash specification 2"):
         make().load_state_dict(state)
+
+
+@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
+def test_tables_of_the_first_hash_specification_read_32_bits_of_an_id(variant):
+    module, first = make(variant=variant), make(variant=variant)
+    state = module.state_dict()
+    state["_extra_state"][0] = 1
+    first.load_state_dict(state)
+    low_bits = [key % 2**32 for key in WIDE_IDS]
+    for ids, expected in ((IDS, IDS), (WIDE_IDS, low_bits)):
+        for dtype in (torch.int64, torch.uint64):
+            assert torch.equal(first(torch.tensor(ids).to(dtype)), module(torch.tensor(expected)))
+    assert first.state_dict()["_extra_state"][0] == 1
+    assert not torch.equal(first(torch.tensor(WIDE_IDS)), module(torch.tensor(WIDE_IDS)))
+    first.load_state_dict(module.state_dict())
+    assert torch.equal(first(torch.tensor(WIDE_IDS)), module(torch.tensor(WIDE_IDS)))
+
+
+@pytest.mark.parametrize("variant", ["improved", "paper"])
+def test_ids_are_hashed_in_transformed_and_compiled_programs(variant):
+    module = make(variant=variant)
+    torch.compiler.reset()
+    compiled = torch.compile(module.locate, backend="aot_eager", fullgraph=True)
+    for ids in (torch.tensor(IDS), torch.tensor(WIDE_IDS)):
+        for found in (compiled(ids), torch.vmap(module.locate)(ids)):
+            assert all(map(torch.equal, found, module.locate(ids)))
 
 
 def test_a_state_without_hash_functions_is_refused():

@@ -13,20 +13,22 @@ def fmix32(key: int) -> int:
     return key
 
 
-def hash_slot(key: int, constants: tuple[int, int], size: int) -> int:
-    """Return the slot of a key in a table: mix, multiply, add, shift and reduce."""
-    a, b = constants
-    return ((a * fmix32(key) + b) % 2**64) // 2**32 * size // 2**32
+def hash_slot(key: int, constants: tuple[int, int, int], size: int) -> int:
+    """Return the slot of an id in a table: mix both halves, multiply, add, shift and reduce."""
+    a, b, c = constants
+    low, high = key % 2**32, key // 2**32 % 2**32
+    return (a * fmix32(low ^ fmix32(high)) + b + c * fmix32(high)) % 2**64 // 2**32 * size // 2**32
 
 
-def hash_slots(keys, constants: tuple[int, int], size: int):
-    """Return the slots of an array of keys."""
+def hash_slots(keys, constants: tuple[int, int, int], size: int):
+    """Return the slots of an array of ids."""
     return np.array([hash_slot(int(key), constants, size) for key in keys], dtype=np.int64)
 
 
 def feature_slot(feature: int, node: int, constants: tuple[int, int], size: int) -> int:
     """Return the slot of a feature at a node of a tree in the table of direct connections."""
-    return hash_slot(fmix32(feature) + int(node) * 0x9E3779B1, constants, size)
+    a, b = constants
+    return (a * fmix32(fmix32(feature) + int(node) * 0x9E3779B1) + b) % 2**64 // 2**32 * size // 2**32
 
 
 def history_hashes(history: list[int], padding_id: int | None) -> list[int]:

@@ -14,7 +14,7 @@ def node_scores(layer, row: list[float], features: list[int]) -> list[list[float
     """Return the scores of each node: w x + b, and an entry of the direct table for each feature."""
     weight, bias = layer.weight.tolist(), layer.bias.tolist()
     direct = [] if layer.direct is None else layer.direct.tolist()
-    constants, offsets = hash_constants(layer.direct_seed, 1)[0], layer.tree.score_offsets.tolist()
+    constants, offsets = hash_constants(layer.direct_seed, 1)[0][:2], layer.tree.score_offsets.tolist()
     scores = []
     for node, (first, last) in enumerate(pairwise(offsets)):
         own = [sum(w * x for w, x in zip(weight[at], row, strict=True)) + bias[at] for at in range(first, last)]

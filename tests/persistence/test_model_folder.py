@@ -309,7 +309,7 @@ def test_damaged_weights_are_refused(saved: Path, tmp_path: Path) -> None:
     [
         ({"format_version": 4}, "format version is 4, .* reads versions up to 3. Upgrade with: pip install"),
         ({"format_version": "1"}, "format version is '1'; expected a positive integer"),
-        ({"hash_specification": 7}, "trained with version 7 of the hash functions, .* has 1"),
+        ({"hash_specification": 7}, "trained with version 7 of the hash functions, .* has 2"),
         ({"model": {"class": "os.system", "parameters": {}}}, "has the class 'os.system'"),
         ({"model": None}, "Expected the description of an estimator"),
     ],

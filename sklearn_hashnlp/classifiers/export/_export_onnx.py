@@ -32,7 +32,8 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> int:
     """Write the numeric part of a fitted classifier as an ONNX model: sparse rows in, scores and probabilities out.
 
     Texts are not part of the graph: a vectorizer of this package, or another implementation of MurmurHash3 of n-grams,
-    turns them into columns and counts. Hashing columns to rows of the tables is: the graph takes any column.
+    turns them into columns and counts. Hashing columns to rows of the tables is: the graph takes any column that a
+    classifier can have.
 
     The inputs of hash embeddings are a CSR matrix of n rows: ``indices`` (int64, columns), ``values`` (float32, counts)
     and ``offsets`` (int64, n + 1), which are ``indices``, ``data`` and ``indptr`` of scipy. The input of an
@@ -208,9 +209,9 @@ def _mix(graph: OnnxGraph, keys: str) -> str:
     return graph.xor_shifted(low, 16)
 
 
-def _slots(graph: OnnxGraph, mixed: str, constants: tuple[int, int], size: int) -> str:
+def _slots(graph: OnnxGraph, mixed: str, constants: tuple[int, ...], size: int) -> str:
     """Return ``((a * key + b) >> 32) * size >> 32``, modulo 2**64, by products below 2**63."""
-    a, b = (int(value) for value in constants)
+    a, b = constants[:2]  # columns have no high half
     high_a, low_a = divmod(a, 2**32)
     upper, lower = divmod(low_a, 2**16)
     # a_low * key + b_low, of which the upper bits are carried.

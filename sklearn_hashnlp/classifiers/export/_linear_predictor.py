@@ -111,10 +111,11 @@ def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any]
     widths = [vectorizer["n_features"] + vectorizer.get("padding", 0) for vectorizer in vectorizers]
     if sum(widths) != state["n_features_in"]:
         raise UnsupportedModelError("the vectorizer has not as many columns as the classifier was trained with")
+    constants = hash_constants(architecture["hash_seed"], architecture["num_hashes"] + 1)
     header = {
         "vectorizers": vectorizers,
         "bag": {key: architecture[key] for key in _ARCHITECTURE}
-        | {"constants": hash_constants(architecture["hash_seed"], architecture["num_hashes"] + 1)},
+        | {"constants": [(a, b) for a, b, _ in constants]},  # columns are below 2**32: they have no high half
         "labels": state["classes"],
         "label_lists": bool(state.get("label_lists", False)),
         "multilabel": bool(loss.get("multilabel", False)),

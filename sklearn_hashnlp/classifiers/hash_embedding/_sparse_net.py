@@ -53,7 +53,8 @@ class SparseNet(ClassifierNet):
     def infer(self, x: SparseBatch) -> Tensor:
         """Compute the outputs of one batch, which the loss is computed from."""
         x = x.to(self.device)
-        outputs: Tensor = self.module_(x.ids, x.offsets, x.weights)
+        ids = x.ids.to(torch.uint32) if x.ids.is_cuda else x.ids  # no high half, which is not looked for on a device
+        outputs: Tensor = self.module_(ids, x.offsets, x.weights)
         return outputs
 
     def score_rows(self, rows: SparseDataset) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from sklearn_hashnlp.kernels._rows import gather_rows
 from sklearn_hashnlp.training._batches import Batches, Dataset, as_tensor
 
 LARGE, SMALL = 1e15, 1e-15  # between them squares neither overflow nor underflow in float32
-MAX_COLUMNS = 2**31 - 1 + 2**16  # two vectorizers of 2**30 columns each, and other columns; ids are hashed by 32 bits
+MAX_COLUMNS = 2**31 - 1 + 2**16  # two vectorizers of 2**30 columns each, and more; kernels read 32 bits
 _BATCHES_PER_GATHER = 64  # enough to keep a device busy, and few enough for its memory
 
 

@@ -19,7 +19,7 @@ _AHEAD = 32  # ids between the prefetch of a counter and its use
 
 @inlined
 def mix_id(key: Number) -> Number:
-    """Mix the low 32 bits of an id by MurmurHash3's ``fmix32``."""
+    """Mix the low 32 bits of an id by MurmurHash3's ``fmix32``: all of a column or a feature."""
     return np.uint64(fmix32(np.uint32(key)))
 
 
@@ -39,17 +39,16 @@ def row_of(key: Number, mixed: Number, a: Number, b: Number, n_rows: Number) -> 
 
 def locate_ids(
     ids: NDArray[np.int64],  # (n_values,)
-    constants: NDArray[np.uint64],  # (k + 1, 2): of the hash functions of the importance table and of the pool
+    constants: NDArray[np.uint64],  # (k + 1, 3): of the hash functions of the importance table and of the pool
     n_rows: int,
     n_slots: int,
     variant: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:  # (n_values,), (n_values, k)
-    """Hash ids, of which the low 32 bits count, to rows of the importance table and of the pool."""
-    n_hashes = 1 if variant == STANDARD else len(constants) - 1
-    rows = np.empty(len(ids), dtype=np.int32)
-    slots = np.empty((len(ids), n_hashes), dtype=np.int32)
+    """Hash ids of 64 bits to rows of the importance table and of the pool."""
+    rows = np.empty((len(ids), 1), dtype=np.int32)
+    slots = rows if variant == STANDARD else np.empty((len(ids), len(constants) - 1), dtype=np.int32)
     _locate(ids, constants, np.uint64(n_rows), np.uint64(n_slots), variant, rows, slots)
-    return rows, slots
+    return rows.reshape(-1), slots
 
 
 @compiled
@@ -62,28 +61,65 @@ def _locate(
     rows: NDArray[np.int32],
     slots: NDArray[np.int32],
 ) -> None:
+    # A loop per function and not per id: these are vectorized.
+    mixed, high = _mix_ids(ids)
+    if constants[0, 0] == 0 and constants[0, 1] == 0:  # ids that are not hashed, see row_of
+        for j in range(len(ids)):
+            rows[j, 0] = ids[j]
+    else:
+        _hash(mixed, high, constants[0], n_rows, rows, 0)
+    if variant == STANDARD:
+        return
+    if variant == PAPER:
+        for j in range(len(ids)):
+            mixed[j] = mix_id(rows[j, 0])
+        high = high[:0]
+    for i in range(slots.shape[1]):
+        _hash(mixed, high, constants[i + 1], n_slots, slots, i)
+
+
+@compiled
+def _mix_ids(ids: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Mix the low and the high 32 bits of ids to two words; none for the high bits if they are 0 in all ids."""
+    mixed = np.empty(len(ids), dtype=np.uint32)
+    bits: Number = np.int64(0)
     for j in range(len(ids)):
-        mixed = mix_id(ids[j])
-        row = row_of(ids[j], mixed, constants[0, 0], constants[0, 1], n_rows)
-        rows[j] = row
-        if variant == STANDARD:
-            slots[j, 0] = row
-            continue
-        if variant == PAPER:
-            mixed = mix_id(row)
-        for i in range(slots.shape[1]):
-            slots[j, i] = slot_of(mixed, constants[i + 1, 0], constants[i + 1, 1], n_slots)
+        bits |= ids[j]
+        mixed[j] = mix_id(ids[j])
+    high = np.empty(len(ids) if bits >> 32 else 0, dtype=np.uint32)
+    for j in range(len(high)):
+        high[j] = mix_id(ids[j] >> 32)
+        mixed[j] = mix_id(np.uint64(ids[j]) ^ np.uint64(high[j]))
+    return mixed, high
+
+
+@compiled
+def _hash(
+    mixed: NDArray[np.uint32],
+    high: NDArray[np.uint32],
+    constants: NDArray[np.uint64],
+    size: Number,
+    slots: NDArray[np.int32],
+    column: Number,
+) -> None:
+    """Write the slots of mixed ids in a table to a column."""
+    a, b, c = constants[0], constants[1], constants[2]
+    if len(high) == 0:
+        for j in range(len(mixed)):
+            slots[j, column] = slot_of(np.uint64(mixed[j]), a, b, size)
+    for j in range(len(high)):
+        slots[j, column] = slot_of(np.uint64(mixed[j]), a, b + c * np.uint64(high[j]), size)
 
 
 def count_rows(
-    ids: NDArray[Any],  # (n,)
-    constants: tuple[int, int],
+    ids: NDArray[Any],  # (n,): below 2**32, as columns are
+    constants: tuple[int, ...],  # of the hash function
     n_rows: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the rows of a table that ids are hashed to, ascending, and the number of ids of each."""
     counts = np.zeros(n_rows, dtype=np.int32)  # the system maps the memory of rows that are written, no more
     distinct = np.empty(len(ids), dtype=np.int32)
-    a, b = (np.uint64(constant) for constant in constants)
+    a, b = (np.uint64(constant) for constant in constants[:2])
     rows = np.sort(distinct[: _count(ids, a, b, np.uint64(n_rows), counts, distinct)])
     return rows, counts[rows]
 

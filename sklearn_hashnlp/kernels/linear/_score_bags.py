@@ -22,7 +22,7 @@ class LinearModel(NamedTuple):
 
     pool: NDArray[np.float32]  # (n_buckets, d)
     importance: NDArray[np.float32] | None  # (n_embeddings, k); None for ``STANDARD``
-    constants: NDArray[np.uint64]  # (k + 1, 2): of the hash functions
+    constants: NDArray[np.uint64]  # (k + 1, 3): of the hash functions
     layout: BagLayout
     weight: NDArray[np.float64]  # (output_dim, n_classes): of the layer, transposed
     bias: NDArray[np.float64]  # (n_classes,)
@@ -46,7 +46,7 @@ class _Bags(NamedTuple):
 
 def score_bags(
     model: LinearModel,
-    indices: NDArray[Any],  # (n_values,): columns of all documents, of which the low 32 bits count
+    indices: NDArray[Any],  # (n_values,): columns of all documents, below 2**32
     indptr: NDArray[Any],  # (n_documents + 1,)
     counts: NDArray[np.float32],  # (n_values,)
     documents: slice,

@@ -15,9 +15,13 @@ from ...oracles.hashing import hash_slots
 
 VARIANTS = IMPROVED, PAPER, STANDARD
 
-# Of hash specification 1, for seed 0 and tables of 10**7 and 10**6 rows: computed with Python's integers.
-KEYS = [0, 1, 2, 12345, 2**31 - 2, 2**31 - 1, 2**32 - 1]
-GOLDEN_ROWS = [4315279, 6233184, 7236218, 8718409, 7592333, 5767861, 2727953]
+# Of hash specification 2, for seed 0 and tables of 10**7 and 10**6 rows: computed with Python's integers.
+KEYS = [0, 1, 2, 12345, 2**31 - 2, 2**31 - 1, 2**32 - 1]  # as in hash specification 1
+WIDE_KEYS = [2**32, 2**32 + 1, 2**32 + 12345, 2**45 + 12345, 2**62 + 7, 2**63 - 1, -(2**63), -1]
+GOLDEN_ROWS = [
+    *(4315279, 6233184, 7236218, 8718409, 7592333, 5767861, 2727953),
+    *(1251194, 5272029, 8945365, 1260796, 7760833, 6011808, 9518948, 708775),
+]
 GOLDEN_SLOTS = {
     IMPROVED: [
         [970881, 327325],
@@ -27,6 +31,14 @@ GOLDEN_SLOTS = {
         [790732, 263098],
         [166247, 254753],
         [606312, 275101],
+        [609711, 595985],
+        [114657, 204855],
+        [169753, 811994],
+        [108457, 646991],
+        [892160, 398621],
+        [45330, 954252],
+        [864055, 695796],
+        [320724, 531291],
     ],
     PAPER: [
         [610767, 838025],
@@ -36,6 +48,14 @@ GOLDEN_SLOTS = {
         [631756, 187068],
         [487549, 216790],
         [438462, 141945],
+        [311970, 140894],
+        [693696, 759357],
+        [156479, 620318],
+        [340506, 332561],
+        [961195, 392224],
+        [205135, 700648],
+        [839519, 812248],
+        [429328, 334320],
     ],
     STANDARD: [[row] for row in GOLDEN_ROWS],
 }
@@ -58,15 +78,16 @@ def test_zeros_for_the_first_constants_leave_ids_as_they_are(variant):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_recorded_rows_and_slots(variant):
-    keys = np.array([*KEYS, *(key - 2**32 for key in KEYS), *(key + 5 * 2**32 for key in KEYS)])
-    rows, slots = locate_ids(keys, constants_of(2), 10**7, 10**6, variant)
-    assert rows.tolist() == GOLDEN_ROWS * 3
-    assert slots.tolist() == GOLDEN_SLOTS[variant] * 3
-    assert (rows.dtype, slots.dtype) == (np.int32, np.int32)
+    for keys in (KEYS, KEYS + WIDE_KEYS):
+        rows, slots = locate_ids(np.array(keys), constants_of(2), 10**7, 10**6, variant)
+        assert rows.tolist() == GOLDEN_ROWS[: len(keys)]
+        assert slots.tolist() == GOLDEN_SLOTS[variant][: len(keys)]
+        assert (rows.dtype, slots.dtype) == (np.int32, np.int32)
 
 
 @given(
-    ids=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), max_size=20),
+    ids=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5), max_size=20)
+    | st.lists(st.integers(0, 2**32 - 1), max_size=20),
     seed=st.integers(0, 2**64 - 1),
     n_hashes=st.integers(1, 4),
     n_rows=st.integers(1, 2**31 - 1),
@@ -79,6 +100,40 @@ def test_rows_and_slots_are_those_of_the_hash_functions(ids, seed, n_hashes, n_r
     expected_rows, expected_slots = bags.locate_ids(ids, variant, n_hashes, n_rows, n_slots, seed)
     assert rows.tolist() == expected_rows.tolist()
     assert slots.tolist() == expected_slots.tolist()
+
+
+def colliding_pairs(*columns):
+    """Count the pairs of ids that have the same in each column, of values and their number."""
+    keys = np.zeros(len(columns[0][0]), dtype=np.uint64)
+    for values, n_values in columns:
+        keys = keys * np.uint64(n_values) + values.astype(np.uint64)
+    keys.sort()
+    lengths = np.diff(np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1], [True]])))
+    return int((lengths * (lengths - 1) // 2).sum())
+
+
+def test_no_two_of_two_million_random_ids_share_everything():
+    ids = np.random.default_rng(0).integers(0, 2**62, 2_000_000)  # 473 pairs of them have the same low 32 bits
+    rows, slots = locate_ids(ids, constants_of(2), 10**7, 10**6, IMPROVED)
+    in_rows, *in_pool = (rows, 10**7), *((column, 10**6) for column in slots.T)
+    assert colliding_pairs(in_rows, *in_pool) == 0  # expected: 2e-7
+    for columns, n_choices in (([in_rows], 10**7), (in_pool, 10**12)):
+        expected = len(ids) * (len(ids) - 1) / 2 / n_choices
+        assert abs(colliding_pairs(*columns) - expected) < 4 * np.sqrt(expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("ids", ["random", "pairs of numbers"])
+def test_wide_ids_share_rows_as_often_as_the_formula_says(ids, seed):
+    n_rows, n_slots, n_ids = 500, 40, 2**18
+    numbers = np.random.default_rng(seed).integers(-(2**63), 2**63 - 1, n_ids)
+    if ids == "pairs of numbers":
+        numbers = (np.arange(512)[:, None] + np.arange(512) * 2**32).reshape(-1)
+    for variant, n_choices in ((IMPROVED, n_rows * n_slots**2), (PAPER, n_rows), (STANDARD, n_rows)):
+        rows, slots = locate_ids(numbers, constants_of(2, seed), n_rows, n_slots, variant)
+        pairs = colliding_pairs((rows, n_rows), *((column, n_rows) for column in slots.T))
+        expected = n_ids * (n_ids - 1) / 2 / n_choices
+        assert abs(pairs - expected) < 4 * np.sqrt(expected)
 
 
 CONSTANTS = hash_constants(3, 1)[0]

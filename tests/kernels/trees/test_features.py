@@ -16,7 +16,7 @@ from ...oracles.hashing import feature_slot
 from ...random_trees import TREES
 from .test_forward import upward_tree
 
-CONSTANTS = hash_constants(3, 1)[0]
+CONSTANTS = hash_constants(3, 1)[0][:2]
 
 
 @given(
