@@ -13,7 +13,7 @@ _EPS = 1e-6  # as in torch
 
 
 @torch.no_grad()
-def clip_grad_norm_(parameters: Iterable[Tensor], max_norm: float) -> Tensor:
+def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float) -> Tensor:
     """Scale all gradients in place so that the norm of them together is at most ``max_norm``.
 
     :func:`torch.nn.utils.clip_grad_norm_` raises an error where a gradient is sparse. Here a row that occurs several
@@ -21,8 +21,8 @@ def clip_grad_norm_(parameters: Iterable[Tensor], max_norm: float) -> Tensor:
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        Parameters; those without a gradient are left out.
+    parameters : Tensor or iterable of Tensor
+        A parameter or parameters; those without a gradient are left out.
     max_norm : float
         Largest norm.
 
@@ -48,7 +48,7 @@ def clip_grad_norm_(parameters: Iterable[Tensor], max_norm: float) -> Tensor:
     tensor(1.0000)
     """
     values = []
-    for parameter in parameters:
+    for parameter in [parameters] if isinstance(parameters, Tensor) else parameters:
         if parameter.grad is None:
             continue
         if parameter.grad.is_sparse:

@@ -32,6 +32,15 @@ def test_gradients_are_scaled_as_their_dense_forms(max_norm):
     assert ours[2].grad is None
 
 
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_single_tensor_is_a_parameter_and_not_its_rows(index):
+    ours, dense = with_gradients()
+    norm = clip_grad_norm_(ours[index], 1.0)
+    assert norm > 1
+    torch.testing.assert_close(norm, torch.nn.utils.clip_grad_norm_(dense[index], 1.0))
+    torch.testing.assert_close(ours[index].grad.to_dense(), dense[index].grad)
+
+
 def test_gradients_below_the_norm_keep_their_bits():
     ours, dense = with_gradients(torch.float32)
     clip_grad_norm_(ours, 1e6)
