@@ -41,8 +41,8 @@ class WordVectorsMixin(metaclass=ABCMeta):
         Returns
         -------
         list of (str, float)
-            Words and their cosine similarities, the most similar first. The word itself and the special tokens
-            ``<s>``, ``</s>`` and ``<unk>`` are left out.
+            Words and their cosine similarities, the most similar first, equally similar ones in the order of
+            ``vocabulary_``. The word itself and the special tokens ``<s>``, ``</s>`` and ``<unk>`` are left out.
 
         Raises
         ------
@@ -131,7 +131,8 @@ class WordVectorsMixin(metaclass=ABCMeta):
         if n < 1:
             raise ValueError(f"{type(self).__name__}.{method} needs n of at least 1, got {n!r}.")
         vocabulary = self._tokenizer.vocabulary
-        similarities = _unit(self.embeddings_) @ _unit(vector[np.newaxis])[0]
+        # Sums in the same order for each word, which a matrix product has not: equal vectors are equally similar.
+        similarities = np.einsum("ij,j->i", _unit(self.embeddings_), _unit(vector[np.newaxis])[0])
         excluded = [vocabulary.start_id, vocabulary.end_id, vocabulary.unknown_id]
         excluded += [vocabulary.word_to_id[word] for word in exclude if word in vocabulary.word_to_id]
         nearest = np.argsort(-similarities, kind="stable")[: n + len(excluded)].tolist()

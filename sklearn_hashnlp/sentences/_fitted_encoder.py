@@ -71,7 +71,7 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
         -------
         ndarray of shape (n_texts, dim), dtype float32
             Unit vectors; zeros for a text without words. A row does not depend on the other texts, but for rounding
-            errors (1e-6), nor on ``n_jobs``.
+            errors (1e-6), nor on ``n_jobs``; rows of equal texts are equal.
 
         Raises
         ------
@@ -87,11 +87,16 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
         """Compute sentence vectors as an array, whatever container ``set_output`` has set for :meth:`transform`."""
         check_is_fitted(self)
         name = type(self).__name__
-        longest, parts = 0, []
+        longest, parts, indices = 0, [], []
+        seen: dict[str, int] = {}  # equal texts have one vector: in another batch its last bits would differ
         encode = self._sentence_encoder(name)
         for first, chunk in in_chunks(as_documents(X, caller=name), n_characters=_CHUNK_CHARACTERS):
             words, rows = encode_words(chunk, first=first, featurizer=WORD_SPLITTER, caller=name)
             longest = max(longest, int(np.diff(rows.offsets).max(initial=0)))
+            n_seen = len(seen)
+            indices.append(np.array([seen.setdefault(text, len(seen)) for text in chunk]))
+            distinct, firsts = np.unique(indices[-1], return_index=True)
+            rows = take_rows(rows, firsts[distinct >= n_seen])
             parts.append(encode(words, truncate_words(rows, self.max_words)))
         if longest > self.max_words:
             warnings.warn(
@@ -99,7 +104,8 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
                 "max_words, or split texts into sentences and take the mean of their vectors.",
                 stacklevel=level_of_user(),
             )
-        return np.concatenate(parts) if parts else np.empty((0, self._n_features_out), dtype=np.float32)
+        vectors = np.concatenate(parts) if parts else np.empty((0, self._n_features_out), dtype=np.float32)
+        return vectors if sum(map(len, indices)) == len(vectors) else vectors[np.concatenate(indices)]
 
     def _sentence_encoder(self, name: str) -> Callable[[list[str], Ragged], NDArray[np.float32]]:
         """Return the function that encodes sentences, given as distinct words and rows of word ids."""
@@ -177,16 +183,14 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
             raise ValueError(f"{type(self).__name__}.most_similar: k must be an integer of 1 or more, got {k!r}.")
         check_is_fitted(self)
         query_vectors, vectors = self._vectors(queries, "queries"), self._vectors(texts, "texts")
-        indices, similarities = [np.empty((0, min(k, len(vectors))), dtype=np.int64)], []
+        shape = len(query_vectors), min(k, len(vectors))
+        indices, similarities = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.float32)
         # In parts, so that few scores are in memory at once.
         n_parts = max(1, -(-len(query_vectors) * max(len(vectors), 1) // 2**26))
-        for part in np.array_split(query_vectors, n_parts):
-            scores = part @ vectors.T
-            np.clip(scores, -1, 1, out=scores)  # rounding errors exceed 1
-            best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            indices.append(best)
-            similarities.append(np.take_along_axis(scores, best, axis=1))
-        return np.concatenate(indices), np.concatenate(similarities)
+        for part in np.array_split(np.arange(len(query_vectors)), n_parts):
+            for row, scores in zip(part, query_vectors[part] @ vectors.T, strict=True):
+                indices[row], similarities[row] = _nearest(query_vectors[row], vectors, scores, k)
+        return indices, similarities
 
     def _vectors(self, X: Any, name: str) -> NDArray[np.float32]:
         """Return the vectors of texts, or rows of numbers as such vectors."""
@@ -320,6 +324,24 @@ def concatenate(first: NDArray[np.float32], second: NDArray[np.float32], weight:
     lengths = np.sqrt(np.einsum("ij,ij->i", parts, parts))
     parts /= np.where(lengths > 0, lengths, 1)[:, np.newaxis]
     return parts
+
+
+def _nearest(
+    query: NDArray[np.float32],  # (dim,)
+    vectors: NDArray[np.float32],  # (n, dim)
+    scores: NDArray[np.float32],  # (n,): of a matrix product
+    k: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the rows of the k highest similarities, of equal ones the first rows, and the similarities."""
+    # A matrix product rounds at the edges of its blocks otherwise: it selects rows, whose similarities are then summed
+    # one by one, in the same order.
+    rows = np.arange(len(scores))
+    if k < len(scores):
+        tolerance = 2 * len(query) * np.finfo(np.float32).eps
+        rows = np.flatnonzero(scores >= np.partition(scores, -k)[-k] - tolerance)
+    similarities = np.einsum("ij,j->i", vectors[rows], query).clip(-1, 1)  # rounding errors exceed 1
+    best = np.argsort(-similarities, kind="stable")[:k]
+    return rows[best], similarities[best]
 
 
 def encode_sentences(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -35,6 +37,19 @@ def test_similar_words():
         model.most_similar("zebra")
     with pytest.raises(ValueError, match="most_similar needs n of at least 1, got 0"):
         model.most_similar("ann", n=0)
+
+
+def test_words_of_equal_vectors_keep_their_order(monkeypatch):
+    model = HsigmoidLanguageModel(max_epochs=1, min_count=1).fit([" ".join(f"w{i}" for i in range(100))])
+    words = [word for word in model.vocabulary_ if word.startswith("w") and word != "w0"]
+    vectors = np.random.default_rng(0).normal(size=(50, 2, model.embedding_dim)).astype(np.float32)
+    for same, query in vectors:
+        monkeypatch.setattr(model, "_vectors", partial(_vectors_of, same, query))
+        assert [word for word, _ in model.most_similar("w0", n=99)] == words
+
+
+def _vectors_of(same, query, words):
+    return np.array([query if word == "w0" else same for word in words])
 
 
 @pytest.mark.parametrize(

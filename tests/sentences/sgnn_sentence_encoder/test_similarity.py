@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from tests.sentence_texts import PARAGRAPHS, fitted
+from sklearn_hashnlp.sentences import _fitted_encoder
+from tests.sentence_texts import PARAGRAPHS, QUERIES, fitted
 
 ENCODER = fitted()
 
@@ -40,6 +41,28 @@ def test_most_similar():
         ENCODER.most_similar(queries, PARAGRAPHS, k="5")
     with pytest.raises(ValueError, match="the vectors of texts have 7 columns and this encoder's have 24"):
         ENCODER.most_similar(queries, np.zeros((3, 7), dtype=np.float32))
+
+
+def test_equally_similar_texts_keep_their_order():
+    rng, query = np.random.default_rng(0), ENCODER.transform(QUERIES[:1])
+    for n in range(1, 100):
+        for k in (n + 1, (n + 1) // 2):
+            indices, similarities = ENCODER.most_similar(query, rng.normal(size=(2, 24))[[0] * n + [1]], k=k)
+            assert (np.diff(indices[0][indices[0] < n]) == 1).all()
+            assert (np.diff(similarities[0]) <= 0).all()
+    indices, _ = ENCODER.most_similar(query, [PARAGRAPHS[0]] * 37 + [PARAGRAPHS[1]], k=38)
+    assert indices[0].tolist() in ([*range(37), 37], [37, *range(37)])
+
+
+def test_equal_texts_have_equal_vectors_in_any_batches(monkeypatch):
+    texts = np.random.default_rng(0).choice([*QUERIES, *PARAGRAPHS], 300).tolist()
+    expected = ENCODER.transform(texts)
+    monkeypatch.setattr(_fitted_encoder, "_BATCH_WORDS", 30)
+    monkeypatch.setattr(_fitted_encoder, "_CHUNK_CHARACTERS", 100)
+    vectors = ENCODER.transform(texts)
+    for text, vector in zip(texts, vectors, strict=True):
+        assert np.array_equal(vector, vectors[texts.index(text)])
+    np.testing.assert_allclose(vectors, expected, atol=1e-6)
 
 
 def test_the_number_of_parts_does_not_matter(monkeypatch):
