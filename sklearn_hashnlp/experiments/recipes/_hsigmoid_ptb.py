@@ -37,9 +37,8 @@ Perplexities are over the predicted words, including </s> and <unk>; they are no
 word.
 
 Differences: Adam is row-wise; the weight decay is that of the embeddings, too, and not that of biases; <unk> is ordered
-by its frequency among the words, and <s> has no leaf in the tree; the reference logs every 100 steps. A quarter of an
-hour of processor time. A shorter training with a lower perplexity, chosen from a few on valid.txt: --set epochs=10
---set batch_size=256 --set optimizer=adagrad --set learning_rate=0.5 --set schedule=linear --set weight_decay=0.
+by its frequency among the words, and <s> has no leaf in the tree; the reference logs every 100 steps. Half an hour of
+processor time.
 
 It needs the Penn Treebank as Tomas Mikolov prepared it, train.txt and valid.txt in one folder: pass it by
 --set data=FOLDER, or name it ptb/ in the folder that the environment variable HASHNLP_DATA names."""
