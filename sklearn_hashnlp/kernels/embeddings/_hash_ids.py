@@ -14,6 +14,7 @@ from sklearn_hashnlp.kernels._intrinsics import prefetch_row
 IMPROVED, PAPER, STANDARD = 0, 1, 2  # the order of nn's VARIANTS
 
 _SHIFT = np.uint64(32)
+_BLOCK = 4096  # ids that are hashed together: their words stay in the first cache
 _AHEAD = 32  # ids between the prefetch of a counter and its use
 
 
@@ -53,6 +54,21 @@ def locate_ids(
 
 @compiled
 def _locate(
+    ids: NDArray[np.int64],
+    constants: NDArray[np.uint64],
+    n_rows: Number,
+    n_slots: Number,
+    variant: Number,
+    rows: NDArray[np.int32],
+    slots: NDArray[np.int32],
+) -> None:
+    for start in range(0, len(ids), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        _locate_block(ids[block], constants, n_rows, n_slots, variant, rows[block], slots[block])
+
+
+@compiled
+def _locate_block(
     ids: NDArray[np.int64],
     constants: NDArray[np.uint64],
     n_rows: Number,

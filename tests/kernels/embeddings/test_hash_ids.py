@@ -102,6 +102,16 @@ def test_rows_and_slots_are_those_of_the_hash_functions(ids, seed, n_hashes, n_r
     assert slots.tolist() == expected_slots.tolist()
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_rows_of_an_id_do_not_depend_on_the_other_ids(variant):
+    ids = np.random.default_rng(0).integers(0, 2**32, 10_000)
+    ids[5000] += 2**40
+    rows, slots = locate_ids(ids, constants_of(2), 1000, 500, variant)
+    expected_rows, expected_slots = bags.locate_ids(ids, variant, 2, 1000, 500)
+    assert np.array_equal(rows, expected_rows)
+    assert np.array_equal(slots, expected_slots)
+
+
 def colliding_pairs(*columns):
     """Count the pairs of ids that have the same in each column, of values and their number."""
     keys = np.zeros(len(columns[0][0]), dtype=np.uint64)
