@@ -31,7 +31,7 @@ and AdaGrad, too. With W the loss starts far above that of equal probabilities.
 
 Every word of a sentence and </s> count; <unk> is a word of the text. It needs train.txt, valid.txt and test.txt as
 Tomas Mikolov prepared them in one folder: pass it by --set data=FOLDER, or name it ptb/ in the folder that the
-environment variable HASHNLP_DATA names. About ten minutes of processor time, most of them for the softmax."""
+environment variable HASHNLP_DATA names. About seven minutes of processor time, most of them for the softmax."""
 
 _POST: dict[str, Any] = {"output": "softmax", "init": "uniform", "optimizer": "sgd"}
 _NETWORKS: dict[str, dict[str, Any]] = {
