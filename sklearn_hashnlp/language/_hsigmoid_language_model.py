@@ -15,7 +15,7 @@ from torch import Tensor
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.language._architecture import WordEmbedding, check_same_network, language_architecture
-from sklearn_hashnlp.language._auto import Auto, auto_settings
+from sklearn_hashnlp.language._auto import PARTIAL_FIT_RATE, Auto, auto_settings, warm_start_rate
 from sklearn_hashnlp.language._batches import WindowDataset
 from sklearn_hashnlp.language._net import LanguageNet, make_language_net
 from sklearn_hashnlp.language._neural import NeuralLanguageModel
@@ -138,7 +138,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         without momentum, which a table with sparse gradients has no natural form of. Adam needs a smaller
         ``learning_rate``, such as 0.002, and SGD a larger one, such as 3.
     learning_rate : float or "auto", default="auto"
-        Learning rate. ``"auto"``: 0.5 for AdaGrad, 0.002 for Adam, and a quarter of the root of the batch size for SGD.
+        Learning rate. ``"auto"``: 0.5 for AdaGrad, 0.002 for Adam, and a quarter of the root of the batch's words for
+        SGD; after a ``fit``, a twelfth of it in ``partial_fit``, and with ``warm_start`` a quarter for as much text as
+        before, less for less text. So a few sentences of another kind do not ruin a model.
     bias_learning_rate : float, default=1.0
         Factor of the learning rate of the hidden layer's bias.
     direct_learning_rate : float, default=1.0
@@ -470,7 +472,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         began = time.monotonic()
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
-        settings = self._settings(net, corpus)
+        n_windows, n_before = len(corpus.windows), self._n_fitted if resumes else 0
+        settings = self._settings(net, corpus, warm_start_rate(n_windows, n_before))
+        self._n_fitted = max(n_windows, n_before)  # and not their sum: it may be the same text again
         if settings.max_time is not None:  # the tree has taken its part
             settings = replace(settings, max_time=settings.max_time - (time.monotonic() - began))
         return self._train(net, corpus, settings, checkpoints)
@@ -480,9 +484,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Train for one epoch on more sentences, continuing from earlier calls of ``fit`` or ``partial_fit``.
 
-        The learning rate is constant after a warmup in the first call, and there is no validation set:
+        The learning rate is constant after a warmup in the first call of a new model, and there is no validation set:
         ``learning_rate_schedule``, ``lr_plateau``, ``max_epochs``, ``max_time``, ``early_stopping``, ``checkpoint_dir``
-        and the parameters that depend on them have no effect.
+        and the parameters that depend on them have no effect. After a ``fit``, ``learning_rate="auto"`` is a twelfth.
 
         Parameters
         ----------
@@ -510,7 +514,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         corpus = read_training_data(self, X, None, seed=None, hash_seed=seeds.hash, tokenizer=tokenizer)
         net = self._net_to_train(corpus, seeds, device, resumes=resumes)
         self._seeds, self._first_epoch = seeds, len(net.history)
-        settings = self._settings(net, corpus).single_epoch()
+        was_fitted = resumes and self._n_fitted > 0
+        settings = self._settings(net, corpus, PARTIAL_FIT_RATE if was_fitted else 1.0).single_epoch()
+        self._n_fitted = self._n_fitted + len(corpus.windows) if was_fitted else 0
         return self._train(net, corpus, replace(settings, warmup_steps=int(self.warmup_steps)), None)  # of a new net
 
     def _check_parameters(self) -> None:
@@ -536,9 +542,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 "Set keep='best' or 'all'."
             )
 
-    def _settings(self, net: LanguageNet, corpus: TrainingData) -> TrainingSettings:
+    def _settings(self, net: LanguageNet, corpus: TrainingData, rate_factor: float = 1.0) -> TrainingSettings:
         first_batch_size = self.batch_size_ if self._trains_further(net) else None
-        auto = auto_settings(self, len(corpus.windows), first_batch_size)
+        auto = auto_settings(self, len(corpus.windows), first_batch_size, rate_factor)
         return TrainingSettings.of(self, seed=self._seeds.order, restore_best=True, **auto)
 
     def _trains_further(self, net: LanguageNet) -> bool:
@@ -600,8 +606,11 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         planned = model.max_epochs_
         self._seeds, self._first_epoch, self._trained_on, self.log_ = seeds, first, model._trained_on, model.log_
         self.batch_size_, self.learning_rate_, self.max_epochs_ = model.batch_size_, model.learning_rate_, planned
+        self._n_fitted = model._n_fitted
         self._hold(net, corpus.tokenizer, list(model.history_))
         settings = self._settings(net, corpus)
+        if self.learning_rate == "auto":
+            settings = replace(settings, learning_rate=model.learning_rate_)
         patience = self.n_iter_no_change if self.early_stopping else None
         if last - first >= settings.max_epochs or (patience is not None and last - best >= patience):
             if weights:
@@ -678,7 +687,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         seed = self.random_state if isinstance(self.random_state, Integral) else None
         parameters = self.get_params(deep=False) | {"callbacks": None, "random_state": seed}
         model = type(self)(**parameters | {"checkpoint_dir": folder_of(self.checkpoint_dir)})
-        model._seeds, model._first_epoch = self._seeds, self._first_epoch
+        model._seeds, model._first_epoch, model._n_fitted = self._seeds, self._first_epoch, self._n_fitted
         model._trained_on, model.log_ = self._trained_on, log
         for name in ("learning_rate_", "batch_size_", "max_epochs_"):
             setattr(model, name, getattr(self, name))

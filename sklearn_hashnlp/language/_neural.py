@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_hashnlp._sklearn import MAX_INTEGER
 from sklearn_hashnlp.language._architecture import word_encoder_of
 from sklearn_hashnlp.language._base import BATCH_SIZE, BaseLanguageModel
 from sklearn_hashnlp.language._net import LanguageNet, net_from_state
@@ -34,6 +35,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
     log_: list[dict[str, float]]
     _seeds: Seeds
     _first_epoch: int
+    _n_fitted: int = MAX_INTEGER  # windows that it was trained on; 0 before ``fit``: a stream may be at its beginning
     _trained_on: int | None  # digest of the windows of a training with checkpoints
     # Of the last training.
     batch_size_: int
@@ -206,6 +208,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
             "log": self.log_,
             "seeds": list(self._seeds),
             "first_epoch": self._first_epoch,
+            "n_fitted": self._n_fitted,
             "trained_on": self._trained_on,
             "batch_size": self.batch_size_,
             "learning_rate": self.learning_rate_,
@@ -231,6 +234,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
         self._seeds, self._first_epoch = Seeds(*values["seeds"]), int(values["first_epoch"])
         self._trained_on = values.get("trained_on")
         # The first models did not store these, and their parameters were numbers.
+        self._n_fitted = int(values.get("n_fitted", self._n_fitted))
         self.batch_size_ = int(values.get("batch_size") or self.batch_size)
         self.learning_rate_ = float(values.get("learning_rate") or self.learning_rate)
         self.max_epochs_ = int(values.get("planned_epochs") or self.max_epochs)

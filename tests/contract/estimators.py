@@ -156,7 +156,9 @@ CASES: dict[str, Case] = {
         features="words+characters",
     ),
     "HsigmoidLanguageModel": _language_model(),
-    "HsigmoidLanguageModel, softmax, adam": _language_model(output="softmax", optimizer="adam", dropout=0.3),
+    "HsigmoidLanguageModel, softmax, adam": _language_model(
+        output="softmax", optimizer="adam", learning_rate=0.01, dropout=0.3
+    ),
     "HsigmoidLanguageModel, modern": _language_model(arch="modern", far_context=4, word_dropout=0.2),
     "HsigmoidLanguageModel, characters": _language_model(embedding="sgnn", n_projections=20, tree="random"),
     "SGNNSentenceEncoder": _encoder(),

@@ -36,3 +36,10 @@ def test_later_calls_keep_the_batch_size_of_the_first(tmp_path):
     assert HsigmoidLanguageModel(**TINY).partial_fit(many).batch_size_ > 32
     for each in (model, load_model(tmp_path / "lm")):
         assert each.partial_fit(many).batch_size_ == 32
+
+
+def test_the_learning_rate_of_sgd_depends_on_the_words_of_a_batch():
+    model = HsigmoidLanguageModel(**TINY, optimizer="sgd", batch_size=10**5).fit(SENTENCES)
+    n_words = sum(len(sentence.split()) + 1 for sentence in SENTENCES)
+    assert model.learning_rate_ == pytest.approx(0.25 * n_words**0.5)
+    assert model.history_[-1]["train_loss"] < model.history_[0]["train_loss"]
