@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -53,6 +54,17 @@ def lock_file(file: IO[Any]) -> bool:
     except OSError:
         return False
     return True
+
+
+def others_can_write(path: Path | int) -> bool:
+    """Return whether a file or folder, or an open one, belongs to another user than this one and root, or is writable.
+
+    Groups count as others, whoever is in them. Windows, where users have folders of their own, answers no.
+    """
+    if not hasattr(os, "geteuid"):
+        return False
+    status = os.stat(path)  # noqa: PTH116 - of open files too
+    return status.st_uid not in (0, os.geteuid()) or bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def usable_cores() -> int:

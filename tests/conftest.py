@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from typing import Any
 
 import pytest
@@ -27,6 +28,12 @@ class _Files(LoadGroupScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Files | None:
     """Deal out whole files where groups are asked for."""
     return _Files(config, log) if config.getoption("dist") == "loadgroup" else None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let no test read on stderr that functions are compiled: it depends on what was run before."""
+    if (module := sys.modules.get("sklearn_hashnlp.kernels._compile")) is not None:
+        module.compilations.announced = True
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -15,7 +15,7 @@ PACKAGE = Path(sklearn_hashnlp.__file__).parent
 
 # Each row may import from the rows above it, and nothing within a row from another folder of that row.
 ROWS = [
-    ("_deprecation", "_hash_specification", "_lazy", "_posix", "_sklearn", "_text_marks", "_threads"),
+    ("_clock", "_deprecation", "_hash_specification", "_lazy", "_posix", "_sklearn", "_text_marks", "_threads"),
     ("kernels", "trees"),
     ("text", "nn"),
     ("optim",),
@@ -28,6 +28,7 @@ ROWS = [
 ]
 # So may the folders of kernels/, after the files that stand in it,
 KERNEL_ROWS = [
+    ("_cache",),
     ("_compile",),
     ("_intrinsics", "_ragged"),
     ("_hashes", "_rows"),

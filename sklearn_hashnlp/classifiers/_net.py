@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from skorch import NeuralNetClassifier
-from skorch.callbacks import EpochTimer, PassthroughScoring
+from skorch.callbacks import PassthroughScoring
 from torch import Tensor, nn
 
 from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, loss_from_values, loss_to_values
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam
 from sklearn_hashnlp.training._batches import Batches, Dataset
-from sklearn_hashnlp.training._callbacks import EpochLog
+from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog
 from sklearn_hashnlp.training._loop import Net
 
 PREDICT_ROWS = 1024
@@ -60,7 +60,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
         return [
-            ("epoch_timer", EpochTimer()),
+            ("epoch_timer", EpochClock()),
             ("train_loss", PassthroughScoring("train_loss", on_train=True)),
             ("valid_loss", PassthroughScoring("valid_loss")),
             ("valid_acc", PassthroughScoring("valid_acc", lower_is_better=False)),

@@ -14,6 +14,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.table import Table
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ComputeDevice, Device, Jobs, Json, Quiet, Seed
 from sklearn_hashnlp.cli._screen import Screen, add_bar, command_name
@@ -184,9 +185,9 @@ def _compare(screen: Screen, texts: list[str], labels: Any, options: dict[str, A
                     )
                 for name in _MODELS:
                     model = _make_model(name, **options | {"seed": options["seed"] + number})
-                    started = time.perf_counter()
+                    started = clock()
                     model.fit(few, few_labels)
-                    seconds = time.perf_counter() - started
+                    seconds = clock() - started
                     accuracy = float(model.score(split.test_texts, split.test_labels))
                     runs[name].setdefault(len(few), []).append(_Run(accuracy, seconds))
                     done += 1

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,9 @@ class Screen:
         self._results = Console(quiet=quiet or as_json, **plain)
         if not self._results.is_terminal:
             self._results.width = _MAX_WIDTH
+        logger = logging.getLogger("sklearn_hashnlp")
+        logger.handlers, logger.propagate = [_NoteHandler(self.note)], False
+        logger.setLevel(logging.INFO)
 
     def note(self, text: str, *, style: str | None = None) -> None:
         """Print a note on stderr."""
@@ -64,49 +68,18 @@ class Screen:
         )
         hidden = self.quiet or not self._notes.is_terminal
         # By default, rich redirects stdout to the console of the bar, which is stderr.
-        bars = _Progress(*columns, console=self._notes, transient=True, disable=hidden, redirect_stdout=False)
-        bars.note = self.note
-        return bars
+        return Progress(*columns, console=self._notes, transient=True, disable=hidden, redirect_stdout=False)
 
 
-class _Progress(Progress):
-    """Progress bars, and a note if functions are compiled meanwhile, as in the first run of a command."""
+class _NoteHandler(logging.Handler):
+    """Print what is logged, such as that functions are compiled, as notes."""
 
-    note: Callable[[str], None]
-    _stack: ExitStack | None = None
+    def __init__(self, note: Callable[[str], None]) -> None:
+        super().__init__()
+        self._note = note
 
-    def start(self) -> None:
-        """Show the bars."""
-        super().start()
-        if not self.disable and "numba" in sys.modules:  # commands with a light model do without it
-            self._stack = ExitStack()
-            self._stack.enter_context(_noting_compilation(self.note))
-
-    def stop(self) -> None:
-        """Remove the bars."""
-        if self._stack is not None:
-            self._stack.close()
-        super().stop()
-
-
-@contextmanager
-def _noting_compilation(note: Callable[[str], None]) -> Iterator[None]:
-    """Print a note when numba compiles the first function."""
-    from numba.core import event
-
-    class Listener(event.Listener):  # type: ignore[misc]  # numba has no types
-        noted = False
-
-        def on_start(self, event: object) -> None:
-            if not self.noted:
-                note("Compiling functions for this machine; only the first run takes this long ...")
-            self.noted = True
-
-        def on_end(self, event: object) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Listener()):
-        yield
+    def emit(self, record: logging.LogRecord) -> None:
+        self._note(f"{record.getMessage()} ...")
 
 
 def counted(number: int, noun: str) -> str:

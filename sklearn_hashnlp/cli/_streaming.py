@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._screen import Screen, add_bar, counted
 from sklearn_hashnlp.cli.reading._text_formats import SkippedRows
 
@@ -159,7 +159,7 @@ def train_streamed(
     n_epochs = parameters["max_epochs"] or 1
     ignored = {name for name, weight in (weights or {}).items() if not weight}
     model, figures = make_model(**given), {}
-    started, history = time.perf_counter(), []
+    started, history = clock(), []
     with screen.warnings_as_notes(), screen.progress() as progress:
         update = add_bar(progress, "Training")
         for epoch in range(1, n_epochs + 1):
@@ -175,7 +175,7 @@ def train_streamed(
         "n_texts": data.n_texts,
         "labels": data.labels,
         "label_separator": options["label_separator"],
-        "seconds": round(time.perf_counter() - started, 3),
+        "seconds": round(clock() - started, 3),
         "streamed": True,
         "history": history,
     }
@@ -199,7 +199,7 @@ def _train_epoch(
     def move(done: int, total: int) -> None:
         update((epoch - 1) * total + done, n_epochs * total)
 
-    started, loss, n_texts = time.perf_counter(), 0.0, 0
+    started, loss, n_texts = clock(), 0.0, 0
     for number, (texts, labels) in enumerate(data.batches(move)):
         n_texts += len(texts)
         if ignored and ignored.issuperset(labels) and not ignored.issuperset(data.labels):
@@ -211,7 +211,7 @@ def _train_epoch(
             f"{data.path} was changed while it was read: it had {counted(data.n_texts, 'text')} first, and {n_texts:,} "
             f"in epoch {epoch}. Train on a copy."
         )
-    return {"epoch": epoch, "train_loss": loss / data.n_texts, "dur": time.perf_counter() - started}
+    return {"epoch": epoch, "train_loss": loss / data.n_texts, "dur": clock() - started}
 
 
 def _note_epoch(screen: Screen, entry: dict[str, Any], n_epochs: int) -> None:

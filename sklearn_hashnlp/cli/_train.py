@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import shlex
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import (
     ComputeDevice,
@@ -273,7 +273,7 @@ def train(
         true = label_lists(validation[1])
         note_unknown_labels(screen, str(valid or data), true, set(n_labels), separable=False)
         scores = ValidationScores(validation[0], true, sorted(n_labels), several=several, stops_early=early_stopping)
-    started = time.perf_counter()
+    started = clock()
     used = with_typos(texts, labels, distortion, seed)
     # Scores after each epoch are a callback, and a callback asks for gradients: they must not change the model.
     by_gradients = stops_by_valid or has_gradient_steps(classifier, len(used[0]), len(n_labels))
@@ -284,7 +284,7 @@ def train(
             "softmax or --epochs to train by gradients."
         )
     train_model(screen, classifier, *used, validation=after_epochs)
-    seconds = time.perf_counter() - started
+    seconds = clock() - started
 
     history = final_estimator(classifier).history_
     report = {

@@ -18,6 +18,7 @@ from rich.progress import Progress, ProgressColumn, Task
 from rich.table import Table
 from rich.text import Text
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import (
     ComputeDevice,
@@ -207,14 +208,14 @@ def tune(
                 callback=shown,
             )
             shown.train(result)
-            fit_started = time.perf_counter()
+            fit_started = clock()
             try:
                 classifier, best = result.fit_best(texts, labels)
             except ModelTooLargeError as error:
                 raise ValueError(
                     f"--max-size {max_size}, less {report_bytes:,} bytes for the report: {error}"
                 ) from None
-            fit_seconds = time.perf_counter() - fit_started
+            fit_seconds = clock() - fit_started
     report = {
         "data": str(data),
         "n_texts": len(texts),

@@ -1,21 +1,24 @@
-"""The decorators behind every compiled kernel."""
+"""The decorators behind every compiled kernel, and the notice that this process compiles."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import cache
-from pathlib import Path
+import logging
+import sys
+from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar, cast
 
 from numba import njit
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core import event
+
+from sklearn_hashnlp._clock import compiling_begins, compiling_ends
+from sklearn_hashnlp.kernels._cache import KernelCache
 
 Number: TypeAlias = Any
 """A number inside a kernel; numba infers its type."""
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
+
+_logger = logging.getLogger(__name__)
 
 
 def compiled(function: Kernel) -> Kernel:
@@ -37,59 +40,44 @@ def inlined(function: Kernel) -> Kernel:
 
 
 def _cached(dispatcher: Any, function: Kernel) -> Kernel:
-    with suppress(RuntimeError):  # "cannot cache function ...: no locator available"
-        dispatcher._cache = _KernelCache(function)  # what njit(cache=True) does, with a cache of ours
+    if function.__closure__ is None:  # variables of a closure would be constants of the machine code
+        dispatcher._cache = KernelCache(function)  # what njit(cache=True) does, with a cache of ours
     return cast(Kernel, dispatcher)
 
 
-class _KernelCache(FunctionCache):  # type: ignore[misc]  # numba has no types
-    """Numba's cache of machine code, with three changes."""
+class Compilations(event.Listener):  # type: ignore[misc]  # numba has no types
+    """Stops the clock while functions are compiled, and says once that they are."""
 
-    # Numba recompiles a kernel when its own file changes. A kernel holds code of other files too, such as the hash, so
-    # here it is recompiled when any file of kernels/ changes. A cache that cannot be written, as on a full disk, is
-    # no error. And processes may compile one kernel at the same time: see _CacheFile.
+    announced = False
+    n = 0  # kernels that were compiled
 
-    def __init__(self, function: Callable[..., object]) -> None:
-        super().__init__(function)
-        self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, _digest_of_folder())
+    def on_start(self, event: Any) -> None:
+        """Handle the beginning of a compilation."""
+        compiling_begins()
+        if isinstance(event.data["dispatcher"]._cache, KernelCache):
+            self.n += 1
+            if not self.announced:
+                self.announced = True
+                _announce()
 
-    @contextmanager
-    def _guard_against_spurious_io_errors(self) -> Iterator[None]:
-        with suppress(OSError):
-            yield
-
-
-class _CacheFile(IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
-    """The machine code of a kernel: a file for each signature, and an index of them; one that is damaged is absent."""
-
-    # Numba numbers the files. Two processes that compile a kernel for different signatures at the same time choose the
-    # same number, and one of them may then run machine code of the other's signature. So files have names of their own.
-
-    def save(self, key: Any, data: Any) -> None:
-        """Save machine code, and then its name in the index."""
-        number = int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8])
-        name = self._data_name(number)
-        self._save_data(name, data)
-        self._save_index(self._load_index() | {key: name})
-
-    def _load_index(self) -> dict[Any, str]:
-        try:
-            index: dict[Any, str] = super()._load_index()
-        except Exception:  # an emptied or damaged pickle raises anything
-            return {}
-        return index
-
-    def _load_data(self, name: str) -> Any:
-        try:
-            return super()._load_data(name)
-        except Exception as error:
-            raise OSError(f"{name} cannot be read") from error  # then the kernel is compiled
+    def on_end(self, event: Any) -> None:
+        """Handle its end, or its failure."""
+        compiling_ends()
 
 
-@cache
-def _digest_of_folder() -> str:
-    digest = hashlib.sha256()
-    folder = Path(__file__).parent
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+def _announce() -> None:
+    folders = KernelCache.where()
+    level = logging.WARNING if folders.written is None else logging.INFO
+    message = (
+        f"Compiling functions for this machine, up to some minutes in the first run; kept in {folders.written}"
+        if folders.written is not None
+        else f"Compiling functions for this machine, up to some minutes in each run, as {folders.obstacles}. Run "
+        "hashnlp warmup where they can be kept, or set NUMBA_CACHE_DIR"
+    )
+    _logger.log(level, message)
+    if not _logger.isEnabledFor(level) and sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(f"{message}\n")
+
+
+compilations = Compilations()
+event.register("numba:compile", compilations)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from skorch.callbacks import Callback, EpochTimer, PassthroughScoring
+from skorch.callbacks import Callback, PassthroughScoring
 from torch import Tensor, nn
 
 from sklearn_hashnlp.language._architecture import make_nplm
@@ -18,7 +18,7 @@ from sklearn_hashnlp.language._batches import WindowBatches, WindowDataset
 from sklearn_hashnlp.language._windows import WordWindows
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
 from sklearn_hashnlp.optim._rowwise_optimizer import RowwiseOptimizer
-from sklearn_hashnlp.training._callbacks import EpochLog, format_perplexity, perplexity
+from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog, format_perplexity, perplexity
 from sklearn_hashnlp.training._loop import Net, stored_tree
 from sklearn_hashnlp.training._optimizers import optimizer_to_arrays
 
@@ -44,7 +44,7 @@ class LanguageNet(Net):
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
         return [
-            ("epoch_timer", EpochTimer()),
+            ("epoch_timer", EpochClock()),
             ("train_loss", PassthroughScoring("train_loss", on_train=True)),
             ("valid_loss", PassthroughScoring("valid_loss")),
             ("perplexity", Perplexities()),

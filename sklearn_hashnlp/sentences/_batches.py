@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
 from sklearn_hashnlp.kernels import Ragged
 from sklearn_hashnlp.nn import WordBatch
@@ -73,20 +73,20 @@ class ParagraphBatches:
         return max(len(self._batches) - self.first, 0)
 
     def __iter__(self) -> Iterator[ParagraphBatch]:
-        begin, before = perf_counter(), self.total
+        begin, before = clock(), self.total
         numbers = range(self.first, len(self._batches))
         batches = map_in_background(self.make, numbers, effective_n_jobs(self.n_jobs))
         try:
             with closing(batches):
                 for _ in numbers:
-                    requested = perf_counter()
+                    requested = clock()
                     batch = next(batches)
-                    self.waited += perf_counter() - requested
+                    self.waited += clock() - requested
                     yield batch
                     del batch  # it may be freed while the next one is prepared
-                    self.total = before + perf_counter() - begin
+                    self.total = before + clock() - begin
         finally:
-            self.total = before + perf_counter() - begin
+            self.total = before + clock() - begin
 
     def make(self, number: int) -> ParagraphBatch:
         """Make a batch by its number in the epoch."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from inspect import unwrap
@@ -12,14 +11,15 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from skorch.callbacks import EpochTimer, PassthroughScoring
+from skorch.callbacks import PassthroughScoring
 from skorch.dataset import Dataset
 from torch import Tensor, nn
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.nn._sentence_network import make_sentence_module
 from sklearn_hashnlp.sentences._batches import ParagraphBatch, ParagraphBatches
 from sklearn_hashnlp.sentences._objective import SentenceObjective
-from sklearn_hashnlp.training._callbacks import EpochLog
+from sklearn_hashnlp.training._callbacks import EpochClock, EpochLog
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizers import load_optimizer
 from sklearn_hashnlp.training._torch_scope import torch_seed
@@ -54,13 +54,13 @@ class EpochsOfParagraphs(Dataset):  # type: ignore[misc]  # skorch has no types
     def __iter__(self) -> Iterator[ParagraphBatch]:
         batches = self.make_batches(self.epoch, self.first)
         self.n_batches = self.first + len(batches)
-        started = time.perf_counter()
+        started = clock()
         try:
             for batch in batches:
                 yield batch._replace(epoch=self.epoch, progress=self._progress(batch.number))
         finally:
             self.waited += batches.waited
-            self.total += time.perf_counter() - started
+            self.total += clock() - started
         self.epoch, self.first = self.epoch + 1, 0
 
     def _progress(self, number: int) -> float:
@@ -76,7 +76,7 @@ class SentenceNet(Net):
     @property
     def _default_callbacks(self) -> list[tuple[str, Any]]:
         return [
-            ("epoch_timer", EpochTimer()),
+            ("epoch_timer", EpochClock()),
             ("train_loss", PassthroughScoring("train_loss", on_train=True)),
             ("print_log", EpochLog(keys_ignored=["train_loss_best"])),
         ]

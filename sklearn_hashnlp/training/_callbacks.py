@@ -9,12 +9,25 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from skorch.callbacks import Callback, PrintLog, ProgressBar
+from skorch.callbacks import Callback, EpochTimer, PrintLog, ProgressBar
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.training._early_stopping import lower_is_better
 
 _MAX_PRINTED_LOSS = 20.0  # a perplexity of 10**8; that of more is printed in scientific notation
 _RECENT_BATCHES = 200  # enough for a steady number, and few enough to see it fall
+
+
+class EpochClock(EpochTimer):  # type: ignore[misc]  # skorch has no types
+    """Write the seconds of an epoch into the history, without those spent on compiling functions."""
+
+    def on_epoch_begin(self, net: Any, **_: Any) -> None:
+        """Begin to measure."""
+        self.epoch_start_time_ = clock()
+
+    def on_epoch_end(self, net: Any, **_: Any) -> None:
+        """Write the seconds."""
+        net.history.record("dur", clock() - self.epoch_start_time_)
 
 
 class LinearSchedule(Callback):  # type: ignore[misc]  # skorch has no types

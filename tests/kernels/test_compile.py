@@ -1,17 +1,21 @@
-"""Compiling on first use, and the cache of machine code: in fresh processes, with a cache folder of their own."""
+"""Compiling on first use: what it costs, in fresh processes, and what is said of it."""
 
 import json
+import logging
 import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
+import numba
 import pytest
 
-import sklearn_hashnlp
-from sklearn_hashnlp.kernels import _compile
-from sklearn_hashnlp.kernels._compile import _CacheFile
+from sklearn_hashnlp import _clock
+from sklearn_hashnlp.kernels._cache import KernelCache
+from sklearn_hashnlp.kernels._compile import compilations, compiled
 
 # Prints how much time of the processor the first transform and the first fit take, once everything is imported, in
 # compilations of a bubble sort: neither the processor nor what else it does must decide.
@@ -53,13 +57,6 @@ _rows._sum_groups(np.ones((3, 2)), np.arange(3, dtype=np.int32), np.array([0, 1]
 stats = _rows._sum_groups.stats
 print(json.dumps([sum(stats.cache_hits.values()), sum(stats.cache_misses.values())]))
 """
-NO_CACHE_FOLDER = """
-from numba.core import caching
-for cache in (caching.CompileResultCacheImpl, caching.CodeLibraryCacheImpl):
-    cache._locator_classes = []
-"""
-
-
 FULL_DISK = """
 import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -83,59 +80,108 @@ def test_the_first_use_compiles_and_the_second_does_not(tmp_path):
     transform, fit = run(FIRST_USE, tmp_path)
     assert transform <= 66  # 22 when this was written, on an idle machine
     assert fit <= 195  # 65
-    assert any(tmp_path.rglob("*.nbi"))
+    assert any(tmp_path.rglob("*.nbc"))
     transform, fit = run(FIRST_USE, tmp_path)
     assert transform <= fit <= 5  # 0.7
 
 
-@pytest.mark.parametrize("obstacle", [NO_CACHE_FOLDER, FULL_DISK], ids=["no folder", "full disk"])
-def test_without_a_cache_it_works_uncached(obstacle, tmp_path):
-    assert run(obstacle + WHAT_WAS_CACHED, tmp_path) == [0, 1]  # nothing loaded, all compiled
-    assert not any(tmp_path.rglob("*.nbc"))
+def test_on_a_full_disk_it_works_uncached(tmp_path):
+    assert run(FULL_DISK + WHAT_WAS_CACHED, tmp_path) == [0, 1]  # nothing loaded, all compiled
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))
 
 
-def test_machine_code_is_stale_once_any_kernel_file_has_changed(tmp_path):
-    package = Path(sklearn_hashnlp.__file__).parent
-    shutil.copytree(package, tmp_path / "sklearn_hashnlp", ignore=shutil.ignore_patterns("__pycache__"))
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})" + WHAT_WAS_CACHED
-    cache = tmp_path / "cache"
-    assert [run(code, cache), run(code, cache)] == [[0, 1], [1, 0]]
-    with (tmp_path / "sklearn_hashnlp" / "kernels" / "trees" / "_search.py").open("a", encoding="utf-8") as file:
-        file.write("# changed\n")
-    assert run(code, cache) == [0, 1]
+# The notice and the clock
 
 
-@pytest.mark.parametrize("change", ["a file", "a file in a folder", "a name", "a new file"])
-def test_the_stamp_of_machine_code_is_that_of_all_kernel_files(change, tmp_path, monkeypatch):
-    monkeypatch.setattr(_compile, "__file__", str(tmp_path / "_compile.py"))
-    stamp = _compile._digest_of_folder.__wrapped__
-    (tmp_path / "trees").mkdir()
-    first, second = tmp_path / "_hashes.py", tmp_path / "trees" / "_search.py"
-    for path in (first, second):
-        path.write_text("one = 1\n")
-    before = stamp()
-    assert stamp() == before
-    if change == "a name":
-        first.rename(tmp_path / "_other.py")
-    else:
-        {"a file": first, "a file in a folder": second}.get(change, tmp_path / "_new.py").write_text("one = 2\n")
-    assert stamp() != before
+def slow_to_compile(x: Any) -> Any:
+    return x + 3
 
 
-def test_signatures_that_are_saved_at_the_same_time_do_not_exchange_their_machine_code(tmp_path, monkeypatch):
-    """Two processes: the second saves its signature after the first has chosen a file, and before it writes it."""
-    first, second = (_CacheFile(str(tmp_path), "kernel", "stamp") for _ in range(2))
-    write, read = first._save_data, second._load_index
-    monkeypatch.setattr(second, "_load_index", dict)  # it has seen nothing of the first
+@pytest.fixture
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Any:
+    """Return a function that calls a kernel as a new process would, and returns what is logged."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    logger = logging.getLogger("sklearn_hashnlp")
+    monkeypatch.setattr(logger, "handlers", [])  # of a command that ran before
+    monkeypatch.setattr(logger, "propagate", True)
 
-    def save_in_between(name, data):
-        second.save("second signature", "code of the second")
-        write(name, data)
+    def call(level: int = logging.INFO) -> list[tuple[str, str]]:
+        monkeypatch.setattr(KernelCache, "_folders", None)
+        monkeypatch.setattr(compilations, "announced", False)
+        caplog.clear()
+        with caplog.at_level(level, logger="sklearn_hashnlp"):
+            for value in (1, 1.0):
+                compiled(slow_to_compile)(value)
+        return [(record.levelname, record.getMessage()) for record in caplog.records]
 
-    monkeypatch.setattr(first, "_save_data", save_in_between)
-    first.save("first signature", "code of the first")
-    monkeypatch.setattr(second, "_load_index", read)
-    assert first.load("second signature") in (None, "code of the second")
-    assert second.load("first signature") in (None, "code of the first")
-    second.save("second signature", "code of the second")
-    assert first.load("second signature") == "code of the second"
+    return call
+
+
+def test_a_process_that_compiles_logs_it_once_and_others_are_silent(fresh, tmp_path):
+    [(level, message)] = fresh()
+    assert level == "INFO"
+    assert message.startswith("Compiling functions for this machine")
+    assert str(tmp_path / "cache") in message
+    assert fresh() == []
+
+
+def test_a_process_that_cannot_keep_what_it_compiles_warns(fresh, tmp_path):
+    (tmp_path / "cache").touch()
+    [(level, message)] = fresh()
+    assert level == "WARNING"
+    assert f"{tmp_path / 'cache'}" in message
+    assert "hashnlp warmup" in message
+    assert "NUMBA_CACHE_DIR" in message
+
+
+@pytest.mark.parametrize("configured", [True, False], ids=["logging", "no logging"])
+def test_on_a_terminal_it_is_printed_once(configured, fresh, capsys, monkeypatch):
+    fresh(logging.WARNING)
+    assert capsys.readouterr().err == ""
+    shutil.rmtree(numba.config.CACHE_DIR)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert len(fresh(logging.INFO if configured else logging.WARNING)) == configured
+    assert capsys.readouterr().err.count("Compiling functions") == (not configured)
+
+
+def test_the_functions_of_others_are_compiled_in_silence(fresh, caplog):
+    fresh()
+    compilations.announced = False
+    caplog.clear()
+    numba.njit(lambda x: x + 4)(1)
+    assert not caplog.records
+
+
+def test_the_clock_stands_still_while_functions_are_compiled(monkeypatch):
+    monkeypatch.setattr(_clock, "_Compiling", type("", (), {"depth": 0, "since": 0.0, "seconds": 0.0}))
+    now = [100.0]
+    monkeypatch.setattr(_clock.time, "perf_counter", lambda: now[0])
+
+    def after(seconds: float) -> float:
+        now[0] += seconds
+        return _clock.clock()
+
+    assert after(1) == 101
+    _clock.compiling_begins()
+    _clock.compiling_begins()  # a function that it calls
+    assert after(10) == 101
+    _clock.compiling_ends()
+    assert after(10) == 101
+    _clock.compiling_ends()
+    assert after(2) == 103
+    assert _clock.compile_seconds() == 20
+    assert _clock._Compiling.depth == 0
+
+
+def test_compiling_takes_no_time_of_the_clock(fresh):
+    before, started, compiling = _clock.clock(), time.perf_counter(), _clock.compile_seconds()
+    fresh()
+    measured, passed = _clock.clock() - before, time.perf_counter() - started
+    assert _clock.compile_seconds() - compiling > 0.01
+    assert measured == pytest.approx(passed - (_clock.compile_seconds() - compiling), abs=1e-3)
+
+
+def test_the_clock_goes_on_when_a_function_cannot_be_compiled():
+    with pytest.raises(numba.TypingError):
+        numba.njit(lambda x: x + "a")(1)
+    assert _clock._Compiling.depth == 0

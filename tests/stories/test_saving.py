@@ -24,7 +24,6 @@ from sklearn_hashnlp import (
     quantize,
     save_model,
 )
-from sklearn_hashnlp.kernels._compile import _CacheFile
 from sklearn_hashnlp.nn import _lazy_zeros
 from sklearn_hashnlp.persistence import ModelFormatError, _folder_files, load_word_vectors
 from tests.cli.conftest import BAD, GOOD, small_pipeline
@@ -114,17 +113,6 @@ def test_a_classifier_with_augmentation_is_saved(tmp_path: Path) -> None:
     loaded = load_model(tmp_path)
     np.testing.assert_array_equal(loaded.predict_proba(GOOD), model.predict_proba(GOOD))
     assert str(clone(loaded)) == str(clone(model))
-
-
-@pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"], ids=["index", "machine code"])
-def test_an_emptied_cache_file_is_written_anew(tmp_path: Path, pattern: str) -> None:
-    cache = _CacheFile(str(tmp_path), "kernel", "stamp")
-    cache.save("signature", "machine code")
-    [file] = tmp_path.glob(pattern)
-    file.write_bytes(b"")
-    assert cache.load("signature") is None
-    cache.save("signature", "machine code")
-    assert cache.load("signature") == "machine code"
 
 
 def test_a_quantized_classifier_is_saved(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from sklearn import config_context
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.classifiers._labels import has_label_lists
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
 from sklearn_hashnlp.classifiers.tuning._result import (
@@ -276,7 +277,7 @@ class _Search:
 
     def run(self, params: dict[str, Any]) -> Trial | None:
         """Score parameters; None if there is no time."""
-        started = time.monotonic()
+        started = clock()
         folds: list[_Fold] = []
         status: Status = "complete"
         error = None
@@ -298,7 +299,7 @@ class _Search:
             params=params,
             scores={precision: [fold.scores[precision] for fold in folds] for precision in _precisions(folds)},
             sizes={precision: max(fold.sizes[precision] for fold in folds) for precision in _precisions(folds)},
-            seconds=round(time.monotonic() - started, 3),
+            seconds=round(clock() - started, 3),
             status=status,
             error=error,
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ComputeDevice, Device, Json, ModelFolder, Quiet, Seed, check_device
 from sklearn_hashnlp.cli._screen import Screen
@@ -449,9 +449,9 @@ def train(
         device=device.value,
         random_state=seed,
     )
-    started = time.perf_counter()
+    started = clock()
     _fit(screen, language_model, data, valid, lowercase=lowercase)
-    seconds = time.perf_counter() - started
+    seconds = clock() - started
     save_model(language_model, model)
     show_results(screen, language_model, model, seconds)
 

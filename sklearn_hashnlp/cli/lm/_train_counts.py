@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._screen import Screen, command_name, counted
 
 if TYPE_CHECKING:
@@ -68,11 +68,11 @@ def train_counts(
         end_token=end_token,
         unknown_token=unknown_token,
     )
-    started = time.perf_counter()
+    started = clock()
     with screen.progress() as progress:
         progress.add_task("Counting n-grams", total=None)
         language_model.fit(sentence_reader(data, lowercase=lowercase))
-        seconds = time.perf_counter() - started
+        seconds = clock() - started
         save_model(language_model, model)
         if arpa is not None:
             language_model.save_arpa(arpa)

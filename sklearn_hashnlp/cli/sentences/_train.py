@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ComputeDevice, Device, Json, Quiet, Seed, check_device
 from sklearn_hashnlp.cli._screen import Screen, add_bar, command_name
@@ -97,9 +97,9 @@ def train(
         device=device.value,
         random_state=seed,
     )
-    started = time.perf_counter()
+    started = clock()
     _fit(screen, encoder, texts)
-    seconds = time.perf_counter() - started
+    seconds = clock() - started
     save_model(encoder, model)
     if as_json:
         screen.show_json(
@@ -143,11 +143,11 @@ def _train_on_vectors(
         )
     screen.note(f"Read {_count(len(texts), 'text')} from {data}, and vectors of {shape[1]:,} columns")
     encoder = SGNNSentenceEncoder(**settings)
-    started = time.perf_counter()
+    started = clock()
     with screen.warnings_as_notes(), screen.progress() as progress:
         progress.add_task("Training", total=None)
         encoder.fit(texts, np.asarray(vectors, dtype=np.float32))
-    seconds = time.perf_counter() - started
+    seconds = clock() - started
     save_model(encoder, model)
     if as_json:
         result = {"model": str(model), "n_texts": len(texts), "n_parameters": encoder.n_parameters_}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
 from sklearn_hashnlp.experiments._settings import group_by_settings, same_settings, setting
 from sklearn_hashnlp.experiments._table import Table, without_column
@@ -105,7 +105,7 @@ def _run_whole(settings: BrownSettings, run: Run) -> Iterator[Result]:
 
     texts = _read_texts(_corpus_file(settings), settings.n_train, settings.n_valid)
     n_tokens = sum(len(sentence.split()) for sentence in texts.test)
-    started = time.perf_counter()
+    started = clock()
     counted = texts.train if settings.vocabulary == "train" else [*texts.train, *texts.valid, *texts.test]
     vocabulary = KneserNeyLanguageModel(order=1, min_count=settings.min_count).fit(counted).vocabulary_
     counts = KneserNeyLanguageModel(order=settings.order, vocabulary=vocabulary).fit(texts.train)
@@ -121,11 +121,11 @@ def _run_whole(settings: BrownSettings, run: Run) -> Iterator[Result]:
         if names == (_NETWORK,):
             models[_NETWORK] = train_network(settings, run, texts, vocabulary)
         model = _mixture([models[name] for name in names], texts, by_bins=by_bins)
-        seconds = time.perf_counter() - started
+        seconds = clock() - started
         row = score_row(names, model, texts, seconds, run)
         per_token = row["test_perplexity"] ** (row["n_words"] / n_tokens)
         yield row | {"test_perplexity_per_token": per_token, "frequency_bins": by_bins} | shares
-        started = time.perf_counter()
+        started = clock()
 
 
 def _mixture(members: list[BaseLanguageModel], texts: Texts, *, by_bins: bool) -> InterpolatedLanguageModel:

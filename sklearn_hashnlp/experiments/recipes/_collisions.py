@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from time import perf_counter
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
 from sklearn_hashnlp.experiments._settings import setting
 from sklearn_hashnlp.experiments.recipes._collision_report import plot_collisions, report_collisions
@@ -116,7 +116,7 @@ def _simulate(step: Result, settings: CollisionsSettings, seed: int) -> Result:
 
     from sklearn_hashnlp.inspection._collision_counts import KINDS, count_in_embedding, trials_needed
 
-    start = perf_counter()
+    start = clock()
     variant, n_words, sizes = step["variant"], step["n_words"], TableSizes.parse(step["tables"])
     n_trials = trials_needed(
         n_words,
@@ -133,7 +133,7 @@ def _simulate(step: Result, settings: CollisionsSettings, seed: int) -> Result:
         )
         for kind, counts in count_in_embedding(variant, sizes, n_words, n_trials, sequence).items()
     }
-    return {"n_trials": n_trials, "shared": shared, "seconds": round(perf_counter() - start, 3)}
+    return {"n_trials": n_trials, "shared": shared, "seconds": round(clock() - start, 3)}
 
 
 def _hash_to_columns(step: Result, settings: CollisionsSettings, seed: int) -> Result:
@@ -141,7 +141,7 @@ def _hash_to_columns(step: Result, settings: CollisionsSettings, seed: int) -> R
 
     from sklearn_hashnlp.inspection._collision_counts import N_COLUMNS, count_in_columns, trials_needed
 
-    start = perf_counter()
+    start = clock()
     n_words = step["n_words"]
     # Fewer trials: hashing strings takes longer than hashing integers.
     n_trials = trials_needed(
@@ -153,7 +153,7 @@ def _hash_to_columns(step: Result, settings: CollisionsSettings, seed: int) -> R
     )
     counts = count_in_columns(n_words, n_trials, np.random.SeedSequence((seed, n_words)))
     shared = {"column": _summary(counts, n_words, 1 / N_COLUMNS, 1.0)}
-    return {"n_trials": n_trials, "shared": shared, "seconds": round(perf_counter() - start, 3)}
+    return {"n_trials": n_trials, "shared": shared, "seconds": round(clock() - start, 3)}
 
 
 def _summary(counts: CollisionCounts, n_words: int, probability: float, dispersion: float) -> Result:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.experiments._load_recipe import load_object
 from sklearn_hashnlp.nn import HashEmbedding
 from sklearn_hashnlp.optim import RowwiseAdam
@@ -124,7 +124,7 @@ def train(
     network.to(device)
     optimizer = RowwiseAdam(network.parameters(), lr=learning_rate)
     best, best_epoch, best_weights = -1.0, 0, {}
-    started, epoch = time.perf_counter(), 0
+    started, epoch = clock(), 0
     for epoch in range(1, stop.max_epochs + 1):
         network.train()
         for ids, row_of, weights, labels in rows.batches(
@@ -143,7 +143,7 @@ def train(
         elif epoch - best_epoch >= stop.patience:
             break
     network.load_state_dict(best_weights)
-    return {"valid_accuracy": best, "epochs": epoch, "fit_seconds": time.perf_counter() - started}
+    return {"valid_accuracy": best, "epochs": epoch, "fit_seconds": clock() - started}
 
 
 @torch.no_grad()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.datasets._train_test_files import TextSet, find_text_set, read_text_set
 from sklearn_hashnlp.experiments._recipe import Result
 from sklearn_hashnlp.experiments.recipes._hash_embedding_pipeline import (
@@ -57,11 +57,11 @@ def _sample(texts: list[str], labels: NDArray[np.str_], n_rows: int, seed: int) 
 def count_texts(settings: HashEmbeddingSettings, texts: TextSet) -> CountedTexts:
     """Count the n-grams of a dataset; a dictionary is one of its training texts."""
     counter = make_ngram_counter(settings)
-    started = time.perf_counter()
+    started = clock()
     train = counter.fit_transform(texts.train_texts)
-    trained = time.perf_counter()
+    trained = clock()
     test = counter.transform(texts.test_texts)
-    ended = time.perf_counter()
+    ended = clock()
     return CountedTexts(train, texts.train_labels, trained - started, test, texts.test_labels, ended - trained)
 
 
@@ -114,11 +114,11 @@ def train_and_test(
 ) -> tuple[Result, NDArray[np.float64]]:
     """Train a network and test it; return the result and the class probabilities of the test rows."""
     network = make_network(settings, seed, on_progress)
-    started = time.perf_counter()
+    started = clock()
     network.fit(counted.train, counted.train_labels)
-    trained = time.perf_counter()
+    trained = clock()
     probabilities = network.predict_proba(counted.test)
-    ended = time.perf_counter()
+    ended = clock()
     classifier = network[-1]
     valid_accuracies = [epoch["valid_acc"] for epoch in classifier.history_ if "valid_acc" in epoch]
     n_train = counted.train.shape[0]

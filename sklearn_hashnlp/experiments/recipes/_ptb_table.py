@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp.experiments._recipe import Recipe, Result, Run
 from sklearn_hashnlp.experiments._settings import group_by_settings, same_settings, setting
 from sklearn_hashnlp.experiments._table import Table, without_column
@@ -111,7 +111,7 @@ def _run_whole(settings: PtbTableSettings, run: Run) -> Iterator[Result]:
     )
     models: dict[str, BaseLanguageModel] = {}
     for names in _ROWS:
-        started = time.perf_counter()
+        started = clock()
         if names == (_KNESER_NEY,):
             models[_KNESER_NEY] = KneserNeyLanguageModel(order=settings.order).fit(text.train)
             vocabulary = models[_KNESER_NEY].vocabulary_
@@ -121,7 +121,7 @@ def _run_whole(settings: PtbTableSettings, run: Run) -> Iterator[Result]:
         members = [models[name] for name in names]
         model = InterpolatedLanguageModel(members, frequency_bins=settings.frequency_bins, prefit=True)
         model.fit(text.train if settings.frequency_bins else None, X_valid=text.valid)
-        yield score_row(names, model, text, time.perf_counter() - started, run)
+        yield score_row(names, model, text, clock() - started, run)
 
 
 def _n_results(_settings: PtbTableSettings) -> int:

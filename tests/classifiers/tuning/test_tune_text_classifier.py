@@ -196,6 +196,7 @@ def test_time(monkeypatch, tmp_path):
 
     clock = [0.0]
     monkeypatch.setattr(_tune_text_classifier.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(_tune_text_classifier, "clock", lambda: clock[0])
 
     def score(model, X, y):
         clock[0] += 1.0  # twice in a fold, of float32 and of int8
