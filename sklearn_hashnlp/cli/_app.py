@@ -26,6 +26,7 @@ _COMMANDS = {  # in the order of the help: the module, and the function in it
     "info": ("_info", "info"),
     "export": ("_export", "export"),
     "convert": ("_convert", "convert"),
+    "warmup": ("_warmup", "warmup"),
 }
 _GROUPS = {"lm": "lm._app", "sentences": "sentences._app", "experiments": "experiments._app"}
 _COMPLETION = "_HASHNLP_COMPLETE"  # set by the shell where it asks for completions
@@ -43,6 +44,7 @@ Train and use text classifiers, language models and sentence encoders. No vocabu
   hashnlp info spam                       describe a model
   hashnlp export -m intents intents.py    export a small model as one file
   hashnlp convert spam.bin -m spam        convert a model of fastText
+  hashnlp warmup                          compile functions beforehand
   hashnlp lm train text.txt --model lm    train a language model
   hashnlp sentences train text.txt -m e   train a sentence encoder, for search
   hashnlp experiments list                list published experiments

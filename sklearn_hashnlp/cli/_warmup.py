@@ -1,0 +1,89 @@
+"""``hashnlp warmup``: compile functions before they are needed, and keep their machine code."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated
+
+import typer
+
+from sklearn_hashnlp._clock import compile_seconds
+from sklearn_hashnlp.cli._errors import reporting_errors
+from sklearn_hashnlp.cli._options import Json, Quiet
+from sklearn_hashnlp.cli._screen import Screen, counted
+
+HELP = """\
+Compile the functions that training and predicting call, so that no later process has to.
+
+\b
+  hashnlp warmup
+  RUN hashnlp warmup --portable           in the Dockerfile of an image
+
+Functions are compiled when they are first called, which takes the first training a minute or more; their machine \
+code is kept for later processes. This command trains and asks small models of each kind, in a few minutes, and so \
+fills the cache at a time of your choice. Run it where the package can be written, as the user who installed it: other \
+users, containers and read-only systems then find the machine code beside the package. If NUMBA_CACHE_DIR is set, it \
+is the folder, here and for those who are to find it.
+
+Machine code is for processors with the features of the one that compiled. With --portable it is for every processor \
+of the architecture, as x86-64, and so for wherever an image is run; some functions are slower. A process takes \
+machine code for its own processor if there is some, otherwise portable code; only without both it compiles.
+"""
+
+
+@reporting_errors
+def warmup(
+    portable: Annotated[
+        bool, typer.Option("--portable", help="Compile for every processor of this architecture.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compile; the parameters are the options of the command."""
+    screen = Screen(as_json=as_json, quiet=quiet)
+    if portable:
+        _compile_for_all_processors()
+    from sklearn_hashnlp.kernels._cache import KernelCache
+    from sklearn_hashnlp.kernels._compile import compilations
+
+    folders = KernelCache.where()
+    folder = folders.written
+    if folder is None:
+        raise OSError(f"Compiled functions cannot be kept: {folders.obstacles}.")
+    if folders.obstacles:
+        screen.note(f"{folders.obstacles}.")
+    # What only another folder has, or only for any processor, is compiled here.
+    KernelCache.use(folders._replace(read=(folder,), reads_portable=False))
+    compilations.announced = True  # the user has asked for it
+    n_before = compilations.n
+    _train_and_ask(screen)
+    if KernelCache.failure is not None:
+        raise KernelCache.failure
+    n_compiled, seconds = compilations.n - n_before, compile_seconds()
+    sizes = [file.stat().st_size for file in folder.glob("*.nbc")]
+    if as_json:
+        result = {"folder": str(folder), "portable": portable, "n_compiled": n_compiled, "seconds": round(seconds, 3)}
+        screen.show_json(result | {"n_files": len(sizes), "bytes": sum(sizes)})
+        return
+    screen.show(f"Compiled {counted(n_compiled, 'function')} in {seconds:.0f} s")
+    screen.show(f"{counted(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB, in {folder}")
+
+
+def _compile_for_all_processors() -> None:
+    if "sklearn_hashnlp.kernels" in sys.modules:
+        raise RuntimeError("warmup --portable needs a process of its own, in which no function was called before.")
+    import numba
+
+    numba.config.CPU_NAME, numba.config.CPU_FEATURES = "generic", ""
+
+
+def _train_and_ask(screen: Screen) -> None:
+    """Call all functions, with a note for each kind of model."""
+    from sklearn_hashnlp.cli._warmup_models import KINDS
+
+    for number, (kind, train_and_ask) in enumerate(KINDS.items(), start=1):
+        screen.note(f"{number}/{len(KINDS)} {kind} ...")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # so few texts deserve them
+            train_and_ask()
