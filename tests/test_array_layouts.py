@@ -21,7 +21,7 @@ from sklearn_hashnlp import (
     TextClassifier,
     quantize,
 )
-from sklearn_hashnlp.trees import balanced_tree, complete_tree, huffman_tree, two_level_tree
+from sklearn_hashnlp.trees import balanced_tree, cluster_tree, complete_tree, huffman_tree, two_level_tree
 
 TEXTS = ["what a fine film", "I was bored to tears", "funny, warm and wise", "dull from start to end"] * 6
 LABELS = np.array(["good", "bad", "good", "bad"] * 6)
@@ -161,7 +161,7 @@ def test_rows_of_quantized_networks(layout: Layout) -> None:
 
 @cache
 def learned_vectors() -> tuple[SGNNSentenceEncoder, list[str], Any]:
-    vectors = np.random.default_rng(1).normal(size=(24, 5))
+    vectors = np.random.default_rng(1).normal(size=(24, 50))
     texts = [f"{text} {number}" for number, text in enumerate(TEXTS)]
     return SGNNSentenceEncoder(random_state=0).fit(texts, y=vectors), texts, vectors
 
@@ -173,8 +173,13 @@ def test_vectors_of_a_teacher(layout: Layout) -> None:
     equal(encoded, other.transform(layout(np.array(texts))))
     indices, similarities = native.most_similar(encoded[:3], encoded, k=2)
     found = native.most_similar(layout(encoded[:3]), layout(encoded), k=2)
-    np.testing.assert_array_equal(found[0], indices)
-    np.testing.assert_allclose(found[1], similarities, atol=1e-6)
+    equal(found[0], indices)
+    equal(found[1], similarities)
+
+
+def test_vectors_of_classes(layout: Layout) -> None:
+    vectors = np.random.default_rng(2).normal(size=(300, 30))
+    assert cluster_tree(300, vectors, random_state=0) == cluster_tree(300, layout(vectors), random_state=0)
 
 
 @pytest.mark.parametrize("build", [huffman_tree, two_level_tree, balanced_tree, complete_tree])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp._idf import map_distinct
 from sklearn_hashnlp.language._base import BaseLanguageModel
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._sentences import Sentences
@@ -107,8 +109,8 @@ class ContextBins:
 
     def _bins(self, counts: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return the bins of frequencies: the negative logarithm of the relative frequency, rounded up."""
-        bins: NDArray[np.uint8] = np.ceil(np.log((1 + self.counts.sum()) / (1 + counts))).astype(np.uint8)
-        return bins
+        total = int(self.counts.sum())
+        return map_distinct(lambda count: math.ceil(math.log((1 + total) / (1 + count))), counts).astype(np.uint8)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from sklearn_hashnlp._hash_specification import hash_constants
+from sklearn_hashnlp._idf import map_distinct
 from sklearn_hashnlp._threads import map_blocks
 from sklearn_hashnlp.kernels.trees._forward import UpwardTree
 from sklearn_hashnlp.kernels.trees._search import TreeScorer, descend, search_best
@@ -215,10 +216,12 @@ class HierarchicalSoftmax(nn.Module):
         _, nodes, branches = tree.paths()
         of_paths = np.repeat(smoothed, tree.depths)
         branch_counts = np.bincount(tree.offsets[nodes] + branches, of_paths, minlength=len(tree.children))
-        log_counts, is_binary = np.log(branch_counts), np.repeat(tree.arities == 2, tree.arities)
+        log_counts, is_binary = map_distinct(math.log, branch_counts), np.repeat(tree.arities == 2, tree.arities)
         first = np.repeat(tree.offsets[:-1], tree.arities)  # of the branches of the same node
         totals = np.bincount(nodes, of_paths, minlength=tree.n_nodes)
-        bias = log_counts - np.where(is_binary, log_counts[first], np.repeat(np.log(totals), tree.arities))
+        bias = log_counts - np.where(
+            is_binary, log_counts[first], np.repeat(map_distinct(math.log, totals), tree.arities)
+        )
         right = np.arange(len(first)) > first
         self.bias.copy_(torch.from_numpy(bias[right | ~is_binary]))
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sklearn_hashnlp._idf import map_distinct
 from sklearn_hashnlp.nn._hashing import INTEGERS
 from sklearn_hashnlp.trees._counts import class_counts
 
@@ -313,7 +314,7 @@ class FullSoftmax(SoftmaxLayer):
             If there is not one finite count >= 0 for each class.
         """
         smoothed = smoothed_counts(counts, self.n_classes, "FullSoftmax.init_bias")
-        self.bias.copy_(torch.from_numpy(np.log(smoothed / smoothed.sum())))
+        self.bias.copy_(torch.from_numpy(map_distinct(math.log, smoothed / smoothed.sum())))
 
     def forward(self, input: Tensor, target: Tensor) -> SoftmaxOutput:  # noqa: A002 - torch's name
         """Compute the log-probabilities of the target classes, and the loss.
@@ -415,7 +416,8 @@ class AdaptiveSoftmax(SoftmaxLayer):
         smoothed = smoothed_counts(counts, self.n_classes, "AdaptiveSoftmax.init_bias")
         first = self.layer.shortlist_size
         clusters = np.add.reduceat(smoothed, self.layer.cutoffs[:-1])
-        self.layer.head.bias.copy_(torch.from_numpy(np.log(np.append(smoothed[:first], clusters) / smoothed.sum())))
+        shares = np.append(smoothed[:first], clusters) / smoothed.sum()
+        self.layer.head.bias.copy_(torch.from_numpy(map_distinct(math.log, shares)))
 
     def forward(self, input: Tensor, target: Tensor) -> SoftmaxOutput:  # noqa: A002 - torch's name
         """Compute the log-probabilities of the target classes, and the loss."""

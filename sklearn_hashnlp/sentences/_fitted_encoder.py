@@ -196,7 +196,9 @@ class FittedSentenceEncoder(ClassNamePrefixFeaturesOutMixin, ArrayTransformerMix
         """Return the vectors of texts, or rows of numbers as such vectors."""
         if len(getattr(X, "shape", ())) != 2 or (rows := np.asarray(X)).dtype.kind not in "fiu":
             return self._encode(X)
-        vectors: NDArray[np.float32] = check_array(rows, dtype=np.float32, ensure_min_samples=0, input_name=name)
+        vectors: NDArray[np.float32] = check_array(
+            rows, dtype=np.float32, order="C", ensure_min_samples=0, input_name=name
+        )  # in C order, as the last bits of sums depend on it
         if vectors.shape[1] != self._n_features_out:
             raise ValueError(
                 f"{type(self).__name__}.most_similar: the vectors of {name} have {vectors.shape[1]} columns and this "

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from sklearn_hashnlp._idf import map_distinct, smoothed_idf
 from sklearn_hashnlp.kernels import (
     Ragged,
     find_fingerprints,
@@ -50,11 +51,11 @@ class NgramDictionary:
 
     @cached_property
     def _idf(self) -> NDArray[np.float32]:
-        return self._smoothed_idf(self.counts).astype(np.float32)
+        return smoothed_idf(self.counts, self.n_texts).astype(np.float32)
 
-    def _smoothed_idf(self, counts: NDArray[Any]) -> NDArray[np.float64]:
-        idf: NDArray[np.float64] = np.log((1 + self.n_texts) / (1 + np.minimum(counts, self.n_texts))) + 1
-        return idf
+    @cached_property
+    def _pair_weights(self) -> NDArray[np.float64]:
+        return _PAIR_WEIGHT * map_distinct(_to_idf_power, self._idf)
 
     @classmethod
     def learn(cls, words: list[str], rows: Ragged, max_columns: int) -> NgramDictionary:
@@ -85,13 +86,13 @@ class NgramDictionary:
         hashes = word_fingerprints(words)
         spellings, counts = self._spellings(words, hashes)
         once = distinct(rows, len(words))
-        weights = (self._smoothed_idf(counts) ** _IDF_POWER).astype(np.float32)
+        weights = map_distinct(_to_idf_power, smoothed_idf(counts, self.n_texts)).astype(np.float32)
         norms = np.sqrt(np.bincount(_owners(once), np.square(weights[once.values]), len(rows.offsets) - 1))
-        divisors = np.where(norms > 0, norms, 1) ** _NORM_POWER
+        divisors = map_distinct(lambda norm: norm**_NORM_POWER if norm > 0 else 1.0, norms)
         n_texts, n_columns = len(rows.offsets) - 1, len(self.fingerprints)
         outer = _csr(once, weights[once.values] / divisors[_owners(once)], (n_texts, len(words)))
         pairs = find_fingerprints(_distinct_pairs(hashes, rows), self.fingerprints, self._slots)
-        pair_weights = _PAIR_WEIGHT * self._idf[pairs.values] ** _IDF_POWER / divisors[_owners(pairs)]
+        pair_weights = self._pair_weights[pairs.values] / divisors[_owners(pairs)]
         return Design(outer, spellings, _csr(pairs, pair_weights, (n_texts, n_columns)))
 
     def _spellings(self, words: list[str], hashes: NDArray[np.uint64]) -> tuple[csr_array, NDArray[np.int32]]:
@@ -110,6 +111,10 @@ class NgramDictionary:
         norms = np.sqrt(np.bincount(owners, np.square(values), len(words)))
         values = np.where(is_word, 1, _CHARACTER_WEIGHT * values / np.where(norms > 0, norms, 1)[owners])
         return _csr(found, values, (len(words), len(self.fingerprints))), counts
+
+
+def _to_idf_power(idf: float) -> float:
+    return float(idf**_IDF_POWER)
 
 
 def word_fingerprints(words: list[str]) -> NDArray[np.uint64]:

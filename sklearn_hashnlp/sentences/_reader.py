@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_hashnlp._idf import map_distinct, smoothed_idf
 from sklearn_hashnlp.kernels import Ragged, murmur3
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
@@ -104,9 +105,8 @@ class WordFrequencies:
 
     def weights(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Return the weights of words: min(idf, 9)^1.5 with a smoothed idf, and half of it for punctuation."""
-        frequency = self.counts[_counters(words, len(self.counts))].astype(np.float64)
-        idf = np.log((1 + self.n_sentences) / (1 + frequency)) + 1
-        weights: NDArray[np.float32] = (np.minimum(idf, _MAX_IDF) ** _IDF_POWER).astype(np.float32)
+        idf = smoothed_idf(self.counts[_counters(words, len(self.counts))], self.n_sentences)
+        weights = map_distinct(lambda one: min(one, _MAX_IDF) ** _IDF_POWER, idf).astype(np.float32)
         is_punctuation = np.array([_has_letter_or_digit(word) is None for word in words], dtype=np.bool_)
         weights[is_punctuation] *= np.float32(_PUNCTUATION_WEIGHT)
         return weights

@@ -127,8 +127,8 @@ def check_vectors(y: Any, n_texts: int, *, caller: str) -> NDArray[np.floating]:
     array = np.asarray(y)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)  # or check_array would round big-endian float64
     vectors: NDArray[np.floating] = check_array(
-        array, dtype=[np.float32, np.float64], ensure_min_samples=0, input_name="y", estimator=caller
-    )
+        array, dtype=[np.float32, np.float64], order="C", ensure_min_samples=0, input_name="y", estimator=caller
+    )  # in C order, as sums depend on it
     if len(vectors) != n_texts:
         raise ValueError(
             f"{caller}: y must have one row for each text of X. Got {len(vectors):,} rows and {n_texts:,} texts; texts "

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from sklearn_hashnlp._idf import smoothed_idf
 from sklearn_hashnlp._sklearn import MAX_REAL, BaseEstimator, HasMethods, Interval, check_fitted, fit_context
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._n_jobs import with_n_jobs_of
@@ -159,8 +160,7 @@ class NgramVectorUnion(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         vectorizer = clone(self.vectorizer)
         counts = csr_matrix((vectorizer.fit(texts, y) if fit_vectorizer else vectorizer).transform(texts))
         slots = counts.indices % _N_SLOTS
-        n_texts = np.minimum(np.bincount(slots, minlength=_N_SLOTS), len(texts))
-        idf = np.log((1 + len(texts)) / (1 + n_texts)) + 1  # as the classifier weighs them
+        idf = smoothed_idf(np.bincount(slots, minlength=_N_SLOTS), len(texts))  # as the classifier weighs them
         weighted = csr_matrix((counts.data * idf[slots], counts.indices, counts.indptr), shape=counts.shape)
         lengths = _lengths(counts)
         filled = lengths > 0

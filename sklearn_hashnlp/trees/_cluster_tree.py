@@ -288,4 +288,4 @@ def _check_vectors(vectors: ArrayLike, n_classes: int) -> Floats:
         )
     # Two-means compares squares: scaled to a largest value of one, none of them overflows float32.
     largest = float(np.abs(rows).max())
-    return (rows / largest if largest > 0 else rows).astype(np.float32)
+    return (rows / largest if largest > 0 else rows).astype(np.float32, order="C")  # sums depend on it

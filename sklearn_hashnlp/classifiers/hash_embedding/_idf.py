@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sklearn_hashnlp._idf import smoothed_idf
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
 from sklearn_hashnlp.nn import HashEmbeddingBag
 
@@ -20,12 +21,6 @@ def inverse_document_frequency(
     """Return the importance rows that occur, and their inverse document frequencies."""
     rows, counts = count_rows(columns, bag._constants[0], bag.num_embeddings)
     return rows, smoothed_idf(counts, n_rows)
-
-
-def smoothed_idf(frequencies: NDArray[Any], n_rows: int) -> NDArray[np.float64]:
-    """Compute inverse document frequencies, as scikit-learn's ``TfidfTransformer`` does."""
-    frequencies = np.minimum(frequencies, n_rows)  # features that collide may count a document twice
-    return np.asarray(np.log((1 + n_rows) / (1 + frequencies)) + 1)
 
 
 def initialize_importance(
