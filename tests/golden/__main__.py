@@ -10,7 +10,7 @@ from pathlib import Path
 
 import sklearn_hashnlp
 from tests.golden._compare import ROOT, compare_commits
-from tests.golden._register import THREADS
+from tests.golden._register import DIGESTS, THREADS
 
 _DESCRIPTION = """\
 Compare what all golden configurations compute in two commits, to the last bit, at one thread and at two, each in a
@@ -28,8 +28,8 @@ def main() -> int:
     parser.add_argument(
         "--write",
         action="store_true",
-        help="only store this tree's digests and values in tests/golden/data, for the tests. Do so when results are "
-        "meant to change or a configuration is new, and say why in the commit.",
+        help="only store this tree's digests of the exact configurations, for the tests. Do so when these are meant to "
+        "change or one is new, and say why in the commit.",
     )
     options = parser.parse_args()
     if options.digests or options.write:
@@ -38,19 +38,20 @@ def main() -> int:
 
 
 def _compute(*, write: bool) -> int:
-    """Compute all configurations, and store or print what came out."""
+    """Compute configurations, and store or print their digests."""
     # These load torch and numba, which a comparison does not need.
     import torch
 
-    from tests.golden._configurations import NAMES
-    from tests.golden._stored import digests_of, write_stored
+    from tests.golden._configurations import NAMES, digests_of
 
     assert Path(sklearn_hashnlp.__file__).is_relative_to(ROOT), f"{sklearn_hashnlp.__file__} is not of this tree"
     torch.set_num_threads(int(os.environ.get(THREADS, "1")))
+    names = NAMES["exact"] if write else [name for names in NAMES.values() for name in names]
+    digests = json.dumps({name: digests_of(name) for name in names}, indent=1) + "\n"
     if write:
-        write_stored()
+        DIGESTS.write_text(digests, encoding="utf-8")
     else:
-        json.dump({name: digests_of(name) for names in NAMES.values() for name in names}, sys.stdout, indent=1)
+        sys.stdout.write(digests)
     return 0
 
 

@@ -229,12 +229,12 @@ def classifier_hidden_layer() -> Arrays:
     return _fitted(hidden_layer_sizes=(16,), optimizer="adagrad", learning_rate=0.01, max_epochs=1, average=False)
 
 
-@golden("local")
+@golden("trained")
 def classifier_hidden_layers_early_stopping() -> Arrays:
     return _fitted(**HIDDEN_LAYERS, optimizer="adagrad", learning_rate=0.03, max_epochs=3)
 
 
-@golden("local")
+@golden("trained")
 def classifier_hidden_layers_adam() -> Arrays:
     return _fitted(**HIDDEN_LAYERS, optimizer="adam", learning_rate=0.01, max_epochs=6)
 

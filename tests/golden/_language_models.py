@@ -131,7 +131,7 @@ def language_model_two_level_tree() -> Arrays:
     return _fitted(tree="two_level", shuffle=False, max_vocabulary=200, dropout=0.0)
 
 
-@golden("local")
+@golden("trained")
 def language_model_cluster_tree() -> Arrays:
     return _fitted(tree="cluster")
 

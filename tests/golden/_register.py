@@ -14,21 +14,22 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 DATA = Path(__file__).parent / "data"
+DIGESTS = DATA / "digests.json"
 THREADS = "GOLDEN_THREADS"  # the environment variable that says how many threads a configuration may use
 
 Arrays: TypeAlias = dict[str, Any]
 """Name -> array or CSR matrix."""
 
 
-Kind: TypeAlias = Literal["exact", "trained", "local"]
+Kind: TypeAlias = Literal["exact", "trained"]
 
 
 class Configuration(NamedTuple):
-    """A function that computes arrays, and how the stored ones are compared with them.
+    """A function that computes arrays, and where they are the same.
 
-    ``"exact"``: integers and sums in a fixed order, equal in every bit on every machine. ``"trained"``: floating-point
-    training, equal in every bit on one machine, and within a tolerance on others. ``"local"``: training that makes
-    much of the last bits, as Adam does of gradients near zero; nothing is stored, only commits are compared.
+    ``"exact"``: integers and sums in a fixed order, the same in every bit on every machine; their digests are stored.
+    ``"trained"``: learned in floating-point numbers, the same in every bit on one machine alone. Rounding in other
+    places may be enlarged there, so nothing is stored: only commits are compared, on one machine.
     """
 
     kind: Kind

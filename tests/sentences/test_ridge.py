@@ -38,6 +38,23 @@ def test_solution(alpha, n_targets):
     assert (np.diff(losses[:15]) < 0).all()
 
 
+@pytest.mark.parametrize("n_steps", [1, 4])
+def test_steps_are_those_of_conjugate_gradients(n_steps):
+    targets = RNG.normal(size=(60, 3)).astype(np.float32)
+    coefficients, _ = ridge_regression(DESIGN, targets, 2.0, n_steps=n_steps)
+    matrix = DENSE.T @ DENSE + 2 * np.eye(30)
+    for found, target in zip(coefficients.T, targets.T.astype(np.float64), strict=True):
+        exact, residual = np.zeros(30), DENSE.T @ target
+        direction = residual
+        for _ in range(n_steps):
+            step = residual @ residual / (direction @ matrix @ direction)
+            exact, before = exact + step * direction, residual
+            residual = residual - step * matrix @ direction
+            direction = residual + residual @ residual / (before @ before) * direction
+        rounding = n_steps * sum(DENSE.shape) * float(np.finfo(np.float32).eps)  # terms of all products
+        np.testing.assert_allclose(found, exact, rtol=0, atol=rounding * np.abs(exact).max())
+
+
 def test_threads_change_no_bit():
     targets, reports = RNG.normal(size=(60, 200)).astype(np.float32), []
     one, losses = ridge_regression(DESIGN, targets, 1.0, n_steps=5)
