@@ -47,6 +47,37 @@ def test_converges_to_the_optimum_of_liblinear(weighted):
     assert loss == pytest.approx((np.maximum(0, 1 - margins) ** 2).sum(axis=1).mean(), abs=1e-3)
 
 
+def epoch_in_double(matrix, labels, costs, order, weights, bias, dual):
+    """Visit each row once, as Hsieh et al. (2008) do for the squared hinge loss, and return the mean loss."""
+    loss = 0.0
+    for row in order:
+        x, diagonal = matrix[[row]].toarray()[0].astype(np.float64), 0.5 / costs[row]
+        signs = np.where(np.arange(len(bias)) == labels[row], 1.0, -1.0)
+        margins = signs * (x @ weights + bias)
+        loss += (np.maximum(0, 1 - margins) ** 2).sum()
+        before = dual[row].copy()
+        dual[row] = np.maximum(0, before - (margins - 1 + diagonal * before) / (x @ x + 1 + diagonal))
+        weights += np.outer(x, signs * (dual[row] - before))
+        bias += signs * (dual[row] - before)
+    return loss / len(order)
+
+
+@pytest.mark.parametrize("n_epochs", [1, 3])
+def test_epochs_are_those_of_the_formula(n_epochs):
+    matrix, rows, rng = draw()
+    costs, order = rng.random(60).astype(np.float32) + 0.5, rng.permutation(60)
+    found = [np.zeros(shape, dtype=np.float32) for shape in ((40, 3), 3, (60, 3))]
+    exact = [array.astype(np.float64) for array in found]
+    for _ in range(n_epochs):
+        loss = descend(rows, squared_norms(rows, 40), costs, order, *found)
+        expected = epoch_in_double(matrix, rows.labels, costs.astype(np.float64), order, *exact)
+    rounding = n_epochs * matrix.nnz * float(np.finfo(np.float32).eps)  # an epoch adds each value to sums twice
+    assert loss == pytest.approx(expected, rel=rounding)
+    for array, one in zip(found, exact, strict=True):
+        assert np.abs(one).max() > 0.1
+        np.testing.assert_allclose(array, one, rtol=0, atol=rounding * np.abs(one).max())
+
+
 def test_columns_that_occur_several_times_in_a_row():
     matrix, rows, rng = draw()
     folded = rows._replace(columns=rows.columns % 5)  # as by collisions of hashes
