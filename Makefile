@@ -2,6 +2,7 @@
 # make test    runs the quick tests on all cores   make test-slow, make test-gpu, make test-cluster   the others
 # make fuzz    reads 100,000 damaged files with each reader, in some half an hour
 # make golden  says whether results differ in any bit from those of a commit: make golden BASE=HEAD~1
+# make test-processors   tests with libraries set to compute as on other processors; QUICK=1: fewer, once
 # make check   ruff, the format and mypy       make format     lets ruff mend what it can
 # make docs    builds the documentation in docs/_build/html; make docs QUICK=1 runs its examples on less data
 # make test-lowest   the quick tests on the lowest versions       make coverage      which lines they reach
@@ -30,11 +31,11 @@ define run
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow fuzz test-gpu test-cluster test-lowest golden check format coverage dist bench-check \
+.PHONY: help demo test test-slow fuzz test-gpu test-cluster test-lowest test-processors golden check format coverage dist bench-check \
 	docs clean
 
 help:
-	@sed -n '1,9s/^# //p' Makefile
+	@sed -n '1,10s/^# //p' Makefile
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, $(PYTHON) is %d.%d; try: make PYTHON=python3.12 ..." % sys.version_info[:2])'
@@ -66,6 +67,9 @@ test-gpu: $(VENV)/ready
 test-cluster: $(VENV)/ready
 	$(call run,Installing dask$(COMMA) pyspark$(COMMA) ray and accelerate,$(PIP) --editable ".[test$(COMMA)scale]")
 	@$(BIN)/python -m pytest -m slow tests/test_cluster_examples.py
+
+test-processors: $(VENV)/ready
+	@$(BIN)/python -m tests.processors $(if $(QUICK),--quick)
 
 golden: $(VENV)/ready
 	@$(BIN)/python -m tests.golden --base $(BASE)
