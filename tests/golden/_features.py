@@ -17,6 +17,9 @@ from sklearn_hashnlp import (
     nn,
     trees,
 )
+from sklearn_hashnlp.sentences._ngram_design import NgramDictionary
+from sklearn_hashnlp.sentences._paragraphs import read_paragraphs
+from sklearn_hashnlp.sentences._reader import WORD_SPLITTER, WordFrequencies
 from sklearn_hashnlp.text import AutoNgramVectorizer, FastTextVectorizer, distort_texts, project_words, split_sentences
 from tests.golden._register import UNUSUAL, Arrays, golden, n_jobs, sparse_arrays, texts
 
@@ -192,6 +195,20 @@ def sgnn_word_projections() -> Arrays:
         "words": words.projections,
         "values": np.asarray(words.rows.values, dtype=np.int64),
         "offsets": np.asarray(words.rows.offsets, dtype=np.int64),
+    }
+
+
+@golden("exact")
+def weights_by_document_frequency() -> Arrays:
+    paragraphs = read_paragraphs(
+        texts(), split=split_sentences, featurizer=WORD_SPLITTER, max_sentences=8, max_words=256, caller="golden"
+    )
+    words, rows = paragraphs.words, paragraphs.sentences
+    dictionary = NgramDictionary.learn(words, rows, 2000)
+    design = dictionary.design(words, rows)
+    parts = {name: sparse_arrays(part) for name, part in design._asdict().items()}
+    return {"words": WordFrequencies.count(paragraphs).weights(words), "counts": dictionary.counts} | {
+        f"{name}_{key}": array for name, arrays in parts.items() for key, array in arrays.items()
     }
 
 

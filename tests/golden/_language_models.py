@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -256,9 +257,21 @@ def language_model_warm_start() -> Arrays:
     return _predictions(model.set_params(learning_rate=0.1).fit(_train()))
 
 
+@cache
+def _counted() -> KneserNeyLanguageModel:
+    return KneserNeyLanguageModel(order=4, discounts="auto", min_ngram_counts=(1, 1, 1, 2), min_count=2).fit(_train())
+
+
+@golden("exact")
+def counts_of_ngrams() -> Arrays:
+    model = _counted()
+    words = np.array(list(model.vocabulary_))
+    return {"n_ngrams": np.array(model.n_ngrams_), "discounts": model.discounts_, "vocabulary": words}
+
+
 @golden("trained")
 def language_model_kneser_ney() -> Arrays:
-    model = KneserNeyLanguageModel(order=4, discounts="auto", min_ngram_counts=(1, 1, 1, 2), min_count=2).fit(_train())
+    model = _counted()
     return {
         "scores": model.score_samples(_test()),
         "probabilities": model.predict_proba(CONTEXTS),

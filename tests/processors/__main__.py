@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 QUICK = [
     "tests/golden",
     "tests/contract/test_quality.py",
+    "tests/persistence/test_saved_models.py",
     "tests/test_array_layouts.py",
     "tests/training/test_one_step.py",
 ]
