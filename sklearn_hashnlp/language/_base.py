@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import BaseEstimator
 from sklearn_hashnlp.language._reader import Tokenizer
-from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences
+from sklearn_hashnlp.language._sentences import EncodedWindows, Sentences, read_sentences
 from sklearn_hashnlp.trees._counts import is_integer
 
 BATCH_SIZE = 1024  # contexts whose probabilities of all words lie in memory at once; fewer with many words
@@ -72,12 +72,60 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
         TypeError, ValueError
             If ``X`` is not as in ``fit``.
         """
-        windows = self._windows(X)
-        starts, lengths = windows.offsets[:-1], np.diff(windows.offsets)
-        scores = np.full(len(lengths), np.nan)
-        if len(windows):  # the sum of a sentence alone: the others must not round it
-            scores[lengths > 0] = np.add.reduceat(self._log_prob(windows), starts[lengths > 0])
-        return scores
+        return self._sum_log_probs(self._windows(X))[0]
+
+    def rank(self, candidates: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Rank candidate sentences, such as those of a speech recognizer or translator, by their mean log-probability.
+
+        The mean over the words does not prefer short sentences, as ``score_samples`` does.
+
+        Parameters
+        ----------
+        candidates : iterable of (str or list of str), path-like or callable
+            Sentences, as in ``fit``. A model that reads across sentences reads each of them alone.
+
+        Returns
+        -------
+        indices : ndarray of shape (n_candidates,), dtype int64
+            Indices of the candidates, the best first; of equally good ones the earlier comes first.
+        scores : ndarray of shape (n_candidates,), dtype float64
+            Their mean log-probabilities per word (natural logarithm, ``</s>`` included) in the same order: what
+            ``score`` returns for each of them.
+
+        Raises
+        ------
+        TypeError
+            If ``candidates`` is a single string, or holds something that is not a sentence.
+        ValueError
+            If there is no candidate, or one is empty or, with ``padding="reference"``, too short.
+
+        Examples
+        --------
+        >>> from sklearn_hashnlp.language import KneserNeyLanguageModel
+        >>> sentences = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog"]
+        >>> model = KneserNeyLanguageModel(order=2).fit(sentences)
+        >>> candidates = ["rug the on sat cat the", "the cat sat on the rug", "a rug"]
+        >>> indices, scores = model.rank(candidates)
+        >>> candidates[indices[0]], scores.round(2).tolist()
+        ('the cat sat on the rug', [-1.06, -1.95, -2.97])
+        """
+        check_is_fitted(self)
+        name = f"{type(self).__name__}.rank"
+        corpus = read_sentences(candidates, special_tokens=self._tokenizer.special_tokens, caller=name)
+        if len(corpus) == 0:
+            raise ValueError(f"{name} needs at least one candidate sentence, got none.")
+        if not corpus.lengths.all():
+            raise ValueError(f"{name}: candidate {corpus.lengths.argmin()} is empty; leave it out.")
+        sentences = [tuple(sentence) for sentence in corpus.reader()()]
+        distinct = {sentence: index for index, sentence in enumerate(dict.fromkeys(sentences))}
+        parts = [[sentence] for sentence in distinct] if self._reads_across_sentences() else [distinct]
+        sums, lengths = np.concatenate([self._sum_log_probs(self._windows(part)) for part in parts], axis=1)
+        if not lengths.all():
+            short = sentences.index(list(distinct)[lengths.argmin()])
+            raise ValueError(f"{name}: candidate {short} is too short to have a score with padding='reference'.")
+        scores = (sums / lengths)[[distinct[sentence] for sentence in sentences]]
+        indices = np.argsort(-scores, kind="stable")
+        return indices, scores[indices]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Compute the mean log-likelihood per word; higher is better.
@@ -290,6 +338,14 @@ class BaseLanguageModel(BaseEstimator, metaclass=ABCMeta):
     def _windows(self, X: Any) -> Any:
         check_is_fitted(self)
         return self._encode_text(self._read_corpus(X))
+
+    def _sum_log_probs(self, windows: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the log-probability of each sentence, NaN where no word is predicted, and its number of words."""
+        starts, lengths = windows.offsets[:-1], np.diff(windows.offsets)
+        sums = np.full(len(lengths), np.nan)
+        if len(windows):  # the sum of a sentence alone: the others must not round it
+            sums[lengths > 0] = np.add.reduceat(self._log_prob(windows), starts[lengths > 0])
+        return sums, lengths
 
     def _batches_of(self, contexts: Any) -> Iterator[Any]:
         check_is_fitted(self)

@@ -194,3 +194,41 @@ def test_copies_answer_alike(tmp_path, monkeypatch, vocabulary):
 def test_not_fitted(ask):
     with pytest.raises(NotFittedError):
         ask(BigramModel())
+
+
+def test_candidates_are_ranked_by_their_mean_log_probability(model):
+    candidates = ["a z b", "f e d c b a", ["f", "e", "d"], "a z b", "b"]
+    indices, scores = model.rank(candidates)
+    means = [model.score([candidate]) for candidate in candidates]
+    expected = sorted(range(5), key=lambda index: (-means[index], index))
+    assert indices.tolist() == expected
+    assert indices.dtype == np.int64
+    np.testing.assert_allclose(scores, [means[index] for index in expected], rtol=1e-12)
+    assert not np.array_equal(indices, np.argsort(-model.score_samples(candidates), kind="stable"))
+    assert model.rank(sentence for sentence in candidates)[0].tolist() == expected
+
+
+def test_words_without_probability_are_ranked_last():
+    model = BigramModel().fit(["a b", "a c"])
+    model.table_[:, model.vocabulary_["c"]] = -np.inf
+    indices, scores = model.rank(["a c", "c", "a b"])
+    assert indices.tolist() == [2, 0, 1]
+    assert scores[1:].tolist() == [-np.inf, -np.inf]
+
+
+@pytest.mark.parametrize(
+    ("candidates", "error", "message"),
+    [
+        ([], ValueError, r"BigramModel\.rank needs at least one candidate sentence, got none"),
+        (["a", " ", "b"], ValueError, r"BigramModel\.rank: candidate 1 is empty; leave it out"),
+        ("a b", TypeError, r"BigramModel\.rank: a single str is ambiguous"),
+        (b"a b", TypeError, r"BigramModel\.rank: a single bytes is ambiguous"),
+        ([b"a b"], TypeError, r"BigramModel\.rank: a sentence is a str or a list of str, got b'a b' of type bytes"),
+        (lambda: iter([(0, 1)]), TypeError, r"BigramModel\.rank reads sentences, and its reader gave the word ids"),
+    ],
+)
+def test_candidates_that_cannot_be_ranked(model, candidates, error, message):
+    with pytest.raises(error, match=message):
+        model.rank(candidates)
+    with pytest.raises(NotFittedError):
+        BigramModel().rank(candidates)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import typer
 
-from sklearn_hashnlp.cli.lm import _continue, _mix, _nearest, _predict, _sample, _score, _test, _train
+from sklearn_hashnlp.cli.lm import _continue, _mix, _nearest, _predict, _rank, _sample, _score, _test, _train
 
 HELP = """\
-Train a language model on a text file, predict and write next words, score sentences, find similar words.
+Train a language model on a text file, predict and write next words, score and rank sentences, find similar words.
 
 \b
   hashnlp lm train train.txt -m lm              train on a sentence per line
   hashnlp lm score -m lm sentences.txt          score each sentence
   hashnlp lm score -m lm test.txt --perplexity  perplexity of a test file
+  hashnlp lm rank -m lm candidates.txt          the best of several sentences
   hashnlp lm predict -m lm lines.txt            predict the next words
   hashnlp lm continue -m lm lines.txt           continue each line
   hashnlp lm test -m lm test.txt                test it on last words
@@ -28,6 +29,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 app.command("train", help=_train.HELP)(_train.train)
 app.command("mix", help=_mix.HELP)(_mix.mix)
 app.command("score", help=_score.HELP)(_score.score)
+app.command("rank", help=_rank.HELP)(_rank.rank)
 app.command("predict", help=_predict.HELP)(_predict.predict)
 app.command("continue", help=_continue.HELP)(_continue.continue_lines)
 app.command("test", help=_test.HELP)(_test.evaluate)

@@ -26,15 +26,14 @@ Compute the log-probability of each sentence, or the perplexity of a file.
 
 \b
   hashnlp lm score --model lm sentences.txt
-  hashnlp lm score --model lm sentences.txt | sort -gr    best first
   echo "a dream have I" | hashnlp lm score --model lm
   hashnlp lm score --model lm test.txt --perplexity
 
 Input is one sentence per line. Output is one line for each: the natural logarithm of its probability, a tab, and the \
-sentence. Closer to 0 is more probable; compare sentences of the same length. The end of a sentence counts as a word; \
-unknown words are <unk>, and are lowercased first if the training text was lowercase. A blank line gives a blank \
-line. For models trained with --padding reference, the score of a sentence that is too short is nan. A mixture with a \
-cache reads all lines as one text, in which a sentence is more probable after similar ones.
+sentence. Closer to 0 is more probable; compare sentences of the same length, or others by hashnlp lm rank. The end of \
+a sentence counts as a word; unknown words are <unk>, and are lowercased first if the training text was lowercase. A \
+blank line gives a blank line. For models trained with --padding reference, the score of a sentence that is too short \
+is nan. A mixture with a cache reads all lines as one text, in which a sentence is more probable after similar ones.
 
 --perplexity prints one number: exp of minus the mean log-probability of a word. Lower is better; a uniform guess \
 among 100 words has perplexity 100. Compare only models with the same vocabulary.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.language.hsigmoid.small_models import GRAMMAR, NAMES, THINGS, VERBS, fitted
+from tests.language.hsigmoid.small_models import GRAMMAR, NAMES, SENTENCES, THINGS, VERBS, fitted
 
 OUTPUTS = [
     {"output": "softmax"},
@@ -117,3 +117,17 @@ def test_it_computes_on_one_thread_and_leaves_the_users():
     fitted(max_epochs=1, dropout=0.5)
     assert torch.get_num_threads() == before
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_candidates_are_ranked():
+    model = fitted(output="softmax")
+    candidates = [*SENTENCES[:40], *SENTENCES[:3]]
+    indices, scores = model.rank(candidates)
+    np.testing.assert_allclose(scores, [model.score([candidates[index]]) for index in indices], rtol=1e-6)
+    ranks = np.argsort(indices)
+    assert (ranks[40:] > ranks[:3]).all()  # of equal sentences the first comes first
+    across = fitted(arch="modern", far_context=4, across_sentences=True)
+    indices, scores = across.rank(SENTENCES[:5])  # each as if there were no others
+    np.testing.assert_allclose(scores, [across.score([SENTENCES[index]]) for index in indices], rtol=1e-6)
+    with pytest.raises(ValueError, match="candidate 1 is too short to have a score with padding='reference'"):
+        fitted(order=4, padding="reference").rank(["ann sees trees", "ann"])
