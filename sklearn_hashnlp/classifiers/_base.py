@@ -30,7 +30,7 @@ from sklearn_hashnlp.classifiers._labels import (
     read_indicator,
     unpack_labels,
 )
-from sklearn_hashnlp.classifiers._losses import Loss
+from sklearn_hashnlp.classifiers._losses import Loss, LossName
 from sklearn_hashnlp.classifiers._net import ClassifierNet
 from sklearn_hashnlp.classifiers._parameters import Monitor
 from sklearn_hashnlp.text._documents import refuse_texts
@@ -266,6 +266,8 @@ class NetClassifier(ScoringClassifier, FittedNet):
     net_: ClassifierNet
     n_features_in_: int
     _rows_seen: int
+    _class_counts: NDArray[np.float64]  # see count_classes
+    _keeps_step_sizes: ClassVar[bool] = True
     _advice_if_not_diverged: ClassVar[str] = "values in X are too large: scale them down"
 
     @abstractmethod
@@ -275,6 +277,11 @@ class NetClassifier(ScoringClassifier, FittedNet):
     @property
     def _loss(self) -> Loss:  # type: ignore[override]  # here a property, in a quantized classifier an attribute
         return self.net_.criterion_
+
+    @property
+    def loss_(self) -> LossName:
+        """The name of the loss that was minimized."""
+        return self._loss.name
 
     @property
     def _labels(self) -> Labels:
@@ -299,16 +306,21 @@ class NetClassifier(ScoringClassifier, FittedNet):
                 f"{self._advice_if_not_diverged}."
             )
 
-    def _keep(self, net: ClassifierNet, labels: Labels, n_rows: int, *, resumes: bool) -> None:
+    def _keep(
+        self, net: ClassifierNet, labels: Labels, rows: Dataset, class_counts: NDArray[np.float64], *, resumes: bool
+    ) -> None:
         """Set the fitted attributes."""
-        self._rows_seen = n_rows + (self._rows_seen if resumes else 0)
+        self._rows_seen = len(rows) + (self._rows_seen if resumes else 0)
+        self._class_counts = class_counts
         self.classes_, self._label_lists = labels.classes, labels.lists
         self._keep_net(net, self.history_ if resumes else [])
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         check_is_fitted(self)
         values, arrays = self.net_.to_state()
-        values |= {
+        step_sizes, accumulators = self.net_.to_step_sizes()
+        arrays |= accumulators | {"class_counts": self._class_counts}
+        values |= step_sizes | {
             "classes": pack_labels(self.classes_),
             "label_lists": self._label_lists,
             "n_features_in": int(self.n_features_in_),
@@ -329,7 +341,14 @@ class NetClassifier(ScoringClassifier, FittedNet):
         if n_classes != len(self.classes_):
             raise ValueError(f"The net has {n_classes} classes, but the model has {len(self.classes_)} labels.")
         self._rows_seen = int(values.get("rows_seen", 0))  # missing in the first models
-        self._keep_net(self._net_from_state(values, arrays, values["history"]), [])
+        counts = arrays.get("class_counts", np.zeros(n_classes + 1))
+        if counts.dtype != np.float64 or counts.shape != (n_classes + 1,) or counts.min() < 0:
+            raise ValueError(f"There must be a count for each of {n_classes} classes and one for all, at least 0.")
+        self._class_counts = counts
+        net = self._net_from_state(values, arrays, values["history"])
+        with plain_torch():
+            net.load_step_sizes(values, arrays)
+        self._keep_net(net, [])
 
 
 def initialized(net: ClassifierNet, seed: int) -> ClassifierNet:

@@ -41,9 +41,7 @@ class OutOfBatchScores(Callback):  # type: ignore[misc]  # skorch has no types
     """
 
     def __init__(self, rows: Dataset, settings: TrainingSettings) -> None:
-        self.rows = rows
-        self.order = np.arange(len(rows))
-        np.random.default_rng(settings.seed).shuffle(self.order)  # as the batches of the first epoch
+        self.rows, self.order = rows, _first_order(rows, settings)
         self.n_out_of_batch = min(int(_SHARE * len(rows)), _MAX_OUT_OF_BATCH)
 
     @classmethod
@@ -84,7 +82,7 @@ class OutOfBatchScores(Callback):  # type: ignore[misc]  # skorch has no types
 def fit_temperature(
     net: ClassifierNet,
     valid_rows: Dataset | None,
-    out_of_batch: OutOfBatchScores | None,
+    out_of_batch: OutOfBatchScores | ProgressiveScores | None,
     cross_validated: tuple[NDArray[np.float64], Dataset] | None = None,
 ) -> bool:
     """Fit the temperature of a trained net's loss, by validation rows if there are any; return whether it was fitted.
@@ -95,9 +93,39 @@ def fit_temperature(
         some = _sample(net, valid_rows)
         cross_validated = net.score_rows(some), some
     if cross_validated is None:
-        return out_of_batch is not None and out_of_batch.fit_temperature(net)
+        return isinstance(out_of_batch, OutOfBatchScores) and out_of_batch.fit_temperature(net)
     net.criterion_.inverse_temperature = _inverse_temperature(net.criterion_, *cross_validated, n_uniform=1)
     return True
+
+
+class ProgressiveScores(Callback):  # type: ignore[misc]  # skorch has no types
+    """Scores of rows just before the net is trained on them, of a training that continues.
+
+    They tell how confident the model may be, where training rows would make it overconfident.
+    """
+
+    def __init__(self, rows: Dataset, settings: TrainingSettings) -> None:
+        self.rows, self.order = rows, _first_order(rows, settings)
+        self.scores: list[NDArray[np.float64]] = []
+        self.n_seen = 0
+
+    def on_batch_begin(self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any) -> None:
+        """Score the batch, in the first epoch."""
+        limit = min(len(self.rows), _MAX_ROWS, max(1, _MAX_SCORES // net.architecture()["num_classes"]))
+        if training and self.n_seen < limit:
+            part = self.order[self.n_seen : self.n_seen + len(batch[0])]
+            self.scores.append(net.score_unseen(self.rows.select(part)))
+            self.n_seen += len(part)
+
+    def update_temperature(self, net: ClassifierNet, known: float, n_known: int) -> None:
+        """Fit the temperature of a net's loss to the scores; the previous one counts as much as its rows."""
+        if self.scores:
+            rows, scores = self.rows.select(self.order[: self.n_seen]), np.concatenate(self.scores)
+            options = {"known": known, "known_rows": min(n_known, _MAX_ROWS)}
+            net.criterion_.inverse_temperature = _inverse_temperature(
+                net.criterion_, scores, rows, n_uniform=1, **options
+            )
+        del self.rows, self.order, self.scores  # the data do not outlive the training
 
 
 def update_temperature(net: ClassifierNet, rows: Dataset, known: float, n_known: int) -> None:
@@ -112,6 +140,14 @@ def update_temperature(net: ClassifierNet, rows: Dataset, known: float, n_known:
         known=known if n_known else 1.0,
         known_rows=n_known,
     )
+
+
+def _first_order(rows: Dataset, settings: TrainingSettings) -> NDArray[np.int64]:
+    """Return the order of the rows in the first epoch."""
+    order = np.arange(len(rows))
+    if settings.shuffle:
+        np.random.default_rng(settings.seed).shuffle(order)
+    return order
 
 
 def _sample(net: ClassifierNet, rows: Dataset) -> Dataset:

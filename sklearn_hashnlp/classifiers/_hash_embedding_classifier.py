@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from numbers import Integral
 from os import PathLike
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -22,7 +22,13 @@ from sklearn_hashnlp.classifiers._base import (
     labels_of_partial_fit,
     refuse_balanced,
 )
-from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, fit_temperature, update_temperature
+from sklearn_hashnlp.classifiers._calibration import (
+    OutOfBatchScores,
+    ProgressiveScores,
+    fit_temperature,
+    update_temperature,
+)
+from sklearn_hashnlp.classifiers._class_shares import count_classes, prior_scores, weights_of_batch
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 from sklearn_hashnlp.classifiers._losses import LOSSES, LossChoice, LossName, TreeLoss, make_loss, takes_several_labels
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor, check_columns, check_ngram_dropout
@@ -32,12 +38,21 @@ from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import (
     resolve_embedding_dim,
     resolve_epochs,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._few_rows import DualSteps, supports_dual
+from sklearn_hashnlp.classifiers.hash_embedding._evidence import enough_evidence, evidence_shares
+from sklearn_hashnlp.classifiers.hash_embedding._few_rows import DualSteps
 from sklearn_hashnlp.classifiers.hash_embedding._idf import initialize_importance
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import linear_model, plain_rows, score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._solvers import (
+    SolverChoice,
+    SolverName,
+    automatic_loss,
+    choose_solver,
+    without_printers,
+)
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet, make_net, net_from_state
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset, canonical_rows
 from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
+from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._batches import validation_split
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
@@ -108,19 +123,27 @@ class HashEmbeddingClassifier(NetClassifier):
         In training each row keeps a random number of its columns, between these two inclusive; rows with fewer columns
         keep all. The reference implementation has (4, 99).
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="softmax"
-        - ``"auto"``: ``"ova"`` for several labels per row; on the CPU, with fewer than 20,000 rows, or 30,000 of two
-          classes, ``"hinge"``, whose optimum with an l2 penalty is found by dual coordinate descent [5]_; else
-          ``"softmax"``. The penalty, and how much of the log-odds of naive Bayes is added to the weights, are chosen by
-          cross-validation, which also fits the temperature. This needs at most 256 classes, ``n_hashes=1``, an
-          ``embedding_dim`` of at least the number of classes, ``normalize="l2"``, another ``importance_init`` than
-          ``"zeros"`` and no parameter that asks for stochastic gradients (``max_epochs``, ``max_time``,
-          ``learning_rate_schedule``, ``ngram_dropout``, ``train_pool``, ``train_importance``, ``early_stopping``,
-          ``callbacks``, ``warm_start``); the others of training have no effect. Further training keeps the loss.
+        - ``"auto"``: ``"ova"`` for several labels per row; else ``"hinge"`` with fewer than 20,000 rows, or 30,000 of
+          two classes, and at most 256 classes; else ``"softmax"``, also if the first call is ``partial_fit``. Further
+          training keeps the loss. ``loss_`` is the one chosen.
         - ``"softmax"``: cross-entropy.
         - ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label classification.
         - ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
         - ``"hsigmoid"``: hierarchical softmax, the cross-entropy of a decision at each inner node of ``tree``, whose
           leaves are the classes [3]_. It is faster from some thousands of classes on.
+    solver : {"auto", "dual", "sgd"}, default="auto"
+        - ``"dual"``: dual coordinate descent [5]_ finds the optimum of the squared hinge loss with an l2 penalty. The
+          penalty, and how much of the log-odds of naive Bayes is added to the weights, are chosen by cross-validation,
+          which also fits the temperature. It trains a linear model (``n_hashes=1``, ``normalize="l2"``, an
+          ``embedding_dim`` of at least the number of classes, no hidden layers, another ``importance_init`` than
+          ``"zeros"``) on the CPU, and raises an error if another parameter asks for stochastic gradients.
+        - ``"sgd"``: stochastic gradients of the same loss.
+        - ``"auto"``: ``"dual"`` for the squared hinge loss of as few rows as those of ``loss="auto"``, unless a
+          parameter needs stochastic gradients: another form of the model than above; ``device="cuda"``,
+          ``warm_start``, ``max_time``, ``early_stopping``, ``ngram_dropout``, ``learning_rate_schedule``,
+          ``train_pool`` or ``train_importance``; another ``optimizer``, ``learning_rate``, ``max_epochs`` or
+          ``batch_size`` than the default; or callbacks, but skorch's ``PrintLog`` and ``ProgressBar``, which the dual
+          solver ignores with a warning. ``solver_`` is the one that ran; further training is by ``"sgd"``.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
         Tree of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, which gets the frequencies of the
         labels (in ``partial_fit`` only their number); or a tree whose leaves are the labels in the order of
@@ -203,6 +226,10 @@ class HashEmbeddingClassifier(NetClassifier):
         Number of columns in ``fit`` or the first ``partial_fit``.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if they were all strings.
+    loss_ : {"softmax", "ova", "hinge", "hsigmoid"}
+        The loss that was minimized.
+    solver_ : {"dual", "sgd"}
+        The solver that ran last.
     temperature_ : float
         Divisor of the logits, see ``calibrate``; 1 if it was not fitted, more than 1 if the scores are over-confident.
     n_parameters_ : int
@@ -270,6 +297,8 @@ class HashEmbeddingClassifier(NetClassifier):
     net_: SparseNet
     _text_classifier: ClassVar[str] = "make_text_classifier()"
     _advice_if_not_diverged: ClassVar[str] = "values in X are too large for normalize=None: scale them down"
+    solver_: SolverName
+    _enough_evidence: float
     _idf_divisor: float | None
     _tree_name: str | None = None
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_TRAINING | {
@@ -287,6 +316,7 @@ class HashEmbeddingClassifier(NetClassifier):
         "normalize": [literal_options(Norm), None],
         "ngram_dropout": [tuple, list, None],
         "loss": [literal_options(LossChoice)],
+        "solver": [literal_options(SolverChoice)],
         "tree": [literal_options(ClassTree), SoftmaxTree],
         "batch_size": [Interval(Integral, 1, MAX_INTEGER, closed="both"), StrOptions({"auto"})],
     }
@@ -309,6 +339,7 @@ class HashEmbeddingClassifier(NetClassifier):
         hidden_layer_sizes: tuple[int, ...] | list[int] = (),
         ngram_dropout: tuple[int, int] | list[int] | None = None,
         loss: LossChoice = "softmax",
+        solver: SolverChoice = "auto",
         tree: ClassTree | SoftmaxTree = "two_level",
         class_weight: ClassWeight = None,
         calibrate: Calibrate = "auto",
@@ -348,6 +379,7 @@ class HashEmbeddingClassifier(NetClassifier):
         self.hidden_layer_sizes = hidden_layer_sizes
         self.ngram_dropout = ngram_dropout
         self.loss = loss
+        self.solver = solver
         self.tree = tree
         self.class_weight = class_weight
         self.calibrate = calibrate
@@ -414,15 +446,17 @@ class HashEmbeddingClassifier(NetClassifier):
         if resumes:
             self._labels.check_same(labels)
             self._check_unchanged()
-        loss, dual = self._chosen_loss(labels, y.shape[0], device, resumes=resumes)
-        net = self.net_ if resumes else self._new_net(len(labels.classes), y, seeds, device, dual=dual)
+        loss = self._choose_loss(labels, y.shape[0], resumes=resumes)
+        solver: SolverName = "sgd"
+        if not resumes:
+            parameters, n_classes = self.get_params(deep=False), len(labels.classes)
+            solver = choose_solver(parameters, loss, y.shape[0], n_classes, device, caller=type(self).__name__)
+        net = self.net_ if resumes else self._new_net(len(labels.classes), y, seeds, device, solver)
         validation_fraction = self.validation_fraction if self.early_stopping else 0.0
         rows = self._dataset(X, y, weights, labels)
         rows, valid_rows = validation_split(rows, validation_fraction, seed=seeds.split, caller=type(self).__name__)
         settings = self._settings(len(rows), seeds.of_order(len(net.history)))
-        calibrates = self.calibrate == "auto" and LOSSES[loss].has_temperature
-        options = {"resumes": resumes, "calibrates": calibrates, "dual": dual}
-        self._train(net, labels, rows, valid_rows, settings, loss=loss, **options)
+        self._train(net, labels, rows, valid_rows, settings, loss=loss, solver=solver, resumes=resumes)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -481,12 +515,11 @@ class HashEmbeddingClassifier(NetClassifier):
         seeds = draw_seeds(self.random_state)
         if resumes:
             self._check_unchanged()
-        net = self.net_ if resumes else self._new_net(len(labels.classes), None, seeds, device)
+        net = self.net_ if resumes else self._new_net(len(labels.classes), None, seeds, device, "sgd")
         rows = self._dataset(X, y, weights, labels)
         settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
-        n_known = self._rows_seen if resumes else 0
-        loss, _ = self._chosen_loss(labels, None, device, resumes=resumes)
-        self._train(net, labels, rows, None, settings, loss=loss, resumes=resumes, n_known=n_known)
+        loss = self._choose_loss(labels, None, resumes=resumes)
+        self._train(net, labels, rows, None, settings, loss=loss, solver="sgd", resumes=resumes, is_batch=True)
         return self
 
     def _check_parameters(self) -> None:
@@ -524,23 +557,19 @@ class HashEmbeddingClassifier(NetClassifier):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_min_samples=0, reset=False)
         return SparseDataset(canonical_rows(X, any_scale=self.net_.module_.bag.normalize is not None))
 
-    def _chosen_loss(self, labels: Labels, n_rows: int | None, device: str, *, resumes: bool) -> tuple[LossName, bool]:
-        """Return the loss, and whether its optimum is found by dual coordinate descent, for a known number of rows."""
-        if self.loss != "auto" or resumes:
-            return self._loss.name if self.loss == "auto" else self.loss, False
-        if labels.multilabel:
-            return "ova", False
-        dual = supports_dual(self.get_params(deep=False), n_rows, len(labels.classes), device)
-        return ("hinge" if dual else "softmax"), dual
+    def _choose_loss(self, labels: Labels, n_rows: int | None, *, resumes: bool) -> LossName:
+        if self.loss != "auto":
+            return self.loss
+        return self._loss.name if resumes else automatic_loss(n_rows, len(labels.classes), multilabel=labels.multilabel)
 
-    def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str, *, dual: bool = False) -> SparseNet:
+    def _new_net(self, n_classes: int, y: Any | None, seeds: Seeds, device: str, solver: SolverName) -> SparseNet:
         """Build an initialized net; the tree depends on the label frequencies in ``y``, if it is not None."""
         tree = None
         if self.loss == TreeLoss.name:
             counts = n_classes if y is None else np.unique(y, return_counts=True)[1]
             tree = class_tree(self.tree, counts, seed=seeds.module, caller=type(self).__name__)
         architecture = self._architecture(n_classes, seeds.hash)
-        if dual:
+        if solver == "dual":
             architecture["embedding_dim"] = resolve_embedding_dim(self.embedding_dim, n_classes, largest=n_classes)
         return initialized(make_net(architecture, device, tree), seeds.module)
 
@@ -599,32 +628,45 @@ class HashEmbeddingClassifier(NetClassifier):
         settings: TrainingSettings,
         *,
         loss: LossName,
+        solver: SolverName,
         resumes: bool,
-        calibrates: bool = False,
-        n_known: int = 0,
-        dual: bool = False,
+        is_batch: bool = False,
     ) -> None:
         """Initialize the importance weights of new columns, train the net, and set the fitted attributes."""
         bag, head = net.module_.bag, net.module_.head
         tree_name, idf_divisor = (self._tree_name, self._idf_divisor) if resumes else (None, None)
+        enough = self._enough_evidence if resumes else 0.0
         if not resumes and self.loss == TreeLoss.name and isinstance(self.tree, str):
             tree_name = self.tree
-        known = self._loss.inverse_temperature if resumes else 1.0
-        out_of_batch = None
-        if calibrates and valid_rows is None and not resumes and not dual:
-            out_of_batch = OutOfBatchScores.of(rows, settings)
+        known, n_known = (self._loss.inverse_temperature, self._rows_seen) if resumes else (1.0, 0)
+        class_counts = count_classes(rows, len(labels.classes))
+        if resumes:
+            class_counts += self._class_counts
+            rows.row_weights = weights_of_batch(rows, class_counts)
+        elif is_batch:
+            net.rows_per_step = min(settings.batch_size, len(rows))
+        calibrates = self.calibrate == "auto" and LOSSES[loss].has_temperature
+        scores: OutOfBatchScores | ProgressiveScores | None = None
+        if calibrates and resumes and valid_rows is None:
+            scores = ProgressiveScores(rows, settings)
+        elif calibrates and not is_batch and valid_rows is None and solver == "sgd":
+            scores = OutOfBatchScores.of(rows, settings)
         with plain_torch(torch.device(net.device).type):
             if self.importance_init == "idf" and self.variant != "standard":
                 n_seen = len(rows) + (self._rows_seen if resumes else 0)
-                if not resumes and not dual:
+                if not resumes and solver == "sgd":
                     net.document_frequencies = np.zeros(bag.num_embeddings, dtype=np.int32)
                 idf_divisor = initialize_importance(bag, rows.indices, n_seen, idf_divisor, net.document_frequencies)
+                if not resumes:
+                    enough = enough_evidence(bag, rows, idf_divisor, n_seen)
             bag.pool.requires_grad_(bool(self.train_pool))
             if bag.importance is not None:
                 bag.importance.requires_grad_(bool(self.train_importance))
-            if dual:
+            if solver == "dual":
                 net.dual_steps = DualSteps(net.module_, rows, len(labels.classes), settings.seed)
                 settings = replace(settings, max_epochs=net.dual_steps.n_epochs, batch_size=len(rows), average=False)
+                callbacks = without_printers(settings.callbacks, caller=type(self).__name__)
+                settings = replace(settings, callbacks=callbacks)
             fit_net(
                 net,
                 rows,
@@ -636,28 +678,63 @@ class HashEmbeddingClassifier(NetClassifier):
                     "smallest": 2 if any(isinstance(layer, nn.BatchNorm1d) for layer in head) else 1,
                     "dropout": self.ngram_dropout and tuple(map(int, self.ngram_dropout)),
                 },
-                first_callbacks=[] if out_of_batch is None else [out_of_batch],
+                first_callbacks=[] if scores is None else [scores],
             )
+            if net.rows_per_step is None:
+                net.rows_per_step = resolve_batch_size(self.batch_size, len(rows))
             cross_validated = None
             if net.dual_steps is not None:
-                net.dual_steps.finish()
+                net.dual_steps.finish(cast(RowwiseAdagrad, net.optimizer_), settings.learning_rate, net.rows_per_step)
                 left_out, net.dual_steps = net.dual_steps.left_out, None
                 cross_validated = None if left_out is None else (left_out.scores, rows.select(left_out.rows))
             net.check_scores(rows)
-            fitted = calibrates and fit_temperature(net, valid_rows, out_of_batch, cross_validated)
-            if not fitted and net.criterion_.needs_temperature:
+            fitted = calibrates and not is_batch and fit_temperature(net, valid_rows, scores, cross_validated)
+            if isinstance(scores, ProgressiveScores):
+                scores.update_temperature(net, known, n_known)
+            elif not fitted and net.criterion_.needs_temperature:
                 update_temperature(net, rows if valid_rows is None else valid_rows, known, n_known)
-        self._tree_name, self._idf_divisor = tree_name, idf_divisor
-        self._keep(net, labels, len(rows), resumes=resumes)
+        self._tree_name, self._idf_divisor, self.solver_ = tree_name, idf_divisor, solver
+        self._enough_evidence = enough
+        self._keep(net, labels, rows, class_counts, resumes=resumes)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_fitted(self, "net_")
+        rows = self._rows(X)
+        return self._with_prior(self._net_scores(rows), self._evidence(rows))
+
+    def _net_scores(self, rows: SparseDataset) -> NDArray[np.float64]:
         model = linear_model(self.net_.module_)
         if model is None:
-            return super()._scores(X)
-        scores, _, finite = score_rows(model, self._rows(X))
+            with plain_torch(torch.device(self.net_.device).type):
+                scores = self.net_.score_rows(rows)
+            self._check_finite(scores)
+            return scores
+        scores, _, finite = score_rows(model, rows)
         self._check_all_finite(finite)
         return scores
+
+    def _evidence(self, rows: SparseDataset) -> NDArray[np.float64]:
+        """Return the factors of the scores of rows, see :func:`evidence_shares`."""
+        if self._class_counts[-1] <= 0:  # a model whose training rows are not known
+            return np.ones(len(rows))
+        return evidence_shares(self.net_.module_.bag, rows, self._idf_divisor, self._enough_evidence)
+
+    def _with_prior(self, scores: NDArray[np.float64], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Move the scores of rows with little evidence towards those of the shares of the classes."""
+        weak = np.flatnonzero(evidence < 1)
+        if len(weak):
+            share = evidence[weak, np.newaxis]
+            scores[weak] = share * scores[weak] + (1 - share) * self._prior_scores()
+        return scores
+
+    def _prior_scores(self) -> NDArray[np.float64]:
+        loss = self._loss
+        return prior_scores(
+            self._class_counts,
+            link=loss.link,
+            multilabel=loss.multilabel,
+            inverse_temperature=loss.inverse_temperature,
+        )
 
     def _most_probable(self, X: Any) -> NDArray[np.int64]:
         if isinstance(self._loss, TreeLoss):
@@ -665,8 +742,13 @@ class HashEmbeddingClassifier(NetClassifier):
         model = linear_model(self.net_.module_)
         if model is None:
             return super()._most_probable(X)
-        _, labels, finite = score_rows(model, self._rows(X), with_scores=False)
+        rows = self._rows(X)
+        _, labels, finite = score_rows(model, rows, with_scores=False)
         self._check_all_finite(finite)
+        evidence = self._evidence(rows)
+        weak = np.flatnonzero(evidence < 1)
+        if len(weak):
+            labels[weak] = self._with_prior(self._net_scores(rows.select(weak)), evidence[weak]).argmax(axis=1)
         return labels
 
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -681,17 +763,28 @@ class HashEmbeddingClassifier(NetClassifier):
         with plain_torch(torch.device(self.net_.device).type):
             log_probs, classes = self.net_.topk(rows, k)
         self._check_finite(log_probs)
+        evidence = self._evidence(rows)
+        weak = np.flatnonzero(evidence < 1)
+        if len(weak):
+            scores = self._with_prior(self._net_scores(rows.select(weak)), evidence[weak])
+            scores = self._loss.log_probabilities(scores)
+            classes[weak] = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            log_probs[weak] = np.take_along_axis(scores, classes[weak], axis=1)
         return log_probs, classes
 
     _net_from_state = staticmethod(net_from_state)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         values, arrays = super()._get_model_state()
-        return values | {"idf_divisor": self._idf_divisor, "tree_name": self._tree_name}, arrays
+        own = {"idf_divisor": self._idf_divisor, "tree_name": self._tree_name, "solver": self.solver_}
+        own["enough_evidence"] = self._enough_evidence
+        return values | own, arrays
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._set_model_state(values, arrays)
         self._idf_divisor, self._tree_name = values.get("idf_divisor", 1.0), values.get("tree_name")
+        self.solver_ = values.get("solver", "sgd")
+        self._enough_evidence = float(values.get("enough_evidence", 0.0))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

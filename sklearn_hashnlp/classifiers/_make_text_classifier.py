@@ -14,6 +14,7 @@ from sklearn_hashnlp._text_marks import TOKENS
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier, ImportanceInit
 from sklearn_hashnlp.classifiers._losses import LossChoice
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
+from sklearn_hashnlp.classifiers.hash_embedding._solvers import SolverChoice
 from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, NgramVectorUnion
 from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
@@ -47,6 +48,7 @@ def make_text_classifier(
     hidden_layer_sizes: tuple[int, ...] | list[int] = (),
     ngram_dropout: tuple[int, int] | list[int] | None = None,
     loss: LossChoice = "auto",
+    solver: SolverChoice = "auto",
     tree: ClassTree | SoftmaxTree = "two_level",
     class_weight: ClassWeight = None,
     calibrate: Calibrate = "auto",
@@ -109,11 +111,13 @@ def make_text_classifier(
     embedding_dim : int or "auto", default="auto"
         Dimension of the embeddings; ``"auto"`` depends on the number of classes.
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid"}, default="auto"
-        Loss function. ``"auto"``: with few rows the squared hinge loss, by dual coordinate descent, see
-        :class:`HashEmbeddingClassifier`; else cross-entropy, or ``"ova"`` with several labels per text.
-        ``"softmax"``: cross-entropy; ``"ova"``, one-vs-rest cross-entropy, also for multi-label classification;
-        ``"hinge"``, one-vs-rest squared hinge loss; or ``"hsigmoid"``, hierarchical softmax, which is faster with many
-        thousands of classes.
+        Loss function. ``"auto"``: the squared hinge loss with few rows, else cross-entropy, or ``"ova"``
+        with several labels per text. ``"softmax"``: cross-entropy; ``"ova"``, one-vs-rest cross-entropy, also for
+        multi-label classification; ``"hinge"``, one-vs-rest squared hinge loss; or ``"hsigmoid"``, hierarchical
+        softmax, which is faster with many thousands of classes.
+    solver : {"auto", "dual", "sgd"}, default="auto"
+        How the loss is minimized: by dual coordinate descent, or by epochs of stochastic gradients, see
+        :class:`HashEmbeddingClassifier`.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
         Tree of the hierarchical softmax. Only with ``loss="hsigmoid"``.
     class_weight : dict, "balanced" or None, default=None

@@ -20,7 +20,8 @@ from sklearn_hashnlp.classifiers._base import (
     labels_of_partial_fit,
     refuse_balanced,
 )
-from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, fit_temperature
+from sklearn_hashnlp.classifiers._calibration import OutOfBatchScores, ProgressiveScores, fit_temperature
+from sklearn_hashnlp.classifiers._class_shares import count_classes, weights_of_batch
 from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
 from sklearn_hashnlp.classifiers._losses import make_loss, takes_several_labels
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
@@ -324,7 +325,7 @@ class SGNNClassifier(NetClassifier):
         rows = self._dataset(X, y, weights, labels)
         rows, valid_rows = validation_split(rows, validation_fraction, seed=seeds.split, caller=type(self).__name__)
         settings = self._settings(len(rows), seeds.of_order(len(net.history)))
-        self._train(net, labels, rows, valid_rows, settings, resumes=resumes, calibrates=self.calibrate == "auto")
+        self._train(net, labels, rows, valid_rows, settings, resumes=resumes)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -388,7 +389,7 @@ class SGNNClassifier(NetClassifier):
         net = self.net_ if resumes else self._new_net(len(labels.classes), seeds, device)
         rows = self._dataset(X, y, weights, labels)
         settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
-        self._train(net, labels, rows, None, settings, resumes=resumes)
+        self._train(net, labels, rows, None, settings, resumes=resumes, is_batch=True)
         return self
 
     def _check_parameters(self) -> None:
@@ -472,13 +473,21 @@ class SGNNClassifier(NetClassifier):
         settings: TrainingSettings,
         *,
         resumes: bool,
-        calibrates: bool = False,
+        is_batch: bool = False,
     ) -> None:
         """Update mean and variance by the rows, train the net, and set the fitted attributes."""
-        known = self._loss.inverse_temperature if resumes else 1.0
-        out_of_batch = None
-        if calibrates and valid_rows is None and not resumes:
-            out_of_batch = OutOfBatchScores.of(rows, settings)
+        known, n_known = (self._loss.inverse_temperature, self._rows_seen) if resumes else (1.0, 0)
+        class_counts = count_classes(rows, len(labels.classes))
+        if resumes:
+            class_counts += self._class_counts
+            rows.row_weights = weights_of_batch(rows, class_counts)
+        elif is_batch:
+            net.rows_per_step = min(settings.batch_size, len(rows))
+        scores: OutOfBatchScores | ProgressiveScores | None = None
+        if self.calibrate == "auto" and resumes and valid_rows is None:
+            scores = ProgressiveScores(rows, settings)
+        elif self.calibrate == "auto" and not is_batch and valid_rows is None:
+            scores = OutOfBatchScores.of(rows, settings)
         with plain_torch(torch.device(net.device).type), net.module_.seeded(settings.seed):
             net.update_standardization(rows)
             fit_net(
@@ -488,12 +497,15 @@ class SGNNClassifier(NetClassifier):
                 settings,
                 optimizer=net.make_optimizer(self.optimizer, settings.learning_rate),
                 loss=make_loss(self.loss, multilabel=labels.multilabel, inverse_temperature=known),
-                first_callbacks=[] if out_of_batch is None else [out_of_batch],
+                first_callbacks=[] if scores is None else [scores],
             )
+            net.rows_per_step = net.rows_per_step or settings.batch_size
             net.check_scores(rows)
-            if calibrates:
-                fit_temperature(net, valid_rows, out_of_batch)
-        self._keep(net, labels, len(rows), resumes=resumes)
+            if isinstance(scores, ProgressiveScores):
+                scores.update_temperature(net, known, n_known)
+            elif self.calibrate == "auto" and not is_batch:
+                fit_temperature(net, valid_rows, scores)
+        self._keep(net, labels, rows, class_counts, resumes=resumes)
 
     _net_from_state = staticmethod(dense_net_from_state)
 

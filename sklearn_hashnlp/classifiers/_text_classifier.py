@@ -17,9 +17,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn_hashnlp._sklearn import BaseEstimator, HasMethods, Pipeline, check_fitted, fit_context, literal_options
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier, ImportanceInit
 from sklearn_hashnlp.classifiers._labels import has_several_labels
-from sklearn_hashnlp.classifiers._losses import LossChoice, takes_several_labels
+from sklearn_hashnlp.classifiers._losses import LossChoice, LossName, takes_several_labels
 from sklearn_hashnlp.classifiers._make_text_classifier import Features, build_pipeline
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
+from sklearn_hashnlp.classifiers.hash_embedding._solvers import SolverChoice, SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
 from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import NgramVectorUnion
@@ -113,9 +114,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         labels per text. ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
         ``"hsigmoid"``: hierarchical softmax over ``tree``, which is faster with many thousands of classes. None:
         ``"ova"`` if ``y`` holds several labels per text, else that of ``loss="auto"`` of
-        :class:`HashEmbeddingClassifier`: with few texts the squared hinge loss, by dual coordinate descent,
-        unless a parameter asks for stochastic gradients, such as an integer ``max_epochs``; else
-        cross-entropy.
+        :class:`HashEmbeddingClassifier`: the squared hinge loss with few texts, else cross-entropy.
+    solver : {"auto", "dual", "sgd"}, default="auto"
+        How the loss is minimized: by dual coordinate descent, or by epochs of stochastic gradients. ``"auto"`` is
+        ``"dual"`` where texts are few and no other parameter needs stochastic gradients, see
+        :class:`HashEmbeddingClassifier`; the loss is the same.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
         Tree of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, which gets the frequencies of the
         labels (in ``partial_fit`` only their number); or a tree whose leaves are the labels in the order of
@@ -132,8 +135,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         Row-wise AdaGrad or row-wise Adam. Adam needs a smaller ``learning_rate``; the reference implementation has
         0.001.
     learning_rate : float, default=0.2
-        Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden layers. It has no
-        effect where few texts are trained by dual coordinate descent, see ``loss``: set ``loss="softmax"`` to tune it.
+        Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden layers. Another
+        value than the default selects ``"sgd"``, see ``solver``.
     learning_rate_schedule : {"constant", "linear"}, default="constant"
         ``"linear"``: the learning rate decays linearly to zero over ``max_epochs``. ``partial_fit`` keeps it constant.
     average : bool, default=True
@@ -196,6 +199,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         The fitted steps: ``"vectorizer"``, and ``"classifier"``, a :class:`HashEmbeddingClassifier`.
     history_ : list of dict
         One entry per epoch or call of ``partial_fit``, see :class:`HashEmbeddingClassifier`.
+    loss_, solver_ : str
+        The loss that was minimized, and the solver that ran last, ``"dual"`` or ``"sgd"``.
     temperature_ : float
         Divisor of the logits, see ``calibrate``; 1 if it was not fitted, more than 1 if the scores are over-confident.
     n_parameters_ : int
@@ -275,6 +280,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         hidden_layer_sizes: tuple[int, ...] | list[int] = (),
         ngram_dropout: tuple[int, int] | list[int] | None = None,
         loss: LossChoice | None = None,
+        solver: SolverChoice = "auto",
         tree: ClassTree | SoftmaxTree = "two_level",
         class_weight: ClassWeight = None,
         calibrate: Calibrate = "auto",
@@ -319,6 +325,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
         self.hidden_layer_sizes = hidden_layer_sizes
         self.ngram_dropout = ngram_dropout
         self.loss = loss
+        self.solver = solver
         self.tree = tree
         self.class_weight = class_weight
         self.calibrate = calibrate
@@ -574,6 +581,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # s
     def temperature_(self) -> float:
         """The divisor of the logits."""
         return float(self.pipeline_[-1].temperature_)
+
+    @property
+    def loss_(self) -> LossName:
+        """The name of the loss that was minimized."""
+        return self._fitted().loss_
+
+    @property
+    def solver_(self) -> SolverName:
+        """The solver that ran last."""
+        return self._fitted().solver_
 
     @property
     def classes_(self) -> NDArray[Any]:

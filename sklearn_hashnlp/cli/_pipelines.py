@@ -83,15 +83,17 @@ def train_model(
 
 def has_gradient_steps(model: Any, n_texts: int, n_labels: int) -> bool:
     """Return whether a model for so many texts is trained by gradients: only then it has a state after each epoch."""
-    if hasattr(model, "steps") or model.loss is not None:
+    if hasattr(model, "steps"):
         return True
     from sklearn_hashnlp.classifiers._make_text_classifier import build_pipeline
-    from sklearn_hashnlp.classifiers.hash_embedding._few_rows import supports_dual
+    from sklearn_hashnlp.classifiers.hash_embedding._solvers import automatic_loss, choose_solver
     from sklearn_hashnlp.training._torch_scope import resolve_device
 
-    classifier = build_pipeline(model.get_params(deep=False) | {"loss": "auto"})[-1]
-    device = resolve_device(classifier.device, caller=type(model).__name__)
-    return not supports_dual(classifier.get_params(deep=False), n_texts, n_labels, device)
+    name = type(model).__name__
+    loss = model.loss or automatic_loss(n_texts, n_labels, multilabel=False)
+    parameters = build_pipeline(model.get_params(deep=False) | {"loss": loss})[-1].get_params(deep=False)
+    device = resolve_device(model.device, caller=name)
+    return choose_solver(parameters, loss, n_texts, n_labels, device, caller=name) == "sgd"
 
 
 def with_typos(texts: list[str], labels: Any, distortion: float, seed: int) -> tuple[list[str], Any]:

@@ -278,11 +278,6 @@ def train(
     # Scores after each epoch are a callback, and a callback asks for gradients: they must not change the model.
     by_gradients = stops_by_valid or has_gradient_steps(classifier, len(used[0]), len(n_labels))
     after_epochs = scores if by_gradients else None
-    if learning_rate is not None and not by_gradients:
-        screen.note(
-            "--learning-rate has no effect: few texts are trained as a linear support vector machine. Add --loss "
-            "softmax or --epochs to train by gradients."
-        )
     train_model(screen, classifier, *used, validation=after_epochs)
     seconds = clock() - started
 

@@ -33,7 +33,7 @@ class Contributions(NamedTuple):
 def contributions(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) -> Contributions:
     """Split some scores of a row, as ``decision_function`` returns them, into a part for each of its columns."""
     if isinstance(classifier, HashEmbeddingClassifier):
-        return _of_hash_embedding(classifier, row, outputs)
+        return _with_prior(classifier, row, outputs, _of_hash_embedding(classifier, row, outputs))
     if isinstance(classifier, OneVsRestClassifier):
         parts = [
             contributions(classifier.estimators_[output], row, np.zeros(1, dtype=np.int64))
@@ -49,6 +49,25 @@ def contributions(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) 
         return Contributions(np.zeros((row.nnz, 1)), classifier.decision_function(row).astype(np.float64), "linear")
     check_explainable(classifier)
     return _of_linear_model(classifier, row, outputs)
+
+
+def _with_prior(
+    classifier: HashEmbeddingClassifier, row: csr_matrix, outputs: NDArray[np.int64], parts: Contributions
+) -> Contributions:
+    """Move the scores of a row with little evidence towards those of the shares of the classes."""
+    share = float(classifier._evidence(classifier._rows(row))[0])
+    if share == 1:
+        return parts
+    loss, prior = classifier._loss, classifier._prior_scores()
+    is_binary = len(classifier.classes_) == 2 and not loss.multilabel
+    if is_binary and loss.link != "identity":  # its log-odds are no linear function of the scores
+        total = float(classifier.decision_function(row)[0])
+        size = float(parts.of_columns.sum() + parts.bias[0])
+        change = np.array([total - share * size])
+    else:
+        ends = loss.log_odds(prior[np.newaxis]) if is_binary else prior[outputs]
+        change = (1 - share) * ends
+    return parts._replace(of_columns=share * parts.of_columns, bias=share * parts.bias + change)
 
 
 def check_explainable(classifier: Any) -> None:

@@ -28,6 +28,7 @@ class FittedNet(BaseEstimator):
     net_: Any  # a Net
     history_: list[dict[str, Any]]
     n_parameters_: int
+    _keeps_step_sizes: ClassVar[bool] = False  # whether they are a part of every saved model
     _measures: ClassVar[tuple[str, ...]] = ("train_loss", "valid_loss", "valid_acc", "dur")  # in ``history_``
 
     @staticmethod
@@ -93,14 +94,19 @@ class FittedNet(BaseEstimator):
         if "net_" in state:  # as arrays: a table that is mostly untouched is not written out
             net = state.pop("net_")
             state["_net_state"] = net.to_state()
+            state["_step_sizes"] = net.to_step_sizes() if self._keeps_step_sizes else None
             state["_optimizer_state"] = net.to_training_state() if net.has_training_state else None
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         net_state, optimizer_state = state.pop("_net_state", None), state.pop("_optimizer_state", None)
+        step_sizes = state.pop("_step_sizes", None)
         super().__setstate__(state)
         if net_state is not None:
             self._keep_net(self._net_from_state(net_state[0], net_state[1], self.history_), list(self.history_))
+        if step_sizes is not None:
+            with plain_torch():
+                self.net_.load_step_sizes(*step_sizes)
         if optimizer_state is not None:
             with plain_torch():
                 self.net_.load_training_state(*optimizer_state)

@@ -21,6 +21,7 @@ from torch.optim import Optimizer
 from sklearn_hashnlp.optim import clip_grad_norm_
 from sklearn_hashnlp.training._interrupts import Interrupt, current_interrupt
 from sklearn_hashnlp.training._optimizers import OPTIMIZERS, OptimizerName, optimizer_from_arrays, optimizer_to_arrays
+from sklearn_hashnlp.training._step_sizes import step_sizes_from_arrays, step_sizes_to_arrays
 from sklearn_hashnlp.training._torch_scope import plain_torch, shapes_only, torch_seed
 from sklearn_hashnlp.training._weights import check_shapes, load_arrays, module_to_arrays
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -30,7 +31,7 @@ _CHECKED_EVERY = 200  # batches, a multiple of the others: a shorter rise of the
 
 Step = Callable[[], dict[str, Any]]
 
-_TREE = "tree."  # begins the names of its arrays
+_TREE, _STEP_SIZES = "tree.", "step_sizes."  # begin the names of their arrays
 
 
 class EpochHistory(History):  # type: ignore[misc]  # skorch has no types
@@ -55,6 +56,8 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     # By time.perf_counter; training then ends as if a callback had ended it, its last epoch cut short and closed.
     deadline: float | None = None
     max_grad_norm: float | None = None  # of all gradients together; larger ones are scaled down
+    rows_per_step: int | None = None  # in the batches of the first training: fewer rows take a smaller step
+    has_only_step_sizes: bool = False  # of the state of its optimizer: it was loaded without a training state
     was_trained: bool = False  # since it was made or loaded, or before it was saved with its training state
     interrupted_ = False  # whether SIGINT, and not a callback, ended the last training
     measures: ClassVar[tuple[str, ...]] = ("loss",)  # of a step, for the history
@@ -106,7 +109,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
             self._set_training(True)
         self.optimizer_.zero_grad()
         loss, outputs = self.batch_loss(batch)
-        torch.autograd.backward(loss)
+        torch.autograd.backward(loss * self.step_scale(batch))
         for hook in self.hooks("on_grad_computed"):
             hook(self, named_parameters=TeeGenerator(self.get_all_learnable_params()), batch=batch, training=True)
         if self.max_grad_norm is not None:
@@ -119,6 +122,10 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         X, y = batch
         outputs = self.infer(X)
         return self.get_loss(outputs, y, X=X, training=True), outputs
+
+    def step_scale(self, batch: Any) -> float:
+        """Return the factor of a batch's gradients: a single row must not take the step of a whole batch."""
+        return 1.0 if self.rows_per_step is None else min(1.0, self.n_rows(batch) / self.rows_per_step)
 
     def n_rows(self, batch: Any) -> int:
         """Return how much a batch counts in the means of an epoch."""
@@ -251,11 +258,28 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
 
     @property
     def has_training_state(self) -> bool:
-        """True if training can go on as if the net had never been saved; an optimizer may have nothing to keep."""
-        return self.was_trained or bool(self.optimizer_.state)
+        """True if training can continue as if the net had never been saved."""
+        return self.was_trained or (bool(self.optimizer_.state) and not self.has_only_step_sizes)
+
+    def to_step_sizes(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what further training needs at least; it is saved with every model."""
+        values, arrays = step_sizes_to_arrays(self.module_, self.optimizer_, self.tables())
+        named = {f"{_STEP_SIZES}{name}": array for name, array in arrays.items()}
+        return {"step_sizes": values | {"rows_per_step": self.rows_per_step}}, named
+
+    def load_step_sizes(self, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Load what :meth:`to_step_sizes` returned; the first models have none."""
+        values = values.get("step_sizes", {})
+        self.rows_per_step = values.get("rows_per_step")
+        if "optimizer" in values:
+            named = {
+                name.removeprefix(_STEP_SIZES): array for name, array in arrays.items() if name.startswith(_STEP_SIZES)
+            }
+            self.has_only_step_sizes = True
+            self.optimizer_ = step_sizes_from_arrays(self.module_, values, named, self.make_optimizer)
 
     def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what only further training needs: the state of the optimizer."""
+        """Return the state of the optimizer, to continue training as if the net had never been saved."""
         return optimizer_to_arrays(self.module_, self.optimizer_, self.tables())
 
     def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:

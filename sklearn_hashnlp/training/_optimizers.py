@@ -26,8 +26,10 @@ _OF_ONE_TRAINING = "average_offset"  # for the average of the weights, which is 
 
 
 def transfer_state(old: Optimizer, new: Optimizer) -> None:
-    """Copy the state of an optimizer to another of its kind, which goes on with it; another kind starts anew."""
+    """Copy the state of an optimizer to another of its kind, which continues with it; another kind starts anew."""
     if type(old) is type(new) and old is not new:
+        for old_group, new_group in zip(old.param_groups, new.param_groups, strict=False):
+            new_group["eps"] = old_group.get("eps")
         for parameter, state in old.state.items():
             new.state[parameter] = {key: value for key, value in state.items() if key != _OF_ONE_TRAINING}
 
@@ -47,7 +49,8 @@ def optimizer_to_arrays(
             arrays |= pack_table(full_name, array, 0.0) if is_tensor and name in tables else {full_name: array.copy()}
     names = [name for name, kind in OPTIMIZERS.items() if isinstance(optimizer, kind)]
     rates = [float(group["lr"]) for group in optimizer.param_groups]
-    return {"optimizer": names[0] if names else type(optimizer).__name__, "learning_rates": rates}, arrays
+    values = {"optimizer": names[0] if names else type(optimizer).__name__, "learning_rates": rates}
+    return values | {"eps": [group.get("eps") for group in optimizer.param_groups]}, arrays
 
 
 def optimizer_from_arrays(
@@ -65,6 +68,8 @@ def optimizer_from_arrays(
         rates += rates[:1] * (len(optimizer.param_groups) - len(rates))  # the first language models had fewer groups
         for group, rate in zip(optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
+    for group, eps in zip(optimizer.param_groups, values.get("eps", ()), strict=False):
+        group["eps"] = eps
     load_optimizer(module, optimizer, arrays)
     return optimizer
 

@@ -254,16 +254,6 @@ def test_validation_texts_do_not_change_the_model(hashnlp: Any, data: Path, tmp_
     )
 
 
-@pytest.mark.parametrize(("options", "n_notes"), [([], 1), (["--loss", "softmax"], 0), (["--epochs", 1], 0)])
-def test_a_learning_rate_without_effect_is_noted(
-    hashnlp: Any, data: Path, tmp_path: Path, options: list[Any], n_notes: int
-) -> None:
-    arguments = ["--features", "words", "--buckets", 1000, "--learning-rate", 0.3, *options]
-    result = hashnlp("train", data, "--model", tmp_path / "m", *arguments)
-    assert result.code == 0, result.err
-    assert result.err.count("--learning-rate has no effect") == n_notes
-
-
 def test_valid_and_holdout_exclude_each_other(hashnlp: Any, data: Path, tmp_path: Path) -> None:
     result = hashnlp("train", data, "--model", tmp_path / "m", "--valid", data, "--holdout", 0.5)
     assert result.code == 2

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp._text_marks import BEGIN, CHARACTER_WEIGHT, END, TOKENS
+from sklearn_hashnlp.classifiers._class_shares import prior_scores
 from sklearn_hashnlp.persistence._values import decode_value, is_finite
 
 Arrays = dict[str, NDArray[Any]]
@@ -123,6 +124,11 @@ def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any]
         "inverse_temperature": float(loss.get("sharpness", 1.0)),
     }
     kept = {"weight": arrays["head.0.weight"], "bias": arrays["head.0.bias"]}
+    if "class_counts" in arrays and arrays["class_counts"][-1] > 0:
+        options = {name: header[name] for name in ("link", "multilabel", "inverse_temperature")}
+        kept["prior"] = prior_scores(arrays["class_counts"], **options)
+        divisor = None if architecture["variant"] == "standard" else state.get("idf_divisor")
+        header["evidence"] = {"idf_divisor": divisor, "enough": float(state.get("enough_evidence", 0.0))}
     n_rows = architecture["num_embeddings"]
     kept |= _table("pool", arrays, n_rows if architecture["variant"] == "standard" else architecture["num_buckets"])
     if architecture["variant"] != "standard":

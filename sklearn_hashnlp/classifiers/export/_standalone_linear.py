@@ -66,28 +66,50 @@ class LinearTextPredictor:
 
     def scores(self, texts: Iterable[str | bytes]) -> Any:
         """Compute the scores of texts: an array of shape (n_texts, n_classes)."""
-        vectors = [vector for part in _in_parts(_check_texts(texts, (str, bytes))) for vector in self._embed(*part)]
+        rows = [row for part in _in_parts(_check_texts(texts, (str, bytes))) for row in self._embed(*part)]
+        vectors, shares = [vector for vector, _ in rows], np.array([share for _, share in rows])
         documents = np.array(vectors, dtype=np.float64).reshape(len(vectors), len(self._weight))
         # Rounded to float32, they do not depend on the order in which the layer adds up.
         scores = (documents @ self._weight + self._arrays["bias"]).astype(np.float32).astype(np.float64)
         if not np.isfinite(scores).all():  # the weights themselves are read only where they are used
             raise ValueError("The weights are damaged: scores are infinite or NaN. Copy the model again.")
+        weak = np.flatnonzero(shares < 1)
+        if len(weak):  # they tell less than nearly all training texts: their scores move to the shares of the labels
+            share = shares[weak, np.newaxis]
+            scores[weak] = share * scores[weak] + (1 - share) * self._arrays["prior"]
         return scores
 
-    def _embed(self, first: int, texts: list[str | bytes]) -> Iterator[Any]:
-        """Yield the vector of each text."""
+    def _embed(self, first: int, texts: list[str | bytes]) -> Iterator[tuple[Any, float]]:
+        """Yield the vector of each text, and how much it tells, from 0 to 1."""
         parts, offset = [], 0
         for vectorizer in self._vectorizers:
             columns, signs, owners = vectorizer.hash_ngrams(first, texts)
             parts.append((vectorizer, columns + offset, signs, owners, *self._look_up(columns + offset)))
             offset += vectorizer.n_features
         for index in range(len(texts)):
-            weights, pool = [], []
+            weights, pool, known, sizes = [], [], [], []
             for vectorizer, columns, signs, owners, importance, vectors in parts:
                 first_of, counts = vectorizer.count(columns, signs, owners[index])
                 weights.append(counts[:, np.newaxis] * importance[first_of])
                 pool.append(vectors[first_of])
-            yield self._sum(np.concatenate(weights), np.concatenate(pool))
+                known.append(importance[first_of])
+                sizes.append(counts)
+            share = self._evidence(np.concatenate(known), np.concatenate(sizes))
+            yield self._sum(np.concatenate(weights), np.concatenate(pool)), share
+
+    def _evidence(self, importance: Any, counts: Any) -> float:
+        """Return how much a text tells: 0 without a known n-gram, 1 from the evidence of most training texts on."""
+        evidence = self.header.get("evidence")
+        if evidence is None or (evidence["idf_divisor"] is None and len(counts)):
+            return 1.0
+        weights = np.abs(importance).astype(np.float64)
+        if not weights.any():
+            return 0.0
+        if not evidence["enough"]:
+            return 1.0
+        above = np.maximum(weights - (1 / evidence["idf_divisor"]) * (1 + 1e-6), 0.0)
+        total = np.add.accumulate((counts[:, np.newaxis].astype(np.float64) * above).ravel() ** 2)[-1]
+        return float(min(total / evidence["enough"], 1.0)) ** 2
 
     def _look_up(self, columns: Any) -> tuple[Any, Any]:
         """Return the importance weights of columns, (n, k), and the rows of the pool, (n, k, d)."""
@@ -221,6 +243,12 @@ def _check_header(header: dict[str, Any]) -> None:
             raise ValueError(f"bytes cannot be decoded by {vectorizer['decode']!r:.60}")
     if not header["vectorizers"]:
         raise ValueError("the header has no vectorizer")
+    evidence = header.get("evidence")
+    if evidence is not None and not all(
+        isinstance(number, _NUMBER) and 0 <= number < math.inf
+        for number in (evidence["enough"], evidence["idf_divisor"] or 1.0)
+    ):
+        raise ValueError(f"the part 'evidence' of the header is {evidence!r:.60}")
 
 
 def _check_parts(values: dict[str, Any], parts: dict[str, Any]) -> None:
@@ -247,6 +275,7 @@ def _check_arrays(header: dict[str, Any], arrays: dict[str, Any]) -> None:
     width = dim if standard or bag["aggregation"] != "concat" else k * dim
     width += k if bag["append_weight"] and not standard else 0
     shapes = {"weight": (n_classes, width), "bias": (n_classes,)}
+    shapes |= {} if header.get("evidence") is None else {"prior": (n_classes,)}
     for name, (n_rows, n_columns) in tables.items():
         stored = arrays.get(f"{name}.rows")
         if stored is not None and not _are_rows(stored, n_rows):

@@ -36,7 +36,13 @@ class BatchIndices(NamedTuple):
 class CompiledStep:
     """Forward pass, cross-entropy, backward pass and optimizer step in a few compiled kernels."""
 
-    def __init__(self, module: HashEmbeddingNetwork, optimizer: Any) -> None:  # a RowwiseOptimizer
+    def __init__(
+        self,
+        module: HashEmbeddingNetwork,
+        optimizer: Any,  # a RowwiseOptimizer
+        scale: Callable[[tuple[SparseBatch, Tensor]], float] = lambda _: 1.0,  # of a batch's gradients
+    ) -> None:
+        self._scale = scale
         self._bag, self._head, self._optimizer = module.bag, cast(nn.Linear, module.head[0]), optimizer
         self._layout = module.bag.layout
         self._constants = np.array(module.bag._constants, dtype=np.uint64)
@@ -59,13 +65,15 @@ class CompiledStep:
         pool = bag.pool.detach().numpy()
         importance = None if bag.importance is None else bag.importance.detach().numpy()
         counts = batch.weights.numpy()
+        scale = np.float32(self._scale((batch, targets)))
+        row_weights = np.ones(len(batch), np.float32) if batch.row_weights is None else batch.row_weights.numpy()
         bags = embed_bags(indices.rows, indices.slots, batch.offsets.numpy(), counts, pool, importance, self._layout)
         result = softmax_head(
             bags.documents,
             head.weight.detach().numpy(),
             head.bias.detach().numpy(),
             targets.numpy(),
-            None if batch.row_weights is None else batch.row_weights.numpy(),
+            row_weights * scale,
         )
         table_gradients = bag_gradients(result.inputs, bags, counts, pool, importance, self._layout, indices.groups)
         row_gradients: dict[Tensor, RowGradients] = {
@@ -76,7 +84,7 @@ class CompiledStep:
         for parameter, gradient in ((head.weight, result.weight), (head.bias, result.bias)):
             parameter.grad = torch.from_numpy(gradient) if parameter.requires_grad else None
         self._optimizer.step(row_gradients=row_gradients)
-        return {"loss": torch.tensor(result.loss), "y_pred": torch.from_numpy(result.scores)}
+        return {"loss": torch.tensor(result.loss / float(scale)), "y_pred": torch.from_numpy(result.scores)}
 
 
 def supports_compiled_step(module: HashEmbeddingNetwork, optimizer: torch.optim.Optimizer) -> bool:

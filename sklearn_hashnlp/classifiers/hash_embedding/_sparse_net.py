@@ -147,7 +147,7 @@ class SparseNet(ClassifierNet):
             and supports_compiled_step(self.module_, self.optimizer_)
         ):
             self._set_training(True)
-            return CompiledStep(self.module_, self.optimizer_).steps(batches)
+            return CompiledStep(self.module_, self.optimizer_, self.step_scale).steps(batches)
         return super().training_steps(batches)
 
 

@@ -236,11 +236,10 @@ def _shown(value: Any) -> str:
 def _check_trained(classifier: HashEmbeddingClassifier, index: int) -> None:
     """Check that a model has the accumulated squares of all of its training."""
     net = classifier.net_
-    if classifier.loss == "auto" and classifier._loss.name == "hinge":
+    if classifier.solver_ == "dual":
         raise ValueError(
             f"merge cannot merge model {index}: it was trained on few rows, by dual coordinate descent, which has no "
-            "accumulated squares of gradients. Train on so few rows together; or set max_epochs to an integer, or call "
-            "partial_fit, which train by stochastic gradients."
+            "accumulated squares of gradients. Train on so few rows together, or set solver='sgd'."
         )
     if not net.has_training_state:
         raise ValueError(

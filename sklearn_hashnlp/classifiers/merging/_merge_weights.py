@@ -47,6 +47,8 @@ def merge_nets(
             _merge_rows(table, sources, factors, scales)
             _write_back(parameter, table)
         _merge_normalization(merged, modules, factors, n_rows / n_rows.sum())
+    result._class_counts = np.sum([f * one._class_counts for f, one in zip(factors, models, strict=True)], axis=0)
+    result._enough_evidence = float(np.average([one._enough_evidence for one in models], weights=n_rows))
     result._rows_seen = max(1, round(float(n_rows.sum())))
     temperatures = np.array([model._loss.inverse_temperature for model in models])
     if (temperatures != temperatures[0]).any():

@@ -7,12 +7,15 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
+from skorch.callbacks import Callback, PrintLog, ProgressBar
 
 from sklearn_hashnlp import HashEmbeddingClassifier, TextClassifier, load_model, make_text_classifier, save_model
-from sklearn_hashnlp.classifiers.hash_embedding import _few_rows
+from sklearn_hashnlp.classifiers.hash_embedding import _few_rows, _solvers
 from sklearn_hashnlp.classifiers.hash_embedding._few_rows import LinearProblem, Settings, choose_settings, n_dual_epochs
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows
+from sklearn_hashnlp.training._callbacks import EpochProgress
 
 
 def counts(n_rows=120, n_columns=50, n_classes=3, seed=0):
@@ -26,7 +29,7 @@ def counts(n_rows=120, n_columns=50, n_classes=3, seed=0):
 
 def classifier(**options):
     sizes = {"n_buckets": 2**16, "n_embeddings": 2**16, "n_hashes": 1, "embedding_dim": "auto"}
-    return HashEmbeddingClassifier(loss="auto", random_state=0, **sizes | options)
+    return HashEmbeddingClassifier(**{"loss": "auto", "random_state": 0} | sizes | options)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 40])
@@ -42,30 +45,98 @@ def test_scores_are_those_of_liblinear_without_the_log_odds(n_classes, monkeypat
     np.testing.assert_allclose(model._scores(X), scores, atol=2e-3)
 
 
-def test_the_loss_depends_on_rows_labels_and_parameters(monkeypatch):
+OTHER_FORMS = [
+    {"n_hashes": 2},
+    {"embedding_dim": 2},
+    {"hidden_layer_sizes": (4,)},
+    {"normalize": None},
+    {"importance_init": "zeros"},
+]
+OTHER_TRAINING = [
+    {"max_epochs": 2},
+    {"batch_size": 64},
+    {"optimizer": "adam"},
+    {"learning_rate": 0.1},
+    {"learning_rate_schedule": "linear"},
+    {"train_pool": False},
+    {"train_importance": False},
+    {"early_stopping": True, "validation_fraction": 0.2},
+    {"ngram_dropout": (2, 5)},
+    {"warm_start": True},
+    {"max_time": 60.0},
+    {"callbacks": [Callback()]},
+    {"callbacks": [("mine", Callback)]},
+]
+
+
+@pytest.mark.parametrize("options", [*OTHER_FORMS, *OTHER_TRAINING], ids=lambda options: "-".join(options))
+def test_parameters_change_the_solver_and_never_the_loss(options):
     X, y = counts()
-    assert classifier().fit(X, y)._loss.name == "hinge"
-    assert classifier(variant="standard", n_hashes=2).fit(X, y)._loss.name == "hinge"
-    for options in (
-        {"n_hashes": 2},
-        {"max_epochs": 2},
-        {"embedding_dim": 2},
-        {"hidden_layer_sizes": (4,)},
-        {"normalize": None},
-        {"importance_init": "zeros"},
-        {"train_pool": False},
-        {"early_stopping": True, "validation_fraction": 0.2},
-        {"ngram_dropout": (2, 5)},
-        {"warm_start": True},
-    ):
-        assert classifier(**options).fit(X, y)._loss.name == "softmax", options
-    assert classifier().partial_fit(X, y, classes=[0, 1, 2])._loss.name == "softmax"
-    assert classifier().fit(X, np.eye(3, dtype=int)[y])._loss.name == "ova"
-    monkeypatch.setattr(_few_rows, "_MANY_ROWS", 120)
-    assert classifier().fit(X, y)._loss.name == "softmax"
-    assert classifier().fit(X, y > 0)._loss.name == "hinge"
-    monkeypatch.setattr(_few_rows, "_MANY_ROWS_OF_TWO_CLASSES", 120)
-    assert classifier().fit(X, y > 0)._loss.name == "softmax"
+    model = classifier(**options).fit(X, y)  # without a warning
+    assert (model.loss_, model.solver_) == ("hinge", "sgd")
+    names = "|".join(options)
+    with pytest.raises(ValueError, match=rf"solver='dual'\) does not work with ({names})="):
+        classifier(solver="dual", **options).fit(X, y)
+
+
+def test_the_loss_depends_on_rows_and_classes(monkeypatch):
+    X, y = counts()
+    for options in ({}, {"variant": "standard", "n_hashes": 2}, {"callbacks": [EpochProgress(print, print)]}):
+        model = classifier(**options).fit(X, y)
+        assert (model.loss_, model.solver_) == ("hinge", "dual")
+    assert classifier(solver="sgd").fit(X, y).loss_ == "hinge"
+    assert classifier(loss="hinge").fit(X, y).solver_ == "dual"
+    assert classifier().partial_fit(X, y, classes=[0, 1, 2]).loss_ == "softmax"
+    assert classifier().fit(X, np.eye(3, dtype=int)[y]).loss_ == "ova"
+    monkeypatch.setattr(_solvers, "_MANY_ROWS", 120)
+    model = classifier().fit(X, y)
+    assert (model.loss_, model.solver_) == ("softmax", "sgd")
+    with pytest.raises(ValueError, match="the loss of these rows is 'softmax'"):
+        classifier(solver="dual").fit(X, y)
+    assert classifier(loss="hinge", solver="dual").fit(X, y).solver_ == "dual"
+    assert classifier().fit(X, y > 0).loss_ == "hinge"
+    monkeypatch.setattr(_solvers, "_MANY_ROWS_OF_TWO_CLASSES", 120)
+    assert classifier().fit(X, y > 0).loss_ == "softmax"
+
+
+def test_callbacks_that_print_epochs_are_ignored_with_one_warning(capsys):
+    X, y = counts()
+    with pytest.warns(UserWarning, match="ignores callbacks that print epochs") as caught:
+        model = classifier(callbacks=[PrintLog(), ("bar", ProgressBar)]).fit(X, y)
+    assert model.solver_ == "dual"
+    assert len(caught) == 1
+    assert capsys.readouterr().out == ""
+    np.testing.assert_array_equal(model._scores(X), classifier().fit(X, y)._scores(X))
+
+
+def test_a_callback_that_is_given_is_called():
+    class Count(Callback):
+        n_epochs = 0
+
+        def on_epoch_end(self, net, **kwargs):
+            self.n_epochs += 1
+
+    X, y = counts()
+    count = Count()
+    assert len(classifier(callbacks=[count]).fit(X, y).history_) == count.n_epochs > 0
+
+
+def test_the_parameters_that_ask_for_nothing_are_the_defaults():
+    for estimator in (HashEmbeddingClassifier(), TextClassifier(), make_text_classifier()[-1]):
+        parameters = estimator.get_params()
+        assert {name: parameters[name] for name in _solvers._OFF} == dict(_solvers._OFF)
+
+
+def test_a_grid_over_buckets_and_hashes_has_one_loss():
+    X, y = counts()
+    search = GridSearchCV(classifier(), {"n_buckets": [2**8, 2**16], "n_hashes": [1, 2]}, cv=3, scoring=loss_of)
+    search.fit(X, y)
+    assert set(search.cv_results_["mean_test_score"]) == {1.0}
+    assert search.best_estimator_.loss_ == "hinge"
+
+
+def loss_of(model, X, y):
+    return float(model.loss_ == "hinge")
 
 
 def test_training_goes_on_with_the_hinge_loss():
@@ -175,11 +246,10 @@ def test_columns_of_negative_numbers():
     assert model.score(X, X[:, 0] + X[:, 1] > 0) > 0.95
 
 
-def test_a_saved_training_state_is_that_of_no_steps(tmp_path):
+def test_a_saved_training_state_continues_exactly(tmp_path):
     X, y = counts()
     model = classifier().fit(X, y)
     assert model._loss.name == "hinge"
-    assert not model.net_.optimizer_.state
     save_model(model, tmp_path / "first", training_state=True)
     save_model(load_model(tmp_path / "first"), tmp_path / "second", training_state=True)
     save_model(model, tmp_path / "without")

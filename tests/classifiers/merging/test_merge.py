@@ -254,7 +254,7 @@ def test_data_that_differ_are_refused_by_name():
 
 
 def test_features_that_the_texts_decided_are_refused_by_name():
-    models = [TextClassifier(**SMALL_TEXT, max_epochs=1) for _ in range(2)]
+    models = [TextClassifier(**SMALL_TEXT, loss="softmax") for _ in range(2)]
     models[0].fit(TEXTS, KINDS)
     models[1].partial_fit(TEXTS, KINDS, classes=["bad", "good"])
     with pytest.raises(ValueError, match="features_ of AutoNgramVectorizer, which depends on the training texts, is"):
@@ -268,7 +268,7 @@ def test_models_without_accumulated_squares_are_refused(tmp_path):
     few = TextClassifier(**SMALL_TEXT).fit(TEXTS, KINDS)
     with pytest.raises(ValueError, match="on few rows, by dual coordinate descent"):
         merge([few])
-    with pytest.raises(ValueError, match="on few rows, by dual coordinate descent"):
+    with pytest.raises(ValueError, match="part of its training was by dual coordinate descent"):
         merge([few.partial_fit(TEXTS, KINDS)])
     save_model(trained(PARTS[0]), tmp_path / "model")
     loaded = load_model(tmp_path / "model")
@@ -276,12 +276,15 @@ def test_models_without_accumulated_squares_are_refused(tmp_path):
         merge([loaded])
     with pytest.raises(ValueError, match="it has no document frequencies"):
         merge([loaded.partial_fit(X, Y)])
+
+
+def test_models_that_were_loaded_and_trained_further_are_merged_by_their_step_sizes(tmp_path):
     parts = [trained(part, importance_init="ones") for part in PARTS]
+    exact = merge(parts)
     for number, part in enumerate(parts):
         save_model(part, tmp_path / str(number))
         parts[number] = load_model(tmp_path / str(number)).partial_fit(X[:1], Y[:1])
-    with pytest.raises(ValueError, match=r"rows of bag\.pool differ between the models, but none"):
-        merge(parts)
+    assert (merge(parts).predict(X) == exact.predict(X)).mean() > 0.95
 
 
 class Locked(Callback):

@@ -1,0 +1,58 @@
+"""The shares of the classes among all training rows: what a text without evidence is predicted by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.training._batches import Dataset  # which loads torch
+
+_TYPICAL_ROWS = 100  # rows of the usual shares that are added to a batch before its own shares are compared
+_LARGEST_FACTOR = 2.0
+
+
+def count_classes(rows: Dataset, n_classes: int) -> NDArray[np.float64]:
+    """Return the weights of the rows of each class, and of all rows: an array of shape (n_classes + 1,)."""
+    weights = np.ones(len(rows)) if rows.row_weights is None else rows.row_weights.astype(np.float64)
+    if rows.targets.ndim == 2:
+        own = (rows.targets * weights[:, np.newaxis]).sum(axis=0, dtype=np.float64)
+    else:
+        own = np.bincount(rows.targets, weights, n_classes)
+    return np.append(own, weights.sum())
+
+
+def class_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of each class; those of labels, of which a row may have any number, do not add up to one."""
+    smoothed = 1 / len(counts)  # a class without rows is improbable, not impossible
+    return np.asarray((counts[:-1] + smoothed) / (counts[-1] + smoothed * len(counts)))
+
+
+def prior_scores(
+    counts: NDArray[np.float64], *, link: str, multilabel: bool, inverse_temperature: float
+) -> NDArray[np.float64]:
+    """Return the scores of a row without evidence: those with the shares of the classes as probabilities."""
+    shares = class_shares(counts)
+    if multilabel:
+        return np.asarray(logit(shares) / inverse_temperature)
+    logarithms = np.log(shares) / inverse_temperature
+    return np.asarray(logit(np.exp(logarithms)) if link == "log_sigmoid" else logarithms)
+
+
+def weights_of_batch(rows: Dataset, seen: NDArray[np.float64]) -> NDArray[np.float32] | None:
+    """Return the weights of rows with which training continues, from the classes of all rows ``seen`` up to these.
+
+    A class that is more frequent in this batch than among all rows counts less, as in importance weighting, so that
+    predicted probabilities stay those of all rows.
+    """
+    if rows.targets.ndim == 2:
+        return rows.row_weights
+    usual = seen[:-1] / max(seen[-1], np.finfo(np.float64).tiny)
+    batch = count_classes(rows, len(usual)) + _TYPICAL_ROWS * np.append(usual, 1.0)
+    now = batch[:-1] / batch[-1]
+    factors = np.divide(usual, now, where=now > 0, out=np.ones_like(now))
+    own: Any = np.clip(factors, 1 / _LARGEST_FACTOR, _LARGEST_FACTOR).astype(np.float32)[rows.targets]
+    return np.asarray(own if rows.row_weights is None else rows.row_weights * own)

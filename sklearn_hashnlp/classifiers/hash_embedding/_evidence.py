@@ -1,0 +1,67 @@
+"""Rows that tell less than nearly all training rows do: their scores move towards the shares of the classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset
+from sklearn_hashnlp.kernels.linear._evidence import row_evidence
+from sklearn_hashnlp.nn import HashEmbeddingBag
+
+_QUANTILE = 0.02  # of the training rows have less evidence than what is enough
+_LEAST = 0.05  # of that quantile with n-grams of a single row: a few rows may share none
+
+
+def evidence_shares(
+    bag: HashEmbeddingBag, rows: SparseDataset, divisor: float | None, enough: float
+) -> NDArray[np.float64]:  # (n_rows,)
+    """Return the factor of the scores of each row: 0 without a known column, 1 with enough evidence.
+
+    A row of the texts "the" or "" has length one as any other, all of it from n-grams that most training rows have.
+    Its scores are an extrapolation.
+    """
+    if bag.importance is None or divisor is None:
+        return (np.diff(rows.indptr) > 0).astype(np.float64)
+    evidence = _evidence(bag, rows, 1 / divisor, np.inf, enough)
+    known = (evidence >= 0).astype(np.float64)
+    return known if enough == 0 else known * np.minimum(evidence / enough, 1.0) ** 2
+
+
+def enough_evidence(bag: HashEmbeddingBag, rows: SparseDataset, divisor: float, n_rows: int) -> float:
+    """Return the evidence from which on a row tells enough, by training rows with initial importance weights.
+
+    N-grams of a single training row are left out: the row itself is the only reason that they are known. 0 unless the
+    rows are those of marked texts: some columns are the same in all of them, and no others occur in all.
+    """
+    common, once = 1 / divisor, (np.log((1 + n_rows) / 2) + 1) / divisor
+    if not _are_marked(rows):
+        return 0.0
+    alone, whole = (
+        float(np.quantile(np.maximum(_evidence(bag, rows, common, rare, np.inf), 0.0), _QUANTILE))
+        for rare in (once * (1 - 1e-4), np.inf)
+    )
+    return max(alone, _LEAST * whole)
+
+
+def _evidence(
+    bag: HashEmbeddingBag, rows: SparseDataset, common: float, rare: float, enough: float
+) -> NDArray[np.float64]:
+    table: Any = bag.importance
+    importance = table.detach().cpu().numpy()
+    constants = np.array(bag._constants, dtype=np.uint64)
+    counts = rows.data.astype(np.float32, copy=False)
+    return row_evidence(rows.indices, rows.indptr, counts, importance, constants, common * (1 + 1e-6), rare, enough)
+
+
+def _are_marked(rows: SparseDataset) -> bool:
+    """Return whether there are columns that all rows have, with one value."""
+    first = rows.indices[: rows.indptr[1]]  # a column of all rows is one of the first row
+    if not len(first):
+        return False
+    at = np.minimum(np.searchsorted(first, rows.indices), len(first) - 1)
+    counts = np.bincount(at[first[at] == rows.indices], minlength=len(first))
+    values = rows.data[np.isin(rows.indices, first[counts == len(rows)])]
+    return bool(len(values)) and bool((values == values[0]).all())

@@ -1,0 +1,104 @@
+"""Which loss a HashEmbeddingClassifier minimizes, and by which solver."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeAlias
+
+from skorch.callbacks import PrintLog, ProgressBar
+
+from sklearn_hashnlp._sklearn import level_of_user
+from sklearn_hashnlp.classifiers._losses import LossName, SquaredHingeLoss
+from sklearn_hashnlp.training._callbacks import EpochProgress
+
+SolverName: TypeAlias = Literal["dual", "sgd"]
+SolverChoice: TypeAlias = Literal["auto", "dual", "sgd"]
+
+_MANY_ROWS, _MANY_ROWS_OF_TWO_CLASSES = 20_000, 30_000  # cross-entropy is as accurate then, and faster
+_MAX_CLASSES = 256
+_PRINTERS = (PrintLog, ProgressBar)  # callbacks that only print what stochastic gradients do
+_OFF: Mapping[str, Any] = {  # parameters of stochastic gradients, with the values that ask for nothing
+    "warm_start": False,
+    "early_stopping": False,
+    "train_pool": True,
+    "train_importance": True,
+    "ngram_dropout": None,
+    "max_time": None,
+    "max_epochs": "auto",
+    "batch_size": "auto",
+    "optimizer": "adagrad",
+    "learning_rate": 0.2,
+    "learning_rate_schedule": "constant",
+}
+
+
+def automatic_loss(n_rows: int | None, n_classes: int, *, multilabel: bool) -> LossName:
+    """Return the loss of ``loss="auto"``, which depends on rows and classes alone; rows of a stream are many."""
+    if multilabel:
+        return "ova"
+    return "hinge" if _are_few(n_rows, n_classes) else "softmax"
+
+
+def choose_solver(
+    parameters: Mapping[str, Any], loss: LossName, n_rows: int, n_classes: int, device: str, *, caller: str
+) -> SolverName:
+    """Return the solver of a first fit; raise an error if it is given, and cannot do what other parameters ask for."""
+    wanted = parameters["solver"]
+    if wanted == "sgd":
+        return "sgd"
+    obstacle = next(_obstacles(parameters, loss, n_classes, device), None)
+    if wanted == "dual" and obstacle is not None:
+        name, reason = obstacle
+        raise ValueError(
+            f"{caller}(solver='dual') does not work with {name}={parameters[name]!r}: {reason}. Change {name!r}, or "
+            "set solver='auto' or 'sgd'."
+        )
+    return "dual" if obstacle is None and (wanted == "dual" or _are_few(n_rows, n_classes)) else "sgd"
+
+
+def without_printers(callbacks: tuple[Any, ...], caller: str) -> tuple[Any, ...]:
+    """Return the callbacks that dual coordinate descent calls; warn that it has no epochs of a net to print."""
+    kept = tuple(one for one in callbacks if _is_a(one, (EpochProgress,)) or not _is_a(one, _PRINTERS))
+    if len(kept) < len(callbacks):
+        warnings.warn(
+            f"{caller} ignores callbacks that print epochs: its solver is dual coordinate descent. Set solver='sgd' to "
+            "train by epochs of stochastic gradients.",
+            stacklevel=level_of_user(),
+        )
+    return kept
+
+
+def _are_few(n_rows: int | None, n_classes: int) -> bool:
+    limit = _MANY_ROWS_OF_TWO_CLASSES if n_classes == 2 else _MANY_ROWS
+    return n_rows is not None and n_rows < limit and n_classes <= _MAX_CLASSES
+
+
+def _obstacles(parameters: Mapping[str, Any], loss: LossName, n_classes: int, device: str) -> Iterator[tuple[str, str]]:
+    """Yield the parameters that dual coordinate descent cannot honor, and why."""
+    if loss != SquaredHingeLoss.name:
+        yield "loss", f"it minimizes the squared hinge loss, and the loss of these rows is {loss!r}"
+    is_table = parameters["variant"] == "standard"
+    if parameters["hidden_layer_sizes"]:
+        yield "hidden_layer_sizes", "it trains a linear model"
+    if not is_table and parameters["n_hashes"] != 1:
+        yield "n_hashes", "it trains one vector per column"
+    if not is_table and parameters["importance_init"] == "zeros":
+        yield "importance_init", "it does not train importance weights, which would stay zero"
+    if parameters["normalize"] != "l2":
+        yield "normalize", "it needs rows of length one"
+    if parameters["embedding_dim"] != "auto" and parameters["embedding_dim"] < n_classes:
+        yield "embedding_dim", f"it needs a dimension for each of {n_classes} classes"
+    if device != "cpu":
+        yield "device", "it runs on the CPU"
+    for name, value in _OFF.items():
+        if parameters[name] != value:
+            yield name, "it does not train by stochastic gradients"
+    if not all(_is_a(callback, (*_PRINTERS, EpochProgress)) for callback in parameters["callbacks"] or ()):
+        yield "callbacks", "it calls none but those that show progress"
+
+
+def _is_a(callback: Any, classes: tuple[type, ...]) -> bool:
+    """Return whether a callback is of one of the classes; it may be a class, or a pair of a name and either."""
+    callback = callback[1] if isinstance(callback, tuple) else callback
+    return issubclass(callback if isinstance(callback, type) else type(callback), classes)

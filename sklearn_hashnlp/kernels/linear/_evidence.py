@@ -1,0 +1,57 @@
+"""How much the n-grams of a row tell: the squared lengths of rows by their inverse document frequencies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_hashnlp.kernels._compile import Number, compiled
+from sklearn_hashnlp.kernels.embeddings._hash_ids import mix_id, row_of
+
+
+def row_evidence(
+    indices: NDArray[Any],  # (n_values,): columns, of which the low 32 bits count
+    indptr: NDArray[Any],  # (n_rows + 1,)
+    counts: NDArray[np.float32],  # (n_values,)
+    importance: NDArray[np.float32],  # (n_embeddings, k)
+    constants: NDArray[np.uint64],  # (k + 1, 3)
+    common: float,  # importance weight of a column that all training rows have, and which tells nothing
+    rare: float,  # columns of at least this importance weight are left out
+    enough: float,  # sums stop there
+) -> NDArray[np.float64]:  # (n_rows,)
+    """Return sums of squared counts times importance weights above ``common``; -1 for rows without a known column."""
+    evidence = np.empty(len(indptr) - 1, dtype=np.float64)
+    _sum_evidence(indices, indptr, counts, importance, constants[0], common, rare, enough, evidence)
+    return evidence
+
+
+@compiled
+def _sum_evidence(
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    counts: NDArray[np.float32],
+    importance: NDArray[np.float32],
+    constants: NDArray[np.uint64],
+    common: Number,
+    rare: Number,
+    enough: Number,
+    evidence: NDArray[np.float64],
+) -> None:
+    n_rows = np.uint64(len(importance))
+    for row in range(len(evidence)):
+        total = -1.0
+        for at in range(indptr[row], indptr[row + 1]):
+            column = row_of(indices[at], mix_id(indices[at]), constants[0], constants[1], n_rows)
+            for i in range(importance.shape[1]):
+                weight = np.float64(abs(importance[column, i]))
+                if weight > 0:
+                    total = max(total, 0.0)
+                if common < weight < rare:
+                    term = np.float64(counts[at]) * (weight - common)
+                    total += term * term
+            if total >= enough and total > 0:
+                total = enough
+                break
+        evidence[row] = total

@@ -1,0 +1,149 @@
+"""Learning on: a fitted model gets more texts, one or many, once or night after night, and is not ruined by them."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss
+
+from sklearn_hashnlp import SGNNClassifier, TextClassifier, load_model, save_model
+from sklearn_hashnlp.datasets import load_stdlib_docstrings
+from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
+
+MARGIN = 3.0  # points: of 600 test texts one seed's differences have a standard error of about one
+
+
+@pytest.fixture(scope="module")
+def parts():
+    """Return 900 texts to fit, 1,000 more, and the others, some 600, to test."""
+    texts, labels = load_stdlib_docstrings(return_X_y=True)
+    counts = {label: labels.tolist().count(label) for label in set(labels.tolist())}
+    frequent = sorted(counts, key=lambda label: (-counts[label], label))[:10]
+    chosen = np.flatnonzero(np.isin(labels, frequent))
+    order = np.random.default_rng(0).permutation(chosen)[:2400]
+    texts = np.array(texts, dtype=object)
+    edges = [0, 900, 1900, len(order)]
+    return [(texts[rows].tolist(), labels[rows]) for rows in map(order.__getitem__, map(slice, edges, edges[1:]))]
+
+
+def accuracy(model, rows):
+    return 100 * model.score(*rows)
+
+
+def as_fitted(model, folder):
+    return model
+
+
+def saved(model, folder, **options):
+    save_model(model, folder / "model", **options)
+    return load_model(folder / "model")
+
+
+def partial_fitted(model, texts, labels):
+    return model.partial_fit(texts, labels)
+
+
+def warm_started(model, texts, labels):
+    return model.set_params(warm_start=True).fit(texts, labels)
+
+
+KEPT = {
+    "as fitted": as_fitted,
+    "saved": saved,
+    "with training state": partial(saved, training_state=True),
+    "int8": partial(saved, precision="int8"),
+}
+FORMS = {
+    "dual": {},
+    "uncalibrated": {"calibrate": False},
+    "hinge by gradients": {"solver": "sgd"},
+    "softmax": {"loss": "softmax"},
+    "adam": {"loss": "softmax", "optimizer": "adam", "learning_rate": 0.01},
+}
+CASES = [("dual", "as fitted"), ("dual", "int8"), ("dual", "with training state"), ("softmax", "as fitted")]
+CASES += [("hinge by gradients", "saved"), ("uncalibrated", "saved"), ("adam", "saved")]
+SLOW = [pytest.param(*case, marks=pytest.mark.slow) for case in CASES]
+
+
+@pytest.mark.parametrize(("form", "how"), [("dual", "saved"), ("softmax", "saved"), *SLOW])
+def test_a_few_more_texts_cost_nothing_and_many_help(form, how, parts, tmp_path):
+    fitted, more, test = parts
+    model = TextClassifier(random_state=0, **FORMS[form]).fit(*fitted)
+    before = accuracy(model, test)
+    save_model(model, tmp_path / "before", training_state=True)
+    for n_texts in (1, 10, 100, 1000):
+        model = KEPT[how](load_model(tmp_path / "before"), tmp_path)
+        model.partial_fit(more[0][:n_texts], more[1][:n_texts])
+        after = accuracy(model, test)
+        assert after > before - MARGIN, f"{n_texts} texts: {before:.1f} -> {after:.1f}"
+    refit = accuracy(
+        TextClassifier(random_state=0, **FORMS[form]).fit(fitted[0] + more[0], [*fitted[1], *more[1]]), test
+    )
+    assert after > (before + refit) / 2 - MARGIN
+
+
+def test_warm_start_after_a_dual_fit_continues_by_gradients(parts):
+    fitted, more, test = parts
+    model = TextClassifier(random_state=0).fit(*fitted)
+    before = accuracy(model, test)
+    rows = sorted({label: index for index, label in enumerate(more[1].tolist())}.values())  # one text of each label
+    warm_started(model, [more[0][row] for row in rows], more[1][rows])
+    assert (model.loss_, model.solver_) == ("hinge", "sgd")
+    assert accuracy(model, test) > before - MARGIN
+    assert accuracy(warm_started(model, *more), test) > before
+
+
+def test_nights_of_500_texts(parts):
+    fitted, more, test = parts
+    nights = [(more[0][start : start + 250], more[1][start : start + 250]) for start in range(0, 1000, 250)]
+    model = TextClassifier(random_state=0).fit(*fitted)
+    measured = [(accuracy(model, test), model.predict_proba(test[0]).max(axis=1).mean())]
+    for night in nights:
+        model.partial_fit(*night)
+        measured.append((accuracy(model, test), model.predict_proba(test[0]).max(axis=1).mean()))
+    accuracies, confidences = np.array(measured).T
+    assert np.diff(accuracies).min() > -MARGIN
+    assert np.abs(np.diff(confidences)).max() < 0.05
+    refit = TextClassifier(random_state=0).fit(fitted[0] + more[0], [*fitted[1], *more[1]])
+    losses = [log_loss(test[1], one.predict_proba(test[0]), labels=one.classes_) for one in (model, refit)]
+    assert losses[0] < 1.4 * losses[1]  # after as many texts as the fit had
+
+
+def test_a_new_domain_is_learned_and_the_old_one_kept(parts):
+    fitted, _, test = parts
+    model = TextClassifier(random_state=0).fit(*fitted)
+    before = accuracy(model, test)
+    recipes = [f"bake the {food} with {spice} until golden" for food in ("bread", "fish", "rice") for spice in "ABC"]
+    recipes.append("a pinch of salt and pepper for dinner")
+    labels = np.resize(model.classes_[:3], len(recipes))
+    for _ in range(10):
+        model.partial_fit(recipes, labels)
+    assert model.predict(recipes).tolist() == labels.tolist()
+    assert accuracy(model, test) > before - MARGIN
+
+
+def test_a_class_that_becomes_frequent(parts):
+    fitted, more, test = parts
+    model = TextClassifier(random_state=0).fit(*fitted)
+    label = model.classes_[0]
+    is_own = more[1] == label
+    own, others = np.flatnonzero(is_own), np.flatnonzero(~is_own)
+    rows = np.random.default_rng(0).permutation(np.concatenate([own, others[: len(own)]]))
+    model.partial_fit([more[0][row] for row in rows], more[1][rows])
+    share = (np.sum(fitted[1] == label) + len(own)) / (len(fitted[1]) + len(rows))
+    weights = np.where(test[1] == label, share / np.mean(test[1] == label), (1 - share) / np.mean(test[1] != label))
+    mean = np.average(model.predict_proba(test[0])[:, 0], weights=weights)
+    assert abs(mean - share) < 0.05
+
+
+@pytest.mark.parametrize("how", [pytest.param("as fitted", marks=pytest.mark.slow), "saved"])
+def test_a_self_governing_network(how, parts, tmp_path):
+    fitted, more, test = parts
+    rows = [(SGNNProjector().transform(CharNgramFeaturizer().transform(texts)), y) for texts, y in (fitted, more, test)]
+    model = SGNNClassifier(random_state=0).fit(*rows[0])
+    before = accuracy(model, rows[2])
+    save_model(model, tmp_path / "before", training_state=True)
+    for n_texts in (1, 10, 100):
+        model = KEPT[how](load_model(tmp_path / "before"), tmp_path)
+        model.partial_fit(rows[1][0][:n_texts], rows[1][1][:n_texts])
+        assert accuracy(model, rows[2]) > before - MARGIN

@@ -1,0 +1,102 @@
+"""Texts that say nothing: empty ones, and those of words that most texts have."""
+
+import runpy
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from sklearn_hashnlp import TextClassifier, load_model, save_model
+from sklearn_hashnlp.classifiers import export_predictor, merge
+from sklearn_hashnlp.datasets import load_stdlib_docstrings
+from sklearn_hashnlp.inspection import explain
+
+
+@pytest.fixture(scope="module")
+def marked():
+    """Return texts of two labels, two thirds of one, with a word before most texts of that one."""
+    texts, labels = load_stdlib_docstrings(return_X_y=True)
+    labels = np.array(labels)
+    (one, _), (two, _) = Counter(labels.tolist()).most_common(2)
+    first, second = np.flatnonzero(labels == one)[:600], np.flatnonzero(labels == two)[:300]
+    rows = np.random.default_rng(0).permutation(np.concatenate([first, second]))
+    is_first = labels[rows] == one
+    marks = is_first & (np.random.default_rng(1).random(len(rows)) < 0.8)
+    return [("@user " if mark else "") + texts[row] for row, mark in zip(rows, marks, strict=True)], is_first
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"calibrate": False}, {"loss": "softmax"}, {"loss": "ova"}, {"loss": "hsigmoid"}],
+    ids=str,
+)
+def test_a_text_without_known_ngrams_gets_the_shares_of_the_classes(options, marked):
+    texts, labels = marked
+    model = TextClassifier(random_state=0, **options).fit(texts, labels)
+    share = labels.mean()
+    nothing = ["", " ", "zzqx vvkw"]
+    assert np.abs(model.predict_proba(nothing[:2])[:, 1] - share).max() < 0.03
+    assert model.predict(nothing[:2]).tolist() == [True, True]
+    if options.get("loss") in ("softmax", "ova"):
+        odds = np.log(share / (1 - share))
+        np.testing.assert_allclose(model.decision_function([""]), odds, atol=0.1)
+    frequent = [
+        word for word, _ in Counter(word for text in texts for word in set(text.lower().split())).most_common(20)
+    ]
+    has = {
+        word: [label for text, label in zip(texts, labels, strict=True) if word in text.lower().split()]
+        for word in frequent
+    }
+    plain = [word for word in frequent if abs(np.mean(has[word]) - share) < 0.05]
+    assert plain
+    assert np.abs(model.predict_proba(plain)[:, 1] - share).max() < 0.15
+
+
+def test_further_texts_change_the_shares(marked):
+    texts, labels = marked
+    model = TextClassifier(random_state=0).fit(texts[:600], labels[:600])
+    model.partial_fit(texts[600:], labels[600:])
+    assert model.predict_proba([""])[0, 1] == pytest.approx(labels.mean(), abs=0.03)
+    weights = np.where(labels, 1.0, 4.0)
+    weighted = TextClassifier(random_state=0).fit(texts, labels, sample_weight=weights)
+    assert weighted.predict_proba([""])[0, 1] == pytest.approx(np.average(labels, weights=weights), abs=0.03)
+    by_class = TextClassifier(random_state=0, class_weight="balanced").fit(texts, labels)
+    assert by_class.predict_proba([""])[0, 1] == pytest.approx(0.5, abs=0.03)
+
+
+def test_several_labels(marked):
+    texts, labels = marked
+    y = [["first"] * bool(label) + ["any"] * (index % 4 == 0) for index, label in enumerate(labels)]
+    model = TextClassifier(random_state=0).fit(texts, y)
+    shares = [np.mean([label in row for row in y]) for label in model.classes_]
+    np.testing.assert_allclose(model.predict_proba([""])[0], shares, atol=0.03)
+
+
+def test_saved_exported_explained_and_merged(marked, tmp_path):
+    texts, labels = marked
+    model = TextClassifier(random_state=0).fit(texts, labels)
+    some = ["", "the", "return the", *texts[:20]]
+    expected = model.predict_proba(some)
+    save_model(model, tmp_path / "model")
+    np.testing.assert_array_equal(load_model(tmp_path / "model").predict_proba(some), expected)
+    export_predictor(model, tmp_path / "model.py")
+    exported = runpy.run_path(str(tmp_path / "model.py"))
+    np.testing.assert_array_equal(exported["predict_proba"](some), expected)
+    for text in some[:3]:
+        explanation = explain(model, text)
+        total = explanation.bias[0] + explanation.contributions.sum()
+        assert total == pytest.approx(model.decision_function([text])[0], abs=1e-4)
+    parts = [
+        TextClassifier(random_state=0, loss="softmax").fit(texts[rows], labels[rows])
+        for rows in (slice(450), slice(450, None))
+    ]
+    assert merge(parts).predict_proba([""])[0, 1] == pytest.approx(labels.mean(), abs=0.03)
+
+
+def test_low_probabilities_can_be_rejected(marked):
+    """The advice of the page of probabilities: texts below a threshold are left to a person."""
+    texts, labels = marked
+    model = TextClassifier(random_state=0).fit(texts, labels)
+    assert (
+        model.predict_proba(["", "the", "a ,"]).max(axis=1).max() < 0.8 < model.predict_proba(texts).max(axis=1).mean()
+    )
