@@ -22,6 +22,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
+from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp import SGNNSentenceEncoder, load_model
 from sklearn_hashnlp.datasets import load_stdlib_docstrings, stream_paragraphs
@@ -73,7 +74,8 @@ indices, _ = encoder.most_similar(queries, vectors, k=N_NEAREST)
 others = np.random.default_rng(0).permutation(len(sentences))[:N_OTHERS]
 shown = np.concatenate([encoder.transform(queries), vectors[indices.ravel()], vectors[others]])
 shorter = PCA(min(50, *shown.shape), random_state=0).fit_transform(shown)
-flat = TSNE(init="pca", perplexity=min(30, (len(shown) - 1) / 3), random_state=0).fit_transform(shorter)
+with threadpool_limits(1):  # several would wait for each other while other programs use the cores
+    flat = TSNE(init="pca", perplexity=min(30, (len(shown) - 1) / 3), random_state=0).fit_transform(shorter)
 stars, near, far = np.split(flat, [len(queries), len(queries) + indices.size])
 
 figure, axes = plt.subplots(figsize=(8.0, 6.4), layout="constrained")

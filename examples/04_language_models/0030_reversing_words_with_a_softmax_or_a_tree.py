@@ -53,6 +53,7 @@ test = torch.arange(len(strings)) % (len(strings) // 500) == 0
 # One network for each output layer. One symbol more ends a string. Each epoch of each network in turn, so that other
 # programs slow down all alike.
 torch.manual_seed(0)
+torch.set_num_threads(1)  # several would wait for each other while other programs use the cores
 frequencies = [count for _, count in counts] + [len(strings)]
 layers = {
     "full softmax": FullSoftmax(SIZE, N_WORDS + 1),
