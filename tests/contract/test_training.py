@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from skorch.callbacks import Callback
+from torch.nn.modules.module import register_module_forward_pre_hook
 
 from tests.contract.estimators import (
     CASES,
@@ -66,6 +67,18 @@ def test_the_same_stream_gives_the_same_bytes_at_any_number_of_threads(name):
                 part_fit(name, model, part)
             found.append(weights(model))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_nets_run_on_one_torch_thread(name):  # several wait for each other while other programs use the cores
+    numbers = set()
+    hook = register_module_forward_pre_hook(lambda *_: numbers.add(torch.get_num_threads()))
+    try:
+        with torch_threads(2):
+            answers(name, fit(name))
+    finally:
+        hook.remove()
+    assert numbers <= {1}
 
 
 @pytest.mark.parametrize("name", THREADED)
