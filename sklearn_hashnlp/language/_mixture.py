@@ -17,6 +17,7 @@ from sklearn_hashnlp.language._windows import FarContext, WordWindows
 
 _MAX_ITER = 1000
 _TOLERANCE = 1e-9  # of the mean log-likelihood of a word
+_OF_OTHERS = 1e-9  # weight of all other models where one alone is the best
 _ROWS = 2**20  # contexts at once
 
 
@@ -33,8 +34,21 @@ def em_weights(
         totals = joint.sum(axis=1, keepdims=True)
         scores.append(float(np.log(totals).mean() + highest.mean()))
         if len(scores) == _MAX_ITER or (len(scores) > 1 and scores[-1] - scores[-2] < _TOLERANCE):
-            return weights / weights.sum(), scores
+            return _no_worse_than_alone(log_probs, weights / weights.sum(), scores[-1]), scores
         weights = (joint / totals).mean(axis=0)
+
+
+def _no_worse_than_alone(
+    log_probs: NDArray[np.float64], weights: NDArray[np.float64], score: float
+) -> NDArray[np.float64]:
+    """Return weights of nearly one model if it alone is better: EM comes to such an end ever more slowly."""
+    alone = np.where(weights > 0, log_probs.mean(axis=0), -np.inf)
+    best = int(alone.argmax())
+    if alone[best] <= score:
+        return weights
+    near = _OF_OTHERS * weights  # and not 0: another text may have words that only these know
+    near[best] += 1 - _OF_OTHERS
+    return near
 
 
 def em_weights_by_bin(
