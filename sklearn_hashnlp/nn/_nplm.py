@@ -103,6 +103,10 @@ class NPLM(nn.Module):
         Whether U is the table of word vectors [4]_, which a linear layer from ``hidden_size`` to ``embedding_dim`` goes
         before; only with ``output="softmax"``, and without ``embedding`` and direct connections. The gradient of the
         table is then dense.
+    device : torch.device or str, default=None
+        Device of the parameters; a given ``embedding`` stays where it is.
+    dtype : torch.dtype, default=None
+        Dtype of the parameters.
 
     Attributes
     ----------
@@ -166,6 +170,8 @@ class NPLM(nn.Module):
         far_context: int = 0,
         word_dropout: float = 0.0,
         tie_weights: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         num_classes = num_words if num_classes is None else num_classes
@@ -210,22 +216,24 @@ class NPLM(nn.Module):
         self.arch = arch
         self.far_context = far_context
         self.tie_weights = tie_weights
+        place: dict[str, Any] = {"device": device, "dtype": dtype}
         if embedding is None:
-            embedding = WordTable(num_words, embedding_dim, sparse=sparse and not tie_weights)
+            embedding = WordTable(num_words, embedding_dim, sparse=sparse and not tie_weights, **place)
         self.embedding = embedding
         self.word_dropout = SeededDropout(word_dropout)
         self.embedding_dropout = SeededDropout(embedding_dropout)
         self.dropout = SeededDropout(dropout)
         width = (order - 1) * embedding_dim
         if far_context:
-            self.far_averages = WordAverages(far_context, padding_id)
+            self.far_averages = WordAverages(far_context, padding_id, **place)
             width += self.far_averages.n_averages * embedding_dim
-        self.hidden_layer = nn.Linear(width, hidden_size)
+        self.hidden_layer = nn.Linear(width, hidden_size, **place)
         if arch == "modern":
-            self.blocks = ResidualBlocks(hidden_size, n_blocks, self.dropout)
+            self.blocks = ResidualBlocks(hidden_size, n_blocks, self.dropout, **place)
         in_features = hidden_size + (width if direct_connections is True else 0)
         if tie_weights:
-            self.projection, in_features = SteadyLinear(nn.Linear(hidden_size, embedding_dim)), embedding_dim
+            in_features = embedding_dim
+            self.projection = SteadyLinear(nn.Linear(hidden_size, embedding_dim, **place))
         self.output_layer = _output_layer(
             output,
             in_features,
@@ -235,6 +243,7 @@ class NPLM(nn.Module):
             direct_seed=direct_seed,
             sparse=sparse,
             cutoffs=cutoffs,
+            **place,
         )
         if tie_weights:
             self.output_layer.weight = self.embedding.weight
@@ -454,6 +463,7 @@ def _output_layer(
     direct_seed: int,
     sparse: bool,
     cutoffs: Sequence[int] | None,
+    **place: Any,  # device and dtype
 ) -> Any:
     if output != "hsigmoid":
         if n_direct:
@@ -464,14 +474,14 @@ def _output_layer(
         if tree is not None:
             raise ValueError(f"NPLM: output={output!r} has no tree. Set tree=None, or output='hsigmoid'.")
         if output == "adaptive":
-            return AdaptiveSoftmax(in_features, num_classes, cutoffs=cutoffs)
-        return FullSoftmax(in_features, num_classes, ignore_index=None)
+            return AdaptiveSoftmax(in_features, num_classes, cutoffs=cutoffs, **place)
+        return FullSoftmax(in_features, num_classes, ignore_index=None, **place)
     if tree is None:
         raise ValueError("NPLM: output='hsigmoid' needs a tree, such as trees.huffman_tree(counts).")
     if tree.n_classes != num_classes:
         raise ValueError(f"NPLM: the tree must have num_classes={num_classes} classes, got {tree.n_classes}.")
     return HierarchicalSoftmax(
-        tree, in_features, n_direct=n_direct, direct_seed=direct_seed, ignore_index=None, sparse=sparse
+        tree, in_features, n_direct=n_direct, direct_seed=direct_seed, ignore_index=None, sparse=sparse, **place
     )
 
 

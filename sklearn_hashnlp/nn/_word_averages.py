@@ -20,13 +20,19 @@ class WordAverages(nn.Module):
 
     weights: Tensor
 
-    def __init__(self, n_words: int, padding_id: int | None) -> None:
+    def __init__(
+        self,
+        n_words: int,
+        padding_id: int | None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
-        distance = torch.arange(n_words - 1, -1, -1, dtype=torch.float32)
-        rows = [torch.ones(n_words) if life is None else 0.5 ** (distance / life) for life in _HALF_LIVES]
+        distance = torch.arange(n_words - 1, -1, -1, dtype=torch.float32, device=device)
+        rows = [torch.ones_like(distance) if life is None else 0.5 ** (distance / life) for life in _HALF_LIVES]
         self.padding_id = padding_id
         self.n_averages = len(rows)
-        self.register_buffer("weights", torch.stack(rows), persistent=False)
+        self.register_buffer("weights", torch.stack(rows).to(dtype or torch.float32), persistent=False)
 
     def forward(
         self,

@@ -203,6 +203,32 @@ def test_copies_and_pickles():
         assert torch.equal(other.log_prob(CONTEXTS), model.log_prob(CONTEXTS))
 
 
+@pytest.mark.parametrize(
+    ("output", "options"),
+    [
+        ("softmax", {"direct_connections": True}),
+        ("softmax", {"tie_weights": True, "embedding_dim": 5, "num_classes": WORDS}),
+        ("adaptive", {"init": "uniform"}),
+        ("hsigmoid", {"direct_connections": "hashed", "n_direct": 50, "init": "uniform"}),
+        ("hsigmoid", {"arch": "modern", "n_blocks": 2, "far_context": 3}),
+    ],
+)
+def test_device_and_dtype(output, options):
+    contexts = torch.cat([CONTEXTS, CONTEXTS[:, : options.get("far_context", 0)]], dim=1)
+    model = make(output, **options, dtype=torch.float64)
+    plain = make(output, **options).double()
+    for own, other in zip(
+        [*model.parameters(), *model.buffers()], [*plain.parameters(), *plain.buffers()], strict=True
+    ):
+        assert own.dtype == other.dtype
+    plain.load_state_dict(model.state_dict())
+    log_probs, loss = model(contexts, TARGETS)
+    assert log_probs.dtype == loss.dtype == torch.float64
+    torch.testing.assert_close(log_probs, plain(contexts, TARGETS)[0])
+    meta = make(output, **options, device="meta")
+    assert {tensor.device.type for tensor in [*meta.parameters(), *meta.buffers()]} == {"meta"}
+
+
 @pytest.mark.parametrize("output", ["softmax", "hsigmoid"])
 def test_autocast(output):
     model = make(output)
