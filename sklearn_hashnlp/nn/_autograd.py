@@ -6,13 +6,16 @@ import torch
 from torch import Tensor
 
 
+def is_traced() -> bool:
+    """Return whether torch compiles, exports, traces or transforms a function: shapes must not depend on values."""
+    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active() or torch._C._is_tracing()
+
+
 def is_readable(tensor: Tensor) -> bool:
     """Return whether the values of a tensor can be read at no cost: eager torch, on the CPU."""
     return (
         tensor.device.type == "cpu"
-        and not torch.compiler.is_compiling()
-        and not torch._C._are_functorch_transforms_active()
-        and not torch._C._is_tracing()
+        and not is_traced()
         and type(tensor.data) is Tensor  # last, as functorch transforms forbid `data`
     )
 

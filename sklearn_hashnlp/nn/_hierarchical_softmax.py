@@ -25,6 +25,7 @@ from sklearn_hashnlp.nn._softmax_layers import (
     check_reduction,
     check_target,
     flatten_rows,
+    keep_rows,
     make_output,
     smoothed_counts,
     unflatten_rows,
@@ -179,6 +180,7 @@ class HierarchicalSoftmax(nn.Module):
             self.register_buffer(name, torch.from_numpy(array).to(self.weight.device), persistent=False)
         widths = np.diff(tree.score_offsets)
         self._max_scores, self._root_width = int(widths.max(initial=1)), int(widths[:1].sum())
+        self._width_below = int(widths[1:].max(initial=1))
         self._is_binary = tree.is_binary
         self._max_depth = tree.max_depth
         self._constants = hash_constants(direct_seed, 1)[0][:2]  # features have no high half
@@ -262,8 +264,7 @@ class HierarchicalSoftmax(nn.Module):
         inputs, features = self._check(input, features)
         shape = input.shape[:-1]
         target, kept = check_target("HierarchicalSoftmax", target, shape, self.n_classes, self.ignore_index)
-        if kept is not None:
-            inputs, features = inputs[kept], None if features is None else features[kept]
+        inputs, features = keep_rows(inputs, kept), None if features is None else keep_rows(features, kept)
         return make_output(self._path_log_probs(inputs, target, features), kept, shape, self.reduction)
 
     def log_prob(self, input: Tensor, features: Tensor | None = None) -> Tensor:  # noqa: A002
@@ -574,7 +575,7 @@ class HierarchicalSoftmax(nn.Module):
         }
 
     def _path_tensors(self) -> PathTensors:
-        sizes = self._max_depth, self._root_width, self._is_binary
+        sizes = self._max_depth, self._root_width, self._width_below, self._is_binary
         return PathTensors(self.class_up, self.node_up, self.first_rows, *sizes)
 
     def _tensors_on(self, device: torch.device) -> TreeTensors:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sklearn_hashnlp._idf import map_distinct
+from sklearn_hashnlp.nn._autograd import is_readable, is_traced
 from sklearn_hashnlp.nn._hashing import INTEGERS
 from sklearn_hashnlp.trees._counts import class_counts
 
@@ -63,7 +64,10 @@ def unflatten_rows(
 def check_target(
     layer: str, target: Tensor, shape: torch.Size, n_classes: int, ignore_index: int | None
 ) -> tuple[Tensor, Tensor | None]:
-    """Return the targets as int64 and the indices of their rows, None for all rows, or raise an error."""
+    """Return the targets as int64 and the indices of their rows, None for all rows, or raise an error.
+
+    In traced functions all targets are returned, and a mask of the rows that count instead of their indices.
+    """
     if not isinstance(target, Tensor):
         raise TypeError(
             f"{layer}: target must be a Tensor of integers, got {type(target).__name__}. Pass torch.tensor(target)."
@@ -77,30 +81,48 @@ def check_target(
         raise TypeError(f"{layer}: target must have an integer dtype, got {target.dtype}.")
     target, rows = target.flatten().to(torch.int64), None
     if ignore_index is not None:
-        kept = (target != ignore_index).nonzero().squeeze(1)
+        mask = target != ignore_index
+        if is_traced():
+            return torch.where(mask, target, 0), mask
+        kept = mask.nonzero().squeeze(1)
         if len(kept) < len(target):
             rows, target = kept, target[kept]
-    if target.device.type == "cpu" and not torch.compiler.is_compiling() and len(target):
+    if is_readable(target) and len(target):
         low, high = (int(end) for end in target.aminmax())
         if low < 0 or high >= n_classes:
             raise ValueError(f"{layer}: target must be between 0 and {n_classes - 1}, got {low if low < 0 else high}.")
     return target, rows
 
 
+def keep_rows(
+    tensor: Tensor,  # (n_rows, n_columns)
+    rows: Tensor | None,  # as check_target returns them
+) -> Tensor:
+    """Return the rows of some indices, or zeros in the others if there is a mask."""
+    if rows is None:
+        return tensor
+    return torch.where(rows.unsqueeze(1), tensor, 0) if rows.dtype == torch.bool else tensor[rows]
+
+
 def make_output(
     log_probs: Tensor,  # (n_targets,)
-    rows: Tensor | None,  # (n_targets,): their indices, as check_target returns them
+    rows: Tensor | None,  # (n_targets,): as check_target returns them
     shape: torch.Size,  # of all targets
     reduction: str,
 ) -> SoftmaxOutput:
     """Compute the loss; ignored targets have no part in it."""
-    output = log_probs
-    if rows is not None:
+    output, mask = log_probs, None
+    if rows is not None and rows.dtype == torch.bool:
+        mask = rows
+        output = log_probs = torch.where(mask, log_probs, 0)
+    elif rows is not None:
         output = log_probs.new_zeros(math.prod(shape)).index_copy(0, rows, log_probs)
     output = unflatten_rows(output, shape)
     if reduction == "none":
         return SoftmaxOutput(output, -output)
-    return SoftmaxOutput(output, -log_probs.sum() if reduction == "sum" else -log_probs.mean())
+    if reduction == "sum":
+        return SoftmaxOutput(output, -log_probs.sum())
+    return SoftmaxOutput(output, -log_probs.mean() if mask is None else -log_probs.sum() / mask.sum())
 
 
 def smoothed_counts(counts: ArrayLike, n_classes: int, caller: str) -> NDArray[np.float64]:
@@ -343,7 +365,7 @@ class FullSoftmax(SoftmaxLayer):
         rows = check_input("FullSoftmax", input, self.in_features)
         shape = input.shape[:-1]
         target, kept = check_target("FullSoftmax", target, shape, self.n_classes, self.ignore_index)
-        scores = self.log_prob(rows if kept is None else rows[kept])
+        scores = self.log_prob(keep_rows(rows, kept))
         log_probs = scores.gather(1, target.unsqueeze(1)).squeeze(1)
         return make_output(log_probs, kept, shape, self.reduction)
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from sklearn_hashnlp.kernels.trees._features import NODE_STEP
+from sklearn_hashnlp.nn._autograd import is_traced
 from sklearn_hashnlp.nn._hashing import mix_tensor, slot_tensor
 from sklearn_hashnlp.nn._softmax_layers import at_least_float32
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -130,6 +131,7 @@ class PathTensors(NamedTuple):
     first_rows: Tensor  # (n_nodes + 1,): start of each node's rows of the weight
     max_depth: int  # inner nodes on the longest path
     root_width: int  # scores of the root
+    width_below: int  # most scores of another node, at least 1
     is_binary: bool  # whether all inner nodes have two children
 
     def of(
@@ -190,6 +192,11 @@ class Scorer(NamedTuple):
         """Compute what the hashed direct connections add to scores, each of one row, node and branch."""
         if self.direct is None:
             raise ValueError("There are no direct connections.")
+        if is_traced():
+            slots = feature_slots(mix_tensor(features)[rows], nodes.unsqueeze(1), self.constants, len(self.direct))
+            slots = (slots + branches.unsqueeze(1)) % len(self.direct)
+            values = at_least_float32(_pick(self.direct, slots.flatten(), self.sparse)).view_as(slots)
+            return torch.where(features[rows] >= 0, values, 0).sum(dim=1)
         entry, feature = (features[rows] >= 0).nonzero(as_tuple=True)
         keys = mix_tensor(features)[rows[entry], feature]
         slots = feature_slots(keys, nodes[entry], self.constants, len(self.direct))
@@ -222,6 +229,11 @@ def path_log_probs(
         at_root = path_nodes == 0
         root_branches = (path_branches * at_root).sum(1, keepdim=True)
         steps = torch.where(at_root, functional.log_softmax(scores, dim=1).gather(1, root_branches), steps)
+    if is_traced():
+        is_visit = path_nodes >= int(wide_root)
+        return torch.where(is_visit, _all_steps(scorer, paths, inputs, path_nodes, path_branches, features), steps).sum(
+            1
+        )
     visits = (path_nodes >= int(wide_root)).nonzero(as_tuple=True)
     rows, nodes, branches = visits[0], path_nodes[visits], path_branches[visits]
     # The scores of all visits are concatenated: score i is of visit owners[i], and those of visit v begin at starts[v].
@@ -241,6 +253,36 @@ def path_log_probs(
         chosen = scores[starts + torch.where(is_binary, 0, branches)]
         step_log_probs = torch.where(is_binary, step_log_probs, chosen - highest - sums.log())
     return steps.index_put(visits, step_log_probs.to(steps.dtype)).sum(dim=1)
+
+
+def _all_steps(
+    scorer: Scorer,
+    paths: PathTensors,
+    inputs: Tensor,  # (rows, in_features)
+    path_nodes: Tensor,  # (rows, max_depth)
+    path_branches: Tensor,  # (rows, max_depth)
+    features: Tensor | None,  # (rows, n_features)
+) -> Tensor:  # (rows, max_depth)
+    """Compute the log-probability of each step below a wide root, as if all nodes had the most scores."""
+    nodes, branches = path_nodes.clamp(min=0).flatten(), path_branches.clamp(min=0).flatten()
+    width = paths.width_below
+    owners = torch.arange(len(nodes), device=nodes.device).repeat_interleave(width)
+    branch = torch.arange(width, device=nodes.device).repeat(len(nodes))
+    first = paths.first_rows[nodes]
+    widths = paths.first_rows[nodes + 1] - first
+    rows = owners // path_nodes.shape[1]
+    scores = scorer.of_pairs(inputs, rows, (first[owners] + branch).clamp(max=len(scorer.weight) - 1))
+    if features is not None:
+        scores = scores + scorer.of_features(features, rows, nodes[owners], branch)
+    scores = scores.view(-1, width)
+    own = scores[:, 0]
+    steps = functional.logsigmoid(torch.where(branches == 1, own, -own))
+    if not paths.is_binary:
+        is_own = branch.view(-1, width) < widths.unsqueeze(1)
+        normalized = functional.log_softmax(scores.masked_fill(~is_own, -torch.inf), dim=1)
+        chosen = normalized.gather(1, branches.clamp(max=width - 1).unsqueeze(1)).squeeze(1)
+        steps = torch.where(widths == 1, steps, chosen)
+    return steps.view_as(path_nodes)
 
 
 def all_log_probs(
