@@ -164,18 +164,23 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file that all can read and only its owner can write, whatever the umask."""
+    """Write a file that all can read and only its owner can write, at any time and whatever the umask."""
     if not path.parent.is_dir():
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(0o755, parents=True, exist_ok=True)
         path.parent.chmod(0o755)
     temporary = path.with_name(f".{uuid4().hex}.tmp")
     try:
-        temporary.write_bytes(content)
+        with open(temporary, "xb", opener=_open_for_others_to_read) as file:
+            file.write(content)
         temporary.chmod(0o644)
         temporary.replace(path)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _open_for_others_to_read(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o644)
 
 
 @cache

@@ -75,7 +75,8 @@ def _announce() -> None:
         "hashnlp warmup where they can be kept, or set NUMBA_CACHE_DIR"
     )
     _logger.log(level, message)
-    if not _logger.isEnabledFor(level) and sys.stderr is not None and sys.stderr.isatty():
+    shown = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+    if shown and not _logger.isEnabledFor(level):
         sys.stderr.write(f"{message}\n")
 
 

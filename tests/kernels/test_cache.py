@@ -251,6 +251,19 @@ def test_all_can_read_what_is_written_and_one_can_write_it(umask, cache):
 
 
 @posix
+def test_nobody_else_can_write_what_is_being_written(cache, monkeypatch):
+    cache.mkdir()
+    monkeypatch.setattr(Path, "chmod", lambda *_: None)  # before it
+    before = os.umask(0)
+    try:
+        was_compiled()
+    finally:
+        os.umask(before)
+    file = the_file(cache)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (file.parent, file)] == [0o755, 0o644]
+
+
+@posix
 @pytest.mark.parametrize("home", [None, "", "relative", "/dev/null"])
 def test_a_user_without_a_home_has_no_folder(home, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")

@@ -135,11 +135,15 @@ def test_a_process_that_cannot_keep_what_it_compiles_warns(fresh, tmp_path):
 
 
 @pytest.mark.parametrize("configured", [True, False], ids=["logging", "no logging"])
-def test_on_a_terminal_it_is_printed_once(configured, fresh, capsys, monkeypatch):
+@pytest.mark.parametrize("place", ["terminal", "notebook"])
+def test_on_a_terminal_and_in_a_notebook_it_is_printed_once(place, configured, fresh, capsys, monkeypatch):
     fresh(logging.WARNING)
     assert capsys.readouterr().err == ""
     shutil.rmtree(numba.config.CACHE_DIR)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    if place == "terminal":
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    else:
+        monkeypatch.setitem(sys.modules, "ipykernel", None)
     assert len(fresh(logging.INFO if configured else logging.WARNING)) == configured
     assert capsys.readouterr().err.count("Compiling functions") == (not configured)
 
