@@ -9,7 +9,7 @@ examples   each with HASHNLP_QUICK=1, in a process of its own with the libraries
 networks   milliseconds of a training step of AttentionSeq2Seq by its size, on one torch thread and on one per core,
            alone and beside them
 
-    python benchmarks/bench_load.py                              (15 minutes; nothing else may run)
+    python benchmarks/bench_load.py                              (5 to 10 minutes; nothing else may run)
     python benchmarks/bench_load.py --part examples --only 0030 --rounds 1   (a test run; writes no JSON)
 
 It needs no data.
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", nargs="+", choices=["examples", "networks"], default=["examples", "networks"])
     parser.add_argument("--only", nargs="+", metavar="NAME", help="examples with this in their path (default: all)")
-    parser.add_argument("--rounds", type=int, default=3, help="measurements of each (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=1, help="measurements of each (default: %(default)s)")
     parser.add_argument("--busy", type=int, default=2, help="busy processes (default: %(default)s)")
     parser.add_argument(
         "--output", type=Path, help=f"the JSON (default: {RESULT} in benchmarks/results; not written with --only)"
