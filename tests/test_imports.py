@@ -37,7 +37,7 @@ KERNEL_ROWS = [
 ]
 # and the parts of classifiers/.
 CLASSIFIER_ROWS = [
-    ("_losses", "_parameters"),
+    ("_class_shares", "_losses", "_parameters"),
     ("_labels", "_net"),
     ("_base", "_calibration", "_sample_weights"),
     ("hash_embedding", "sgnn"),
