@@ -129,7 +129,10 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
             raise ValueError(self.divergence)
 
     def make_optimizer(self, name: str, learning_rate: float = 0.0) -> RowwiseAdagrad | RowwiseAdam:
-        """Build an optimizer without state: the tables are one parameter group, the head is the other."""
+        """Build an optimizer without state: the tables are one parameter group, the head is the other.
+
+        After a training with AdaGrad it has the damping that belongs to the accumulated gradients.
+        """
         names, head = self.tables(), list(self.module_.head.parameters())
         tables = [parameter for key, parameter in self.module_.named_parameters() if key in names]
         groups: list[dict[str, Any]] = [{"params": tables}, {"params": head}] if names else [{"params": head}]
@@ -137,4 +140,8 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
             return RowwiseAdam(groups, lr=learning_rate)
         if names and len(self.module_.head) > 1:
             groups[-1]["lr"] = learning_rate * _HIDDEN_FACTOR
-        return RowwiseAdagrad(groups, lr=learning_rate, eps=_ADAGRAD_EPS)
+        optimizer = RowwiseAdagrad(groups, lr=learning_rate, eps=_ADAGRAD_EPS)
+        if isinstance(self.optimizer_, RowwiseAdagrad) and self.optimizer_.state:
+            for group, trained in zip(optimizer.param_groups, self.optimizer_.param_groups, strict=True):
+                group["eps"] = trained["eps"]
+        return optimizer

@@ -27,9 +27,7 @@ _OF_ONE_TRAINING = "average_offset"  # for the average of the weights, which is 
 
 def transfer_state(old: Optimizer, new: Optimizer) -> None:
     """Copy the state of an optimizer to another of its kind, which continues with it; another kind starts anew."""
-    if type(old) is type(new) and old is not new and old.state:
-        for old_group, new_group in zip(old.param_groups, new.param_groups, strict=False):
-            new_group["eps"] = old_group.get("eps")
+    if type(old) is type(new) and old is not new:
         for parameter, state in old.state.items():
             new.state[parameter] = {key: value for key, value in state.items() if key != _OF_ONE_TRAINING}
 
