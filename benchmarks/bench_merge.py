@@ -89,7 +89,8 @@ def measure(train: Rows, test: Rows, n_parts: int, n_epochs: int, seed: int) -> 
     order, labels = np.random.default_rng(seed).permutation(len(train.texts)), np.array(test.labels)
     models, fit_seconds = [], []
     for part in np.array_split(order, n_parts):
-        model = TextClassifier(features="words", max_epochs=n_epochs, n_jobs=1, random_state=seed)
+        options = {"features": "words", "loss": "softmax", "max_epochs": n_epochs, "n_jobs": 1}
+        model = TextClassifier(**options, random_state=seed)
         start = time.process_time()
         models.append(model.fit([train.texts[i] for i in part], [train.labels[i] for i in part]))
         fit_seconds.append(time.process_time() - start)

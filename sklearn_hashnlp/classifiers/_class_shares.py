@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.training._batches import Dataset  # which loads torch
@@ -37,9 +36,13 @@ def prior_scores(
     """Return the scores of a row without evidence: those with the shares of the classes as probabilities."""
     shares = class_shares(counts)
     if multilabel:
-        return np.asarray(logit(shares) / inverse_temperature)
+        return np.asarray(_log_odds(shares) / inverse_temperature)
     logarithms = np.log(shares) / inverse_temperature
-    return np.asarray(logit(np.exp(logarithms)) if link == "log_sigmoid" else logarithms)
+    return np.asarray(_log_odds(np.exp(logarithms)) if link == "log_sigmoid" else logarithms)
+
+
+def _log_odds(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.log(probabilities) - np.log1p(-probabilities))
 
 
 def weights_of_batch(rows: Dataset, seen: NDArray[np.float64]) -> NDArray[np.float32] | None:

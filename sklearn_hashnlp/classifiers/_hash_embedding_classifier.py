@@ -141,9 +141,10 @@ class HashEmbeddingClassifier(NetClassifier):
         - ``"auto"``: ``"dual"`` for the squared hinge loss of as few rows as those of ``loss="auto"``, unless a
           parameter needs stochastic gradients: another form of the model than above; ``device="cuda"``,
           ``warm_start``, ``max_time``, ``early_stopping``, ``ngram_dropout``, ``learning_rate_schedule``,
-          ``train_pool`` or ``train_importance``; another ``optimizer``, ``learning_rate``, ``max_epochs`` or
-          ``batch_size`` than the default; or callbacks, but skorch's ``PrintLog`` and ``ProgressBar``, which the dual
-          solver ignores with a warning. ``solver_`` is the one that ran; further training is by ``"sgd"``.
+          ``train_pool`` or ``train_importance``; another ``average``, ``shuffle``, ``optimizer``, ``learning_rate``,
+          ``max_epochs`` or ``batch_size`` than the default; or callbacks, but skorch's ``PrintLog`` and
+          ``ProgressBar``, which the dual solver ignores with a warning. ``solver_`` is the one that ran; further
+          training is by ``"sgd"``.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
         Tree of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, which gets the frequencies of the
         labels (in ``partial_fit`` only their number); or a tree whose leaves are the labels in the order of
@@ -159,7 +160,7 @@ class HashEmbeddingClassifier(NetClassifier):
         net is trained on them (a quarter of all rows, at most 1,000) and multiplies it by the growth of the scores of
         other rows until the end; not with fewer than 200 rows or with ``shuffle=False``. False: the temperature is 1;
         with ``loss="hinge"`` it is fitted on training rows, where the model is over-confident. Without effect with
-        ``loss="hsigmoid"``; ``partial_fit`` and ``warm_start`` keep the temperature.
+        ``loss="hsigmoid"``; ``partial_fit`` and ``warm_start`` update the temperature by new rows.
     optimizer : {"adagrad", "adam"}, default="adagrad"
         Row-wise AdaGrad or row-wise Adam. Adam needs a smaller ``learning_rate``; the reference implementation has
         0.001.
@@ -262,9 +263,12 @@ class HashEmbeddingClassifier(NetClassifier):
     log-probabilities, each divided by ``temperature_``. The scores of ``"hinge"`` need a temperature to become logits:
     ``partial_fit`` updates it, the previous one counting as much as the rows seen before, at most 10,000.
 
+    A row that tells nothing has the shares of the classes among all training rows as probabilities: one without a known
+    column and, with ``importance_init="idf"`` and ``normalize``, one of columns that most training rows have.
+
     ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles and deep copies
-    hold both. A model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights; the state of the
-    optimizer is reset unless it was saved with ``training_state=True``.
+    hold both. A model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights and rounded step
+    sizes; with ``training_state=True`` the exact state.
 
     An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is fitted then: with
     the current weights, with ``average`` their mean so far, with ``early_stopping`` those of the best epoch.

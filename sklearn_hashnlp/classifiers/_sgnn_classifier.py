@@ -74,7 +74,7 @@ class SGNNClassifier(NetClassifier):
         ``early_stopping``. Without one, it fits it to the scores that the last rows of the first epoch have before the
         net is trained on them (a quarter of all rows, at most 1,000) and multiplies it by the growth of the scores of
         other rows until the end; not with fewer than 200 rows or with ``shuffle=False``. False: the temperature is 1.
-        ``partial_fit`` and ``warm_start`` keep the temperature.
+        ``partial_fit`` and ``warm_start`` update the temperature by new rows.
     optimizer : {"adam", "adagrad"}, default="adam"
         Adam or AdaGrad.
     learning_rate : float, default=0.002

@@ -54,7 +54,7 @@ def test_a_threshold_omits_labels_but_no_lines(hashnlp: Any, model: Path) -> Non
             options = ["--threshold", repr(threshold), *([] if top is None else ["--top", top])]
             expected = []
             for bad, good in probabilities.tolist():
-                both = sorted([("good", good), ("bad", bad)], key=lambda pair: -pair[1])
+                both = sorted([("bad", bad), ("good", good)], key=lambda pair: -pair[1])
                 expected.append([(label, share) for label, share in both[: top or 2] if share >= threshold])
             out = hashnlp("predict", "--model", model, *options, stdin="\n".join(texts)).out
             assert out == "".join("\t".join(label for label, _ in line) + "\n" for line in expected)

@@ -1,7 +1,10 @@
 """Texts that say nothing: empty ones, and those of words that most texts have."""
 
+import csv
+import os
 import runpy
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,29 +30,62 @@ def marked():
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"calibrate": False}, {"loss": "softmax"}, {"loss": "ova"}, {"loss": "hsigmoid"}],
+    [
+        *({}, {"calibrate": False}, {"loss": "softmax"}, {"loss": "ova"}, {"loss": "hsigmoid"}),
+        *({"features": features} for features in ("words", "characters", "words+characters")),
+    ],
     ids=str,
 )
 def test_a_text_without_known_ngrams_gets_the_shares_of_the_classes(options, marked):
     texts, labels = marked
     model = TextClassifier(random_state=0, **options).fit(texts, labels)
     share = labels.mean()
-    nothing = ["", " ", "zzqx vvkw"]
-    assert np.abs(model.predict_proba(nothing[:2])[:, 1] - share).max() < 0.03
-    assert model.predict(nothing[:2]).tolist() == [True, True]
+    nothing = ["", " "] if options.get("features") != "words" else ["", " ", "zzqx vvkw"]  # characters are known
+    assert np.abs(model.predict_proba(nothing)[:, 1] - share).max() < 0.03
+    assert all(model.predict(nothing))
     if options.get("loss") in ("softmax", "ova"):
         odds = np.log(share / (1 - share))
         np.testing.assert_allclose(model.decision_function([""]), odds, atol=0.1)
-    frequent = [
-        word for word, _ in Counter(word for text in texts for word in set(text.lower().split())).most_common(20)
-    ]
-    has = {
-        word: [label for text, label in zip(texts, labels, strict=True) if word in text.lower().split()]
-        for word in frequent
-    }
-    plain = [word for word in frequent if abs(np.mean(has[word]) - share) < 0.05]
+    plain = uninformative_words(texts, labels)
     assert plain
     assert np.abs(model.predict_proba(plain)[:, 1] - share).max() < 0.15
+
+
+def uninformative_words(texts, labels):
+    """Return the frequent words that texts of each label have about as often."""
+    words = [set(text.lower().split()) for text in texts]
+    frequent = [word for word, _ in Counter(word for own in words for word in own).most_common(20)]
+    shares = {word: np.mean(labels[[word in own for own in words]]) for word in frequent}
+    return [word for word in frequent if abs(shares[word] - labels.mean()) < 0.05]
+
+
+@pytest.mark.parametrize("options", [{}, {"features": "words"}, {"variant": "standard", "features": "words"}], ids=str)
+def test_unknown_words(options, marked):
+    texts, labels = marked
+    model = TextClassifier(random_state=0, **options).fit(texts, labels)
+    if "features" in options:
+        assert model.predict_proba(["zzqx vvkw"])[0, 1] == pytest.approx(labels.mean(), abs=0.03)
+    else:  # some of their characters are known
+        assert model.predict_proba(["猫 犬"])[0, 1] == pytest.approx(labels.mean(), abs=0.15)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("HASHNLP_DATA" not in os.environ, reason="HASHNLP_DATA names the folder of the data sets")
+@pytest.mark.parametrize("features", ["auto", "words", "characters", "words+characters"])
+def test_reviews_with_a_mark(features):
+    """Two thirds of the reviews of SST-2 are positive, and most of these begin with a mark, as tweets do."""
+    with (Path(os.environ["HASHNLP_DATA"]) / "sst2" / "train.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    names = sorted({row["label"] for row in rows})
+    parts = [[row["text"] for row in rows if row["label"] == name] for name in names]
+    rng = np.random.default_rng(0)
+    first = [("@user " if rng.random() < 0.8 else "") + text for text in parts[1][:3000]]
+    texts, labels = first + parts[0][:1500], np.arange(4500) < 3000
+    model = TextClassifier(features=features, random_state=0).fit(texts, labels)
+    assert model.predict_proba([""])[0, 1] == pytest.approx(2 / 3, abs=0.03)
+    plain = uninformative_words(texts, labels)
+    assert len(plain) > 10
+    assert np.abs(model.predict_proba(plain)[:, 1] - 2 / 3).max() < 0.15
 
 
 def test_further_texts_change_the_shares(marked):

@@ -83,11 +83,14 @@ def test_every_line_with_pip_install_works_and_names_what_the_extras_install() -
     packages = {re.split("[<>=]", one)[0] for extra in ("onnx", "plot", "wikipedia") for one in extras[extra]}
     files = [*PAGES, *(ROOT / "sklearn_hashnlp").rglob("*.py")]
     found = [
-        match for file in files for match in re.findall(r"pip install ([^`\"\n]+)", file.read_text(encoding="utf-8"))
+        match.removeprefix("--no-cache-dir ")
+        for file in files
+        for match in re.findall(r"pip install ([^`\"\n]+)", file.read_text(encoding="utf-8"))
     ]
     checkout = {".", *(f"'{name}[{extra}]'" for extra in extras for name in (".", "sklearn-hashnlp"))}
     assert len(found) >= 6
-    assert set(found) <= checkout | packages | {"sklearn-hashnlp", "--upgrade sklearn-hashnlp"}
+    torch = {f"torch --index-url {address}" for address in ("...", "https://download.pytorch.org/whl/cpu")}
+    assert set(found) <= checkout | packages | torch | {"/src", "sklearn-hashnlp", "--upgrade sklearn-hashnlp"}
 
 
 def test_a_page_names_the_reference_implementation_or_the_paper_that_it_mentions() -> None:

@@ -97,6 +97,7 @@ CHANGES = {
     "learning_rate": 9.0,
     "learning_rate_schedule": "linear",
     "average": True,
+    "solver": "sgd",
     "max_epochs": 9,
     "max_time": 1.0,
     "batch_size": 3,

@@ -81,7 +81,7 @@ class LinearTextPredictor:
 
     def _embed(self, first: int, texts: list[str | bytes]) -> Iterator[tuple[Any, float]]:
         """Yield the vector of each text, and how much it tells, from 0 to 1."""
-        parts, offset = [], 0
+        parts, offset, standard = [], 0, self.header["bag"]["variant"] == "standard"
         for vectorizer in self._vectorizers:
             columns, signs, owners = vectorizer.hash_ngrams(first, texts)
             parts.append((vectorizer, columns + offset, signs, owners, *self._look_up(columns + offset)))
@@ -92,23 +92,27 @@ class LinearTextPredictor:
                 first_of, counts = vectorizer.count(columns, signs, owners[index])
                 weights.append(counts[:, np.newaxis] * importance[first_of])
                 pool.append(vectors[first_of])
-                known.append(importance[first_of])
+                known.append(vectors[first_of, 0] if standard else importance[first_of])
                 sizes.append(counts)
             share = self._evidence(np.concatenate(known), np.concatenate(sizes))
             yield self._sum(np.concatenate(weights), np.concatenate(pool)), share
 
-    def _evidence(self, importance: Any, counts: Any) -> float:
-        """Return how much a text tells: 0 without a known n-gram, 1 from the evidence of most training texts on."""
-        evidence = self.header.get("evidence")
-        if evidence is None or (evidence["idf_divisor"] is None and len(counts)):
+    def _evidence(self, known: Any, counts: Any) -> float:
+        """Return how much a text tells: 0 without a known n-gram, 1 from the evidence of most training texts on.
+
+        An n-gram is known if its importance weights, or without them its row of the pool, are not zero.
+        """
+        evidence, standard = self.header.get("evidence"), self.header["bag"]["variant"] == "standard"
+        if evidence is None or (evidence["idf_divisor"] is None and len(counts) and not standard):
             return 1.0
-        weights = np.abs(importance).astype(np.float64)
+        weights = np.abs(known).astype(np.float64)
         if not weights.any():
             return 0.0
         if not evidence["enough"]:
             return 1.0
-        above = np.maximum(weights - (1 / evidence["idf_divisor"]) * (1 + 1e-6), 0.0)
-        total = np.add.accumulate((counts[:, np.newaxis].astype(np.float64) * above).ravel() ** 2)[-1]
+        counts, common = counts[:, np.newaxis].astype(np.float64), (1 / evidence["idf_divisor"]) * (1 + 1e-6)
+        above = np.where(counts >= 0, np.maximum(weights - common, 0.0), weights)
+        total = np.add.accumulate((counts * above).ravel() ** 2)[-1]
         return float(min(total / evidence["enough"], 1.0)) ** 2
 
     def _look_up(self, columns: Any) -> tuple[Any, Any]:

@@ -12,6 +12,8 @@ from sklearn_hashnlp.kernels.linear._evidence import row_evidence
 from sklearn_hashnlp.nn import HashEmbeddingBag
 
 _QUANTILE = 0.02  # of the training rows have less evidence than what is enough
+_UNMARKED = 0.3  # of it where texts have no marks: only those of the most frequent n-grams have less
+_MIN_UNMARKED = 200  # rows of which a quantile tells something
 _LEAST = 0.05  # of that quantile with n-grams of a single row: a few rows may share none
 
 
@@ -20,12 +22,14 @@ def evidence_shares(
 ) -> NDArray[np.float64]:  # (n_rows,)
     """Return the factor of the scores of each row: 0 without a known column, 1 with enough evidence.
 
-    A row of the texts "the" or "" has length one as any other, all of it from n-grams that most training rows have.
-    Its scores are an extrapolation.
+    A row of the text "the" has length one as any other, all of it from n-grams that most training rows have. Its scores
+    are an extrapolation. Without inverse document frequencies nothing is known of its columns but that they occurred.
     """
-    if bag.importance is None or divisor is None:
+    if bag.importance is None:
+        return (_evidence(bag.pool, bag, rows, np.inf, np.inf, np.inf) >= 0).astype(np.float64)
+    if divisor is None:
         return (np.diff(rows.indptr) > 0).astype(np.float64)
-    evidence = _evidence(bag, rows, 1 / divisor, np.inf, enough)
+    evidence = _evidence(bag.importance, bag, rows, 1 / divisor, np.inf, enough)
     known = (evidence >= 0).astype(np.float64)
     return known if enough == 0 else known * np.minimum(evidence / enough, 1.0) ** 2
 
@@ -33,27 +37,28 @@ def evidence_shares(
 def enough_evidence(bag: HashEmbeddingBag, rows: SparseDataset, divisor: float, n_rows: int) -> float:
     """Return the evidence from which on a row tells enough, by training rows with initial importance weights.
 
-    N-grams of a single training row are left out: the row itself is the only reason that they are known. 0 unless the
-    rows are those of marked texts: some columns are the same in all of them, and no others occur in all.
+    N-grams of a single training row are left out: the row itself is the only reason that they are known. 0 without
+    normalization, where a row of n-grams that tell nothing is short, and for values that cannot be weighted counts.
     """
-    common, once = 1 / divisor, (np.log((1 + n_rows) / 2) + 1) / divisor
-    if not _are_marked(rows):
+    is_marked = _are_marked(rows)
+    are_counts = is_marked or (len(rows) >= _MIN_UNMARKED and rows.data.min(initial=1.0) >= 0.5)
+    if bag.normalize is None or not are_counts:
         return 0.0
+    common, once = 1 / divisor, (np.log((1 + n_rows) / 2) + 1) / divisor
     alone, whole = (
-        float(np.quantile(np.maximum(_evidence(bag, rows, common, rare, np.inf), 0.0), _QUANTILE))
+        float(np.quantile(np.maximum(_evidence(bag.importance, bag, rows, common, rare, np.inf), 0.0), _QUANTILE))
         for rare in (once * (1 - 1e-4), np.inf)
     )
-    return max(alone, _LEAST * whole)
+    return max(alone, _LEAST * whole) * (1.0 if is_marked else _UNMARKED)
 
 
 def _evidence(
-    bag: HashEmbeddingBag, rows: SparseDataset, common: float, rare: float, enough: float
+    table: Any, bag: HashEmbeddingBag, rows: SparseDataset, common: float, rare: float, enough: float
 ) -> NDArray[np.float64]:
-    table: Any = bag.importance
-    importance = table.detach().cpu().numpy()
+    weights = table.detach().cpu().numpy()
     constants = np.array(bag._constants, dtype=np.uint64)
     counts = rows.data.astype(np.float32, copy=False)
-    return row_evidence(rows.indices, rows.indptr, counts, importance, constants, common * (1 + 1e-6), rare, enough)
+    return row_evidence(rows.indices, rows.indptr, counts, weights, constants, common * (1 + 1e-6), rare, enough)
 
 
 def _are_marked(rows: SparseDataset) -> bool:

@@ -25,6 +25,8 @@ _OFF: Mapping[str, Any] = {  # parameters of stochastic gradients, with the valu
     "train_importance": True,
     "ngram_dropout": None,
     "max_time": None,
+    "average": True,
+    "shuffle": True,
     "max_epochs": "auto",
     "batch_size": "auto",
     "optimizer": "adagrad",

@@ -17,7 +17,7 @@ def row_evidence(
     counts: NDArray[np.float32],  # (n_values,)
     importance: NDArray[np.float32],  # (n_embeddings, k)
     constants: NDArray[np.uint64],  # (k + 1, 3)
-    common: float,  # importance weight of a column that all training rows have, and which tells nothing
+    common: float,  # importance weight of a column that all training rows have
     rare: float,  # columns of at least this importance weight are left out
     enough: float,  # sums stop there
 ) -> NDArray[np.float64]:  # (n_rows,)
@@ -48,8 +48,10 @@ def _sum_evidence(
                 weight = np.float64(abs(importance[column, i]))
                 if weight > 0:
                     total = max(total, 0.0)
-                if common < weight < rare:
-                    term = np.float64(counts[at]) * (weight - common)
+                if weight < rare:
+                    # A negative value is of a vector beside the n-grams, whose columns all rows have.
+                    excess = weight - common if counts[at] >= 0 else weight
+                    term = np.float64(counts[at]) * max(excess, 0.0)
                     total += term * term
             if total >= enough and total > 0:
                 total = enough

@@ -53,6 +53,8 @@ OTHER_FORMS = [
     {"importance_init": "zeros"},
 ]
 OTHER_TRAINING = [
+    {"average": False},
+    {"shuffle": False},
     {"max_epochs": 2},
     {"batch_size": 64},
     {"optimizer": "adam"},

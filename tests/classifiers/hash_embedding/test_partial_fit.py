@@ -155,11 +155,11 @@ def test_it_goes_on_after_fit_with_the_state_of_the_optimizer(classes):
     model.partial_fit(X[200:], Y[200:], classes=classes)
     assert len(model.history_) == 3
     assert (accumulated(model) > total).all()
-    # The steps are small where the state is kept, and large where it is not.
+    # The steps are as small from the step sizes that every saved model has.
     again = through_state(HashEmbeddingClassifier(**SMALL, max_epochs=2).fit(X[:200], Y[:200]))
     again.partial_fit(X[200:], Y[200:])
     steps = [np.abs(weights_of(one)[-1] - before[-1]).sum() for one in (model, again)]
-    assert steps[0] < steps[1]
+    assert steps[1] == pytest.approx(steps[0], rel=0.2)
 
 
 def test_a_new_column_starts_at_its_document_frequency_and_an_old_one_stays():

@@ -83,17 +83,6 @@ def test_a_copy_answers_the_same_whatever_its_parameters_are_by_now(copy, loss, 
         assert getattr(again, answer)(X).tobytes() == getattr(model, answer)(X).tobytes()
 
 
-def test_a_state_from_before_there_were_losses():
-    model = HashEmbeddingClassifier(**SMALL, calibrate=False).fit(X, Y)
-    values, arrays = model._get_model_state()
-    for name in ("probabilities", "rows_seen", "idf_divisor"):
-        del values[name]
-    again = clone(model)
-    again._set_model_state(values, arrays)
-    assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
-    again.partial_fit(X, Y)
-
-
 def test_the_best_labels():
     model = HashEmbeddingClassifier(**SMALL).fit(X, Y)
     probabilities = model.predict_proba(X)
