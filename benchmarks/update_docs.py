@@ -2,7 +2,7 @@
 
 The pages are classifier, coming_from_fasttext, coming_from_gensim, coming_from_paddle, coming_from_scikit_learn,
 coming_from_tensorflow, container, experiments, language_model, larger_than_one_machine, mixtures, probabilities,
-reversal, sentence_encoder, serving and tuning.
+reversal, sentence_encoder, serving, stream and tuning.
 
 python benchmarks/update_docs.py
 """
@@ -14,6 +14,7 @@ from common import (
     experiment_tables,
     fasttext_bridge_table,
     language_robustness_table,
+    learning_on_table,
     machine_code_table,
     merge_table,
     pretrained_table,
@@ -33,6 +34,7 @@ def main() -> None:
     experiment_tables.update_pages()
     word_vector_tables.update_page()
     language_robustness_table.update_page()
+    learning_on_table.update_page()
     machine_code_table.update_page()
     serving_table.update_page()
     small_sets_table.update_page()
