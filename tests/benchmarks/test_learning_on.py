@@ -21,7 +21,7 @@ def test_the_tables_have_a_row_for_each_size():
     module = importlib.import_module("common.learning_on_table")
     cell = {
         "accuracy": 80.0,
-        "change": {n: 1.0 for n in (*module.MORE, "refit")},
+        "change": dict.fromkeys((*module.MORE, "refit"), 1.0),
         "worst": dict.fromkeys(module.MORE, -0.5),
     }
     nights = {"accuracies": [80.0, 81.0], "log_losses": [0.5, 0.4], "top_probabilities": [0.7, 0.7]}

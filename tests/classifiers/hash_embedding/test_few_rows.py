@@ -294,3 +294,14 @@ def test_many_rows_have_one_strength_and_calibrated_probabilities(monkeypatch):
     monkeypatch.setattr(_few_rows, "_THREADS", 1)
     again = classifier().fit(X[:4_000], y[:4_000])
     np.testing.assert_array_equal(again.predict_proba(X[4_000:])[:, 1], probabilities)
+
+
+def test_another_device_changes_the_solver_and_not_the_loss():
+    parameters = HashEmbeddingClassifier(n_hashes=1, embedding_dim="auto").get_params()
+    chosen = {
+        device: _solvers.choose_solver(parameters | {"device": device}, "hinge", 1000, 3, device, caller="A")
+        for device in ("cpu", "cuda")
+    }
+    assert chosen == {"cpu": "dual", "cuda": "sgd"}
+    with pytest.raises(ValueError, match=r"solver='dual'\) does not work with device='cuda'"):
+        _solvers.choose_solver(parameters | {"device": "cuda", "solver": "dual"}, "hinge", 1000, 3, "cuda", caller="A")
