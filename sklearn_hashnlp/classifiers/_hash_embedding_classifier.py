@@ -66,6 +66,7 @@ from sklearn_hashnlp.trees._tree_names import ClassTree, class_tree
 ImportanceInit: TypeAlias = Literal["idf", "ones", "zeros"]
 
 _POOL_STD = 0.1  # as in the reference implementation
+_MIN_ROWS_PER_STEP = 64  # of further training: few rows leave steps of stochastic gradients too large for others
 
 
 class HashEmbeddingClassifier(NetClassifier):
@@ -685,7 +686,8 @@ class HashEmbeddingClassifier(NetClassifier):
                 first_callbacks=[] if scores is None else [scores],
             )
             if net.rows_per_step is None:
-                net.rows_per_step = resolve_batch_size(self.batch_size, len(rows))
+                smallest = 1 if solver == "dual" else _MIN_ROWS_PER_STEP
+                net.rows_per_step = max(resolve_batch_size(self.batch_size, len(rows)), smallest)
             cross_validated = None
             if net.dual_steps is not None:
                 net.dual_steps.finish(cast(RowwiseAdagrad, net.optimizer_), settings.learning_rate, net.rows_per_step)
