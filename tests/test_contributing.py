@@ -10,7 +10,7 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PATHS = sorted(set(re.findall(r"`((?:[\w.]+/)+[\w.*]*)`", PAGE)))
 NAMES = re.findall(r"`([\w/]+\.py)`: `([\w.]+)`", PAGE)
 FOLDERS = {path.parent.name for path in (ROOT / "sklearn_hashnlp").glob("*/__init__.py")}
-MODULES = {"_clock", "_deprecation", "_hash_specification", "_idf", "_lazy", "_posix", "_sklearn", "_threads"}
+MODULES = {"_clock", "_hash_specification", "_idf", "_lazy", "_posix", "_sklearn", "_threads"}
 
 
 @pytest.mark.parametrize("path", PATHS)
