@@ -15,14 +15,6 @@ from sklearn_hashnlp.nn import HashEmbeddingBag
 _MAX_FREQUENCY = np.iinfo(np.int32).max
 
 
-def inverse_document_frequency(
-    bag: HashEmbeddingBag, columns: NDArray[Any], n_rows: int
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the importance rows that occur, and their inverse document frequencies."""
-    rows, counts = count_rows(columns, bag._constants[0], bag.num_embeddings)
-    return rows, smoothed_idf(counts, n_rows)
-
-
 def initialize_importance(
     bag: HashEmbeddingBag,
     columns: NDArray[Any],

@@ -10,7 +10,7 @@ from sklearn.model_selection import train_test_split
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, _hash_embedding_classifier
-from sklearn_hashnlp.classifiers.hash_embedding._idf import inverse_document_frequency
+from tests.oracles.idf import inverse_document_frequency
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((300, 80)) < 0.15) * RNG.integers(1, 4, (300, 80)), dtype=np.float32)

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-from sklearn_hashnlp.classifiers.hash_embedding._idf import inverse_document_frequency
+from tests.oracles.idf import inverse_document_frequency
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((400, 90)) < 0.15) * RNG.integers(1, 4, (400, 90)), dtype=np.float32)
