@@ -333,14 +333,14 @@ class NetClassifier(ScoringClassifier, FittedNet):
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self.classes_ = unpack_labels(values["classes"])
-        self._label_lists = bool(values.get("label_lists", False))  # missing in the first models
+        self._label_lists = bool(values["label_lists"])
         self.n_features_in_ = int(values["n_features_in"])
         if "feature_names_in" in values:
             self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)
         n_classes = values["architecture"]["num_classes"]
         if n_classes != len(self.classes_):
             raise ValueError(f"The net has {n_classes} classes, but the model has {len(self.classes_)} labels.")
-        self._rows_seen = int(values.get("rows_seen", 0))  # missing in the first models
+        self._rows_seen = int(values["rows_seen"])
         counts = arrays.get("class_counts", np.zeros(n_classes + 1))
         if counts.dtype != np.float64 or counts.shape != (n_classes + 1,) or counts.min() < 0:
             raise ValueError(f"There must be a count for each of {n_classes} classes and one for all, at least 0.")

@@ -137,7 +137,8 @@ def _classifier(model: FastTextModel, n_rows: int) -> HashEmbeddingClassifier:
     values["architecture"]["num_embeddings"] = n_rows
     arrays = {name: array for name, array in arrays.items() if not name.startswith("bag.pool")}
     arrays["bag.pool"] = inputs[:n_rows]
-    values |= {"classes": pack_labels(model.classes_), "n_features_in": n_rows, "history": []}
+    values |= {"classes": pack_labels(model.classes_), "n_features_in": n_rows, "history": [], "label_lists": False}
+    values |= {"rows_seen": 0, "idf_divisor": 1.0, "tree_name": None}
     classifier._set_model_state(values, arrays)  # as a model that was saved, which partial_fit continues with
     return classifier
 

@@ -152,12 +152,12 @@ def loss_to_values(loss: Loss) -> dict[str, Any]:
 
 
 def loss_from_values(values: dict[str, Any], head: nn.Sequential | None = None) -> Loss:
-    """Build a saved loss; the first models have no entry and the softmax."""
+    """Build a saved loss."""
     return make_loss(
-        values.get("loss", "softmax"),
+        values["loss"],
         head,
-        multilabel=bool(values.get("multilabel", False)),
-        inverse_temperature=float(values.get("sharpness", 1.0)),
+        multilabel=bool(values["multilabel"]),
+        inverse_temperature=float(values["sharpness"]),
     )
 
 

@@ -81,7 +81,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
     ) -> Self:
         """Load what :meth:`to_state` returned into a net on the CPU that is not initialized yet."""
         self.restore(arrays, values["device"], history)
-        self.criterion_ = loss_from_values(values.get("probabilities", {}), self.module_.head)
+        self.criterion_ = loss_from_values(values["probabilities"], self.module_.head)
         return self
 
     @abstractmethod

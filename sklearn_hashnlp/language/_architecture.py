@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from sklearn_hashnlp.language._reader import Tokenizer
 from sklearn_hashnlp.language._vocabulary import SpecialTokens, Vocabulary
@@ -15,14 +15,6 @@ from sklearn_hashnlp.nn._word_embeddings import ProjectedEmbedding
 WordEmbedding: TypeAlias = Literal["table", "hash", "sgnn"]
 
 _EMBEDDINGS = ("hashed_words", "projected_words")  # the other keys of an architecture are arguments of NPLM
-_DEFAULTS: Final[dict[str, Any]] = {  # of keys that older models do not have
-    "projected_words": None,
-    "arch": "plain",
-    "n_blocks": 1,
-    "far_context": 0,
-    "word_dropout": 0.0,
-    "tie_weights": False,
-}
 
 
 def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
@@ -41,7 +33,7 @@ def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
 
 
 def _make_embedding(architecture: dict[str, Any]) -> HashEmbedding | ProjectedEmbedding | None:
-    hashed, projected = architecture["hashed_words"], architecture.get("projected_words")
+    hashed, projected = architecture["hashed_words"], architecture["projected_words"]
     if hashed is not None:
         return HashEmbedding(**hashed, append_weight=False, sparse=True)
     if projected is not None:
@@ -96,21 +88,21 @@ def word_encoder_of(architecture: dict[str, Any]) -> WordEncoder | None:
     """Return the encoder of the words in a network's contexts."""
     if architecture["hashed_words"] is not None:
         return HashEncoder()
-    projected = architecture.get("projected_words")  # older models do not have the key
+    projected = architecture["projected_words"]
     return None if projected is None else ProjectionEncoder(**projected)
 
 
 def check_same_network(estimator: Any, net: Any, tokenizer: Tokenizer) -> None:
     """Check that training can continue with a trained net."""
     name = type(estimator).__name__
-    trained = _DEFAULTS | net.get_params_for("module")["architecture"]
-    trained |= _reading(tokenizer.padding, tokenizer.special_tokens, tokenizer.far.across_sentences)
+    reading = _reading(tokenizer.padding, tokenizer.special_tokens, tokenizer.far.across_sentences)
+    trained = net.get_params_for("module")["architecture"] | reading
     wanted = language_architecture(estimator, tokenizer.vocabulary, trained["direct_seed"])
     wanted |= _reading(estimator.padding, SpecialTokens.of(estimator), FarContext.of(estimator).across_sentences)
     for key, value in wanted.items():
         if trained[key] != value:
             parameter = "embedding" if key in (*_EMBEDDINGS, "padding_id") else key
-            if key == "projected_words" and value is not None and trained.get(key) is not None:
+            if key == "projected_words" and value is not None and trained[key] is not None:
                 parameter = next(name for name in value if trained[key][name] != value[name])
             raise ValueError(
                 f"{name} cannot continue training a net that was made with another {parameter!r} than "

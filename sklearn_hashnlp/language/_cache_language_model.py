@@ -239,8 +239,7 @@ class CacheLanguageModel(BaseLanguageModel):
             raise ValueError(f"{word_probs.dtype} {word_probs.shape} are no frequencies of {n_classes} words.")
         if not (word_probs > 0).all() or not np.isclose(word_probs.sum(), 1):
             raise ValueError("The frequencies of words are not positive, or do not sum to 1.")
-        # The first models did not store these.
-        kept = {name: values.get(name, getattr(self, name)) for name in _KEPT_PARAMETERS}
+        kept = {name: values[name] for name in _KEPT_PARAMETERS}
         type(self)(**kept)._validate_params()
         self.word_probs_ = word_probs
         self._keep_parameters(kept)

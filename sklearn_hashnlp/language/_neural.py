@@ -232,10 +232,7 @@ class NeuralLanguageModel(WordVectorsMixin, BaseLanguageModel, FittedNet):
             )
         self.log_ = values["log"]
         self._seeds, self._first_epoch = Seeds(*values["seeds"]), int(values["first_epoch"])
-        self._trained_on = values.get("trained_on")
-        # The first models did not store these, and their parameters were numbers.
-        self._n_fitted = int(values.get("n_fitted", self._n_fitted))
-        self.batch_size_ = int(values.get("batch_size") or self.batch_size)
-        self.learning_rate_ = float(values.get("learning_rate") or self.learning_rate)
-        self.max_epochs_ = int(values.get("planned_epochs") or self.max_epochs)
+        self._trained_on, self._n_fitted = values["trained_on"], int(values["n_fitted"])
+        self.batch_size_, self.max_epochs_ = int(values["batch_size"]), int(values["planned_epochs"])
+        self.learning_rate_ = float(values["learning_rate"])
         self._hold(net_from_state(values, arrays, values["history"]), tokenizer, [])

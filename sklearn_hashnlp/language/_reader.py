@@ -132,7 +132,7 @@ class Tokenizer:
         caller: str,
     ) -> Tokenizer:
         """Make the tokenizer of a stored model."""
-        special_tokens = SpecialTokens(*values.get("special_tokens", DEFAULT_TOKENS))  # older models lack the key
+        special_tokens = SpecialTokens(*values["special_tokens"])
         vocabulary, far = Vocabulary(values["words"], special_tokens), FarContext(**values.get("far_context", {}))
         vocabulary.check()
         for name, number, least in (("order", order, 1), ("n_words", far.n_words, 0)):

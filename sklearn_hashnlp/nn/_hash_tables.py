@@ -260,8 +260,8 @@ class HashTables(nn.Module):
 
         Parameters
         ----------
-        state : Tensor of int64, shape (5,) or (3,)
-            What :meth:`get_extra_state` returned; the first states did not have the last two numbers.
+        state : Tensor of int64, shape (5,)
+            What :meth:`get_extra_state` returned.
 
         Raises
         ------
@@ -269,11 +269,11 @@ class HashTables(nn.Module):
             If the hash functions differ, so that each id would read the rows of another, or the aggregation or the norm
             of a bag, or if it is no such state.
         """
-        if state.shape not in ((5,), (3,)):
+        if state.shape != (5,):
             raise ValueError(f"The state of hash tables has 5 numbers, got the shape {tuple(state.shape)}.")
         numbers, others = self.get_extra_state().tolist(), state.tolist()
         numbers[0] = FOLDED if others[0] == FOLDED else HASH_SPECIFICATION
-        for describe, own, other in zip(_DESCRIPTIONS, numbers, others, strict=False):
+        for describe, own, other in zip(_DESCRIPTIONS, numbers, others, strict=True):
             if own != other:
                 raise ValueError(
                     f"These tables were trained with {describe(other)}, this module has {describe(own)}. Build it with "

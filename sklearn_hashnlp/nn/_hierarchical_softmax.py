@@ -501,19 +501,14 @@ class HierarchicalSoftmax(nn.Module):
                 f"has {own[1]}."
             )
 
-    def _load_from_state_dict(
-        self, state_dict: dict[str, Any], prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, *rest: Any
-    ) -> None:
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
         # torch sets the extra state last, when the weights are already overwritten.
-        key = f"{prefix}_extra_state"
-        if key in state_dict:
-            self.set_extra_state(state_dict[key])
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, *rest)
+        if (state := state_dict.get(f"{prefix}_extra_state")) is not None:
+            self.set_extra_state(state)
+        super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
         if self.class_up.device != self.weight.device:  # with assign=True, as into a layer on the meta device
             for name, array in self._upward_arrays().items():
                 setattr(self, name, torch.from_numpy(array).to(self.weight.device))
-        if key in missing_keys:  # the first states had none
-            missing_keys.remove(key)
 
     def _check(self, input: Tensor, features: Tensor | None) -> tuple[Tensor, Tensor | None]:  # noqa: A002
         """Return the input and the features as rows, or raise an error."""

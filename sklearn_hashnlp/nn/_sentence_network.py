@@ -42,8 +42,6 @@ class SentenceNetwork(nn.Module):
     context_weight : float or "auto"
         c, from 0 to 1. With 1 there is no first part, with 0 no second. "auto" is n / (n + 50): the spelling of a few
         words says more than their mean meaning, that of many words less.
-    removal_power : {1, 2}, default=2
-        1 is for networks of earlier versions, which remove n / (n + 50) of the common component.
 
     Attributes
     ----------
@@ -87,8 +85,6 @@ class SentenceNetwork(nn.Module):
         transformer: SGNNTransformer,
         projection_dim: int,
         context_weight: ContextWeight,
-        *,
-        removal_power: Literal[1, 2] = 2,
     ) -> None:
         super().__init__()
         if context_weight != "auto" and not 0 <= context_weight <= 1:
@@ -98,7 +94,6 @@ class SentenceNetwork(nn.Module):
         if context_weight != 1 and projection_dim < 1:
             raise ValueError(f"SentenceNetwork: projection_dim must be 1 or more, got {projection_dim}.")
         self.context_weight = context_weight
-        self.removal_power = removal_power
         self.transformer = transformer if context_weight != 0 else None
         self.spelling: nn.Linear | None = None
         if context_weight != 1:
@@ -205,7 +200,7 @@ class SentenceNetwork(nn.Module):
         if self.transformer is not None and vectors.context is not None:
             used = self.transformer.embed_sentences(vectors.context, words, weights)
             if len(self.context_common):
-                share = many if self.removal_power == 1 else n_words**2 / (n_words**2 + _HALF_REMOVED_WORDS**2)
+                share = n_words**2 / (n_words**2 + _HALF_REMOVED_WORDS**2)
                 removed = (share * used) @ self.context_common.T @ self.context_common
                 used = functional.normalize(used - removed, dim=1)
             parts.append(used * second)
@@ -384,12 +379,8 @@ class SentenceModule(nn.Module):
 
 def make_sentence_module(architecture: dict[str, Any]) -> SentenceModule:
     """Build the network with initial weights."""
-    network = SentenceNetwork(
-        SGNNTransformer(**architecture["transformer"]),
-        architecture["spelling_width"],
-        architecture["context_share"],
-        removal_power=architecture.get("removal_power", 1),  # older folders have none
-    )
+    transformer = SGNNTransformer(**architecture["transformer"])
+    network = SentenceNetwork(transformer, architecture["spelling_width"], architecture["context_share"])
     if network.transformer is not None and network.transformer.tables is not None:
         # Word pretraining learns them, before the training on sentences.
         network.transformer.tables.requires_grad_(False)

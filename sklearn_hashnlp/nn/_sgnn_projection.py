@@ -308,14 +308,6 @@ class SGNNProjection(nn.Module):
             f"{self}. Build it with the parameters of the state."
         )
 
-    def _load_from_state_dict(
-        self, state_dict: dict[str, Any], prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, *rest: Any
-    ) -> None:
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, *rest)
-        key = f"{prefix}_extra_state"
-        if key in missing_keys:  # the first states had none
-            missing_keys.remove(key)
-
     def extra_repr(self) -> str:
         """Describe the module in ``repr``."""
         return (

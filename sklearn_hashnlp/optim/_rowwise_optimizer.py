@@ -39,11 +39,6 @@ class RowwiseOptimizer(Optimizer):
             raise ValueError(f"average_after must be None or not negative, got {average_after}.")
         super().__init__(params, defaults | {"average_after": average_after, "steps": 0})
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("weight_decay", 0.0)  # the first releases had none
-
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a parameter group, as every torch optimizer does.
 
@@ -67,8 +62,7 @@ class RowwiseOptimizer(Optimizer):
         ValueError
             If the state is of another optimizer, or of other numbers of parameter groups or parameters.
         """
-        needed = self.defaults.keys() - {"weight_decay"}
-        missing = {name for group in state_dict["param_groups"] for name in needed - group.keys()}
+        missing = {name for group in state_dict["param_groups"] for name in self.defaults.keys() - group.keys()}
         unknown = {name for state in state_dict["state"].values() for name in state} - self.state_names
         if missing or unknown:
             found = [f"{', '.join(sorted(missing))} is missing"] if missing else []

@@ -21,8 +21,6 @@ from sklearn_hashnlp.persistence._values import ModelFormatError
 Arrays = dict[str, NDArray[Any]]
 
 FORMAT = "sklearn-hashnlp model"
-# Older versions are still read. 1: whole tables and int64 row numbers, all arrays as they are. 2: three parameters of
-# SGNNSentenceEncoder by other names.
 FORMAT_VERSION = 3
 PARAMETERS_FILE = "parameters.json"
 WEIGHTS_FILE = "weights.safetensors"
@@ -125,11 +123,11 @@ def _check_document(document: dict[str, Any], arrays: Arrays) -> None:
     version = document.get("format_version")
     if type(version) is not int or version < 1:
         raise ModelFormatError(f"Its format version is {version!r}; expected a positive integer.")
-    if version > FORMAT_VERSION:
-        raise ModelFormatError(
-            f"Its format version is {version}, but this version of sklearn-hashnlp reads versions up to "
-            f"{FORMAT_VERSION}. Upgrade with: pip install --upgrade sklearn-hashnlp"
-        )
+    if version != FORMAT_VERSION:
+        message = f"Its format version is {version}, but this version of sklearn-hashnlp reads {FORMAT_VERSION}."
+        if version < FORMAT_VERSION:
+            raise ModelFormatError(f"{message} Train it again.")
+        raise ModelFormatError(f"{message} Upgrade with: pip install --upgrade sklearn-hashnlp")
     if document.get("digest") != digest({key: document[key] for key in document if key != "digest"}, arrays):
         raise ModelFormatError(
             f"The digest of {WEIGHTS_FILE} is wrong: the file was damaged or changed. Copy it again."

@@ -65,15 +65,6 @@ ALLOWED_CLASSES: dict[str, str] = {
 # What scikit-learn's parameters are by default while they are deprecated.
 _PLACEHOLDERS = ("deprecated", "warn")
 
-# Parameters that older folders hold under another name.
-_RENAMED_PARAMETERS: dict[str, dict[str, str]] = {
-    "SGNNSentenceEncoder": {
-        "context_share": "context_weight",
-        "n_common": "n_components_removed",
-        "spelling_width": "projection_dim",
-    },
-}
-
 # Recursion takes several stack frames per level; a model that was saved must load even with fewer free frames.
 _MAX_DEPTH = 50
 # joblib reads pickles from the folder that this parameter names at the next fit, and pickles are code.
@@ -236,10 +227,8 @@ def _without_placeholders(cls: type, parameters: dict[str, Any]) -> dict[str, An
 
 
 def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str], Any]) -> Any:
-    """Make an estimator with checked parameters; parameters that an older version did not have keep their defaults."""
+    """Make an estimator with checked parameters; those that are not stored keep their defaults."""
     cls = _class_named(name)
-    renamed = _RENAMED_PARAMETERS.get(name, {})
-    parameters = {renamed.get(parameter, parameter): value for parameter, value in parameters.items()}
     parameters = _without_placeholders(cls, parameters)
     unknown = sorted(set(parameters) - set(cls._get_param_names()))
     if unknown:

@@ -150,7 +150,6 @@ def sentence_architecture(estimator: Any) -> dict[str, Any]:
         # The next two keys stand in saved models.
         "spelling_width": int(estimator.projection_dim),
         "context_share": share,
-        "removal_power": 2,
         "masked_words": bool(share != 0 and (any(masked) if isinstance(masked, tuple | list) else masked)),
     }
 
@@ -184,6 +183,5 @@ def net_from_state(
 ) -> SentenceNet:
     """Build a trained net from the state that its ``to_state`` returned."""
     net = make_sentence_net(values["architecture"], "cpu")
-    arrays = {_COMMON[1]: np.zeros((0, 0), dtype=np.float32)} | arrays  # older folders have none
     net.restore(arrays, values["device"], history)
     return net

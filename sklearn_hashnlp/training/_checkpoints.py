@@ -20,7 +20,7 @@ from sklearn_hashnlp.persistence._folder_files import write_arrays
 
 Keep: TypeAlias = Literal["best", "last", "all"]
 
-_NAME = re.compile(r"(?:epoch|pass)-(\d{5,})")  # the first releases wrote pass-00001
+_NAME = re.compile(r"epoch-(\d{5,})")
 
 
 def write_weights(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
@@ -48,8 +48,7 @@ class EpochCheckpoints:
 
     def path(self, epoch: int) -> Path:
         """Return the folder of an epoch."""
-        old = self.folder / f"pass-{epoch:05d}"
-        return old if old.exists() else self.folder / f"epoch-{epoch:05d}"
+        return self.folder / f"epoch-{epoch:05d}"
 
     def epochs(self) -> list[int]:
         """Return the epochs that are there, ascending."""

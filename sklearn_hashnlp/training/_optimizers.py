@@ -61,13 +61,8 @@ def optimizer_from_arrays(
     if values["optimizer"] not in OPTIMIZERS:
         raise ValueError(f"The optimizer must be one of {tuple(OPTIMIZERS)}, got {values['optimizer']!r}.")
     optimizer = make(values["optimizer"])
-    if "learning_rates" in values:  # the first classifiers had none
-        rates = list(values["learning_rates"])
-        rates += rates[:1] * (len(optimizer.param_groups) - len(rates))  # the first language models had fewer groups
-        for group, rate in zip(optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
-    for group, eps in zip(optimizer.param_groups, values.get("eps", ()), strict=False):
-        group["eps"] = eps
+    for group, rate, eps in zip(optimizer.param_groups, values["learning_rates"], values["eps"], strict=True):
+        group["lr"], group["eps"] = rate, eps
     load_optimizer(module, optimizer, arrays)
     return optimizer
 

@@ -10,7 +10,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sklearn_hashnlp.nn import HierarchicalSoftmax
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES
 
 _BLOCK = 2**18
@@ -36,10 +35,8 @@ def load_arrays(module: nn.Module, arrays: Mapping[str, NDArray[Any]], tables: M
                 if tensor.device.type != "cpu":
                     tensor.copy_(table)
             elif name.endswith(_EXTRA):
-                part = module.get_submodule(name.removesuffix(_EXTRA))
-                if name not in arrays and isinstance(part, HierarchicalSoftmax):
-                    continue  # the first models had none
-                part.set_extra_state(torch.from_numpy(np.array(arrays[name])))
+                state = torch.from_numpy(np.array(arrays[name]))
+                module.get_submodule(name.removesuffix(_EXTRA)).set_extra_state(state)
             else:
                 _check_shape(name, arrays[name], tuple(tensor.shape))
                 if tensor.is_floating_point() != (arrays[name].dtype.kind == "f"):

@@ -53,7 +53,6 @@ POOLINGS = st.sampled_from(["max", "weighted"])
 @given(SENTENCES, SHARES, st.integers(0, 3), st.sampled_from(["float32", "uint8"]), POOLINGS)
 def test_vectors_follow_the_formula(sentences, context_weight, n_components_removed, dtype, pooling):
     network = make(context_weight, n_components_removed if context_weight != 1 else 0, pooling=pooling)
-    network.removal_power = 1 + n_components_removed % 2
     if n_components_removed in (1, 2) and context_weight != 0:
         network.context_common = torch.nn.functional.normalize(torch.arange(8.0)[None], dim=1)
     batch = batch_of(sentences, dtype=getattr(torch, dtype))

@@ -135,18 +135,6 @@ def test_groups_decay_each_by_its_own_factor(kind):
         kind([weights], weight_decay=-1)
 
 
-def test_a_state_of_before_there_was_weight_decay_is_loaded(kind):
-    parameters = make_parameters()
-    optimizer = kind(parameters)
-    train(optimizer, range(2))
-    state = optimizer.state_dict()
-    del state["param_groups"][0]["weight_decay"]
-    other = kind(parameters)
-    other.load_state_dict(state)
-    train(other, range(2, 4))
-    assert other.param_groups[0]["weight_decay"] == 0
-
-
 @pytest.mark.usefixtures("_each_backend")
 @pytest.mark.parametrize("shape", ROW_SHAPES)
 @pytest.mark.parametrize("first", ["sparse", "dense"])

@@ -94,7 +94,7 @@ def sentence_vectors(network, batch) -> Array:
         parts = []
         n_words = int((batch.words[row] >= 0).sum())
         many = n_words / (n_words + 50)
-        removed = many if network.removal_power == 1 else n_words**2 / (n_words**2 + 35**2)
+        removed = n_words**2 / (n_words**2 + 35**2)
         weight = many if network.context_weight == "auto" else network.context_weight
         if network.spelling is not None:
             spelled = np.zeros(network.spelling.out_features)

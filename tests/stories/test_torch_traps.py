@@ -46,10 +46,11 @@ def test_a_checkpoint_is_not_loaded_above_other_random_projections(options, name
         other.load_state_dict(state)
 
 
-def test_a_checkpoint_of_random_projections_loads_also_without_their_parameters():
+def test_a_checkpoint_of_random_projections_needs_their_parameters():
     state = SGNNProjection(2, 4, seed=-1).state_dict()
-    assert not SGNNProjection(2, 4, seed=2**64 - 1).load_state_dict(state).missing_keys
-    assert not SGNNProjection(2, 4).load_state_dict({}).missing_keys
+    SGNNProjection(2, 4, seed=2**64 - 1).load_state_dict(state)
+    with pytest.raises(RuntimeError, match=r'Missing key.*"_extra_state"'):
+        SGNNProjection(2, 4).load_state_dict({})
 
 
 @pytest.mark.parametrize(
@@ -64,14 +65,6 @@ def test_tables_are_not_loaded_into_a_bag_that_reads_them_otherwise(options, mes
     state = HashEmbeddingBag(20, 10, 4).state_dict()
     with pytest.raises(ValueError, match=re.escape(message)):
         HashEmbeddingBag(20, 10, 4, **options).load_state_dict(state)
-
-
-def test_tables_that_do_not_know_their_aggregation_still_load():
-    state = HashEmbeddingBag(20, 10, 4).state_dict()
-    state["_extra_state"] = state["_extra_state"][:3]
-    HashEmbeddingBag(20, 10, 4, aggregation="concat", normalize="l2").load_state_dict(state)
-    with pytest.raises(ValueError, match=r"seed=0 .*, this module has seed=1 "):
-        HashEmbeddingBag(20, 10, 4, seed=1).load_state_dict(state)
 
 
 @pytest.mark.parametrize("optimizer", [RowwiseAdagrad, RowwiseAdam, RowwiseSGD])

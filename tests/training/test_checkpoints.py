@@ -58,16 +58,6 @@ def test_a_folder_an_epoch(tmp_path, model):
     assert checkpoints.epochs() == [12]
 
 
-def test_folders_of_earlier_releases_are_read_and_replaced(tmp_path, model):
-    checkpoints = EpochCheckpoints(tmp_path)
-    checkpoints.save(model, 2)
-    (tmp_path / "epoch-00002").rename(tmp_path / "pass-00002")
-    assert checkpoints.epochs() == [2]
-    assert checkpoints.load(2).perplexity(["a"]) == model.perplexity(["a"])
-    checkpoints.save(model, 2)
-    assert [path.name for path in tmp_path.iterdir()] == ["epoch-00002"]
-
-
 def test_nothing_unfinished_stays(tmp_path):
     checkpoints = EpochCheckpoints(tmp_path)
     with pytest.raises(NotFittedError):

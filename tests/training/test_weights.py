@@ -36,15 +36,11 @@ def through_json(values, arrays):
     return json.loads(json.dumps(values)), {name: array.copy() for name, array in arrays.items()}
 
 
-def test_a_state_from_before_trees_had_digests_loads():
+def test_a_state_of_another_tree_is_refused():
     model = HashEmbeddingClassifier(**SMALL, loss="hsigmoid").fit(X, np.resize(["a", "b", "c"], 60))
     values, arrays = model._get_model_state()
-    digest = arrays.pop("head.0._extra_state")
-    again = clone(model)
-    again._set_model_state(values, arrays)
-    assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
     with pytest.raises(ValueError, match="another tree"):
-        again._set_model_state(values, arrays | {"head.0._extra_state": digest + 1})
+        clone(model)._set_model_state(values, arrays | {"head.0._extra_state": arrays["head.0._extra_state"] + 1})
 
 
 @pytest.mark.parametrize("labels", LABELS.values(), ids=list(LABELS))
@@ -220,7 +216,7 @@ def test_the_smallest_of_three_ways_is_taken(touched, keys):
     assert again.tobytes() == table.tobytes()
 
 
-def test_tables_of_format_version_1_are_read():
+def test_a_whole_array_is_read_and_rows_of_any_integers():
     table = np.arange(10, dtype=np.float32).reshape(5, 2)
     again = np.zeros((5, 2), dtype=np.float32)
     unpack_table("t", {"t": table}, again)

@@ -100,9 +100,8 @@ def auto_headers(parameters: Mapping[str, Any], features: str) -> list[dict[str,
 
 def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any], arrays: Arrays) -> PredictorModel:
     """Return the header and the arrays from the state of a HashEmbeddingClassifier."""
-    architecture = {"hash_rows": True, "importance_init": 0.0} | state["architecture"]
-    loss = state.get("probabilities", {})
-    name = loss.get("loss", "softmax")
+    architecture, loss = state["architecture"], state["probabilities"]
+    name = loss["loss"]
     if architecture["hidden_sizes"]:
         raise UnsupportedModelError("a HashEmbeddingClassifier with hidden_layer_sizes is not supported")
     if name not in LINKS:
@@ -118,17 +117,17 @@ def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any]
         "bag": {key: architecture[key] for key in _ARCHITECTURE}
         | {"constants": [(a, b) for a, b, _ in constants]},  # columns are below 2**32: they have no high half
         "labels": state["classes"],
-        "label_lists": bool(state.get("label_lists", False)),
-        "multilabel": bool(loss.get("multilabel", False)),
+        "label_lists": bool(state["label_lists"]),
+        "multilabel": bool(loss["multilabel"]),
         "link": LINKS[name],
-        "inverse_temperature": float(loss.get("sharpness", 1.0)),
+        "inverse_temperature": float(loss["sharpness"]),
     }
     kept = {"weight": arrays["head.0.weight"], "bias": arrays["head.0.bias"]}
     if "class_counts" in arrays and arrays["class_counts"][-1] > 0:
         options = {name: header[name] for name in ("link", "multilabel", "inverse_temperature")}
         kept["prior"] = prior_scores(arrays["class_counts"], **options)
-        divisor = None if architecture["variant"] == "standard" else state.get("idf_divisor")
-        header["evidence"] = {"idf_divisor": divisor, "enough": float(state.get("enough_evidence", 0.0))}
+        divisor = None if architecture["variant"] == "standard" else state["idf_divisor"]
+        header["evidence"] = {"idf_divisor": divisor, "enough": float(state["enough_evidence"])}
     n_rows = architecture["num_embeddings"]
     kept |= _table("pool", arrays, n_rows if architecture["variant"] == "standard" else architecture["num_buckets"])
     if architecture["variant"] != "standard":
@@ -139,8 +138,6 @@ def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any]
 def _table(name: str, arrays: Arrays, n_rows: int) -> Arrays:
     """Return a table under the names that the predictor reads it by; a bitmap of rows becomes their numbers."""
     stored = f"bag.{name}"
-    if stored in arrays:  # the first models had whole tables
-        return {name: arrays[stored]}
     table = {name: arrays[f"{stored}.values"]}
     if f"{stored}.bitmap" in arrays:
         if len(arrays[f"{stored}.bitmap"]) != -(-n_rows // 8):  # more rows would take their memory

@@ -131,7 +131,7 @@ class SparseNet(ClassifierNet):
         return values, arrays
 
     def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Load what :meth:`to_training_state` returned; the first models have no document frequencies."""
+        """Load what :meth:`to_training_state` returned."""
         super().load_training_state(values, arrays)
         if f"{_FREQUENCIES}{TABLE_VALUES}" in arrays:
             self.document_frequencies = np.zeros(self.module_.bag.num_embeddings, dtype=np.int32)

@@ -254,5 +254,5 @@ def _check_trained(classifier: HashEmbeddingClassifier, index: int) -> None:
     if classifier.importance_init == "idf" and classifier.variant != "standard" and net.document_frequencies is None:
         raise ValueError(
             f"merge cannot merge model {index}: it has no document frequencies, since part of its training was by dual "
-            "coordinate descent, or its training state was not saved or is of an earlier version. Train it again."
+            "coordinate descent, or its training state was not saved. Train it again."
         )

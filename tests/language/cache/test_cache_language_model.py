@@ -171,15 +171,6 @@ def test_a_fitted_model_predicts_by_the_parameters_of_fit(options, tmp_path):
     assert not np.allclose(loaded.fit(TRAIN).score_samples(TEXT), scores)
 
 
-def test_models_that_did_not_store_their_parameters_still_load():
-    model = make(cache_size=3, decay=0.5, unigram_prior=3, bigram_prior=4, reset="sentence")
-    description, arrays = encode_model(model)
-    for name in ("cache_size", "decay", "unigram_prior", "bigram_prior", "reset"):
-        del description["state"][name]
-    loaded = decode_model(description, arrays)
-    assert loaded.score_samples(TEXT).tobytes() == model.score_samples(TEXT).tobytes()
-
-
 @pytest.mark.parametrize(("name", "value"), [("reset", "bogus"), ("cache_size", 0), ("decay", "much")])
 def test_a_model_with_damaged_parameters_is_refused(name, value):
     description, arrays = encode_model(make())

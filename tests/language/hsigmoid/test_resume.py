@@ -6,13 +6,11 @@ import os
 import shutil
 import signal
 from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 import pytest
 from skorch.callbacks import Callback
 
-from sklearn_hashnlp.nn import NPLM
 from sklearn_hashnlp.persistence import load_model, save_model
 from tests.language.hsigmoid.small_models import GRAMMAR, SENTENCES, VALID, VARIED, bytes_of, losses, make
 
@@ -159,23 +157,3 @@ def test_an_interrupt(tmp_path):
     assert -model.score(VALID) == pytest.approx(min(losses(model, "valid_loss")), rel=1e-6)
     model.set_params(callbacks=None, resume=True, max_epochs=4).fit(SENTENCES, X_valid=VALID)
     assert len(model.history_) == 4
-
-
-def test_a_training_of_an_earlier_release_is_resumed(tmp_path, monkeypatch):
-    """The folder pass-00002 was written when epochs were called so, and the biases of nodes began at zero."""
-    monkeypatch.setattr(NPLM, "init_bias", lambda *_: None)
-    shutil.copytree(Path(__file__).parent / "data", tmp_path, dirs_exist_ok=True)
-    sentences = [
-        "the cat sat on the mat",
-        "the dog sat on the log",
-        "a cat saw the dog",
-        "the dog saw a cat on the mat",
-    ]
-    options = {"embedding_dim": 4, "hidden_size": 5, "learning_rate": 0.5, "max_epochs": 4, "max_grad_norm": None}
-    earlier = load_model(tmp_path / "pass-00002")
-    resumed = make(**options, checkpoint_dir=tmp_path, resume=True).fit(5 * sentences)
-    assert [entry["epoch"] for entry in resumed.history_] == [1, 2, 3, 4]
-    assert losses(resumed)[:2] == losses(earlier)
-    assert losses(resumed)[1] > losses(resumed)[2] > losses(resumed)[3]
-    assert resumed.score(sentences) > earlier.score(sentences) + 0.05
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["epoch-00004"]  # the best and the last
