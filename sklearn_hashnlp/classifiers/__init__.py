@@ -13,7 +13,6 @@ __all__ = [
     "Trial",
     "TunedModel",
     "TuningResult",
-    "export_onnx",
     "export_predictor",
     "from_fasttext",
     "make_text_classifier",
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize
     from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
     from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
-    from sklearn_hashnlp.classifiers.export._export_onnx import export_onnx
     from sklearn_hashnlp.classifiers.export._export_predictor import export_predictor
     from sklearn_hashnlp.classifiers.merging._merge import merge
     from sklearn_hashnlp.classifiers.tuning._result import Trial, TunedModel, TuningResult
@@ -42,7 +40,6 @@ else:
         __name__,
         {
             "_augmented_text_classifier": ["AugmentedTextClassifier"],
-            "export._export_onnx": ["export_onnx"],
             "export._export_predictor": ["export_predictor"],
             "_from_fasttext": ["from_fasttext"],
             "_hash_embedding_classifier": ["HashEmbeddingClassifier"],

@@ -22,7 +22,6 @@ Export a classifier as a Python file, or a folder, that needs only numpy and sta
   hashnlp train mails.csv --model spam
   hashnlp export --model spam spam.py
   hashnlp export --model spam spam_predictor --precision int8
-  hashnlp export --model spam spam.onnx
   python spam.py "You have won"
   python spam_predictor --proba < texts.txt
 
@@ -34,9 +33,6 @@ which is better for models of more than 5 MB.
 A self-governing neural network (train --sgnn, or a pipeline that ends with SGNNClassifier) is quantized to 8 bits: \
 with two hidden layers of 128 units its file has about 160 kB, with two of 256 about 340 kB. The size of each part \
 before and after quantization is printed.
-
-A name that ends with .onnx writes the network alone, without the vectorizer, for ONNX runtimes; it needs the package \
-onnx.
 
 The result can be imported as a module; it has predict(texts), predict_proba(texts) and CLASSES. Its size is printed, \
 with --compare also the number of texts, one per line, whose predicted label does not change.
@@ -71,9 +67,6 @@ def export(
     from sklearn_hashnlp.cli._pipelines import final_estimator, load_classifier
 
     pipeline = load_classifier(model)
-    if file.suffix == ".onnx":
-        _export_onnx(screen, pipeline, model, file, compare, precision)
-        return
     try:
         size = export_predictor(pipeline, file, precision=precision.value)
     except TypeError as error:
@@ -100,24 +93,6 @@ def export(
     screen.show(f"Wrote {file}: {size:,} bytes")
     screen.note("\nNext, wherever Python and numpy are installed:")
     screen.note(f'  python {shlex.quote(str(file))} "some text"', style="bold")
-
-
-def _export_onnx(
-    screen: Screen, pipeline: Any, model: Path, file: Path, compare: Path | None, precision: Precision
-) -> None:
-    """Write the network of a classifier as an ONNX model."""
-    from sklearn_hashnlp.classifiers import export_onnx
-
-    if compare is not None or precision is not Precision.float32:
-        raise typer.BadParameter("--compare and --precision are not for .onnx files, which have no vectorizer.")
-    try:
-        size = export_onnx(pipeline, file)
-    except TypeError as error:
-        raise ValueError(f"{model} cannot be exported: {error}") from error
-    if screen.as_json:
-        screen.show_json({"file": str(file), "bytes": size})
-    else:
-        screen.show(f"Wrote {file}: {size:,} bytes")
 
 
 def _compare(screen: Screen, pipeline: Any, predict: Callable[[list[str]], Any], texts: Path) -> tuple[int, int]:

@@ -86,15 +86,3 @@ def test_help_has_examples(hashnlp: Any) -> None:
     out = hashnlp("export", "--help").out
     for word in ("SGNNClassifier", "save_model", "numpy", "python spam.py", "--compare"):
         assert word in out
-
-
-def test_an_onnx_model(hashnlp: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def export_onnx(pipeline: Any, path: Path) -> int:
-        assert pipeline.classes_.tolist() == ["bad", "good"]
-        return path.write_bytes(b"onnx")
-
-    monkeypatch.setattr("sklearn_hashnlp.classifiers.export_onnx", export_onnx)
-    arguments = ["export", "--model", model, tmp_path / "m.onnx"]
-    assert hashnlp(*arguments).out == f"Wrote {tmp_path / 'm.onnx'}: 4 bytes\n"
-    assert hashnlp(*arguments, "--json").json == {"file": str(tmp_path / "m.onnx"), "bytes": 4}
-    assert hashnlp(*arguments, "--precision", "int8").code == 2
