@@ -1,0 +1,99 @@
+"""docs/exported_format.md is enough to read exported folders: a reader that follows it predicts as the models do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+
+from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier
+from sklearn_hashnlp.classifiers import export_predictor
+from tests.oracles.exported_folder import ExportedFolder
+
+PAGE = (Path(__file__).parents[3] / "docs" / "exported_format.md").read_text(encoding="utf-8")
+TEXTS = ["where is the station", "Who wrote it ?", "how many are there", "where do I go", "who was there", "how much"]
+LABELS = ["place", "person", "number", "place", "person", "number"]
+TOPICS = [["place"], ["person", "place"], [], ["place"], ["person"], ["number"]]
+UNSEEN = [
+    *("", " \t\u00a0\x1c", "xyzzy plugh", "the", "the the the is", "WHERE was it, and who?", "a\0b \0"),
+    *("मी हिन्दी 中文字 кот", "naïve ﬁancé e\u0301", "İstanbul ΑΣ ẞ", "🙂 x", "don't -- stop... a_b"),
+]
+SMALL: dict[str, Any] = {"n_buckets": 97, "n_embeddings": 301, "embedding_dim": 3, "random_state": 0}
+
+
+def check(model: Any, folder: Path, precision: Any = "float32", tolerance: float = 1e-5) -> ExportedFolder:
+    """Compare the labels and probabilities of the reader with those of the model, and its names with the page."""
+    export_predictor(model, folder, precision=precision)
+    reader = ExportedFolder(folder)
+    probabilities = model.predict_proba(TEXTS + UNSEEN)
+    for text, label, expected in zip(TEXTS + UNSEEN, model.predict(TEXTS + UNSEEN), probabilities, strict=True):
+        answer, answered = reader.predict(text)
+        assert answered == pytest.approx(expected.tolist(), abs=tolerance), text
+        assert answer == label
+    header = reader.header
+    names = [*header, *header["bag"], *header.get("evidence", {}), *header["labels"], *reader.stored]
+    for name in {*names, *(key for options in header["vectorizers"] for key in options)}:
+        assert re.search(rf"`{re.escape(name)}`", PAGE), f"docs/exported_format.md does not name {name}"
+    return reader
+
+
+@pytest.mark.parametrize("features", ["words", "characters", "words+characters", "auto"])
+@pytest.mark.parametrize(
+    "labels", [LABELS, ["yes", "no"] * 3, [1, 2, 3] * 2, TOPICS], ids=["3", "2", "numbers", "lists"]
+)
+def test_text_classifiers(features: Any, labels: Any, tmp_path: Path) -> None:
+    check(TextClassifier(features=features, random_state=0).fit(TEXTS, labels), tmp_path / "m")
+
+
+def test_texts_that_say_little_move_towards_the_shares_of_the_labels(tmp_path: Path) -> None:
+    texts = [f"begin {text} {word}" for text in TEXTS for word in ("one", "two", "two", "some other")]
+    model = make_pipeline(HashingNgramVectorizer(norm=None), HashEmbeddingClassifier(random_state=0))
+    reader = check(model.fit(texts, [text.split()[-1] for text in texts]), tmp_path / "m")
+    assert reader.header["evidence"]["enough"] > 0  # a word of all texts marks them
+    shares = {reader.evidence([(x, *reader.lookup(c)) for c, x in reader.columns(text).items()]) for text in UNSEEN}
+    assert 0.0 in shares
+    assert any(0 < share < 1 for share in shares)
+
+
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+def test_tables_of_lower_precision(precision: Any, tmp_path: Path) -> None:
+    reader = check(TextClassifier(random_state=0).fit(TEXTS, LABELS), tmp_path / "m", precision, tolerance=0.02)
+    assert {dtype for name, dtype, _, _ in reader.header["arrays"] if name == "pool"} <= {"<f2", "|i1"}
+
+
+@pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
+@pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
+@pytest.mark.parametrize("normalize", [None, "l1", "l2"])
+def test_hash_embeddings(variant: Any, aggregation: Any, normalize: Any, tmp_path: Path) -> None:
+    options = SMALL | {"variant": variant, "aggregation": aggregation, "normalize": normalize}
+    options |= {"n_hashes": 2, "append_weight": normalize != "l1", "loss": "ova" if normalize else "hinge"}
+    model = make_pipeline(HashingNgramVectorizer(norm=None), HashEmbeddingClassifier(**options))
+    check(model.fit(TEXTS, LABELS), tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    "options", [{"hash_rows": False}, {"importance_init": "ones"}, {"importance_init": "zeros"}], ids=str
+)
+def test_importance_weights(options: Any, tmp_path: Path) -> None:
+    classifier = HashEmbeddingClassifier(**SMALL | options)
+    check(make_pipeline(HashingNgramVectorizer(n_features=300), classifier).fit(TEXTS, LABELS), tmp_path / "m")
+
+
+VECTORIZERS: list[Any] = [
+    HashingVectorizer(ngram_range=(2, 3), lowercase=False, n_features=1000),
+    HashingVectorizer(token_pattern=r"(\w)\w*", stop_words=["w"], norm="l1"),
+    HashingNgramVectorizer(analyzer="char", ngram_range=(1, 4), binary=True),
+    HashingNgramVectorizer(analyzer="char_wb", ngram_range=(2, 5), alternate_sign=False, strip_accents="unicode"),
+    HashingNgramVectorizer(analyzer="char_wb", ngram_range=(6, 9), strip_accents="ascii"),
+]
+
+
+@pytest.mark.parametrize("vectorizer", VECTORIZERS)
+def test_vectorizers(vectorizer: Any, tmp_path: Path) -> None:
+    union = FeatureUnion([("a", vectorizer), ("b", HashingVectorizer(n_features=50))], transformer_weights={"b": 0.5})
+    model = Pipeline([("features", union), ("classifier", HashEmbeddingClassifier(**SMALL))])
+    check(model.fit(TEXTS, LABELS), tmp_path / "m")
