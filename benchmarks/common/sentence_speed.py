@@ -11,7 +11,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.projections import _project_rows
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 from sklearn_hashnlp.sentences._fitted_encoder import encode_sentences

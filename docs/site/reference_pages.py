@@ -21,7 +21,6 @@ FOLDERS = {
     "inspection": "Inspection",
     "plotting": "Plots",
     "experiments": "Published experiments",
-    "kernels": "Compiled functions",
 }
 """Public folder -> heading, in the order of the reference."""
 
@@ -34,8 +33,7 @@ def pages() -> dict[str, str]:
     result = {"index.rst": _index()}
     for folder, heading in FOLDERS.items():
         module = import_module(f"{PACKAGE}.{folder}")
-        if _public(module):
-            result[f"{module.__name__}.rst"] = _folder_page(module, heading)
+        result[f"{module.__name__}.rst"] = _folder_page(module, heading)
         for name in _public(module):
             full_name = f"{module.__name__}.{name}"
             result[f"{full_name}.rst"] = _page(full_name, getattr(module, name))
@@ -43,8 +41,8 @@ def pages() -> dict[str, str]:
 
 
 def _public(module: ModuleType) -> list[str]:
-    """Return the public names, in the order of a dictionary; none for a folder that has no ``__all__``."""
-    return sorted(getattr(module, "__all__", []), key=str.lower)
+    """Return the public names, in the order of a dictionary."""
+    return sorted(module.__all__, key=str.lower)
 
 
 def _index() -> str:
@@ -53,7 +51,7 @@ def _index() -> str:
     names = [name for name in _public(package) if name != "__version__"]
     short = ", ".join(f":obj:`{name} <{PACKAGE}.{places[name]}.{name}>`" for name in names)
     modules = [import_module(f"{PACKAGE}.{folder}") for folder in FOLDERS]
-    folders = "".join(f"   {module.__name__}\n" for module in modules if _public(module))
+    folders = "".join(f"   {module.__name__}\n" for module in modules)
     parts = [
         _heading("API reference", "="),
         "Everything that is public. Names that begin with an underscore may change in any release.\n",
@@ -62,8 +60,7 @@ def _index() -> str:
         " and ``__version__``.\n",
     ]
     for module, heading in zip(modules, FOLDERS.values(), strict=True):
-        if _public(module):
-            parts += [_heading(heading, "-"), f"``{module.__name__}``\n", _table(module, toctree=False)]
+        parts += [_heading(heading, "-"), f"``{module.__name__}``\n", _table(module, toctree=False)]
     return "\n".join(parts)
 
 

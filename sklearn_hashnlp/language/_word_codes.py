@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp.kernels import Ragged, murmur3
+from sklearn_hashnlp.kernels._hashes import murmur3
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.language._vocabulary import SpecialTokens
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import BaseEstimator, check_fitted
 from sklearn_hashnlp._threads import effective_n_jobs, map_blocks
-from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.linear._fasttext_scores import (
     ONE_VS_ALL,
     SOFTMAX,

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
-from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn import WordBatch
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
 from sklearn_hashnlp.sentences._projections import CachedProjections

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
-from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
 
 _BLOCK = 2**22  # positions of the text processed at once

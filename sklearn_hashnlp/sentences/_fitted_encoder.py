@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from sklearn_hashnlp._sklearn import ArrayTransformerMixin, level_of_user
 from sklearn_hashnlp._threads import effective_n_jobs, map_in_order
-from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn._sentence_network import ContextWeight, SentenceNetwork
 from sklearn_hashnlp.nn._word_batch import WordVectors
 from sklearn_hashnlp.sentences._batches import pad_sentences, take_rows

@@ -11,15 +11,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sklearn_hashnlp._idf import map_distinct, smoothed_idf
-from sklearn_hashnlp.kernels import (
-    Ragged,
-    find_fingerprints,
-    fingerprint_ngrams,
-    fingerprint_slots,
-    murmur3,
-    word_character_units,
-)
+from sklearn_hashnlp.kernels._hashes import murmur3
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.linear._sparse_products import pair_fingerprints
+from sklearn_hashnlp.kernels.ngrams._fingerprints import find_fingerprints, fingerprint_ngrams, fingerprint_slots
+from sklearn_hashnlp.kernels.strings._units import word_character_units
 from sklearn_hashnlp.sentences._ridge import Design
 from sklearn_hashnlp.text._documents import pack
 

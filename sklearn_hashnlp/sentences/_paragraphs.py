@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp._sklearn import level_of_user
 from sklearn_hashnlp.datasets import stream_paragraphs
-from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.text import CharNgramFeaturizer
 from sklearn_hashnlp.text._documents import as_documents, check_encodable, in_chunks
 from sklearn_hashnlp.text._word_projections import encode_words

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._idf import map_distinct, smoothed_idf
-from sklearn_hashnlp.kernels import Ragged, murmur3
+from sklearn_hashnlp.kernels._hashes import murmur3
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs
 from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector
 from sklearn_hashnlp.text._word_projections import encode_words

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array
 from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp._threads import map_blocks
-from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.linear._sparse_products import add_product
 from sklearn_hashnlp.sentences._ngram_design import NgramDictionary
 from sklearn_hashnlp.sentences._ridge import multiply, ridge_regression

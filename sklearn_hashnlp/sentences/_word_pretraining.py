@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
-from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn import SentenceNetwork, SGNNTransformer, WordBatch
 from sklearn_hashnlp.sentences._batches import make_word_batch, take_rows
 from sklearn_hashnlp.sentences._cooccurrence import ppmi_vectors

@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.base import TransformerMixin
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, BaseEstimator, Interval, Options, StrOptions, fit_context
-from sklearn_hashnlp.kernels import Ragged, Texts, hash_ngrams, hash_skipgrams, word_character_units, word_units
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams, hash_skipgrams
+from sklearn_hashnlp.kernels.strings._units import Texts, word_character_units, word_units
 from sklearn_hashnlp.text._documents import CHARACTER_CHUNK, as_documents, check_column, check_encodable, plain_texts
 from sklearn_hashnlp.text._hashed_counts import hashed_counts
 from sklearn_hashnlp.text._token_patterns import check_ngram_range

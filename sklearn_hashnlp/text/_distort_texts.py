@@ -12,7 +12,7 @@ import numpy as np
 
 from sklearn_hashnlp._hash_specification import splitmix64
 from sklearn_hashnlp._sklearn import Interval, validate_parameter_constraints
-from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.strings._typos import DELETION, INSERTION, SWAP, distort_characters
 from sklearn_hashnlp.text._documents import CHARACTER_CHUNK, as_documents, in_chunks, plain_texts
 

@@ -9,7 +9,9 @@ from typing import Any, cast
 import numpy as np
 from scipy.sparse import issparse
 
-from sklearn_hashnlp.kernels import Ragged, Texts, ascii_lengths, join_lines, object_array
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels.strings._join_lines import ascii_lengths, join_lines, object_array
+from sklearn_hashnlp.kernels.strings._units import Texts
 
 # Characters of a chunk of documents: enough that threads seldom wait for each other, few enough that its n-grams fit
 # into the processor's cache. There are several times as many n-grams of characters as of words.

@@ -12,8 +12,9 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, BaseEstimator, Interval, Options, fit_context
-from sklearn_hashnlp.kernels import Ragged, Texts
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._fasttext_rows import END_OF_LINE
+from sklearn_hashnlp.kernels.strings._units import Texts
 from sklearn_hashnlp.text._documents import WORD_CHUNK, as_documents, in_chunks, plain_texts
 from sklearn_hashnlp.text._fasttext_dictionary import (
     LABEL_PREFIX,

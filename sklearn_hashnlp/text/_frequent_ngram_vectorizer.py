@@ -13,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import BaseEstimator, Interval, Options, StrOptions, fit_context
 from sklearn_hashnlp._threads import effective_n_jobs
-from sklearn_hashnlp.kernels import Ragged, Texts, find_fingerprints, fingerprint_ngrams, fingerprint_slots
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels.ngrams._fingerprints import find_fingerprints, fingerprint_ngrams, fingerprint_slots
+from sklearn_hashnlp.kernels.strings._units import Texts
 from sklearn_hashnlp.text._documents import WORD_CHUNK, as_documents, in_chunks, pack, plain_texts
 from sklearn_hashnlp.text._hashed_counts import hashed_counts
 from sklearn_hashnlp.text._most_frequent import most_frequent

@@ -14,7 +14,9 @@ from scipy.sparse import csr_matrix
 
 from sklearn_hashnlp._sklearn import in_configured_sparse_interface
 from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
-from sklearn_hashnlp.kernels import L1, L2, NO_NORM, Allocate, Ragged, Texts, count_hashes
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels.ngrams._count_ngrams import L1, L2, NO_NORM, Allocate, count_hashes
+from sklearn_hashnlp.kernels.strings._units import Texts
 from sklearn_hashnlp.text._documents import in_chunks, pack
 
 NORMS = {None: NO_NORM, "l1": L1, "l2": L2}

@@ -12,7 +12,9 @@ from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp._sklearn import Interval, in_configured_sparse_interface, validate_parameter_constraints
-from sklearn_hashnlp.kernels import Ragged, Texts, WordSet, character_units, hash_ngrams, word_character_units
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams
+from sklearn_hashnlp.kernels.strings._units import Texts, WordSet, character_units, word_character_units
 from sklearn_hashnlp.text._documents import (
     CHARACTER_CHUNK,
     WORD_CHUNK,

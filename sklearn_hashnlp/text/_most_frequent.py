@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._threads import map_in_order
-from sklearn_hashnlp.kernels import N_RANGES, count_runs, range_sizes, scatter_ranges
+from sklearn_hashnlp.kernels.ngrams._fingerprints import N_RANGES, count_runs, range_sizes, scatter_ranges
 
 Part = TypeVar("Part")
 

@@ -20,7 +20,8 @@ from sklearn_hashnlp._sklearn import (
     fit_context,
 )
 from sklearn_hashnlp._threads import effective_n_jobs, map_blocks
-from sklearn_hashnlp.kernels import PROJECTION_SPECIFICATION, Hyperplanes, ProjectionForm, project_rows
+from sklearn_hashnlp.kernels.projections._hyperplanes import PROJECTION_SPECIFICATION, Hyperplanes
+from sklearn_hashnlp.kernels.projections._project_rows import ProjectionForm, project_rows
 from sklearn_hashnlp.text._documents import refuse_texts
 
 # Sizes of the blocks of rows that are projected at a time: a block needs 16 bytes per value beside its results, and

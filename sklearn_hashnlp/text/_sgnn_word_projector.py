@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from sklearn_hashnlp._sklearn import ArrayTransformerMixin, BaseEstimator, fit_context
-from sklearn_hashnlp.kernels import mean_rows
+from sklearn_hashnlp.kernels._rows import mean_rows
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
 from sklearn_hashnlp.text._documents import as_documents, check_column, in_chunks
 from sklearn_hashnlp.text._sgnn_projector import SGNNProjector

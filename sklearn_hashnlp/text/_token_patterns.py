@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from sklearn_hashnlp.kernels import Texts, Units, WordSet, word_units
+from sklearn_hashnlp.kernels.strings._units import Texts, Units, WordSet, word_units
 
 
 class WordPattern(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
 from sklearn_hashnlp.text._documents import as_documents, check_encodable, plain_texts
 from sklearn_hashnlp.text._sgnn_projector import SGNNProjector

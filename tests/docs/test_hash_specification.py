@@ -11,8 +11,9 @@ import pytest
 import torch
 
 from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION, splitmix64
-from sklearn_hashnlp.kernels import PROJECTION_SPECIFICATION, Hyperplanes, Ragged, murmur3
-from sklearn_hashnlp.kernels.projections._hyperplanes import coefficients
+from sklearn_hashnlp.kernels._hashes import murmur3
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels.projections._hyperplanes import PROJECTION_SPECIFICATION, Hyperplanes, coefficients
 from sklearn_hashnlp.nn import HashEmbedding
 from sklearn_hashnlp.nn._hashing import history_hashes, mix_tensor
 from sklearn_hashnlp.text import FrequentNgramVectorizer, HashingNgramVectorizer

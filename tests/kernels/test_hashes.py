@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
 from sklearn_hashnlp._hash_specification import splitmix64
-from sklearn_hashnlp.kernels import Ragged, murmur3
+from sklearn_hashnlp.kernels._hashes import murmur3
+from sklearn_hashnlp.kernels._ragged import Ragged
 
 # Published vectors of MurmurHash3_x86_32, as unsigned numbers.
 GOLDEN = [

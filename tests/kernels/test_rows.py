@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels import Ragged, mean_rows
-from sklearn_hashnlp.kernels._rows import gather_rows, gather_windows, group_rows, sum_rows
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels._rows import gather_rows, gather_windows, group_rows, mean_rows, sum_rows
 
 # On both sides of where a row number takes one digit more, and where there is no room for another bit.
 SIZES = [1, 2, 3, 4096, 4097, 2**24, 2**24 + 1, 2**31 - 1]

@@ -10,7 +10,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels import Hyperplanes, project_rows
+from sklearn_hashnlp.kernels.projections._hyperplanes import Hyperplanes
+from sklearn_hashnlp.kernels.projections._project_rows import project_rows
 from sklearn_hashnlp.nn import SGNNProjection, _sgnn_projection
 
 FORMS = {

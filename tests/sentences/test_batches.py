@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.nn import SGNNTransformer
 from sklearn_hashnlp.sentences import _batches
 from sklearn_hashnlp.sentences._batches import ParagraphBatches, make_word_batch, take_rows

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences import _cooccurrence
 from sklearn_hashnlp.sentences._cooccurrence import ppmi_vectors
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs

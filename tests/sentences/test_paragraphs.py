@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 
-from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences import _paragraphs
 from sklearn_hashnlp.sentences._paragraphs import Paragraphs, read_paragraphs, truncate_words
 from sklearn_hashnlp.text import CharNgramFeaturizer

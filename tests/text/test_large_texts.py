@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from sklearn_hashnlp.kernels import Ragged, Texts, count_hashes
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels.ngrams._count_ngrams import count_hashes
+from sklearn_hashnlp.kernels.strings._units import Texts
 from sklearn_hashnlp.text import CharNgramFeaturizer, HashingNgramVectorizer
 from sklearn_hashnlp.text._hashed_counts import Rows, _Stack
 

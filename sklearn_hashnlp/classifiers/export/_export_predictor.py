@@ -30,8 +30,7 @@ from sklearn_hashnlp.classifiers.export._linear_predictor import (
     classifier_model,
     vectorizer_header,
 )
-from sklearn_hashnlp.kernels import Hyperplanes
-from sklearn_hashnlp.kernels.projections._hyperplanes import QUANTILES
+from sklearn_hashnlp.kernels.projections._hyperplanes import QUANTILES, Hyperplanes
 from sklearn_hashnlp.persistence._atomic_files import errors_naming, replacing, replacing_files
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES, Precision, to_float16, to_int8
 from sklearn_hashnlp.text import (

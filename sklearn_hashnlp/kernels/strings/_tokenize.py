@@ -23,7 +23,7 @@ def split_words(
     min_length: Number,  # at least 1; of words, not of punctuation
     keep_punctuation: bool,
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """Split each row into words, a space after each; see :func:`sklearn_hashnlp.kernels.word_units`."""
+    """Split each row into words, a space after each; see ``word_units``."""
     n_rows = len(offsets) - 1
     text = np.empty(2 * len(documents) + n_rows + PADDING, dtype=np.uint8)
     boundaries = np.empty(len(documents) + n_rows, dtype=np.int64)
@@ -107,7 +107,7 @@ def split_characters(
     classes: NDArray[np.uint8],  # (n_code_points,): of each character
     mapping: NDArray[np.uint8],  # (128,): each ASCII character as it is written
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """Split each row into characters; see :func:`sklearn_hashnlp.kernels.character_units`."""
+    """Split each row into characters; see ``character_units``."""
     n_rows = len(offsets) - 1
     text = np.empty(len(documents) + PADDING, dtype=np.uint8)
     boundaries = np.empty(len(documents) + n_rows, dtype=np.int64)

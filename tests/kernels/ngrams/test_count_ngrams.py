@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.preprocessing import normalize
 
-from sklearn_hashnlp.kernels import L1, L2, NO_NORM, Ragged, count_hashes
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels.ngrams._count_ngrams import L1, L2, NO_NORM, count_hashes
 
 from ...oracles import ngrams
 

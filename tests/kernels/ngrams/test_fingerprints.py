@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels import (
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels.ngrams._fingerprints import (
     N_RANGES,
-    Ragged,
     count_runs,
     find_fingerprints,
     fingerprint_ngrams,
     fingerprint_slots,
     range_sizes,
     scatter_ranges,
-    word_units,
 )
+from sklearn_hashnlp.kernels.strings._units import word_units
 
 from ...oracles import ngrams
 from ...strategies import TEXTS

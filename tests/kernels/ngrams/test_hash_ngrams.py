@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
-from sklearn_hashnlp.kernels import character_units, hash_ngrams, hash_skipgrams, word_character_units, word_units
+from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams, hash_skipgrams
+from sklearn_hashnlp.kernels.strings._units import character_units, word_character_units, word_units
 
 from ...oracles.ngrams import ngrams, skipgrams
 from ...strategies import TEXTS
@@ -121,7 +122,9 @@ def test_characters_of_many_words_at_once(ngram_range, whole):
 GUARDED = """
 import ctypes, mmap
 import numpy as np
-from sklearn_hashnlp.kernels import Ragged, Texts, character_units, hash_ngrams, word_units
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams
+from sklearn_hashnlp.kernels.strings._units import Texts, character_units, word_units
 from sklearn_hashnlp.kernels._hashes import PADDING
 
 libc = ctypes.CDLL(None)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels import Hyperplanes, project_rows
 from sklearn_hashnlp.kernels.projections import _project_rows
 from sklearn_hashnlp.kernels.projections._equal_rows import first_equal_rows
-from sklearn_hashnlp.kernels.projections._hyperplanes import PRIME, coefficients
+from sklearn_hashnlp.kernels.projections._hyperplanes import PRIME, Hyperplanes, coefficients
+from sklearn_hashnlp.kernels.projections._project_rows import project_rows
 
 from ...oracles import hyperplanes as plain
 
@@ -138,7 +138,8 @@ def test_processors_without_avx2_give_the_same(tmp_path):
     code = f"""
 import sys
 import numpy as np
-from sklearn_hashnlp.kernels import Hyperplanes, project_rows
+from sklearn_hashnlp.kernels.projections._hyperplanes import Hyperplanes
+from sklearn_hashnlp.kernels.projections._project_rows import project_rows
 out = np.empty((1, 224), dtype=np.float32)
 columns = np.arange(100)
 project_rows(np.array([0, 100]), columns, 1.0 + columns % 5, Hyperplanes.of("normal", 224), "sums", out)

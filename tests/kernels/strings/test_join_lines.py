@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels import ascii_lengths, join_lines, object_array
 from sklearn_hashnlp.kernels.strings import _join_lines
+from sklearn_hashnlp.kernels.strings._join_lines import ascii_lengths, join_lines, object_array
 
 LINES = st.lists(st.text(max_size=40) | st.text("ab \n\0", max_size=40), max_size=8)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels import Ragged
+from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.strings._typos import DELETION, INSERTION, SWAP, distort_characters
 
 from ...oracles.typos import distort, edit_distance

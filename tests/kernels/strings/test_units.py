@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_hashnlp.kernels import Ragged, Texts, Units, WordSet, character_units, word_character_units, word_units
+from sklearn_hashnlp.kernels._ragged import Ragged
+from sklearn_hashnlp.kernels.strings._units import (
+    Texts,
+    Units,
+    WordSet,
+    character_units,
+    word_character_units,
+    word_units,
+)
 
 from ...strategies import TEXTS
 
