@@ -5,14 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 __all__ = [
-    "fetch_ag_news",
-    "fetch_amazon_review_full",
-    "fetch_amazon_review_polarity",
-    "fetch_dbpedia",
-    "fetch_sogou_news",
-    "fetch_yahoo_answers",
-    "fetch_yelp_review_full",
-    "fetch_yelp_review_polarity",
     "fetch_zhang",
     "load_labelled",
     "load_stdlib_docstrings",
@@ -22,17 +14,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from sklearn_hashnlp.datasets._fetch_zhang import (
-        fetch_ag_news,
-        fetch_amazon_review_full,
-        fetch_amazon_review_polarity,
-        fetch_dbpedia,
-        fetch_sogou_news,
-        fetch_yahoo_answers,
-        fetch_yelp_review_full,
-        fetch_yelp_review_polarity,
-        fetch_zhang,
-    )
+    from sklearn_hashnlp.datasets._fetch_zhang import fetch_zhang
     from sklearn_hashnlp.datasets._labelled import load_labelled, stream_labelled
     from sklearn_hashnlp.datasets._paragraphs import stream_paragraphs
     from sklearn_hashnlp.datasets._stdlib_docstrings import load_stdlib_docstrings
@@ -43,17 +25,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "_fetch_zhang": [
-                "fetch_ag_news",
-                "fetch_amazon_review_full",
-                "fetch_amazon_review_polarity",
-                "fetch_dbpedia",
-                "fetch_sogou_news",
-                "fetch_yahoo_answers",
-                "fetch_yelp_review_full",
-                "fetch_yelp_review_polarity",
-                "fetch_zhang",
-            ],
+            "_fetch_zhang": ["fetch_zhang"],
             "_labelled": ["load_labelled", "stream_labelled"],
             "_paragraphs": ["stream_paragraphs"],
             "_stdlib_docstrings": ["load_stdlib_docstrings"],

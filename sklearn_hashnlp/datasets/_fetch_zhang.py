@@ -19,9 +19,6 @@ from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS, ZhangSet
 
 _Subset: TypeAlias = Literal["train", "test", "all"]
 
-_Folder: TypeAlias = str | os.PathLike[str] | None
-_Data: TypeAlias = Any  # a Bunch, whose attributes have no types, or a tuple[list[str], NDArray[np.str_]]
-
 _DESCRIPTION = """\
 {title}
 
@@ -38,10 +35,10 @@ def fetch_zhang(
     name: str,
     *,
     subset: _Subset = "train",
-    data_home: _Folder = None,
+    data_home: str | os.PathLike[str] | None = None,
     download_if_missing: bool = True,
     return_X_y: bool = False,
-) -> _Data:
+) -> Any:  # a Bunch, whose attributes have no types, or a tuple[list[str], NDArray[np.str_]]
     """Load one of the eight text classification sets of Zhang, Zhao and LeCun; download it if it is not on the disk.
 
     A text is made of the text columns of its row, joined by spaces.
@@ -131,9 +128,8 @@ def fetch_zhang(
 
     Notes
     -----
-    Every set has a function of its own, such as :func:`fetch_ag_news`. Archives are downloaded from
-    ``https://s3.amazonaws.com/fast-ai-nlp/ARCHIVE_csv.tgz``, a public copy of fast.ai's. Their SHA-256 is published,
-    and checked.
+    Archives are downloaded from ``https://s3.amazonaws.com/fast-ai-nlp/ARCHIVE_csv.tgz``, a public copy of fast.ai's.
+    Their SHA-256 is published, and checked.
 
     References
     ----------
@@ -148,71 +144,9 @@ def fetch_zhang(
     """
     if name not in ZHANG_SETS:
         raise ValueError(f"fetch_zhang: name must be one of {_quoted(ZHANG_SETS)}. Got {name!r} instead.")
-    return _fetch(name, subset, data_home, download_if_missing, return_X_y)
-
-
-def fetch_ag_news(
-    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
-) -> _Data:
-    """Load AG's News: news articles and their sections (4 classes, 12 MB). See :func:`fetch_zhang`."""
-    return _fetch("ag", subset, data_home, download_if_missing, return_X_y)
-
-
-def fetch_amazon_review_full(
-    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
-) -> _Data:
-    """Load Amazon Review Full: product reviews and their stars (5 classes, 644 MB). See :func:`fetch_zhang`."""
-    return _fetch("amazon", subset, data_home, download_if_missing, return_X_y)
-
-
-def fetch_amazon_review_polarity(
-    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
-) -> _Data:
-    """Load Amazon Review Polarity: negative and positive product reviews (688 MB). See :func:`fetch_zhang`."""
-    return _fetch("amazon-polarity", subset, data_home, download_if_missing, return_X_y)
-
-
-def fetch_dbpedia(
-    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
-) -> _Data:
-    """Load DBpedia Ontology: Wikipedia abstracts and their topics (14 classes, 68 MB). See :func:`fetch_zhang`."""
-    return _fetch("dbpedia", subset, data_home, download_if_missing, return_X_y)
-
-
-def fetch_sogou_news(
-    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
-) -> _Data:
-    """Load Sogou News: Chinese news articles in Pinyin (5 classes, 384 MB). See :func:`fetch_zhang`."""
-    return _fetch("sogou", subset, data_home, download_if_missing, return_X_y)
-
-
-def fetch_yahoo_answers(
-    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
-) -> _Data:
-    """Load Yahoo! Answers: questions with answers, and their topics (10 classes, 319 MB). See :func:`fetch_zhang`."""
-    return _fetch("yahoo", subset, data_home, download_if_missing, return_X_y)
-
-
-def fetch_yelp_review_full(
-    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
-) -> _Data:
-    """Load Yelp Review Full: reviews of businesses and their stars (5 classes, 196 MB). See :func:`fetch_zhang`."""
-    return _fetch("yelp", subset, data_home, download_if_missing, return_X_y)
-
-
-def fetch_yelp_review_polarity(
-    *, subset: _Subset = "train", data_home: _Folder = None, download_if_missing: bool = True, return_X_y: bool = False
-) -> _Data:
-    """Load Yelp Review Polarity: negative and positive reviews of businesses (166 MB). See :func:`fetch_zhang`."""
-    return _fetch("yelp-polarity", subset, data_home, download_if_missing, return_X_y)
-
-
-def _fetch(name: str, subset: _Subset, data_home: _Folder, download_if_missing: bool, return_X_y: bool) -> _Data:
-    known = ZHANG_SETS[name]
     if subset not in get_args(_Subset):
-        raise ValueError(
-            f"{known.function}: subset must be one of {_quoted(get_args(_Subset))}. Got {subset!r} instead."
-        )
+        raise ValueError(f"fetch_zhang: subset must be one of {_quoted(get_args(_Subset))}. Got {subset!r} instead.")
+    known = ZHANG_SETS[name]
     folder = _find_or_download(name, _remote.data_home(data_home), download_if_missing)
     parts = [read_part(folder, part) for part in (PARTS if subset == "all" else [subset])]
     texts = [text for part, _ in parts for text in part]

@@ -56,9 +56,7 @@ def find_text_set(name: str, folder: str | os.PathLike[str] = "") -> Path:
     for candidate in candidates:
         if has_both_parts(candidate):
             return candidate
-    fetch = (
-        f" Or download it with sklearn_hashnlp.datasets.{ZHANG_SETS[name].function}()." if name in ZHANG_SETS else ""
-    )
+    fetch = f" Or download it with sklearn_hashnlp.datasets.fetch_zhang({name!r})." if name in ZHANG_SETS else ""
     raise FileNotFoundError(
         f"The text set {name!r} was not found: none of these is a folder with train.csv and test.csv: "
         f"{', '.join(map(str, candidates))}. Put it there, or name the folder that contains it, for example with the "

@@ -44,11 +44,6 @@ class ZhangSet(NamedTuple):
         """The URL of the archive."""
         return f"{_FAST_AI}/{self.archive}_csv.tgz"
 
-    @property
-    def function(self) -> str:
-        """The name of the function that downloads it."""
-        return f"fetch_{self.archive}"
-
 
 # The keys are the names of the sets in the code of the hash-embedding paper.
 ZHANG_SETS = {

@@ -10,20 +10,10 @@ from typing import Any
 
 import pytest
 
-from sklearn_hashnlp import datasets
-from sklearn_hashnlp.datasets import (
-    _remote,
-    _zhang_sets,
-    fetch_ag_news,
-    fetch_amazon_review_full,
-    fetch_yahoo_answers,
-    fetch_yelp_review_polarity,
-    fetch_zhang,
-)
+from sklearn_hashnlp.datasets import _remote, _zhang_sets, fetch_zhang
 from sklearn_hashnlp.datasets._zhang_sets import ZHANG_SETS
 from tests.datasets.file_server import Server, write_archive
 
-FUNCTIONS = {key: getattr(datasets, known.function) for key, known in ZHANG_SETS.items()}
 ROWS = {
     "ag": ('"3","Wall St.","a\\nation"\n"1","b","c"\n', '"4","d","e"\n'),
     "yahoo": ('"10","who?","","a ""b""\\nc"\n', '"1","d","e","f"\n'),
@@ -50,7 +40,7 @@ def serve(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> An
 def test_a_set_is_downloaded_once(server: Server, serve: Any, tmp_path: Path) -> None:
     serve("ag")
     home = tmp_path / "home"
-    data = fetch_ag_news(data_home=home)
+    data = fetch_zhang("ag", data_home=home)
     assert data.data == ["Wall St. a\\nation", "b c"]  # a backslash of AG's News is no escape
     assert data.target.tolist() == ["Business", "World"]
     assert data.target_names == ["World", "Sports", "Business", "Sci/Tech"]
@@ -59,18 +49,18 @@ def test_a_set_is_downloaded_once(server: Server, serve: Any, tmp_path: Path) ->
     assert "120,000 texts to train with" in data.DESCR
     assert "non-commercial" in data.DESCR
     assert [path.name for path in home.iterdir()] == ["ag_news_csv"]  # the archive is deleted
-    again = fetch_ag_news(data_home=str(home), subset="test", download_if_missing=False, return_X_y=True)
+    again = fetch_zhang("ag", data_home=str(home), subset="test", download_if_missing=False, return_X_y=True)
     assert (again[0], again[1].tolist()) == (["d e"], ["Sci/Tech"])
     assert server.requests == ["/ag_news_csv.tgz"]
 
 
 def test_both_parts_are_in_order_and_line_feeds_are_unescaped(serve: Any, tmp_path: Path) -> None:
     serve("yelp-polarity")
-    texts, labels = fetch_yelp_review_polarity(data_home=tmp_path, subset="all", return_X_y=True)
+    texts, labels = fetch_zhang("yelp-polarity", data_home=tmp_path, subset="all", return_X_y=True)
     assert texts == ["good\n\nGreat", "bad", "e"]
     assert labels.tolist() == ["positive", "negative", "negative"]
     serve("yahoo")
-    texts, labels = fetch_yahoo_answers(data_home=tmp_path, subset="all", return_X_y=True)
+    texts, labels = fetch_zhang("yahoo", data_home=tmp_path, subset="all", return_X_y=True)
     assert texts == ['who?  a "b"\nc', "d e f"]
     assert labels.tolist() == ["Politics & Government", "Society & Culture"]
 
@@ -79,13 +69,13 @@ def test_an_archive_that_is_too_long_is_refused(serve: Any, tmp_path: Path, monk
     serve("ag")
     monkeypatch.setitem(ZHANG_SETS, "ag", ZHANG_SETS["ag"]._replace(n_bytes=10))
     with pytest.raises(ValueError, match="returned more than the expected 10 bytes"):
-        fetch_ag_news(data_home=tmp_path / "home")
+        fetch_zhang("ag", data_home=tmp_path / "home")
 
 
 def test_the_environment_variable_sets_the_folder(serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     serve("ag")
     monkeypatch.setenv("HASHNLP_DATA", str(tmp_path / "variable"))
-    assert fetch_ag_news().filename == str(tmp_path / "variable" / "ag_news_csv")
+    assert fetch_zhang("ag").filename == str(tmp_path / "variable" / "ag_news_csv")
 
 
 def test_a_folder_of_the_user_is_read_as_it_is(server: Server, tmp_path: Path) -> None:
@@ -93,7 +83,7 @@ def test_a_folder_of_the_user_is_read_as_it_is(server: Server, tmp_path: Path) -
     folder.mkdir()
     for part in ("train", "test"):
         (folder / f"{part}.csv").write_text("label,text\nSports,Goal!\nWeather,Rain\n")
-    data = fetch_ag_news(data_home=tmp_path)
+    data = fetch_zhang("ag", data_home=tmp_path)
     assert (data.data, data.target.tolist()) == (["Goal!", "Rain"], ["Sports", "Weather"])
     assert data.target_names == ["Sports", "Weather"]
     assert server.requests == []
@@ -104,7 +94,7 @@ def test_an_archive_of_the_user_is_unpacked_and_kept(server: Server, serve: Any,
     home = tmp_path / "home"
     home.mkdir()
     (tmp_path / "served.tgz").rename(home / "ag_news_csv.tgz")
-    assert len(fetch_ag_news(data_home=home, download_if_missing=False).data) == 2
+    assert len(fetch_zhang("ag", data_home=home, download_if_missing=False).data) == 2
     assert (home / "ag_news_csv.tgz").exists()
     assert server.requests == []
 
@@ -112,7 +102,7 @@ def test_an_archive_of_the_user_is_unpacked_and_kept(server: Server, serve: Any,
 def test_nothing_is_downloaded_without_download_if_missing(server: Server, serve: Any, tmp_path: Path) -> None:
     serve("ag")
     with pytest.raises(OSError, match=r"ag_news_csv\.tgz does not exist, and download_if_missing=False") as caught:
-        fetch_ag_news(data_home=tmp_path / "home", download_if_missing=False)
+        fetch_zhang("ag", data_home=tmp_path / "home", download_if_missing=False)
     assert server.address in str(caught.value)
     assert server.requests == []
 
@@ -124,7 +114,7 @@ def test_another_archive_is_refused(server: Server, serve: Any, tmp_path: Path) 
     )
     home = tmp_path / "home"
     with pytest.raises(ValueError, match=r"ag_news_csv\.tgz is not the expected one: .*published"):
-        fetch_ag_news(data_home=home)
+        fetch_zhang("ag", data_home=home)
     assert list(home.iterdir()) == []
 
 
@@ -133,7 +123,7 @@ def test_an_incomplete_folder_is_neither_read_nor_overwritten(serve: Any, tmp_pa
     (tmp_path / "ag_news_csv").mkdir()
     (tmp_path / "ag_news_csv" / "train.csv").write_text("mine")
     with pytest.raises(FileExistsError, match=r"ag_news_csv exists, but has no train\.csv and test\.csv"):
-        fetch_ag_news(data_home=tmp_path)
+        fetch_zhang("ag", data_home=tmp_path)
     assert (tmp_path / "ag_news_csv" / "train.csv").read_text() == "mine"
 
 
@@ -146,7 +136,7 @@ def test_two_processes_can_fetch_a_set_at_once(serve: Any, tmp_path: Path, monke
         unpack(archive, folder)
 
     monkeypatch.setattr(_remote, "unpack_text_set", twice)
-    assert len(fetch_ag_news(data_home=tmp_path / "home").data) == 2
+    assert len(fetch_zhang("ag", data_home=tmp_path / "home").data) == 2
     assert [path.name for path in (tmp_path / "home").iterdir()] == ["ag_news_csv"]
 
 
@@ -155,34 +145,26 @@ def test_an_unknown_class_number_is_an_error(tmp_path: Path) -> None:
     for part in ("train", "test"):
         (tmp_path / "amazon" / f"{part}.csv").write_text('"1","a","b"\n"6","c","d"\n')
     with pytest.raises(ValueError, match="amazon: expected class numbers from 1 to 5, got 6"):
-        fetch_amazon_review_full(data_home=tmp_path)
+        fetch_zhang("amazon", data_home=tmp_path)
 
 
-@pytest.mark.parametrize("key", sorted(FUNCTIONS))
-def test_every_function_reads_its_own_set(key: str, tmp_path: Path) -> None:
-    known, function = ZHANG_SETS[key], FUNCTIONS[key]
+@pytest.mark.parametrize("key", sorted(ZHANG_SETS))
+def test_every_name_reads_its_own_set(key: str, tmp_path: Path) -> None:
+    known = ZHANG_SETS[key]
     (tmp_path / known.archive).mkdir()
     for part in ("train", "test"):
         (tmp_path / known.archive / f"{part}.csv").write_text(f'"{len(known.classes)}","a"\n')
-    data = function(data_home=tmp_path)
+    data = fetch_zhang(key, data_home=tmp_path)
     assert data.target.tolist() == [known.classes[-1]]
     assert data.filename == str(tmp_path / known.archive)
     assert known.title in data.DESCR
     assert known.terms in data.DESCR
-    with pytest.raises(ValueError, match=f"{known.function}: subset must be one of 'train', 'test', 'all'. Got 'dev'"):
-        function(subset="dev", data_home=tmp_path)
-    assert function(data_home=tmp_path, return_X_y=True)[0] == fetch_zhang(key, data_home=tmp_path).data == ["a"]
-    parameters = inspect.signature(function).parameters
-    assert list(parameters) == list(inspect.signature(fetch_zhang).parameters)[1:]
-    assert {parameter.kind for parameter in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
+    assert fetch_zhang(key, data_home=tmp_path, return_X_y=True)[0] == data.data == ["a"]
 
 
-@pytest.mark.parametrize("key", sorted(FUNCTIONS))
-def test_the_docstrings_agree_with_the_table(key: str) -> None:
+@pytest.mark.parametrize("key", sorted(ZHANG_SETS))
+def test_the_docstring_agrees_with_the_table(key: str) -> None:
     known, size = ZHANG_SETS[key], f"{ZHANG_SETS[key].n_bytes / 1e6:.0f} MB"
-    assert re.fullmatch(
-        rf"Load {re.escape(known.title)}: .*{size}\)\. See :func:`fetch_zhang`\.", FUNCTIONS[key].__doc__
-    )
     words = " ".join(inspect.getdoc(fetch_zhang).split())
     for expected in (
         f'``"{key}"``: {known.title}, {size}.',
@@ -196,9 +178,11 @@ def test_the_docstrings_agree_with_the_table(key: str) -> None:
         assert all(f'"{name}"' in words for name in (known.classes[0], known.classes[-1]))
 
 
-def test_an_unknown_name_is_an_error() -> None:
+def test_an_unknown_name_or_subset_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"fetch_zhang: name must be one of 'ag', 'amazon', .*Got 'imdb' instead"):
         fetch_zhang("imdb")
+    with pytest.raises(ValueError, match=r"fetch_zhang: subset must be one of 'train', 'test', 'all'\. Got 'dev'"):
+        fetch_zhang("ag", subset="dev")
 
 
 def test_the_table_is_complete() -> None:

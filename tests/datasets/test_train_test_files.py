@@ -112,7 +112,7 @@ def test_the_error_for_a_missing_set_says_what_to_do(tmp_path: Path) -> None:
     message = str(caught.value)
     assert str(tmp_path / "yelp_review_full_csv") in message
     assert "HASHNLP_DATA" in message
-    assert "fetch_yelp_review_full()" in message
+    assert "fetch_zhang('yelp')" in message
     with pytest.raises(FileNotFoundError, match="'imdb' was not found") as caught:
         find_text_set("imdb", tmp_path)
     assert "fetch" not in str(caught.value)
