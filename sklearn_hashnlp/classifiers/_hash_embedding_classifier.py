@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self, TypeAlias, cast
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 from torch import nn
 
+from sklearn_hashnlp._clock import clock
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, check_fitted, fit_context, literal_options
 from sklearn_hashnlp.classifiers._base import (
     CLASSIFIER_TRAINING,
@@ -39,7 +39,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import (
     resolve_epochs,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._evidence import enough_evidence, evidence_shares
-from sklearn_hashnlp.classifiers.hash_embedding._few_rows import DualSteps
+from sklearn_hashnlp.classifiers.hash_embedding._few_rows import LinearProblem, solve_dual, write_solution
 from sklearn_hashnlp.classifiers.hash_embedding._idf import initialize_importance
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import linear_model, plain_rows, score_rows
 from sklearn_hashnlp.classifiers.hash_embedding._solvers import (
@@ -47,7 +47,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._solvers import (
     SolverName,
     automatic_loss,
     choose_solver,
-    without_printers,
+    warn_of_printers,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet, make_net, net_from_state
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset, canonical_rows
@@ -56,6 +56,7 @@ from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._batches import validation_split
 from sklearn_hashnlp.training._estimator import atomic_fit
 from sklearn_hashnlp.training._fit import fit_net
+from sklearn_hashnlp.training._interrupts import current_interrupt
 from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
 from sklearn_hashnlp.training._parameters import Device, Schedule, check_hidden_layers, check_schedule_and_callbacks
 from sklearn_hashnlp.training._settings import Seeds, TrainingSettings, draw_seeds, folder_of
@@ -241,7 +242,8 @@ class HashEmbeddingClassifier(NetClassifier):
         ``(width + 1) * tree.n_scores``.
     history_ : list of dict
         One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds) and, with a
-        validation set, ``valid_loss`` and ``valid_acc``; also the numbers that callbacks recorded.
+        validation set, ``valid_loss`` and ``valid_acc``; also the numbers that callbacks recorded. The dual solver has
+        one entry: ``epoch``, ``dur``, the ``objective``, and its ``duality_gap``, relative to the objective.
     net_ : skorch.NeuralNetClassifier
         The trained net; ``net_.module_.bag`` is a :class:`sklearn_hashnlp.nn.HashEmbeddingBag`, and with
         ``loss="hsigmoid"`` ``net_.module_.head[-1]`` a :class:`sklearn_hashnlp.nn.HierarchicalSoftmax`, which has the
@@ -457,11 +459,14 @@ class HashEmbeddingClassifier(NetClassifier):
             parameters, n_classes = self.get_params(deep=False), len(labels.classes)
             solver = choose_solver(parameters, loss, y.shape[0], n_classes, device, caller=type(self).__name__)
         net = self.net_ if resumes else self._new_net(len(labels.classes), y, seeds, device, solver)
-        validation_fraction = self.validation_fraction if self.early_stopping else 0.0
         rows = self._dataset(X, y, weights, labels)
+        if solver == "dual":
+            self._solve(net, labels, rows, seeds.of_order(0), loss=loss)
+            return self
+        validation_fraction = self.validation_fraction if self.early_stopping else 0.0
         rows, valid_rows = validation_split(rows, validation_fraction, seed=seeds.split, caller=type(self).__name__)
         settings = self._settings(len(rows), seeds.of_order(len(net.history)))
-        self._train(net, labels, rows, valid_rows, settings, loss=loss, solver=solver, resumes=resumes)
+        self._train(net, labels, rows, valid_rows, settings, loss=loss, resumes=resumes)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -524,7 +529,7 @@ class HashEmbeddingClassifier(NetClassifier):
         rows = self._dataset(X, y, weights, labels)
         settings = self._settings(1, seeds.of_order(len(net.history))).single_epoch()
         loss = self._choose_loss(labels, None, resumes=resumes)
-        self._train(net, labels, rows, None, settings, loss=loss, solver="sgd", resumes=resumes, is_batch=True)
+        self._train(net, labels, rows, None, settings, loss=loss, resumes=resumes, is_batch=True)
         return self
 
     def _check_parameters(self) -> None:
@@ -633,7 +638,6 @@ class HashEmbeddingClassifier(NetClassifier):
         settings: TrainingSettings,
         *,
         loss: LossName,
-        solver: SolverName,
         resumes: bool,
         is_batch: bool = False,
     ) -> None:
@@ -654,12 +658,12 @@ class HashEmbeddingClassifier(NetClassifier):
         scores: OutOfBatchScores | ProgressiveScores | None = None
         if calibrates and resumes and valid_rows is None:
             scores = ProgressiveScores(rows, settings)
-        elif calibrates and not is_batch and valid_rows is None and solver == "sgd":
+        elif calibrates and not is_batch and valid_rows is None:
             scores = OutOfBatchScores.of(rows, settings)
         with plain_torch(torch.device(net.device).type):
             if self.importance_init == "idf" and self.variant != "standard":
                 n_seen = len(rows) + (self._rows_seen if resumes else 0)
-                if not resumes and solver == "sgd":
+                if not resumes:
                     net.document_frequencies = np.zeros(bag.num_embeddings, dtype=np.int32)
                 idf_divisor = initialize_importance(bag, rows.indices, n_seen, idf_divisor, net.document_frequencies)
                 if not resumes:
@@ -667,11 +671,6 @@ class HashEmbeddingClassifier(NetClassifier):
             bag.pool.requires_grad_(bool(self.train_pool))
             if bag.importance is not None:
                 bag.importance.requires_grad_(bool(self.train_importance))
-            if solver == "dual":
-                net.dual_steps = DualSteps(net.module_, rows, len(labels.classes), settings.seed)
-                settings = replace(settings, max_epochs=net.dual_steps.n_epochs, batch_size=len(rows), average=False)
-                callbacks = without_printers(settings.callbacks, caller=type(self).__name__)
-                settings = replace(settings, callbacks=callbacks)
             fit_net(
                 net,
                 rows,
@@ -686,22 +685,47 @@ class HashEmbeddingClassifier(NetClassifier):
                 first_callbacks=[] if scores is None else [scores],
             )
             if net.rows_per_step is None:
-                smallest = 1 if solver == "dual" else _MIN_ROWS_PER_STEP
-                net.rows_per_step = max(resolve_batch_size(self.batch_size, len(rows)), smallest)
-            cross_validated = None
-            if net.dual_steps is not None:
-                net.dual_steps.finish(cast(RowwiseAdagrad, net.optimizer_), settings.learning_rate, net.rows_per_step)
-                left_out, net.dual_steps = net.dual_steps.left_out, None
-                cross_validated = None if left_out is None else (left_out.scores, rows.select(left_out.rows))
+                net.rows_per_step = max(settings.batch_size, _MIN_ROWS_PER_STEP)
             net.check_scores(rows)
-            fitted = calibrates and not is_batch and fit_temperature(net, valid_rows, scores, cross_validated)
+            fitted = calibrates and not is_batch and fit_temperature(net, valid_rows, scores)
             if isinstance(scores, ProgressiveScores):
                 scores.update_temperature(net, known, n_known)
             elif not fitted and net.criterion_.needs_temperature:
                 update_temperature(net, rows if valid_rows is None else valid_rows, known, n_known)
-        self._tree_name, self._idf_divisor, self.solver_ = tree_name, idf_divisor, solver
+        self._tree_name, self._idf_divisor, self.solver_ = tree_name, idf_divisor, "sgd"
         self._enough_evidence = enough
         self._keep(net, labels, rows, class_counts, resumes=resumes)
+
+    def _solve(self, net: SparseNet, labels: Labels, rows: SparseDataset, seed: int, *, loss: LossName) -> None:
+        """Find the weights by dual coordinate descent, and set the fitted attributes."""
+        warn_of_printers(self.callbacks, caller=type(self).__name__)
+        began, interrupt = clock(), current_interrupt()
+        bag, n_classes, idf_divisor, enough = net.module_.bag, len(labels.classes), None, 0.0
+        with plain_torch():
+            if self.importance_init == "idf" and self.variant != "standard":
+                idf_divisor = initialize_importance(bag, rows.indices, len(rows), None, None)
+                enough = enough_evidence(bag, rows, idf_divisor, len(rows))
+            problem = LinearProblem.of(net.module_, rows, n_classes)
+            interrupt.deferred = True
+            solution = solve_dual(problem, seed, lambda: interrupt.pending)
+            net.optimizer_ = net.make_optimizer("adagrad", self.learning_rate)
+            net.criterion_ = make_loss(loss, net.module_.head, multilabel=False, inverse_temperature=1.0)
+            net.rows_per_step, net.was_trained = resolve_batch_size(self.batch_size, len(rows)), True
+            rate = self.learning_rate / net.rows_per_step
+            write_solution(net.module_, cast(RowwiseAdagrad, net.optimizer_), problem, solution, rows, rate)
+            record = {"epoch": 1, "objective": solution.objective, "duality_gap": solution.duality_gap}
+            net.history.append({"batches": []} | record | {"dur": clock() - began})
+            net.check_scores(rows)
+            left_out = solution.left_out
+            cross_validated = None if left_out is None else (left_out.scores, rows.select(left_out.rows))
+            if self.calibrate != "auto" or not fit_temperature(net, None, None, cross_validated):
+                update_temperature(net, rows, 1.0, 0)
+        self._tree_name, self._idf_divisor, self._enough_evidence, self.solver_ = None, idf_divisor, enough, "dual"
+        if self.verbose:
+            print(
+                f"Dual coordinate descent: objective {solution.objective:.6g}, duality gap {solution.duality_gap:.1e}"
+            )
+        self._keep(net, labels, rows, count_classes(rows, n_classes), resumes=False)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_fitted(self, "net_")

@@ -28,7 +28,7 @@ _PUNCTUATION = str.maketrans({mark: f"\\{mark}" for mark in set(string.punctuati
 _INVISIBLE = frozenset(["Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"])
 _JOINERS = "\u200c\u200d"  # within words of some scripts, and within emoji
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-_FIGURES = ("train_loss", "valid_loss", "valid_acc", "train_perplexity", "valid_perplexity")
+_FIGURES = ("objective", "duality_gap", "train_loss", "valid_loss", "valid_acc", "train_perplexity", "valid_perplexity")
 
 
 def model_card(model: Any, arrays: Mapping[str, NDArray[Any]], precision: str, sections: Sections | None) -> str:

@@ -86,7 +86,7 @@ class TrainingHistoryDisplay:
         sklearn.exceptions.NotFittedError
             If the estimator was not fitted.
         ValueError
-            If the estimator has no ``history_``, or an empty one.
+            If the estimator has no ``history_``, an empty one, or one without epochs, as that of the dual solver.
         """
         check_is_fitted(estimator)
         if isinstance(estimator, Pipeline):
@@ -96,6 +96,11 @@ class TrainingHistoryDisplay:
             raise ValueError(
                 f"Expected an estimator with epochs in its attribute history_, such as HashEmbeddingClassifier; "
                 f"{type(estimator).__name__} has {'none' if history is None else 'an empty one'}."
+            )
+        if not any("train_loss" in entry for entry in history):
+            raise ValueError(
+                f"There is nothing to draw: this {type(estimator).__name__} was trained by dual coordinate descent, "
+                "which has no losses of epochs. Train it with solver='sgd' to see them."
             )
         return cls(history).plot(ax=ax)
 

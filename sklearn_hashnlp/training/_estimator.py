@@ -73,7 +73,7 @@ class FittedNet(BaseEstimator):
         """Set the net, its number of parameters and its history, whose new entries are appended to the old."""
         net.module_.eval()
         self.net_ = net
-        new = (entry for entry in net.history[len(history) :] if "train_loss" in entry)
+        new = (entry for entry in net.history[len(history) :] if "dur" in entry)
         history = history if isinstance(history, History) else History(history)
         history += [
             {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in self._names_in(entry)}

@@ -57,7 +57,7 @@ def test_the_card_describes_the_model(tmp_path: Path) -> None:
     assert (rows["accuracy"], rows["texts"]) == ("0.875", "1,200")
     assert rows["parameters"] == f"{model.n_parameters_:,}"
     assert rows["precision of tables"] == "int8"
-    assert rows["train\\_loss"] == f"{model.history_[-1]['train_loss']:.6g}"
+    assert rows["objective"] == f"{model.history_[-1]['objective']:.6g}"
     assert rows["numpy"] == np.__version__.replace(".", "\\.")
 
 

@@ -166,7 +166,10 @@ def test_scikit_learns_checks_pass():
 
 
 def test_its_learning_curve_can_be_drawn(fitted):
-    assert TrainingHistoryDisplay.from_estimator(fitted).ax_ is not None
+    with pytest.raises(ValueError, match=r"trained by dual coordinate descent.* solver='sgd'"):
+        TrainingHistoryDisplay.from_estimator(fitted)
+    by_epochs = classifier(solver="sgd").fit(TEXTS, LABELS)
+    assert TrainingHistoryDisplay.from_estimator(by_epochs).ax_ is not None
 
 
 class _PressesControlC(Callback):

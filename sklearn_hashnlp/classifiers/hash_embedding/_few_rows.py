@@ -8,7 +8,7 @@ those of its topic, and the more the fewer rows there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from torch import Tensor, nn
 
 from sklearn_hashnlp._threads import map_in_order
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseBatch, SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset
 from sklearn_hashnlp.kernels._rows import gather_rows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
@@ -158,16 +158,27 @@ class DualSolver:
         self._sums = np.zeros_like(self._weights), np.zeros_like(self._bias)
         self._n_epochs = self._n_summed = 0
 
-    def epoch(self) -> float:
-        """Take a step for every row, in random order, and return their mean loss."""
+    def epoch(self) -> None:
+        """Take a step for every row, in random order."""
         order = self._generator.permutation(len(self._dual))
-        loss = descend(self.problem.rows, self._squares, self._costs, order, self._weights, self._bias, self._dual)
+        descend(self.problem.rows, self._squares, self._costs, order, self._weights, self._bias, self._dual)
         self._n_epochs += 1
         if self._n_epochs > self._n_not_averaged:
             self._n_summed += 1
             for total, part in zip(self._sums, (self._weights, self._bias), strict=True):
                 total += part
-        return loss
+
+    def objective(self) -> tuple[float, float]:
+        """Return the objective of the weights as they are, and the relative duality gap."""
+        rows, shape = self.problem.rows, (len(self._dual), len(self._weights))
+        scores = csr_matrix((rows.values, rows.columns, rows.offsets), shape=shape) @ self._weights + self._bias
+        signs = np.where(rows.labels[:, np.newaxis] == np.arange(len(self._bias)), 1.0, -1.0)
+        costs = self._costs[:, np.newaxis].astype(np.float64)
+        penalty = sum(float(np.square(one, dtype=np.float64).sum()) for one in (self._weights, self._bias)) / 2
+        primal = penalty + float((costs * np.maximum(1 - signs * scores, 0) ** 2).sum())
+        dual = self._dual.astype(np.float64)
+        lowest = float(dual.sum() - (dual**2 / (4 * costs)).sum()) - penalty
+        return primal, (primal - lowest) / primal
 
     def result(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the weights and the bias, averaged over the last epochs; after fewer epochs as they are."""
@@ -241,66 +252,73 @@ def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float)
     return float((more * _FOLDS / (_FOLDS - 1)) ** power)
 
 
-class DualSteps:
-    """The steps of a training loop: an epoch is one step."""
+class DualSolution(NamedTuple):
+    """What dual coordinate descent found for a linear problem."""
 
+    weights: NDArray[np.float32]  # (n_columns, n_classes), with the log-odds
+    bias: NDArray[np.float32]  # (n_classes,)
     left_out: LeftOut | None  # of the cross-validation
-    n_epochs: int
+    objective: float  # loss and penalty that were minimized, of the last epoch's weights
+    duality_gap: float  # how far the objective is at most from the lowest, relative to it
 
-    def __init__(self, module: HashEmbeddingNetwork, dataset: SparseDataset, n_classes: int, seed: int) -> None:
-        self._module = module
-        self._problem = LinearProblem.of(module, dataset, n_classes)
-        self._batch = dataset.take(slice(0, len(dataset)))
-        self._settings, self.left_out = choose_settings(self._problem, seed)
-        self.n_epochs = n_dual_epochs(len(dataset))
-        self._solver = DualSolver(self._problem, self._settings.strength, seed, self.n_epochs)
 
-    def steps(self) -> Iterator[tuple[tuple[SparseBatch, Tensor], Callable[[], dict[str, Any]]]]:
-        """Return all rows as a batch with the step that is an epoch."""
-        yield self._batch, lambda: {"loss": torch.tensor(self._solver.epoch())}
+def solve_dual(problem: LinearProblem, seed: int, is_interrupted: Callable[[], bool] = lambda: False) -> DualSolution:
+    """Choose the settings and minimize the squared hinge loss; an interrupt ends it after an epoch."""
+    settings, left_out = choose_settings(problem, seed)
+    n_epochs = n_dual_epochs(len(problem.rows.labels))
+    solver = DualSolver(problem, settings.strength, seed, n_epochs)
+    for _ in range(n_epochs):
+        solver.epoch()
+        if is_interrupted():
+            break
+    objective, gap = solver.objective()
+    weights, bias = solver.result()
+    weights = weights + np.float32(settings.share) * problem.log_odds()
+    if problem.n_classes == 2:
+        weights, bias = np.concatenate([-weights, weights], axis=1), np.concatenate([-bias, bias])
+    return DualSolution(weights, bias, left_out, objective, gap)
 
-    def finish(self, optimizer: RowwiseAdagrad, learning_rate: float, rows_per_step: int) -> None:
-        """Write the weights and the log-odds into the pool, each class in a separate column, and the step sizes."""
-        weights, bias = self._solver.result()
-        weights = weights + np.float32(self._settings.share) * self._problem.log_odds()
-        if self._problem.n_classes == 2:
-            weights, bias = np.concatenate([-weights, weights], axis=1), np.concatenate([-bias, bias])
-        with torch.no_grad():
-            head, pool = cast(nn.Linear, self._module.head[0]), self._module.bag.pool
-            head.weight.zero_()
-            head.weight[:, : len(bias)].fill_diagonal_(1.0)
-            head.bias.copy_(torch.from_numpy(bias))
-            pool[torch.from_numpy(self._problem.slots), : len(bias)] = torch.from_numpy(weights)
-            self._write_step_sizes(optimizer, learning_rate / rows_per_step)
 
-    def _write_step_sizes(self, optimizer: RowwiseAdagrad, rate: float) -> None:
-        """Write what AdaGrad continues with: steps inversely proportional to the curvature of the loss that was fitted.
+def write_solution(
+    module: HashEmbeddingNetwork,
+    optimizer: RowwiseAdagrad,
+    problem: LinearProblem,
+    solution: DualSolution,
+    rows: SparseDataset,
+    rate: float,
+) -> None:
+    """Write a solution into the pool, each class in a separate column, and the step sizes of further training.
 
-        A row of the pool that occurs in no training row takes half the step that would fit one new text exactly; any
-        other the less, the more training rows have it. ``rate`` is the learning rate of a single row.
-        """
-        module, (offsets, columns, values, _), costs = self._module, self._problem.rows, self._problem.costs
-        bag, head = module.bag, cast(nn.Linear, module.head[0])
-        eps = rate / _NEW_STEP
-        squares = values.astype(np.float64) ** 2 * np.repeat(costs, np.diff(offsets))
+    AdaGrad continues with steps inversely proportional to the curvature of the loss that was fitted. A row of the pool
+    that occurs in no training row takes half the step that would fit one new text exactly; any other the less, the more
+    training rows have it. ``rate`` is the learning rate of a single row.
+    """
+    bag, head, n_classes = module.bag, cast(nn.Linear, module.head[0]), problem.n_classes
+    (offsets, columns, values, _), costs = problem.rows, problem.costs
+    eps = rate / _NEW_STEP
+    squares = values.astype(np.float64) ** 2 * np.repeat(costs, np.diff(offsets))
 
-        def accumulated(curvature: Any) -> Tensor:
-            return torch.from_numpy(((eps * _STIFFNESS * curvature) ** 2).astype(np.float32))
+    def accumulated(curvature: Any) -> Tensor:
+        return torch.from_numpy(((eps * _STIFFNESS * curvature) ** 2).astype(np.float32))
 
+    with torch.no_grad():
+        head.weight.zero_()
+        head.weight[:, :n_classes].fill_diagonal_(1.0)
+        head.bias.copy_(torch.from_numpy(solution.bias))
+        slots = torch.from_numpy(problem.slots)
+        bag.pool[slots, :n_classes] = torch.from_numpy(solution.weights)
         for group in optimizer.param_groups:
             group["eps"] = eps
         sums = row_state(optimizer.state[bag.pool], "sum", bag.pool, per_row=True)
-        slots = torch.from_numpy(self._problem.slots)
         sums[slots] = accumulated(np.bincount(columns, squares, len(slots)))
+        batch = rows.take(slice(0, len(rows)))[0]
         if bag.importance is not None:
-            batch = self._batch[0]
             constants = np.array(bag._constants, dtype=np.uint64)
-            ids = batch.ids.numpy()
-            rows, _ = locate_ids(ids, constants, bag.num_embeddings, len(bag.pool), bag.layout.variant)
-            distinct, inverse = np.unique(rows, return_inverse=True)
+            used, _ = locate_ids(batch.ids.numpy(), constants, bag.num_embeddings, len(bag.pool), bag.layout.variant)
+            distinct, inverse = np.unique(used, return_inverse=True)
             sums = row_state(optimizer.state[bag.importance], "sum", bag.importance, per_row=True)
             sums[torch.from_numpy(distinct.astype(np.int64))] = accumulated(np.bincount(inverse, squares))
-        documents = np.square(bag(self._batch[0].ids, self._batch[0].offsets, self._batch[0].weights).numpy())
+        documents = np.square(bag(batch.ids, batch.offsets, batch.weights).numpy())
         by_column = (documents * costs[:, np.newaxis]).sum(axis=0, dtype=np.float64)
         optimizer.state[head.weight]["sum"] = accumulated(by_column).expand_as(head.weight).clone()
         optimizer.state[head.bias]["sum"] = accumulated(np.full(len(head.bias), costs.sum(dtype=np.float64)))

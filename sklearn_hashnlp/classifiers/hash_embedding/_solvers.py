@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 from skorch.callbacks import PrintLog, ProgressBar
@@ -59,16 +59,14 @@ def choose_solver(
     return "dual" if obstacle is None and (wanted == "dual" or _are_few(n_rows, n_classes)) else "sgd"
 
 
-def without_printers(callbacks: tuple[Any, ...], caller: str) -> tuple[Any, ...]:
-    """Return the callbacks that dual coordinate descent calls; warn that it has no epochs of a net to print."""
-    kept = tuple(one for one in callbacks if _is_a(one, (EpochProgress,)) or not _is_a(one, _PRINTERS))
-    if len(kept) < len(callbacks):
+def warn_of_printers(callbacks: Iterable[Any] | None, caller: str) -> None:
+    """Warn of callbacks that print epochs, of which dual coordinate descent has none."""
+    if any(_is_a(one, _PRINTERS) and not _is_a(one, (EpochProgress,)) for one in callbacks or ()):
         warnings.warn(
             f"{caller} ignores callbacks that print epochs: its solver is dual coordinate descent. Set solver='sgd' to "
             "train by epochs of stochastic gradients.",
             stacklevel=level_of_user(),
         )
-    return kept
 
 
 def _are_few(n_rows: int | None, n_classes: int) -> bool:

@@ -16,7 +16,6 @@ from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._losses import SoftmaxLoss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
-from sklearn_hashnlp.classifiers.hash_embedding._few_rows import DualSteps
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import linear_model
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import score_rows as score_linear_rows
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseBatch, SparseBatches, SparseDataset
@@ -38,7 +37,6 @@ class SparseNet(ClassifierNet):
     """A skorch classifier of encoded labels whose batches are :class:`SparseBatch`."""
 
     has_sparse_gradients = True
-    dual_steps: DualSteps | None = None  # take the place of the batches' steps, while a training is set up so
     document_frequencies: NDArray[np.int32] | None = None  # of the importance rows, which merging models adds up
     divergence: ClassVar[str] = (
         "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate; and with "
@@ -139,8 +137,6 @@ class SparseNet(ClassifierNet):
 
     def training_steps(self, batches: Any) -> Iterable[tuple[Any, Step]]:
         """Return each batch with the function that trains on it, compiled if the net supports it."""
-        if self.dual_steps is not None:
-            return self.dual_steps.steps()
         if (
             type(self.criterion_) is SoftmaxLoss  # a subclass has another formula
             and not self.hooks("on_grad_computed")

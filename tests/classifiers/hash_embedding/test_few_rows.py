@@ -14,6 +14,7 @@ from skorch.callbacks import Callback, PrintLog, ProgressBar
 from sklearn_hashnlp import HashEmbeddingClassifier, TextClassifier, load_model, make_text_classifier, save_model
 from sklearn_hashnlp.classifiers.hash_embedding import _few_rows, _solvers
 from sklearn_hashnlp.classifiers.hash_embedding._few_rows import LinearProblem, Settings, choose_settings, n_dual_epochs
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows
 from sklearn_hashnlp.training._callbacks import EpochProgress
 
@@ -148,6 +149,40 @@ def test_training_goes_on_with_the_hinge_loss():
     assert model.partial_fit(X, y)._loss.name == "hinge"
     assert len(model.history_) == n_epochs + 1
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_the_history_has_the_objective_and_its_distance_from_the_lowest(capsys):
+    X, y = counts()
+    [entry] = classifier(verbose=1).fit(X, y).history_
+    assert set(entry) == {"epoch", "objective", "duality_gap", "dur"}
+    assert 0 < entry["duality_gap"] < 0.5
+    assert capsys.readouterr().out.startswith("Dual coordinate descent: objective ")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_objective_is_that_of_plain_formulas(n_classes):
+    X, y = counts(n_classes=n_classes)
+    model = classifier().fit(X, y)
+    problem = LinearProblem.of(model.net_.module_, SparseDataset(X, y), n_classes)
+    gaps = []
+    for n_epochs in (1, 5, 50):
+        solver = _few_rows.DualSolver(problem, 3.0, 0, n_epochs)
+        for _ in range(n_epochs):
+            solver.epoch()
+        objective, gap = solver.objective()
+        rows = problem.rows
+        expected = (
+            float((solver._weights.astype(float) ** 2).sum()) + float((solver._bias.astype(float) ** 2).sum())
+        ) / 2
+        for row, label in enumerate(rows.labels.tolist()):
+            own = slice(rows.offsets[row], rows.offsets[row + 1])
+            scores = rows.values[own] @ solver._weights[rows.columns[own]] + solver._bias
+            for output, score in enumerate(scores.tolist()):
+                expected += 3.0 * max(0.0, 1 - (score if label == output else -score)) ** 2
+        assert objective == pytest.approx(expected, rel=1e-5)
+        gaps.append(gap)
+    assert gaps[0] > gaps[1] > gaps[2] > -1e-5
+    assert gaps[2] < 1e-4
 
 
 def test_row_weights_and_class_weights():
