@@ -40,7 +40,7 @@ def changes(cell: dict[str, Any]) -> Iterator[str]:
         yield f"{cell['change'][n]:+.2f} ({cell['worst'][n]:+.2f})"
 
 
-NIGHTS = ("after ten nights", "largest fall in a night")
+NIGHTS = ("after ten nights", "largest drop in a night")
 
 
 def nights(cells: list[tuple[str, str, dict[str, Any]]]) -> Iterator[tuple[str, ...]]:

@@ -36,6 +36,7 @@ from sklearn_hashnlp.classifiers._parameters import Monitor
 from sklearn_hashnlp.text._documents import refuse_texts
 from sklearn_hashnlp.training._batches import Dataset
 from sklearn_hashnlp.training._estimator import FittedNet
+from sklearn_hashnlp.training._optimizers import OPTIMIZERS
 from sklearn_hashnlp.training._parameters import TRAINING
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
 
@@ -383,6 +384,17 @@ def refuse_balanced(class_weight: Any) -> None:
             "class_weight='balanced' is not for partial_fit: a part of the rows does not have the label frequencies. "
             "Compute the weights from a sample of the labels, by sklearn.utils.class_weight.compute_class_weight, "
             "and set class_weight to a dict of them."
+        )
+
+
+def check_optimizer(estimator: Any) -> None:
+    """Check that training continues with the optimizer that has the step sizes."""
+    optimizer = estimator.net_.optimizer_
+    if optimizer.state and type(optimizer) is not OPTIMIZERS[estimator.optimizer]:
+        raise ValueError(
+            f"{type(estimator).__name__}(optimizer={estimator.optimizer!r}) cannot continue a training with "
+            f"{type(optimizer).__name__}, whose step sizes are part of the model. Set 'optimizer' back, or call fit "
+            "with warm_start=False to train a new net."
         )
 
 

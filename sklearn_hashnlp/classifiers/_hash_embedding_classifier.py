@@ -17,6 +17,7 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, check_fi
 from sklearn_hashnlp.classifiers._base import (
     CLASSIFIER_TRAINING,
     NetClassifier,
+    check_optimizer,
     check_unchanged,
     initialized,
     labels_of_partial_fit,
@@ -38,7 +39,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import (
     resolve_embedding_dim,
     resolve_epochs,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._evidence import enough_evidence, evidence_shares
+from sklearn_hashnlp.classifiers.hash_embedding._evidence import enough_evidence, evidence_of_training, evidence_shares
 from sklearn_hashnlp.classifiers.hash_embedding._few_rows import LinearProblem, solve_dual, write_solution
 from sklearn_hashnlp.classifiers.hash_embedding._idf import initialize_importance
 from sklearn_hashnlp.classifiers.hash_embedding._linear_scores import linear_model, plain_rows, score_rows
@@ -219,7 +220,7 @@ class HashEmbeddingClassifier(NetClassifier):
         the same int gives the same model bit for bit, for any number of threads.
     verbose : int, default=0
         0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch (on a terminal or in a notebook), 3
-        also the size of the data, the net and the settings.
+        also the size of the data, the net and the settings. The dual solver prints one line.
 
     Attributes
     ----------
@@ -243,7 +244,8 @@ class HashEmbeddingClassifier(NetClassifier):
     history_ : list of dict
         One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds) and, with a
         validation set, ``valid_loss`` and ``valid_acc``; also the numbers that callbacks recorded. The dual solver has
-        one entry: ``epoch``, ``dur``, the ``objective``, and its ``duality_gap``, relative to the objective.
+        one entry: ``epoch``, ``dur``, the ``objective`` of the last weights before they are averaged, and the relative
+        ``duality_gap``, an upper bound of its distance from the optimum.
     net_ : skorch.NeuralNetClassifier
         The trained net; ``net_.module_.bag`` is a :class:`sklearn_hashnlp.nn.HashEmbeddingBag`, and with
         ``loss="hsigmoid"`` ``net_.module_.head[-1]`` a :class:`sklearn_hashnlp.nn.HierarchicalSoftmax`, which has the
@@ -267,7 +269,8 @@ class HashEmbeddingClassifier(NetClassifier):
     ``partial_fit`` updates it, the previous one counting as much as the rows seen before, at most 10,000.
 
     A row that tells nothing has the shares of the classes among all training rows as probabilities: one without a known
-    column and, with ``importance_init="idf"`` and ``normalize``, one of columns that most training rows have.
+    column. So has one of columns that most training rows have, if rows are counts of n-grams: with tokens around each
+    text, or 200 rows of values of at least 0.5, and with ``importance_init="idf"`` and ``normalize``.
 
     ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles and deep copies
     hold both. A model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights and rounded step
@@ -616,6 +619,7 @@ class HashEmbeddingClassifier(NetClassifier):
             tree = self.net_.get_params_for("module")["tree"]
             made_with["tree"] = tree if self._tree_name is None else self._tree_name
         check_unchanged(self, wanted, made_with, self.net_.device)
+        check_optimizer(self)
 
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
         """Return the training settings; those that are "auto" depend on the number of rows."""
@@ -685,7 +689,10 @@ class HashEmbeddingClassifier(NetClassifier):
                 first_callbacks=[] if scores is None else [scores],
             )
             if net.rows_per_step is None:
-                net.rows_per_step = max(settings.batch_size, _MIN_ROWS_PER_STEP)
+                smallest = _MIN_ROWS_PER_STEP if self.batch_size == "auto" else 1
+                net.rows_per_step = max(settings.batch_size, smallest)
+            if not resumes:
+                enough = evidence_of_training(bag, rows, idf_divisor, enough)
             net.check_scores(rows)
             fitted = calibrates and not is_batch and fit_temperature(net, valid_rows, scores)
             if isinstance(scores, ProgressiveScores):
@@ -699,20 +706,20 @@ class HashEmbeddingClassifier(NetClassifier):
     def _solve(self, net: SparseNet, labels: Labels, rows: SparseDataset, seed: int, *, loss: LossName) -> None:
         """Find the weights by dual coordinate descent, and set the fitted attributes."""
         warn_of_printers(self.callbacks, caller=type(self).__name__)
-        began, interrupt = clock(), current_interrupt()
+        began = clock()
         bag, n_classes, idf_divisor, enough = net.module_.bag, len(labels.classes), None, 0.0
         with plain_torch():
             if self.importance_init == "idf" and self.variant != "standard":
                 idf_divisor = initialize_importance(bag, rows.indices, len(rows), None, None)
                 enough = enough_evidence(bag, rows, idf_divisor, len(rows))
             problem = LinearProblem.of(net.module_, rows, n_classes)
-            interrupt.deferred = True
-            solution = solve_dual(problem, seed, lambda: interrupt.pending)
+            solution = solve_dual(problem, seed, current_interrupt())
             net.optimizer_ = net.make_optimizer("adagrad", self.learning_rate)
             net.criterion_ = make_loss(loss, net.module_.head, multilabel=False, inverse_temperature=1.0)
             net.rows_per_step, net.was_trained = resolve_batch_size(self.batch_size, len(rows)), True
             rate = self.learning_rate / net.rows_per_step
             write_solution(net.module_, cast(RowwiseAdagrad, net.optimizer_), problem, solution, rows, rate)
+            enough = evidence_of_training(bag, rows, idf_divisor, enough)
             record = {"epoch": 1, "objective": solution.objective, "duality_gap": solution.duality_gap}
             net.history.append({"batches": []} | record | {"dur": clock() - began})
             net.check_scores(rows)

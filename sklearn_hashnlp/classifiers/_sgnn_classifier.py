@@ -15,6 +15,7 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, fit_context, literal
 from sklearn_hashnlp.classifiers._base import (
     CLASSIFIER_TRAINING,
     NetClassifier,
+    check_optimizer,
     check_unchanged,
     initialized,
     labels_of_partial_fit,
@@ -449,6 +450,7 @@ class SGNNClassifier(NetClassifier):
         wanted = self._architecture(net["num_classes"]) | {"loss": self.loss}
         del wanted["in_features"]  # validate_data has checked the number of columns
         check_unchanged(self, wanted, net | {"loss": self._loss.name}, self.net_.device)
+        check_optimizer(self)
 
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
         """Return the training settings; "auto" depends on the number of rows."""

@@ -115,9 +115,9 @@ def _rows(description: dict[str, Any]) -> list[tuple[str, str]]:
     rows.append(("Size", f"{counted(description['bytes'], 'byte')}"))
     if "data" in description:
         rows.append(("Training data", f"{description['data']}: {counted(description['n_texts'], 'text')}"))
-        rows.append(
-            ("Training time", f"{description['seconds']:.1f} s, {counted(len(description['history']), 'epoch')}")
-        )
+        history = description["history"]
+        epochs = "" if any("objective" in entry for entry in history) else f", {counted(len(history), 'epoch')}"
+        rows.append(("Training time", f"{description['seconds']:.1f} s{epochs}"))
     validation = description.get("validation")
     if validation:
         figures = [f"{name.replace('_', ' ')} {validation[name]:.4f}" for name in _FIGURES if name in validation]

@@ -46,7 +46,8 @@ def model_card(model: Any, arrays: Mapping[str, NDArray[Any]], precision: str, s
     history = getattr(estimator, "history_", None)
     if history:
         figures = {name: history[-1][name] for name in _FIGURES if name in history[-1]}
-        parts.append(_section(f"Epoch {len(history):,} of {len(history):,}", figures))
+        title = "Training" if "objective" in history[-1] else f"Epoch {len(history):,} of {len(history):,}"
+        parts.append(_section(title, figures))
     with config_context(print_changed_only=True):
         parts.append(f"## Parameters\n\n{_code(repr(model), 'python')}")
     parts.append(_section("Size", _size(estimator, arrays, precision)))

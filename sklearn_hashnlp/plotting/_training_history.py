@@ -97,11 +97,6 @@ class TrainingHistoryDisplay:
                 f"Expected an estimator with epochs in its attribute history_, such as HashEmbeddingClassifier; "
                 f"{type(estimator).__name__} has {'none' if history is None else 'an empty one'}."
             )
-        if not any("train_loss" in entry for entry in history):
-            raise ValueError(
-                f"There is nothing to draw: this {type(estimator).__name__} was trained by dual coordinate descent, "
-                "which has no losses of epochs. Train it with solver='sgd' to see them."
-            )
         return cls(history).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> TrainingHistoryDisplay:
@@ -119,6 +114,11 @@ class TrainingHistoryDisplay:
         """
         from matplotlib.ticker import FixedLocator, MaxNLocator
 
+        if not any("train_loss" in epoch for epoch in self.history):
+            raise ValueError(
+                "There is nothing to draw: the history has no losses of epochs. Dual coordinate descent, which trains "
+                "text classifiers on few texts, records none; solver='sgd' does."
+            )
         ax, figure = axes_and_figure(ax, {"layout": "constrained"})
         self.ax_, self.figure_, self.accuracy_ax_ = ax, figure, None
         style = {"marker": "o", "markersize": 4}

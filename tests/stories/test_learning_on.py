@@ -147,3 +147,13 @@ def test_a_self_governing_network(how, parts, tmp_path):
         model = KEPT[how](load_model(tmp_path / "before"), tmp_path)
         model.partial_fit(rows[1][0][:n_texts], rows[1][1][:n_texts])
         assert accuracy(model, rows[2]) > before - MARGIN
+
+
+def test_another_optimizer_does_not_continue(parts):
+    fitted, more, _ = parts
+    for options in ({}, {"loss": "softmax"}):
+        model = TextClassifier(random_state=0, **options).fit(*fitted)
+        classifier, rows = model.pipeline_[-1], model.pipeline_[0].transform(more[0][:10])
+        with pytest.raises(ValueError, match="cannot continue a training with RowwiseAdagrad"):
+            classifier.set_params(optimizer="adam", learning_rate=0.001).partial_fit(rows, more[1][:10])
+        classifier.set_params(optimizer="adagrad", learning_rate=0.2).partial_fit(rows, more[1][:10])

@@ -136,3 +136,14 @@ def test_low_probabilities_can_be_rejected(marked):
     assert (
         model.predict_proba(["", "the", "a ,"]).max(axis=1).max() < 0.8 < model.predict_proba(texts).max(axis=1).mean()
     )
+
+
+def test_a_frequent_word_that_is_a_text_of_its_own_is_predicted_as_it_was_learned():
+    rng = np.random.default_rng(0)
+    words = np.array([f"w{number}" for number in range(300)])
+    texts = [" ".join(["no"] * (rng.random() < 0.6) + rng.choice(words, 8).tolist()) for _ in range(970)]
+    labels = np.where(rng.random(970) < 0.3, "reject", "other").tolist()
+    texts, labels = texts + ["no"] * 30, labels + ["reject"] * 30
+    for options in ({}, {"features": "words"}, {"loss": "softmax"}):
+        model = TextClassifier(random_state=0, **options).fit(texts, labels)
+        assert model.predict(["no"]).tolist() == ["reject"], options

@@ -1,4 +1,4 @@
-"""Rows that tell less than nearly all training rows do: their scores move towards the shares of the classes."""
+"""Rows with less evidence than nearly all training rows: their scores move towards the shares of the classes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseDataset
 from sklearn_hashnlp.kernels.linear._evidence import row_evidence
@@ -13,7 +14,8 @@ from sklearn_hashnlp.nn import HashEmbeddingBag
 
 _QUANTILE = 0.02  # of the training rows have less evidence than what is enough
 _UNMARKED = 0.3  # of it where texts have no marks: only those of the most frequent n-grams have less
-_MIN_UNMARKED = 200  # rows of which a quantile tells something
+_MIN_UNMARKED = 200  # rows: the quantile of fewer depends on chance
+_REPEATED, _OTHER_SHARE = 5, 0.15  # training rows of one text, and how much a share of a label differs there
 _LEAST = 0.05  # of that quantile with n-grams of a single row: a few rows may share none
 
 
@@ -50,6 +52,33 @@ def enough_evidence(bag: HashEmbeddingBag, rows: SparseDataset, divisor: float, 
         for rare in (once * (1 - 1e-4), np.inf)
     )
     return max(alone, _LEAST * whole) * (1.0 if is_marked else _UNMARKED)
+
+
+def evidence_of_training(bag: HashEmbeddingBag, rows: SparseDataset, divisor: float | None, enough: float) -> float:
+    """Lower what is enough to the evidence that training rows have by trained importance weights.
+
+    It is also at most that of a text which several training rows have, with other labels than all rows: its scores are
+    learned and no extrapolation.
+    """
+    if divisor is None or enough == 0:
+        return 0.0
+    evidence = _evidence(bag.importance, bag, rows, 1 / divisor, np.inf, np.inf)
+    enough = min(enough, float(np.quantile(np.maximum(evidence, 0.0), _QUANTILE)))
+    values, group, counts = np.unique(evidence, return_inverse=True, return_counts=True)
+    repeated = (counts >= _REPEATED) & (values >= 0)
+    if not repeated.any():
+        return enough
+    labels = rows.targets
+    if labels.ndim == 1:
+        labels = csr_array((np.ones(len(labels)), labels, np.arange(len(labels) + 1)))
+    members = csr_array((np.ones(len(group)), (group, np.arange(len(group)))))[repeated]
+    shares = _dense(members @ labels) / counts[repeated, np.newaxis]
+    differ = np.abs(shares - np.asarray(labels.mean(axis=0)).ravel()).max(axis=1) > _OTHER_SHARE
+    return min(enough, float(values[repeated][differ].min(initial=np.inf)))
+
+
+def _dense(matrix: Any) -> NDArray[np.float64]:
+    return np.asarray(matrix.toarray() if issparse(matrix) else matrix, dtype=np.float64)
 
 
 def _evidence(

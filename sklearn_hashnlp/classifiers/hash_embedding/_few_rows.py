@@ -8,7 +8,6 @@ those of its topic, and the more the fewer rows there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -33,9 +32,10 @@ from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import (
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
 from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.optim._rowwise_optimizer import row_state
+from sklearn_hashnlp.training._interrupts import Interrupt
 
 _MANY_ROWS = 20_000
-_EPOCHS = ((5_000, 10), (_MANY_ROWS, 6))  # with fewer than so many rows, so many epochs
+_EPOCHS = ((5_000, 10), (_MANY_ROWS, 6))  # numbers of rows, and the epochs of fewer rows
 _MIN_EPOCHS = 4
 _AVERAGED = 0.6  # of the epochs, the last ones: the bias swings from one to the next
 
@@ -54,7 +54,7 @@ _MIN_FOLD_ROWS = 30
 
 
 def n_dual_epochs(n_rows: int) -> int:
-    """Return the number of epochs for so many rows: the fewer, the farther is one epoch from the optimum."""
+    """Return the number of epochs: fewer rows need more to come near the optimum."""
     return next((n_epochs for limit, n_epochs in _EPOCHS if n_rows < limit), _MIN_EPOCHS)
 
 
@@ -253,7 +253,7 @@ def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float)
 
 
 class DualSolution(NamedTuple):
-    """What dual coordinate descent found for a linear problem."""
+    """The solution of a linear problem by dual coordinate descent."""
 
     weights: NDArray[np.float32]  # (n_columns, n_classes), with the log-odds
     bias: NDArray[np.float32]  # (n_classes,)
@@ -262,14 +262,15 @@ class DualSolution(NamedTuple):
     duality_gap: float  # how far the objective is at most from the lowest, relative to it
 
 
-def solve_dual(problem: LinearProblem, seed: int, is_interrupted: Callable[[], bool] = lambda: False) -> DualSolution:
-    """Choose the settings and minimize the squared hinge loss; an interrupt ends it after an epoch."""
+def solve_dual(problem: LinearProblem, seed: int, interrupt: Interrupt) -> DualSolution:
+    """Choose the settings and minimize the squared hinge loss; an interrupt then ends it after an epoch."""
     settings, left_out = choose_settings(problem, seed)
+    interrupt.deferred = True
     n_epochs = n_dual_epochs(len(problem.rows.labels))
     solver = DualSolver(problem, settings.strength, seed, n_epochs)
     for _ in range(n_epochs):
         solver.epoch()
-        if is_interrupted():
+        if interrupt.pending:
             break
     objective, gap = solver.objective()
     weights, bias = solver.result()

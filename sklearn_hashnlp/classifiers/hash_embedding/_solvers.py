@@ -18,7 +18,7 @@ SolverChoice: TypeAlias = Literal["auto", "dual", "sgd"]
 _MANY_ROWS, _MANY_ROWS_OF_TWO_CLASSES = 20_000, 30_000  # cross-entropy is as accurate then, and faster
 _MAX_CLASSES = 256
 _PRINTERS = (PrintLog, ProgressBar)  # callbacks that only print what stochastic gradients do
-_OFF: Mapping[str, Any] = {  # parameters of stochastic gradients, with the values that ask for nothing
+_OFF: Mapping[str, Any] = {  # parameters of stochastic gradients, with their defaults
     "warm_start": False,
     "early_stopping": False,
     "train_pool": True,
@@ -60,8 +60,8 @@ def choose_solver(
 
 
 def warn_of_printers(callbacks: Iterable[Any] | None, caller: str) -> None:
-    """Warn of callbacks that print epochs, of which dual coordinate descent has none."""
-    if any(_is_a(one, _PRINTERS) and not _is_a(one, (EpochProgress,)) for one in callbacks or ()):
+    """Warn that callbacks which print epochs are ignored; the package's own progress bar is without a warning."""
+    if any(_is_a(one, _PRINTERS) for one in callbacks or ()):
         warnings.warn(
             f"{caller} ignores callbacks that print epochs: its solver is dual coordinate descent. Set solver='sgd' to "
             "train by epochs of stochastic gradients.",

@@ -74,12 +74,12 @@ def descend(
     weights: NDArray[np.float32],  # (n_columns, n_outputs): updated in place
     bias: NDArray[np.float32],  # (n_outputs,): updated in place, penalized as the weights
     dual: NDArray[np.float32],  # (n_rows, n_outputs): updated in place
-) -> float:
-    """Take one step for each row and output, and return the mean loss that the rows had just before their step.
+) -> None:
+    """Take one step for each row and output.
 
     Of each output it minimizes ``sum(weights**2) / 2 + sum(costs * max(0, 1 - y * score)**2)`` (Hsieh et al. 2008).
     """
-    return float(_descend(*rows, squares, costs, order, weights, bias, dual)) / max(1, len(order))
+    _descend(*rows, squares, costs, order, weights, bias, dual)
 
 
 @compiled
@@ -94,11 +94,11 @@ def _descend(
     weights: NDArray[np.float32],
     bias: NDArray[np.float32],
     dual: NDArray[np.float32],
-) -> Number:
+) -> None:
     n_outputs = len(bias)
     zero, one = np.float32(0), np.float32(1)
     scores, steps = np.empty(n_outputs, np.float32), np.empty(n_outputs, np.float32)
-    loss, last = 0.0, len(columns) - 1
+    last = len(columns) - 1
     for row in order:
         scores[:] = bias
         for at in range(offsets[row], offsets[row + 1]):
@@ -111,7 +111,6 @@ def _descend(
         for output in range(n_outputs):
             sign = one if labels[row] == output else -one
             margin = sign * scores[output]
-            loss += max(zero, one - margin) ** 2
             before = dual[row, output]
             after = max(zero, before - (margin - one + before * diagonal) / (squares[row] + diagonal))
             dual[row, output] = after
@@ -123,7 +122,6 @@ def _descend(
                 value, column = values[at], _INDEX(columns[at])
                 for output in range(n_outputs):
                     weights[column, _INDEX(output)] += value * steps[output]
-    return loss
 
 
 def naive_bayes_log_odds(

@@ -92,3 +92,13 @@ def test_other_labels_and_columns_are_refused():
         model.fit(X[:, :5], Y)
     model.set_params(warm_start=False).fit(X[:, :5], np.where(Y == "no", "no", "up"))
     assert model.n_features_in_ == 5
+
+
+def test_steps_of_a_given_batch_size_are_whole_in_each_call():
+    options = SMALL | {"batch_size": 4, "loss": "softmax", "average": False, "shuffle": False}
+    once = HashEmbeddingClassifier(**options, max_epochs=3).fit(X, Y)
+    again = HashEmbeddingClassifier(**options, max_epochs=1, warm_start=True)
+    for _ in range(3):
+        again.fit(X, Y)
+    losses = [[entry["train_loss"] for entry in model.history_] for model in (once, again)]
+    np.testing.assert_allclose(losses[1][-1], losses[0][-1], rtol=0.2)
