@@ -15,7 +15,7 @@ PACKAGE = Path(sklearn_hashnlp.__file__).parent
 
 # Each row may import from the rows above it, and nothing within a row from another folder of that row.
 ROWS = [
-    ("_clock", "_hash_specification", "_idf", "_lazy", "_posix", "_sklearn", "_text_marks", "_threads"),
+    ("_clock", "_hash_specification", "_idf", "_lazy", "_posix", "_sklearn", "_threads"),
     ("kernels", "trees"),
     ("text", "nn"),
     ("optim",),

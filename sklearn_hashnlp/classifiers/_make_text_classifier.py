@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from os import PathLike
 from typing import Any, Literal, TypeAlias
 
@@ -10,13 +11,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion
 
 from sklearn_hashnlp._sklearn import Pipeline
-from sklearn_hashnlp._text_marks import TOKENS
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier, ImportanceInit
 from sklearn_hashnlp.classifiers._losses import LossChoice
 from sklearn_hashnlp.classifiers._parameters import Calibrate, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._solvers import SolverChoice
 from sklearn_hashnlp.nn._hash_tables import Aggregation, Norm, Variant
 from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, NgramVectorUnion
+from sklearn_hashnlp.text._token_patterns import TOKENS
 from sklearn_hashnlp.training._optimizers import AdaptiveOptimizer
 from sklearn_hashnlp.training._parameters import Device, Schedule
 from sklearn_hashnlp.trees import SoftmaxTree
@@ -195,20 +196,25 @@ def build_pipeline(parameters: dict[str, Any]) -> Pipeline:
     features, ngram_range = parameters.pop("features"), parameters.pop("ngram_range")
     ngram_range, pretrained = tuple(ngram_range), parameters.pop("pretrained")
     options = {"lowercase": parameters.pop("lowercase"), "n_jobs": parameters.pop("n_jobs")}
+    counts: dict[str, Any] = {
+        "alternate_sign": False,  # signs cancel collisions, which are rare with so many columns
+        "norm": None,  # the classifier normalizes itself, with importance weights
+        "dtype": np.float32,
+    }
+    count_words = partial(HashingNgramVectorizer, token_pattern=TOKENS, ngram_range=ngram_range, **options, **counts)
+    count_characters = partial(HashingNgramVectorizer, analyzer="char_wb", **options, **counts)
     if features == "auto":
         vectorizer: Any = AutoNgramVectorizer(ngram_range=ngram_range, n_features=_N_COLUMNS, **options)
     elif features == "words":
-        vectorizer = _count_words(ngram_range, _N_COLUMNS, options)
+        vectorizer = count_words(n_features=_N_COLUMNS)
     elif features == "characters":
-        vectorizer = _count_characters((1, 4), _N_COLUMNS, options)
+        vectorizer = count_characters(ngram_range=(1, 4), n_features=_N_COLUMNS)
     elif features == "words+characters":
-        vectorizer = FeatureUnion(
-            [
-                ("words", _count_words(ngram_range, _N_COLUMNS // 2, options)),
-                ("characters", _count_characters((2, 5), _N_COLUMNS // 2, options)),
-            ],
-            transformer_weights={"words": 1.0, "characters": 0.5},
-        )
+        parts = [
+            ("words", count_words(n_features=_N_COLUMNS // 2)),
+            ("characters", count_characters(ngram_range=(2, 5), n_features=_N_COLUMNS // 2)),
+        ]
+        vectorizer = FeatureUnion(parts, transformer_weights={"words": 1.0, "characters": 0.5})
     else:
         raise ValueError(
             "The 'features' parameter of make_text_classifier must be 'auto', 'words', 'words+characters' or "
@@ -217,27 +223,3 @@ def build_pipeline(parameters: dict[str, Any]) -> Pipeline:
     if pretrained is not None:
         vectorizer = NgramVectorUnion(vectorizer, FrozenEstimator(pretrained))
     return Pipeline([("vectorizer", vectorizer), ("classifier", HashEmbeddingClassifier(**parameters))])
-
-
-def _count_words(ngram_range: tuple[int, int], n_features: int, options: dict[str, Any]) -> HashingNgramVectorizer:
-    return HashingNgramVectorizer(
-        token_pattern=TOKENS,
-        ngram_range=ngram_range,
-        n_features=n_features,
-        alternate_sign=False,  # signs cancel collisions, which are rare with so many columns
-        norm=None,  # the classifier normalizes itself, with importance weights
-        dtype=np.float32,
-        **options,
-    )
-
-
-def _count_characters(ngram_range: tuple[int, int], n_features: int, options: dict[str, Any]) -> HashingNgramVectorizer:
-    return HashingNgramVectorizer(
-        analyzer="char_wb",
-        ngram_range=ngram_range,
-        n_features=n_features,
-        alternate_sign=False,
-        norm=None,
-        dtype=np.float32,
-        **options,
-    )

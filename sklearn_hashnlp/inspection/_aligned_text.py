@@ -84,9 +84,9 @@ class AlignedText(NamedTuple):
 
 
 def preprocessed(text: str, vectorizer: Any) -> AlignedText:
-    """Preprocess a text as one of scikit-learn's vectorizers does."""
+    """Preprocess a text as one of scikit-learn's vectorizers does, or as specified."""
     aligned = AlignedText.of(text)
-    if vectorizer.preprocessor is not None:
+    if getattr(vectorizer, "preprocessor", None) is not None:
         return aligned.replaced(vectorizer.preprocessor(text))
     if vectorizer.lowercase:
         aligned = aligned.lowered()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any, NamedTuple
 
@@ -25,7 +26,9 @@ from sklearn_hashnlp.inspection._collision_statistics import (
 from sklearn_hashnlp.inspection._fasttext_ngrams import FastTextPart
 from sklearn_hashnlp.inspection._text_columns import Source, TextColumns
 from sklearn_hashnlp.text import AutoNgramVectorizer, CharNgramFeaturizer
+from sklearn_hashnlp.text._count_ngrams import count_ngrams
 from sklearn_hashnlp.text._documents import as_documents
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
 
 _BATCH = 2000
 _MAX_BUCKETS = 2**30
@@ -315,19 +318,21 @@ def _decided(steps: Any, documents: list[Any]) -> Any:
 def _hashes_of(source: Source, documents: Sequence[Any]) -> NDArray[np.int64]:
     """Return the distinct n-grams of texts, as hashes of 31 bits."""
     vectorizer = source.vectorizer
-    if not isinstance(vectorizer, HashingVectorizer | CharNgramFeaturizer):
+    if not isinstance(vectorizer, NgramSpec | HashingVectorizer | CharNgramFeaturizer):
         shown = vectorizer.vectorizer if isinstance(vectorizer, FastTextPart) else vectorizer
         raise TypeError(
             f"Collisions are those of hashed n-grams, but a {type(shown).__name__} has a vocabulary. Expected a "
             "HashingNgramVectorizer, CharNgramFeaturizer or AutoNgramVectorizer, or a model with one."
         )
-    wide = clone(vectorizer).set_params(n_features=N_COLUMNS, norm=None, alternate_sign=False)
+    wide: dict[str, Any] = {"n_features": N_COLUMNS, "norm": None, "alternate_sign": False}
     found = np.empty(0, dtype=np.int64)
     for first in range(0, len(documents), _BATCH):
         texts = documents[first : first + _BATCH]
-        if source.begin:
-            texts = [f"{source.begin}{text}{source.end}" if isinstance(text, str) else text for text in texts]
-        found = np.union1d(found, wide.transform(texts).indices.astype(np.int64))
+        if isinstance(vectorizer, NgramSpec):
+            counts = count_ngrams(texts, [replace(vectorizer, **wide)])
+        else:
+            counts = clone(vectorizer).set_params(**wide).transform(texts)
+        found = np.union1d(found, counts.indices.astype(np.int64))
     return found
 
 

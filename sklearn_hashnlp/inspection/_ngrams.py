@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from itertools import combinations
 from typing import Any, TypeAlias
@@ -16,6 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn_hashnlp.inspection._aligned_text import AlignedText, Span, joined_span, preprocessed
 from sklearn_hashnlp.inspection._fasttext_ngrams import FastTextPart
 from sklearn_hashnlp.text import CharNgramFeaturizer, FrequentNgramVectorizer
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
 
 Units: TypeAlias = list[tuple[str, Span | None]]
 """Words or characters in order, with their spans."""
@@ -24,15 +25,17 @@ COUNTING_VECTORIZERS = (HashingVectorizer, CountVectorizer, CharNgramFeaturizer,
 
 
 def find_ngrams(vectorizer: Any, text: str) -> dict[str, list[Span | None]]:
-    """Return the n-grams that a vectorizer counts in a text, each with a span for each time that it occurs."""
+    """Return the n-grams that a vectorizer or specification counts, each with a span for each time that it occurs."""
     found: dict[str, list[Span | None]] = {}
     if isinstance(vectorizer, FastTextPart):
         occurrences = vectorizer.find(text)
+    elif isinstance(vectorizer, NgramSpec | FrequentNgramVectorizer):
+        spec = vectorizer if isinstance(vectorizer, NgramSpec) else vectorizer.ngram_specs()[0]
+        occurrences = _ngrams_of_spec(spec, text)
     elif isinstance(vectorizer, CharNgramFeaturizer):
-        occurrences = _ngrams_of_words(vectorizer, text)
-    elif isinstance(vectorizer, FrequentNgramVectorizer):
         aligned = AlignedText.of(text).lowered() if vectorizer.lowercase else AlignedText.of(text)
-        occurrences = _word_ngrams(list(aligned.find_all(vectorizer.token_pattern)), vectorizer.ngram_range)
+        pattern = r"\S+" if vectorizer.split == "whitespace" else r"\w+|[^\w\s]"
+        occurrences = _skipgrams(list(aligned.find_all(pattern)), vectorizer.ngram_range, int(vectorizer.max_skip))
     else:
         occurrences = _ngrams_of_scikit_learn(vectorizer, text)
     for ngram, span in occurrences:
@@ -44,7 +47,7 @@ def columns_of(vectorizer: Any, ngrams: Sequence[str]) -> tuple[NDArray[np.int64
     """Return the column of each n-gram, -1 if it has none, and the sign with which it is counted."""
     if not ngrams:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    if isinstance(vectorizer, HashingVectorizer | CharNgramFeaturizer):
+    if isinstance(vectorizer, NgramSpec | HashingVectorizer | CharNgramFeaturizer):
         hasher = FeatureHasher(
             n_features=int(vectorizer.n_features),
             input_type="string",
@@ -61,22 +64,42 @@ def columns_of(vectorizer: Any, ngrams: Sequence[str]) -> tuple[NDArray[np.int64
     return columns, np.ones(len(ngrams), dtype=np.int64)
 
 
+def _ngrams_of_spec(spec: NgramSpec, text: str) -> Iterator[tuple[str, Span | None]]:
+    begin, end = spec.around
+    for ngram, span in _analyze(spec, preprocessed(f"{begin}{text}{end}", spec), frozenset(spec.stop_words)):
+        yield ngram, _clipped(span, len(begin), len(text))
+
+
+def _clipped(span: Span | None, n_before: int, length: int) -> Span | None:
+    """Return the part of a span that is within the text; None if it is empty."""
+    if span is None:
+        return None
+    begin, end = max(span[0] - n_before, 0), min(span[1] - n_before, length)
+    return (begin, end) if begin < end else None
+
+
 def _ngrams_of_scikit_learn(vectorizer: Any, text: str) -> Iterator[tuple[str, Span | None]]:
-    """Yield the n-grams of a HashingVectorizer or a CountVectorizer."""
+    """Yield the n-grams of a CountVectorizer, or of a HashingVectorizer without a specification."""
     if callable(vectorizer.analyzer):
         return ((ngram, None) for ngram in vectorizer.build_analyzer()(text))
-    aligned = preprocessed(text, vectorizer)
-    if vectorizer.analyzer == "char":
-        return _character_ngrams(aligned.with_single_spaces(), vectorizer.ngram_range)
-    if vectorizer.analyzer == "char_wb":
-        return _padded_ngrams(aligned, vectorizer.ngram_range)
-    if vectorizer.tokenizer is None:
-        pattern = vectorizer.token_pattern
-        tokens = list(aligned.find_all(pattern, group=min(re.compile(pattern).groups, 1)))
-    else:
-        tokens = list(aligned.find_in_order(list(vectorizer.tokenizer(aligned.text))))
-    stop_words = vectorizer.get_stop_words() or ()
+    aligned, stop_words = preprocessed(text, vectorizer), vectorizer.get_stop_words() or ()
+    if vectorizer.analyzer != "word" or vectorizer.tokenizer is None:
+        return _analyze(vectorizer, aligned, stop_words)
+    tokens = aligned.find_in_order(list(vectorizer.tokenizer(aligned.text)))
     return _word_ngrams([token for token in tokens if token[0] not in stop_words], vectorizer.ngram_range)
+
+
+def _analyze(options: Any, aligned: AlignedText, stop_words: Collection[str]) -> Iterator[tuple[str, Span | None]]:
+    """Yield the n-grams of a preprocessed text, by a specification or the parameters of a vectorizer."""
+    if options.analyzer == "char":
+        return _character_ngrams(aligned.with_single_spaces(), options.ngram_range)
+    if options.analyzer == "char_wb":
+        return _ngrams_within_words(aligned, r"\S+", "  ", options.ngram_range, short_whole=True)
+    if options.analyzer == "word_chars":
+        return _ngrams_within_words(aligned, options.token_pattern, "<>", options.ngram_range, short_whole=False)
+    pattern = options.token_pattern
+    tokens = aligned.find_all(pattern, group=min(re.compile(pattern).groups, 1))
+    return _word_ngrams([token for token in tokens if token[0] not in stop_words], options.ngram_range)
 
 
 def _word_ngrams(words: Units, ngram_range: Sequence[int]) -> Iterator[tuple[str, Span | None]]:
@@ -92,11 +115,13 @@ def _character_ngrams(aligned: AlignedText, ngram_range: Sequence[int]) -> Itera
             yield aligned.text[start : start + n], aligned.span(start, start + n)
 
 
-def _padded_ngrams(aligned: AlignedText, ngram_range: Sequence[int]) -> Iterator[tuple[str, Span | None]]:
-    """Yield n-grams of the characters of words with a space on both sides; a short word is an n-gram, once."""
-    for match in re.finditer(r"\S+", aligned.text):
-        word, first = f" {match.group()} ", match.start() - 1
-        for n in range(ngram_range[0], ngram_range[1] + 1):
+def _ngrams_within_words(
+    aligned: AlignedText, pattern: str, marks: str, ngram_range: Sequence[int], *, short_whole: bool
+) -> Iterator[tuple[str, Span | None]]:
+    """Yield n-grams of the characters of words between two marks; a short word may be an n-gram, once."""
+    for match in re.finditer(pattern, aligned.text):
+        word, first = f"{marks[0]}{match.group()}{marks[1]}", match.start() - 1
+        for n in range(ngram_range[0], ngram_range[1] + 1 if short_whole else min(ngram_range[1], len(word)) + 1):
             for start in range(max(len(word) - n, 0) + 1):
                 end = min(start + n, len(word))
                 span = aligned.span(max(first + start, match.start()), min(first + end, match.end()))
@@ -105,23 +130,7 @@ def _padded_ngrams(aligned: AlignedText, ngram_range: Sequence[int]) -> Iterator
                 break
 
 
-def _ngrams_of_words(featurizer: CharNgramFeaturizer, text: str) -> Iterator[tuple[str, Span | None]]:
-    """Yield the n-grams of a CharNgramFeaturizer."""
-    aligned = AlignedText.of(text).lowered() if featurizer.lowercase else AlignedText.of(text)
-    pattern = r"\S+" if featurizer.split == "whitespace" else r"\w+|[^\w\s]"
-    min_n, max_n = featurizer.ngram_range
-    if featurizer.analyzer == "skipgram":
-        yield from _skipgrams(list(aligned.find_all(pattern)), (min_n, max_n), int(featurizer.max_skip))
-        return
-    for match in re.finditer(pattern, aligned.text):
-        word, first = f"<{match.group()}>", match.start() - 1
-        for n in range(min_n, min(max_n, len(word)) + 1):
-            for start in range(len(word) - n + 1):
-                span = aligned.span(max(first + start, match.start()), min(first + start + n, match.end()))
-                yield word[start : start + n], span
-
-
-def _skipgrams(words: Units, ngram_range: tuple[int, int], max_skip: int) -> Iterator[tuple[str, Span | None]]:
+def _skipgrams(words: Units, ngram_range: Sequence[int], max_skip: int) -> Iterator[tuple[str, Span | None]]:
     for n in range(ngram_range[0], ngram_range[1] + 1):
         for start in range(len(words) - n + 1):
             following = range(start + 1, min(start + n + max_skip, len(words)))

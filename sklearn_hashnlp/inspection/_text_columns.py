@@ -15,14 +15,14 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import Binarizer, MaxAbsScaler, Normalizer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._text_marks import BEGIN, CHARACTER_WEIGHT, END
 from sklearn_hashnlp.inspection._aligned_text import Span
 from sklearn_hashnlp.inspection._fasttext_ngrams import parts_of_fasttext
 from sklearn_hashnlp.inspection._ngrams import COUNTING_VECTORIZERS, columns_of, find_ngrams
-from sklearn_hashnlp.text import AutoNgramVectorizer, FastTextVectorizer, NgramVectorUnion
+from sklearn_hashnlp.text import FastTextVectorizer, NgramVectorUnion
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
+from sklearn_hashnlp.text._specs_of import specs_of
 
 _KEEP_COLUMNS = (TfidfTransformer, Normalizer, MaxAbsScaler, StandardScaler, Binarizer)
-_MARKS = ((BEGIN.strip(), "<s>"), (END.strip(), "</s>"))
 
 
 class Feature(NamedTuple):
@@ -43,21 +43,16 @@ Move: TypeAlias = int | Mapping[int, int] | NDArray[np.float64]
 
 
 class Source(NamedTuple):
-    """A vectorizer that counts n-grams, and where its columns are in the end."""
+    """A specification, or a vectorizer without one, that counts n-grams, and where its columns are in the end."""
 
     kind: str
     vectorizer: Any
     moves: tuple[Move, ...] = ()  # of its columns, by the steps behind it
-    begin: str = ""  # added to the text before its n-grams are counted
-    end: str = ""
     scale: float = 1.0  # of an n-gram that occurs once
 
     def find(self, text: str) -> dict[str, list[Span | None]]:
         """Return the n-grams of a text with a span for each time that they occur."""
-        found = find_ngrams(self.vectorizer, f"{self.begin}{text}{self.end}")
-        if not self.begin:
-            return found
-        return {ngram: [_clipped(span, len(self.begin), len(text)) for span in spans] for ngram, spans in found.items()}
+        return find_ngrams(self.vectorizer, text)
 
     def columns_of(self, ngrams: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the column of each n-gram, -1 if it has none, and the sign with which it is counted."""
@@ -80,9 +75,9 @@ class Source(NamedTuple):
 
     def name_of(self, ngram: str) -> str:
         """Return an n-gram with names for the ends of the text."""
-        if self.begin:
-            for mark, name in _MARKS:
-                ngram = ngram.replace(mark, name)
+        marks = self.vectorizer.around if isinstance(self.vectorizer, NgramSpec) else ()
+        for mark, name in zip(marks, ("<s>", "</s>"), strict=False):
+            ngram = ngram.replace(mark.strip(), name) if mark else ngram
         return ngram
 
     def moved(self, move: Move) -> Source:
@@ -111,24 +106,28 @@ class TextColumns(NamedTuple):
             n_columns = transformer.transform([""]).shape[1]
             name = f"vector of {type(_unwrapped(transformer.encoder)).__name__}"
             return inner._replace(n_columns=n_columns, vector=name, vector_columns=range(inner.n_columns, n_columns))
-        if isinstance(transformer, AutoNgramVectorizer):
-            return cls(_sources_of_auto(transformer), int(transformer.n_features), "", range(0))
         if isinstance(transformer, FastTextVectorizer):
             check_is_fitted(transformer)
             parts = parts_of_fasttext(transformer)
             return cls([Source(part.kind, part) for part in parts], transformer.n_features_, "", range(0))
-        if isinstance(transformer, COUNTING_VECTORIZERS):
-            if getattr(transformer, "input", "content") != "content":
-                raise ValueError(
-                    f"N-grams are found in texts, but this {type(transformer).__name__} reads files, "
-                    f"input={transformer.input!r}. Set input='content'."
-                )
-            return cls([Source("", transformer)], transformer.transform([""]).shape[1], "", range(0))
-        raise TypeError(
-            f"The n-grams in the columns of a {type(transformer).__name__} are unknown. Expected a vectorizer of "
-            "sklearn_hashnlp.text or of scikit-learn, a FeatureUnion or a Pipeline of them, and after it only steps "
-            "that keep columns apart, such as TfidfTransformer."
-        )
+        try:
+            specs = specs_of(transformer)
+        except (TypeError, ValueError) as error:
+            if not isinstance(transformer, COUNTING_VECTORIZERS):
+                raise TypeError(
+                    f"The n-grams in the columns of a {type(transformer).__name__} are unknown: {error} Expected a "
+                    "vectorizer of sklearn_hashnlp.text or of scikit-learn, a FeatureUnion or a Pipeline of them, and "
+                    "after it only steps that keep columns apart, such as TfidfTransformer."
+                ) from error
+            specs = []
+        if specs and all(spec.scheme == "murmur3" for spec in specs):
+            return _of_specs(specs)
+        if getattr(transformer, "input", "content") != "content":
+            raise ValueError(
+                f"N-grams are found in texts, but this {type(transformer).__name__} reads files, "
+                f"input={transformer.input!r}. Set input='content'."
+            )
+        return cls([Source("", transformer)], transformer.transform([""]).shape[1], "", range(0))
 
     def features(self, text: str) -> list[Feature]:
         """Return the n-grams of a text that have a column; those in one column share its value by their counts."""
@@ -171,6 +170,16 @@ def one_row(rows: Any) -> Row:
     row = csr_matrix(rows) if issparse(rows) else csr_matrix(np.atleast_2d(np.asarray(rows)))
     row.sort_indices()
     return row
+
+
+def _of_specs(specs: Sequence[NgramSpec]) -> TextColumns:
+    sources: list[Source] = []
+    n_columns = 0
+    for spec in specs:
+        moves = (n_columns,) if n_columns else ()
+        sources.append(Source(spec.name, spec, moves, scale=spec.weight))
+        n_columns += spec.n_features + spec.padding
+    return TextColumns(sources, n_columns, "", range(0))
 
 
 def _of_steps(steps: Sequence[Any]) -> TextColumns:
@@ -218,23 +227,6 @@ def _of_union(union: FeatureUnion) -> TextColumns:
             vector_columns = range(n_columns + part.vector_columns.start, n_columns + part.vector_columns.stop)
         n_columns += part.n_columns
     return TextColumns(sources, n_columns, vector, vector_columns)
-
-
-def _sources_of_auto(vectorizer: AutoNgramVectorizer) -> list[Source]:
-    """Return words, with tokens that mark the ends of the text, and characters where they are counted."""
-    half = int(vectorizer.n_features) // 2
-    words = Source("words", vectorizer._words(half), begin=BEGIN, end=END)
-    if getattr(vectorizer, "features_", "words") == "words":
-        return [words]
-    return [words, Source("characters", vectorizer._characters(half), (half,), scale=CHARACTER_WEIGHT)]
-
-
-def _clipped(span: Span | None, n_before: int, length: int) -> Span | None:
-    """Return the part of a span that is within the text; None if it is empty."""
-    if span is None:
-        return None
-    begin, end = max(span[0] - n_before, 0), min(span[1] - n_before, length)
-    return (begin, end) if begin < end else None
 
 
 def _unwrapped(estimator: Any) -> Any:

@@ -15,6 +15,7 @@ that there is no training state.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -30,6 +31,8 @@ from sklearn_hashnlp.persistence._parameter_checks import check_parameters
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES, from_int8, to_float16, to_int8
 from sklearn_hashnlp.persistence._sklearn_state import SKLEARN_CLASSES
 from sklearn_hashnlp.persistence._values import ModelFormatError, decode_value, encode_value, is_finite
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
+from sklearn_hashnlp.text._specs_of import specs_of
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -113,6 +116,9 @@ def encode_model(
             encode_part = partial(encode, in_template=in_template or parameter in _TEMPLATE_PARAMETERS)
             parameters[parameter] = encode_value(value, f"parameter {parameter!r} of {name}", encode_part)
         description: dict[str, Any] = {"class": name, "parameters": parameters, **configuration(estimator)}
+        if name == "Pipeline" and not in_template:  # for readers without scikit-learn
+            with suppress(TypeError, ValueError):  # has other columns, too
+                description["ngram_specs"] = [spec.to_dict() for spec in specs_of(estimator.steps[0][1])]
         if in_template and not _is_fitted(estimator):
             description["fitted"] = False
         elif (own := _has_model_state(estimator)) or sklearn_state.has_state(estimator):
@@ -149,6 +155,7 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
         estimator = _construct(name, part["parameters"], decode)
         try:
             configure(estimator, part)
+            _ = [NgramSpec.from_dict(spec) for spec in part.get("ngram_specs", [])]
         except (AttributeError, TypeError, ValueError) as error:
             raise ModelFormatError(f"The configuration of {name} is damaged: {error!r}.") from error
         own = _has_model_state(estimator)

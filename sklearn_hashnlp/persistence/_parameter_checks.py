@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-_VECTORIZERS = ("AutoNgramVectorizer", "HashingNgramVectorizer", "HashingVectorizer")
 _STEPS = {"ColumnTransformer": "transformers", "FeatureUnion": "transformer_list", "Pipeline": "steps"}
 _MAX_JOBS = 2**15
 _PASSED = ("drop", "passthrough", None)
@@ -21,8 +20,7 @@ def check_parameters(name: str, values: dict[str, Any]) -> None:
         n_jobs = values.get("n_jobs")
         if n_jobs is not None and not (isinstance(n_jobs, int) and abs(n_jobs) <= _MAX_JOBS):
             raise ValueError(f"'n_jobs' must be an integer up to {_MAX_JOBS} or None, got {n_jobs!r:.60}.")
-    if name in _VECTORIZERS:
-        _check_vectorizer(values)
+    _check_vectorizer(values)
 
 
 def _check_steps(name: str, steps: Any) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_matrix, hstack
-from sklearn.base import TransformerMixin
 
-from sklearn_hashnlp._sklearn import BaseEstimator, Interval, fit_context
-from sklearn_hashnlp._text_marks import BEGIN, CHARACTER_WEIGHT, END, TOKENS
-from sklearn_hashnlp.text._documents import as_documents, plain_text
-from sklearn_hashnlp.text._hashing_ngram_vectorizer import HashingNgramVectorizer
+from sklearn_hashnlp._sklearn import Interval, fit_context
+from sklearn_hashnlp.text._count_ngrams import count_ngrams
+from sklearn_hashnlp.text._documents import as_documents, plain_texts
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
+from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
+from sklearn_hashnlp.text._token_patterns import TOKENS, check_ngram_range
 
 ChosenFeatures: TypeAlias = Literal["words", "words+characters"]
 
@@ -23,8 +24,11 @@ _MANY_CHARACTERS = 8_000_000  # in all texts together: n-grams of characters tak
 _SAMPLE, _SAMPLE_CHARACTERS = 2048, 500_000  # at most, that the share of unseen words is estimated on
 _MANY_UNSEEN = 0.25
 
+_BEGIN, _END = "\x02 ", " \x03"  # control characters are tokens by themselves, which no text has
+_CHARACTER_WEIGHT = 0.5
 
-class AutoNgramVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+
+class AutoNgramVectorizer(TextVectorizer):
     r"""Convert texts to a matrix of hashed n-grams: of words, and of characters where these help.
 
     ``fit`` looks at the number and the length of the texts, and at how many of their words are new, to decide whether
@@ -87,6 +91,7 @@ class AutoNgramVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc
 
     features_: ChosenFeatures
     unseen_share_: float
+    _requires_fit = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features": [Interval(Integral, 2, 2**31 - 2, closed="both")],
         "lowercase": ["boolean"],
@@ -131,10 +136,8 @@ class AutoNgramVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc
             If a document is no text. The message names its index.
         """
         texts = list(as_documents(X, caller=type(self).__name__))
-        self._words(self.n_features).fit(texts)  # checks the range of n-grams
-        for position, text in enumerate([] if set(map(type, texts)) <= {str, bytes} else texts):
-            if not isinstance(text, bytes):
-                plain_text(text, position=position, caller=type(self).__name__, wanted="bytes or str")
+        check_ngram_range(self.ngram_range, caller=type(self).__name__)
+        plain_texts(texts, caller=type(self).__name__, decode=("utf-8", "ignore"))  # refuses what is no text
         n_characters = sum(map(len, texts))
         n_sampled = min(_SAMPLE, _SAMPLE_CHARACTERS * len(texts) // max(1, n_characters))
         self.unseen_share_ = self._unseen_share(texts[:: max(1, len(texts) // max(1, n_sampled))])
@@ -142,88 +145,22 @@ class AutoNgramVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc
         self.features_ = "words+characters" if is_small or self.unseen_share_ >= _MANY_UNSEEN else "words"
         return self
 
-    def fit_transform(self, X: Iterable[str], y: Any = None) -> csr_matrix:
-        """Choose what to count, and count it.
-
-        Parameters
-        ----------
-        X : iterable of str of length n_texts
-            The texts.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        csr_matrix of shape (n_texts, n_features)
-            The values, as ``transform`` returns them.
-        """
-        texts = list(as_documents(X, caller=type(self).__name__))
-        return self.fit(texts, y).transform(texts)
-
-    def transform(self, X: Iterable[str]) -> csr_matrix:
-        """Count the n-grams of texts.
-
-        Parameters
-        ----------
-        X : iterable of str of length n_texts
-            The texts.
-
-        Returns
-        -------
-        csr_matrix of shape (n_texts, n_features), dtype float32
-            The values: ``1 + log(count)``, those of characters times 0.5.
-
-        Raises
-        ------
-        TypeError
-            If a document is no text.
-        ValueError
-            If ``X`` is a single text or no column of texts, or a text cannot be encoded as UTF-8.
-        """
-        texts: Iterable[Any] = as_documents(X, caller=type(self).__name__)
-        features = getattr(self, "features_", "words")
-        if features == "words":
-            words = _damped(self._words(self.n_features // 2).transform(_marked(texts)))
-            words.resize(words.shape[0], self.n_features)  # as with characters, whose columns are empty here
-            return words
-        texts = list(texts)
-        words = _damped(self._words(self.n_features // 2).transform(_marked(texts)))
-        characters = _damped(self._characters(self.n_features // 2).transform(texts))
-        characters.data *= np.float32(CHARACTER_WEIGHT)
-        rows = hstack([words, characters], format="csr")
-        rows.resize(rows.shape[0], self.n_features)  # an odd number
-        return rows
+    def _specs(self) -> list[NgramSpec]:
+        ngram_range = check_ngram_range(self.ngram_range, caller=type(self).__name__)
+        return list(
+            _specs(int(self.n_features), bool(self.lowercase), ngram_range, getattr(self, "features_", "words"))
+        )
 
     def _unseen_share(self, sample: list[Any]) -> float:
         """Return the share of the words in every second text that none of the other texts has."""
         if len(sample) < 2:
             return 1.0
-        words = self._words(self.n_features // 2, ngram_range=(1, 1)).transform(sample)
-        seen, others = np.unique(words[::2].indices), words[1::2]
+        words = replace(self._specs()[0], ngram_range=(1, 1), around=("", ""), damped=False)
+        counts = count_ngrams(sample, [words], self.n_jobs, caller=type(self).__name__)
+        seen, others = np.unique(counts[::2].indices), counts[1::2]
         known = np.isin(others.indices, seen)
         total = float(others.data.sum(dtype=np.float64))
         return float(others.data[~known].sum(dtype=np.float64)) / total if total else 1.0
-
-    def _words(self, n_features: int, ngram_range: tuple[int, int] | None = None) -> HashingNgramVectorizer:
-        ngram_range = self.ngram_range if ngram_range is None else ngram_range
-        return self._vectorizer(n_features, token_pattern=TOKENS, ngram_range=ngram_range)
-
-    def _characters(self, n_features: int) -> HashingNgramVectorizer:
-        return self._vectorizer(n_features, analyzer="char_wb", ngram_range=(2, 5))
-
-    def _vectorizer(self, n_features: int, **options: Any) -> HashingNgramVectorizer:
-        return HashingNgramVectorizer(
-            lowercase=self.lowercase,
-            n_features=n_features,
-            alternate_sign=False,  # signs cancel collisions, which are rare with so many columns
-            norm=None,
-            dtype=np.float32,
-            n_jobs=self.n_jobs,
-            **options,
-        )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         if not hasattr(self, "features_"):
@@ -237,30 +174,21 @@ class AutoNgramVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc
             raise ValueError(f"An AutoNgramVectorizer cannot have the features {values['features']!r}.")
         self.features_, self.unseen_share_ = values["features"], float(values["unseen_share"])
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.requires_fit = False
-        return tags
 
-
-def _marked(texts: Iterable[Any]) -> Iterator[Any]:
-    """Put a token before and one after each text; what is no text is left to the vectorizer, which refuses it."""
-    for text in texts:
-        if type(text) is str:
-            yield f"{BEGIN}{text}{END}"
-        elif isinstance(text, bytes):
-            yield f"{BEGIN}{text.decode('utf-8')}{END}"
-        else:
-            yield f"{BEGIN}{str.__str__(text)}{END}" if isinstance(text, str) else text
-
-
-def _damped(counts: csr_matrix) -> csr_matrix:
-    """Replace counts by one plus their logarithms."""
-    repeated = np.flatnonzero(counts.data > 1)
-    values, inverse = np.unique(counts.data[repeated], return_inverse=True)
-    # By the standard library: numpy's logarithm has other last bits on some processors.
-    logarithms = np.array([1 + math.log(value) for value in values.tolist()], dtype=np.float32)
-    counts.data[repeated] = logarithms[inverse]
-    return counts
+@lru_cache(maxsize=16)
+def _specs(n_features: int, lowercase: bool, ngram_range: tuple[int, int], features: str) -> tuple[NgramSpec, ...]:
+    words = NgramSpec(
+        name="words",
+        n_features=n_features // 2,
+        padding=n_features - n_features // 2,  # the columns of characters
+        token_pattern=TOKENS,
+        around=(_BEGIN, _END),
+        lowercase=lowercase,
+        ngram_range=ngram_range,
+        damped=True,  # without signs: they cancel collisions, which are rare with so many columns
+    )
+    if features == "words":
+        return (words,)
+    changes: dict[str, Any] = {"name": "characters", "analyzer": "char_wb", "token_pattern": None, "around": ("", "")}
+    changes |= {"padding": n_features % 2, "ngram_range": (2, 5), "weight": _CHARACTER_WEIGHT}
+    return replace(words, padding=0), replace(words, **changes)

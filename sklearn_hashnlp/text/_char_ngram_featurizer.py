@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import TransformerMixin
 
-from sklearn_hashnlp._sklearn import MAX_INTEGER, BaseEstimator, Interval, Options, StrOptions, fit_context
+from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, fit_context
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams, hash_skipgrams
-from sklearn_hashnlp.kernels.strings._units import Texts, word_character_units, word_units
-from sklearn_hashnlp.text._documents import CHARACTER_CHUNK, as_documents, check_column, check_encodable, plain_texts
-from sklearn_hashnlp.text._hashed_counts import hashed_counts
-from sklearn_hashnlp.text._token_patterns import check_ngram_range
+from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_skipgrams
+from sklearn_hashnlp.kernels.strings._units import Texts, word_units
+from sklearn_hashnlp.text._documents import check_column
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
+from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
+from sklearn_hashnlp.text._token_patterns import TOKENS, check_ngram_range
 
 
-class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
+class CharNgramFeaturizer(TextVectorizer):
     r"""Convert texts to counts of hashed character n-grams of their words, without fitting.
 
     Each text is split into words, each word is enclosed in the boundary symbols ``<`` and ``>``, and its character
@@ -77,6 +78,7 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
     ((3, 1048576), [[9.0, 18.0, 0.0]])
     """
 
+    _requires_fit = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "ngram_range": [tuple, list],
         "analyzer": [StrOptions({"char", "skipgram"})],
@@ -144,61 +146,32 @@ class CharNgramFeaturizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys
         check_ngram_range(self.ngram_range, caller=type(self).__name__)
         return self
 
-    def transform(self, X: Any) -> Any:
-        """Count the hashed n-grams of each text.
-
-        Parameters
-        ----------
-        X : iterable of str
-            The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
-
-        Returns
-        -------
-        sparse matrix of shape (n_texts, n_features)
-            The counts, CSR with sorted columns.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is a single string or a table, a text is NaN or holds a lone surrogate, or a parameter is
-            invalid.
-        TypeError
-            If a text is not a ``str``. The message names its index.
-        """
-        self._validate_params()
-        check_ngram_range(self.ngram_range, caller=type(self).__name__)
-        caller = type(self).__name__
-        documents = as_documents(X, caller=caller)
-
-        return hashed_counts(
-            documents,
-            read=lambda chunk, first: plain_texts(chunk, first=first, caller=caller),
-            preprocess=str.lower if self.lowercase else None,
-            # Anywhere in a text: whether it is in an n-gram depends on the length of a word.
-            check_surrogates=lambda text, position: check_encodable(text.split(), position=position, caller=caller),
-            hash_texts=self._hash,
-            n_characters=CHARACTER_CHUNK,
-            lowercase=self.lowercase,
-            n_features=self.n_features,
-            alternate_sign=self.alternate_sign,
-            binary=self.binary,
-            norm=self.norm,
-            dtype=self.dtype,
-            n_jobs=self.n_jobs,
-        )
-
-    def _hash(self, texts: Texts) -> Ragged:
-        min_n, max_n = (int(n) for n in self.ngram_range)
-        split_punctuation = self.split == "punctuation"
+    def ngram_specs(self) -> list[NgramSpec]:
+        """Return what is counted, in a list; skip-grams have no specification: ValueError."""
         if self.analyzer == "skipgram":
-            words = word_units(texts, split_punctuation=split_punctuation)
-            return hash_skipgrams(words, (min_n, max_n), max_skip=int(self.max_skip))
-        characters = word_character_units(texts, before="<", after=">", split_punctuation=split_punctuation)
-        return hash_ngrams(characters, (min_n, max_n))
+            raise ValueError(f"A {type(self).__name__} with analyzer='skipgram' has no n-gram specification.")
+        return super().ngram_specs()
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.requires_fit = False
-        return tags
+    def _specs(self) -> list[NgramSpec]:
+        spec = NgramSpec(
+            n_features=int(self.n_features),
+            analyzer="word_chars",
+            token_pattern=r"\S+" if self.split == "whitespace" else TOKENS,
+            lowercase=bool(self.lowercase),
+            decode=None,
+            ngram_range=check_ngram_range(self.ngram_range, caller=type(self).__name__),
+            alternate_sign=bool(self.alternate_sign),
+            binary=bool(self.binary),
+            norm=self.norm,
+            dtype=np.dtype(self.dtype).name,
+        )
+        return [spec]
+
+    @property
+    def _hash_texts(self) -> Callable[[Texts], Ragged] | None:
+        return self._hash_skipgrams if self.analyzer == "skipgram" else None
+
+    def _hash_skipgrams(self, texts: Texts) -> Ragged:
+        min_n, max_n = (int(n) for n in self.ngram_range)
+        words = word_units(texts, split_punctuation=self.split == "punctuation")
+        return hash_skipgrams(words, (min_n, max_n), max_skip=int(self.max_skip))

@@ -99,11 +99,19 @@ def plain_text(document: Any, *, position: int, caller: str, wanted: str = "str"
     raise ValueError(f"{_NAN_DOCUMENT} {message}") if is_nan else TypeError(message)
 
 
-def plain_texts(chunk: list[Any], *, first: int, caller: str) -> list[str]:
-    """Return documents as plain ``str``, or raise an error for the first that is none."""
+def plain_texts(chunk: list[Any], *, caller: str, first: int = 0, decode: tuple[str, str] | None = None) -> list[str]:
+    """Return documents as plain ``str``, or raise an error for the first that is none and cannot be decoded."""
     if set(map(type, chunk)) == {str}:
         return chunk
-    return [plain_text(text, position=position, caller=caller) for position, text in enumerate(chunk, first)]
+    texts, wanted = [], "str" if decode is None else "bytes or str"
+    for position, text in enumerate(chunk, first):
+        try:
+            text = text.decode(*decode) if decode is not None and isinstance(text, bytes) else text
+        except UnicodeDecodeError as error:
+            error.add_note(f"{caller}: this happened at document {position}.")
+            raise
+        texts.append(plain_text(text, position=position, caller=caller, wanted=wanted))
+    return texts
 
 
 def pack(

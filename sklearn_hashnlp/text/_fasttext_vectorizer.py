@@ -8,10 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._sklearn import MAX_INTEGER, BaseEstimator, Interval, Options, fit_context
+from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, fit_context
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._fasttext_rows import END_OF_LINE
 from sklearn_hashnlp.kernels.strings._units import Texts
@@ -24,10 +23,11 @@ from sklearn_hashnlp.text._fasttext_dictionary import (
     refuse_surrogates,
 )
 from sklearn_hashnlp.text._fasttext_state import dictionary_of_state, dictionary_to_state
-from sklearn_hashnlp.text._hashed_counts import hashed_counts
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
+from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
 
 
-class FastTextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
+class FastTextVectorizer(TextVectorizer):
     """Convert texts to counts of the words and hashed n-grams that fastText would train on.
 
     ``fit`` builds fastText's dictionary of words; each has a column, the most frequent first. Word n-grams and
@@ -173,55 +173,19 @@ class FastTextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
             )
         return self._set_dictionary(dictionary)
 
-    def transform(self, X: Any) -> Any:
-        """Count the words and n-grams of each text.
-
-        Parameters
-        ----------
-        X : iterable of str
-            The texts, as in ``fit``.
-
-        Returns
-        -------
-        sparse matrix of shape (n_texts, `n_features_`)
-            The counts, CSR with sorted columns.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit``.
-        ValueError
-            If ``X`` is a single string or a table, a text is NaN or holds a lone surrogate, or a parameter is
-            invalid.
-        TypeError
-            If a text is not a ``str``. The message names its index.
-        """
-        check_is_fitted(self)
-        self._validate_params()
-        caller = type(self).__name__
-        return hashed_counts(
-            as_documents(X, caller=caller),
-            read=lambda chunk, first: plain_texts(chunk, first=first, caller=caller),
-            preprocess=None,
-            check_surrogates=lambda text, position: refuse_surrogates(position, text, first=0, caller=caller),
-            hash_texts=self._rows,
-            n_characters=WORD_CHUNK,
-            lowercase=False,
-            n_features=self.n_features_,
-            alternate_sign=False,
-            binary=False,
-            norm=None,
-            dtype=self.dtype,
-            n_jobs=self.n_jobs,
-        )
-
     @property
     def words_(self) -> list[str]:
         """The words of the dictionary, in the order of their columns."""
         check_is_fitted(self)
         return self._dictionary.entries(0, self.n_words_)
 
-    def _rows(self, texts: Texts) -> Ragged:
+    def _specs(self) -> list[NgramSpec]:
+        check_is_fitted(self)
+        ngram_range, dtype = (1, int(self._dictionary.word_ngrams)), np.dtype(self.dtype).name
+        n_features = int(self.n_features_)
+        return [NgramSpec(scheme="fasttext", n_features=n_features, decode=None, ngram_range=ngram_range, dtype=dtype)]
+
+    def _hash_texts(self, texts: Texts) -> Ragged:
         values, offsets = texts.rows
         return self._dictionary.rows(values, offsets, slice(0, len(offsets) - 1))
 
@@ -239,12 +203,6 @@ class FastTextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         dictionary = dictionary_of_state(values, arrays)
         dictionary.check(MAX_BUCKET)
         self._set_dictionary(dictionary)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def _words(text: str, index: int, first: int, caller: str) -> list[bytes]:

@@ -8,24 +8,24 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._sklearn import BaseEstimator, Interval, Options, StrOptions, fit_context
+from sklearn_hashnlp._sklearn import Interval, Options, StrOptions, fit_context
 from sklearn_hashnlp._threads import effective_n_jobs
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._fingerprints import find_fingerprints, fingerprint_ngrams, fingerprint_slots
 from sklearn_hashnlp.kernels.strings._units import Texts
 from sklearn_hashnlp.text._documents import WORD_CHUNK, as_documents, in_chunks, pack, plain_texts
-from sklearn_hashnlp.text._hashed_counts import hashed_counts
 from sklearn_hashnlp.text._most_frequent import most_frequent
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
+from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
 from sklearn_hashnlp.text._token_patterns import WORD_PATTERNS, check_ngram_range
 
 _MIN_CHUNK = 2**14
 _BYTES_PER_THREAD = 2**24  # for a chunk of texts, its words and their fingerprints
 
 
-class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
+class FrequentNgramVectorizer(TextVectorizer):
     r"""Count the word n-grams that are most frequent in the training texts.
 
     It selects the same n-grams as ``CountVectorizer(max_features=n)`` of scikit-learn, but stores neither the strings
@@ -174,71 +174,19 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
         self.slots_ = fingerprint_slots(fingerprints)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Build the dictionary of the most frequent n-grams, and count them in each of the same texts.
-
-        Parameters
-        ----------
-        X : iterable of str
-            The texts, as in :meth:`fit`.
-        y : any
-            Ignored.
-
-        Returns
-        -------
-        sparse matrix of shape (n_texts, n_features)
-            As of :meth:`transform`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As of :meth:`fit`.
-        """
-        texts = list(as_documents(X, caller=type(self).__name__))
-        return self.fit(texts, y).transform(texts)
-
-    def transform(self, X: Any) -> Any:
-        """Count the n-grams of the dictionary in each text.
-
-        Parameters
-        ----------
-        X : iterable of str
-            The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
-
-        Returns
-        -------
-        sparse matrix of shape (n_texts, n_features)
-            The counts, CSR with sorted columns. ``n_features`` is ``max_features``, or less if the training texts have
-            fewer n-grams.
-
-        Raises
-        ------
-        NotFittedError
-            Before ``fit``.
-        ValueError
-            If ``X`` is a single string or a table, a text is NaN, or a parameter is invalid.
-        TypeError
-            If a text is not a ``str``. The message names its index.
-        """
+    def _specs(self) -> list[NgramSpec]:
         check_is_fitted(self)
-        self._validate_params()
-        caller = type(self).__name__
-        check_ngram_range(self.ngram_range, caller=caller)
-        return hashed_counts(
-            as_documents(X, caller=caller),
-            read=lambda chunk, first: plain_texts(chunk, first=first, caller=caller),
-            preprocess=str.lower if self.lowercase else None,
-            check_surrogates=_accept_surrogates,
-            hash_texts=self._columns,
-            n_characters=WORD_CHUNK,
-            lowercase=self.lowercase,
-            n_features=len(self.fingerprints_),
-            alternate_sign=False,
-            binary=False,
-            norm=None,
-            dtype=self.dtype,
-            n_jobs=self.n_jobs,
-        )
+        return [
+            NgramSpec(
+                scheme="fingerprint",
+                n_features=len(self.fingerprints_),
+                token_pattern=self.token_pattern,
+                lowercase=bool(self.lowercase),
+                decode=None,
+                ngram_range=check_ngram_range(self.ngram_range, caller=type(self).__name__),
+                dtype=np.dtype(self.dtype).name,
+            )
+        ]
 
     def _fingerprints(self, first: int, chunk: list[Any], *, n_characters: int) -> Iterator[NDArray[np.uint64]]:
         for texts in pack(
@@ -254,7 +202,7 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
         min_n, max_n = (int(n) for n in self.ngram_range)
         return fingerprint_ngrams(WORD_PATTERNS[self.token_pattern].tokenize(texts), (min_n, max_n))
 
-    def _columns(self, texts: Texts) -> Ragged:
+    def _hash_texts(self, texts: Texts) -> Ragged:
         return find_fingerprints(self._fingerprint(texts), self.fingerprints_, self.slots_)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -271,12 +219,6 @@ class FrequentNgramVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_
             )
         self.fingerprints_, self.counts_ = fingerprints, counts
         self.slots_ = fingerprint_slots(fingerprints)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def _accept_surrogates(_position: Any, _text: Any) -> None:

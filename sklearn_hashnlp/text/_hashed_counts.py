@@ -17,7 +17,10 @@ from sklearn_hashnlp._threads import effective_n_jobs, map_in_background
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._count_ngrams import L1, L2, NO_NORM, Allocate, count_hashes
 from sklearn_hashnlp.kernels.strings._units import Texts
-from sklearn_hashnlp.text._documents import in_chunks, pack
+from sklearn_hashnlp.text._documents import CHARACTER_CHUNK, WORD_CHUNK, check_encodable, in_chunks, pack, plain_texts
+from sklearn_hashnlp.text._fasttext_dictionary import refuse_surrogates
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
+from sklearn_hashnlp.text._specs_of import as_scikit_learn
 
 NORMS = {None: NO_NORM, "l1": L1, "l2": L2}
 
@@ -38,39 +41,36 @@ MakeRows: TypeAlias = Callable[[int, list[Any], Allocate | None], Iterator[Rows]
 
 def hashed_counts(
     documents: Iterable[Any],
+    spec: NgramSpec,
     *,
-    read: Callable[[list[Any], int], list[str]],
-    preprocess: Callable[[str], str] | None,
-    check_surrogates: Callable[[str, int], None],
     hash_texts: Callable[[Texts], Ragged],
-    n_characters: int,
-    lowercase: bool,
-    n_features: int,
-    alternate_sign: bool,
-    binary: bool,
-    norm: str | None,
-    dtype: Any,
     n_jobs: int | None,
+    caller: str,
 ) -> Any:
-    """Read, pack, hash and count documents, chunk by chunk, on ``n_jobs`` threads."""
-    value_type = np.dtype(dtype).type
+    """Read, pack, hash and count documents as specified, chunk by chunk, on ``n_jobs`` threads."""
+    n_characters = WORD_CHUNK if spec.analyzer == "word" else CHARACTER_CHUNK
+    begin, end = spec.around
+    plain = not spec.lowercase and spec.strip_accents is None
+    preprocess = None if plain else as_scikit_learn(spec).build_preprocessor()
+    dtype = np.dtype(spec.dtype).type
 
     def make_rows(first: int, chunk: list[Any], allocate: Allocate | None) -> Iterator[Rows]:
+        strings = plain_texts(chunk, first=first, caller=caller, decode=spec.decode)
         for texts in pack(
-            read(chunk, first),
-            lowercase=bool(lowercase),
+            [f"{begin}{text}{end}" for text in strings] if begin or end else strings,
+            lowercase=spec.lowercase,
             preprocess=preprocess,
-            check_surrogates=lambda index, text: check_surrogates(text, first + index),
+            check_surrogates=lambda index, text: _check_surrogates(spec, text, first + index, caller),
             max_characters=2 * n_characters,
         ):
             yield Rows(
                 *count_hashes(
                     hash_texts(texts),
-                    n_features=int(n_features),
-                    alternate_sign=bool(alternate_sign),
-                    binary=bool(binary),
-                    norm=NORMS[norm],
-                    dtype=value_type,
+                    n_features=spec.n_features,
+                    alternate_sign=spec.alternate_sign,
+                    binary=spec.binary,
+                    norm=NORMS[spec.norm],
+                    dtype=dtype,
                     allocate=allocate,
                 )
             )
@@ -79,10 +79,20 @@ def hashed_counts(
         in_chunks(documents, n_characters=n_characters),
         make_rows,
         n_documents=len(documents) if isinstance(documents, Sequence) else None,
-        n_features=int(n_features),
-        dtype=value_type,
+        n_features=spec.n_features,
+        dtype=dtype,
         n_jobs=n_jobs,
     )
+
+
+def _check_surrogates(spec: NgramSpec, text: str, position: int, caller: str) -> None:
+    """Raise an error if UTF-8 cannot encode an n-gram of a text."""
+    if spec.scheme == "fasttext":
+        refuse_surrogates(position, text, first=0, caller=caller)
+    elif spec.analyzer == "word_chars":  # anywhere: whether it is in an n-gram depends on the length of a word
+        check_encodable(text.split(), position=position, caller=caller)
+    elif spec.scheme == "murmur3":  # others identify words by their bytes, valid or not
+        check_encodable(as_scikit_learn(spec).build_analyzer()(text), position=position, caller=caller)
 
 
 def sparse_matrix(

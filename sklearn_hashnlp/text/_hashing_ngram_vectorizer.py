@@ -2,42 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from sklearn_hashnlp._sklearn import Interval, in_configured_sparse_interface, validate_parameter_constraints
-from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams
-from sklearn_hashnlp.kernels.strings._units import Texts, WordSet, character_units, word_character_units
-from sklearn_hashnlp.text._documents import (
-    CHARACTER_CHUNK,
-    WORD_CHUNK,
-    as_documents,
-    check_column,
-    check_encodable,
-    plain_text,
-    surrogate_error,
-)
-from sklearn_hashnlp.text._hashed_counts import NORMS, hashed_counts
-from sklearn_hashnlp.text._token_patterns import WORD_PATTERNS
-
-# Methods that a subclass may override to change the analyzer, which the kernels cannot follow.
-_OVERRIDABLE = (
-    "build_analyzer",
-    "build_preprocessor",
-    "build_tokenizer",
-    "get_stop_words",
-    "_char_ngrams",
-    "_char_wb_ngrams",
-    "_word_ngrams",
-    "_get_hasher",
-)
+from sklearn_hashnlp._sklearn import Interval, validate_parameter_constraints
+from sklearn_hashnlp.text._count_ngrams import count_by_scikit_learn, count_ngrams
+from sklearn_hashnlp.text._documents import as_documents, check_column
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
+from sklearn_hashnlp.text._specs_of import hashing_spec
+from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
 
 
 class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit-learn has no types
@@ -94,8 +72,8 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
     -----
     The kernels support the three named analyzers with any ``ngram_range``, ``lowercase``, ``strip_accents``,
     ``stop_words``, ``binary``, ``norm`` and ``alternate_sign``, the token patterns ``\b\w\w+\b``, ``\b\w+\b``,
-    ``\w+|[^\w\s]``, ``\S+`` and ``\S\S+``, and both floating-point types. For anything else, such as a callable or
-    another pattern, scikit-learn's code runs, on one thread.
+    ``\w+|[^\w\s]``, ``\S+`` and ``\S\S+``, and both floating-point types. For anything else, such as a callable, files
+    or another pattern, scikit-learn's code runs, on one thread.
 
     Three things differ from scikit-learn: ``n_features`` may be 2**31 - 1, an empty list gives a matrix without rows,
     and counts in float32 are right beyond 2**24, where adding ones has no effect.
@@ -219,86 +197,17 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
             caller_name=caller,
         )
         self._validate_ngram_range()
-        analyze = self.build_analyzer()  # raises the warnings and errors of scikit-learn
-        hash_texts = self._compiled_analyzer()
-        if hash_texts is None:
-            return self._transform_uncompiled(documents)
+        self.build_analyzer()  # raises the warnings and errors of scikit-learn
+        spec = None
+        with suppress(ValueError):  # has no specification
+            spec = hashing_spec(self)
+        if spec is not None:
+            return count_ngrams(documents, [spec], self.n_jobs, caller=caller)
+        is_code = callable(self.analyzer) or self.preprocessor or type(self).decode is not HashingVectorizer.decode
+        decode = None if is_code or self.input != "content" else (self.encoding, self.decode_error)
+        return count_by_scikit_learn(self, documents, decode=decode, caller=caller)
 
-        plain = not self.strip_accents and not self.lowercase
-        return hashed_counts(
-            documents,
-            read=self._texts,
-            preprocess=None if plain else self.build_preprocessor(),
-            check_surrogates=lambda text, position: check_encodable(analyze(text), position=position, caller=caller),
-            hash_texts=hash_texts,
-            n_characters=WORD_CHUNK if self.analyzer == "word" else CHARACTER_CHUNK,
-            lowercase=self.lowercase,
-            n_features=self.n_features,
-            alternate_sign=self.alternate_sign,
-            binary=self.binary,
-            norm=self.norm,
-            dtype=self.dtype,
-            n_jobs=self.n_jobs,
-        )
+    ngram_specs = TextVectorizer.ngram_specs
 
-    def _texts(self, chunk: list[Any], first: int) -> list[str]:
-        if self.input == "content" and set(map(type, chunk)) == {str} and type(self).decode is HashingVectorizer.decode:
-            return chunk
-        return [self._text(document, position) for position, document in enumerate(chunk, first)]
-
-    def _text(self, document: Any, position: int) -> str:
-        caller = type(self).__name__
-        if self.input == "content" and not isinstance(document, str | bytes):
-            plain_text(document, position=position, caller=caller, wanted="bytes or str")
-        try:
-            text = self.decode(document)
-        except (UnicodeDecodeError, OSError) as error:
-            error.add_note(f"{caller}: this happened at document {position}.")
-            raise
-        return plain_text(text, position=position, caller=caller)
-
-    def _compiled_analyzer(self) -> Callable[[Texts], Ragged] | None:
-        """Return the kernels for the parameters, or None if there are none."""
-        min_n, max_n = self.ngram_range
-        if (
-            any(getattr(type(self), name) is not getattr(HashingVectorizer, name) for name in _OVERRIDABLE)
-            or self.preprocessor is not None
-            or callable(self.strip_accents)
-            or self.norm not in NORMS
-            or np.dtype(self.dtype) not in (np.float32, np.float64)
-            or not (isinstance(min_n, Integral) and isinstance(max_n, Integral) and int(min_n) >= 1)
-        ):
-            return None
-        ngram_range = (int(min_n), int(max_n))
-        if self.analyzer == "char":
-            return lambda texts: hash_ngrams(character_units(texts), ngram_range)
-        if self.analyzer == "char_wb":
-            return lambda texts: hash_ngrams(
-                word_character_units(texts, before=" ", after=" "), ngram_range, short_segments_whole=True
-            )
-        if self.analyzer == "word" and self.tokenizer is None and self.token_pattern in WORD_PATTERNS:
-            pattern = WORD_PATTERNS[self.token_pattern]
-            stop_words = WordSet.of(frozenset(self.get_stop_words() or ()))
-            return lambda texts: hash_ngrams(pattern.tokenize(texts, stop_words), ngram_range)
-        return None
-
-    def _transform_uncompiled(self, documents: Iterable[Any]) -> Any:
-        caller = type(self).__name__
-        iterator = iter(documents)
-        leading = list(islice(iterator, 1))
-        if not leading:
-            return in_configured_sparse_interface(csr_matrix((0, self.n_features), dtype=self.dtype))
-        must_be_texts = self.input == "content" and not callable(self.analyzer) and self.preprocessor is None
-        position = 0
-
-        def checked_documents() -> Iterator[Any]:
-            nonlocal position
-            for position, document in enumerate(chain(leading, iterator)):
-                if must_be_texts:
-                    self._text(document, position)
-                yield document
-
-        try:
-            return super().transform(checked_documents())
-        except UnicodeEncodeError as error:
-            raise surrogate_error(caller, position, error) from error
+    def _specs(self) -> list[NgramSpec]:
+        return [hashing_spec(self)]

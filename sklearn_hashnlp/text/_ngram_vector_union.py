@@ -9,20 +9,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
-from sklearn.base import TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from sklearn_hashnlp._idf import smoothed_idf
-from sklearn_hashnlp._sklearn import MAX_REAL, BaseEstimator, HasMethods, Interval, check_fitted, fit_context
+from sklearn_hashnlp._sklearn import MAX_REAL, HasMethods, Interval, check_fitted, fit_context
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._n_jobs import with_n_jobs_of
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
+from sklearn_hashnlp.text._specs_of import specs_of
+from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
 
 _N_SLOTS = 1_048_573  # a prime: columns are counted modulo it, in one pass
 
 
-class NgramVectorUnion(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class NgramVectorUnion(TextVectorizer):
     r"""Convert texts to n-grams and, in columns behind them, to the vectors of a pretrained model.
 
     A classifier that is trained on few texts has seen few words. The vectors of a model that was trained on other texts
@@ -154,6 +157,13 @@ class NgramVectorUnion(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         texts = list(as_documents(X, caller=type(self).__name__))
         return self._join(with_n_jobs_of(self.vectorizer_, self.vectorizer).transform(texts), texts)
 
+    def _specs(self) -> list[NgramSpec]:
+        check_fitted(self, "norm_ratio_")
+        encoder = self.encoder.estimator if isinstance(self.encoder, FrozenEstimator) else self.encoder
+        n_columns = self.encoder.transform([""]).shape[1]
+        vector = NgramSpec(scheme="dense", name=f"vector of {type(encoder).__name__}", n_features=n_columns)
+        return [*specs_of(self.vectorizer_), vector]
+
     def _fitted_counts(self, texts: list[Any], y: Any, *, fit_vectorizer: bool = True) -> csr_matrix:
         """Fit a clone of the vectorizer, measure the lengths of the rows, and return the n-grams."""
         _check_is_fitted(self.encoder, caller=type(self).__name__)
@@ -189,12 +199,6 @@ class NgramVectorUnion(TransformerMixin, BaseEstimator):  # type: ignore[misc]  
         if not hasattr(values["vectorizer"], "transform"):
             raise ValueError("The vectorizer of an NgramVectorUnion must be a transformer.")
         self.vectorizer_, self.norm_ratio_ = values["vectorizer"], float(values["norm_ratio"])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        return tags
 
 
 def _check_is_fitted(encoder: Any, *, caller: str) -> None:

@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 
 from sklearn_hashnlp.kernels.strings._units import Texts, Units, WordSet, word_units
 
+TOKENS = r"\w+|[^\w\s]"
+"""The token pattern that keeps punctuation."""
+
 
 class WordPattern(NamedTuple):
     """The arguments of the tokenizer for one token pattern."""
@@ -28,7 +31,7 @@ WORD_PATTERNS = {
         r"\w\w+": WordPattern(2),
         r"\b\w+\b": WordPattern(1),
         r"\w+": WordPattern(1),
-        r"\w+|[^\w\s]": WordPattern(1, keep_punctuation=True),
+        TOKENS: WordPattern(1, keep_punctuation=True),
         r"\S+": WordPattern(1, split_punctuation=False),
         r"\S\S+": WordPattern(2, split_punctuation=False),
     }.items()

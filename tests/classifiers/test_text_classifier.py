@@ -22,7 +22,13 @@ from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier,
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
-from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, NgramVectorUnion, _auto_ngram_vectorizer
+from sklearn_hashnlp.text import (
+    AutoNgramVectorizer,
+    HashingNgramVectorizer,
+    NgramVectorUnion,
+    _auto_ngram_vectorizer,
+    _count_ngrams,
+)
 
 TEXTS = ["what ?", "oh , really ?", "who knows ?", "no .", "yes .", "it is so ."]
 LABELS = ["question"] * 3 + ["statement"] * 3
@@ -316,14 +322,14 @@ def clone_fitted(model):
 
 @pytest.fixture
 def threads_of_transforms(monkeypatch):
-    """Return a list that grows by the ``n_jobs`` of each HashingNgramVectorizer that converts texts."""
-    seen, transform = [], HashingNgramVectorizer.transform
+    """Return a list that grows by the ``n_jobs`` with which n-grams are counted."""
+    seen, hashed_counts = [], _count_ngrams.hashed_counts
 
-    def counted(self, X):
-        seen.append(self.n_jobs)
-        return transform(self, X)
+    def counted(*arguments, n_jobs, **options):
+        seen.append(n_jobs)
+        return hashed_counts(*arguments, n_jobs=n_jobs, **options)
 
-    monkeypatch.setattr(HashingNgramVectorizer, "transform", counted)
+    monkeypatch.setattr(_count_ngrams, "hashed_counts", counted)
     return seen
 
 

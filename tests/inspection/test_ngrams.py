@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.inspection._aligned_text import AlignedText, visible, visible_ngram
-from sklearn_hashnlp.inspection._ngrams import columns_of, find_ngrams
+from sklearn_hashnlp.inspection._text_columns import TextColumns
 from sklearn_hashnlp.text import CharNgramFeaturizer, FrequentNgramVectorizer, HashingNgramVectorizer
 
 DOCSTRINGS = list(load_stdlib_docstrings().data)
@@ -36,10 +36,16 @@ VECTORIZERS: list[Any] = [
 ]
 
 
+def find_ngrams(vectorizer: Any, text: str) -> dict[str, Any]:
+    [source] = TextColumns.of(vectorizer).sources
+    return source.find(text)
+
+
 def counted(vectorizer: Any, text: str) -> Counter[int]:
     """Return the sums of the columns by the n-grams that were found."""
-    found = find_ngrams(vectorizer, text)
-    columns, signs = columns_of(vectorizer, list(found))
+    [source] = TextColumns.of(vectorizer).sources
+    found = source.find(text)
+    columns, signs = source.columns_of(list(found))
     counts: Counter[int] = Counter()
     for spans, column, sign in zip(found.values(), columns.tolist(), signs.tolist(), strict=True):
         counts[column] += sign * len(spans)

@@ -17,7 +17,7 @@ from .hashing import hash_slot
 
 def ngrams_of(text, options):
     """Return the n-grams of a text: steps 1 and 2."""
-    begin, end = options.get("around", ["", ""])
+    begin, end = options["around"]
     text = begin + (text.lower() if options["lowercase"] else text) + end
     if options["strip_accents"]:
         text = unicodedata.normalize("NFKD", text)
@@ -67,9 +67,9 @@ class ExportedFolder:
                 size = size if options["norm"] == "l2" else sum(map(abs, values.values()))
                 values = {column: x / size for column, x in values.items()}
             for column, x in values.items():
-                value = 1 + math.log(x) if options.get("damped") else x
-                columns[column] = value if options["weight"] is None else value * options["weight"]
-            first += options["n_features"]
+                value = 1 + math.log(x) if options["damped"] else x
+                columns[column] = value * options["weight"]
+            first += options["n_features"] + options["padding"]
         return columns
 
     def lookup(self, column):

@@ -17,6 +17,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp.datasets import load_labelled, load_stdlib_docstrings
 from sklearn_hashnlp.text import HashingNgramVectorizer, _hashed_counts
+from sklearn_hashnlp.text._count_ngrams import hash_function
 
 from ..strategies import TEXTS
 
@@ -160,7 +161,7 @@ def test_every_blank_of_python_parts_words(token_pattern):
 
 def test_patterns_of_words_between_blanks_are_compiled():
     for token_pattern in (r"\S+", r"\S\S+", r"(?u)\S+", r"(?u)\S\S+"):
-        assert HashingNgramVectorizer(token_pattern=token_pattern)._compiled_analyzer() is not None
+        assert hash_function(*HashingNgramVectorizer(token_pattern=token_pattern).ngram_specs()) is not None
 
 
 def test_one_huge_document_among_small_ones():

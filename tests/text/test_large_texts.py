@@ -13,6 +13,7 @@ from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._count_ngrams import count_hashes
 from sklearn_hashnlp.kernels.strings._units import Texts
 from sklearn_hashnlp.text import CharNgramFeaturizer, HashingNgramVectorizer
+from sklearn_hashnlp.text._count_ngrams import hash_function
 from sklearn_hashnlp.text._hashed_counts import Rows, _Stack
 
 LIMIT = 2**31
@@ -93,7 +94,7 @@ def test_a_buffer_of_more_than_two_gigabytes(pattern: str) -> None:
     assert offsets[-1] == len(values) > LIMIT
     buffer = Texts(Ragged(values, offsets), np.zeros(len(offsets) - 1, dtype=bool), False)
     vectorizer = HashingNgramVectorizer(token_pattern=pattern, lowercase=False, norm=None)
-    hash_texts = vectorizer._compiled_analyzer()
+    hash_texts = hash_function(*vectorizer.ngram_specs())
     assert hash_texts is not None
     indices, data, indptr = count_hashes(hash_texts(buffer), n_features=2**20, alternate_sign=True)
     part = vectorizer.transform(texts)

@@ -12,8 +12,7 @@ from types import ModuleType
 from typing import Any, get_args
 
 import numpy as np
-from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
@@ -26,21 +25,14 @@ from sklearn_hashnlp.classifiers.export._linear_predictor import (
     Arrays,
     PredictorModel,
     UnsupportedModelError,
-    auto_headers,
     classifier_model,
-    vectorizer_header,
 )
 from sklearn_hashnlp.kernels.projections._hyperplanes import QUANTILES, Hyperplanes
 from sklearn_hashnlp.persistence._atomic_files import errors_naming, replacing, replacing_files
 from sklearn_hashnlp.persistence._precision import TABLE_VALUES, Precision, to_float16, to_int8
-from sklearn_hashnlp.text import (
-    AutoNgramVectorizer,
-    CharNgramFeaturizer,
-    HashingNgramVectorizer,
-    NgramVectorUnion,
-    SGNNProjector,
-    SGNNWordProjector,
-)
+from sklearn_hashnlp.text import CharNgramFeaturizer, SGNNProjector, SGNNWordProjector
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
+from sklearn_hashnlp.text._specs_of import specs_of
 
 _COMPRESSION = 9
 # Bytes that a string literal in Latin-1 cannot contain, or not in all editors, and the escape byte itself.
@@ -177,40 +169,29 @@ def _steps_of(model: Any) -> list[Any]:
 
 def _linear_model(steps: list[Any], precision: Precision) -> PredictorModel:
     """Return the model of a vectorizer and a classifier of hash embeddings."""
-    if steps and isinstance(steps[0], NgramVectorUnion):
+    names, reason = ", ".join(type(step).__name__ for step in steps), ""
+    specs: list[NgramSpec] = []
+    try:
+        specs = specs_of(steps[0]) if len(steps) == 2 else []
+    except TypeError as error:
+        reason = f" {error}"
+    except ValueError as error:
+        raise ValueError(f"export_predictor: {error}") from error
+    if any(spec.scheme == "dense" for spec in specs):
         raise TypeError(
             "export_predictor: a model with pretrained vectors cannot be exported, since they need the encoder. Save "
             "it with save_model, or train it without pretrained."
         )
-    vectorizers: list[tuple[Any, float | None]] = []
-    if len(steps) == 2 and isinstance(steps[0], FeatureUnion):
-        weights = steps[0].transformer_weights or {}
-        vectorizers = [(part, weights.get(name)) for name, part in steps[0].transformer_list if part != "drop"]
-    elif len(steps) == 2:
-        vectorizers = [(steps[0], None)]
-    auto = steps[0] if len(steps) == 2 and isinstance(steps[0], AutoNgramVectorizer) else None
-    kinds = (HashingNgramVectorizer, HashingVectorizer) if auto is None else (AutoNgramVectorizer,)
-    if not vectorizers or not all(type(one) in kinds for one, _ in vectorizers):
-        got = ", ".join(type(step).__name__ for step in steps)
+    if not specs or any(spec.scheme != "murmur3" or spec.analyzer == "word_chars" for spec in specs):
         raise TypeError(
             "export_predictor takes a Pipeline of HashingNgramVectorizer or HashingVectorizer, or of a FeatureUnion of "
-            f"these, and HashEmbeddingClassifier; got {got}."
+            f"these, and HashEmbeddingClassifier; got {names}.{reason}"
         )
     state, arrays = steps[-1]._get_model_state()
     for key in [key for key in arrays if key.endswith(TABLE_VALUES)]:
         arrays |= _in_precision(key, arrays[key], precision)
     try:
-        headers = (
-            [
-                vectorizer_header(
-                    type(one).__name__, one.get_params(deep=False), sorted(one.get_stop_words() or []), weight
-                )
-                for one, weight in vectorizers
-            ]
-            if auto is None
-            else auto_headers(auto.get_params(deep=False), getattr(auto, "features_", "words"))
-        )
-        return classifier_model(headers, state, arrays)
+        return classifier_model([spec.to_dict() for spec in specs], state, arrays)
     except UnsupportedModelError as error:
         raise ValueError(f"export_predictor: {error}.") from error
 

@@ -85,7 +85,7 @@ class LinearTextPredictor:
         for vectorizer in self._vectorizers:
             columns, signs, owners = vectorizer.hash_ngrams(first, texts)
             parts.append((vectorizer, columns + offset, signs, owners, *self._look_up(columns + offset)))
-            offset += vectorizer.n_features
+            offset += vectorizer.n_features + vectorizer.options["padding"]
         for index in range(len(texts)):
             weights, pool, known, sizes = [], [], [], []
             for vectorizer, columns, signs, owners, importance, vectors in parts:
@@ -218,16 +218,20 @@ _BAG_PARTS: dict[str, Any] = {
     "importance_init": _NUMBER,
 }
 _VECTORIZER_PARTS: dict[str, Any] = {
-    "class": (str,),
+    "scheme": ["murmur3"],
     "analyzer": ["word", "char", "char_wb"],
     "lowercase": (bool,),
     "stop_words": (list,),
+    "around": (list,),
+    "decode": (list,),
     "strip_accents": [None, "ascii", "unicode"],
     "norm": [None, "l1", "l2"],
     "binary": (bool,),
+    "damped": (bool,),
     "n_features": (int,),
+    "padding": (int,),
     "alternate_sign": (bool,),
-    "weight": (*_NUMBER, type(None)),
+    "weight": _NUMBER,
 }
 
 
@@ -238,13 +242,12 @@ def _check_header(header: dict[str, Any]) -> None:
     for vectorizer in header["vectorizers"]:
         _check_parts(vectorizer, _VECTORIZER_PARTS)
         low, high = vectorizer["ngram_range"]
-        if type(low) is not int or type(high) is not int or low < 1 or not 1 <= vectorizer["n_features"] < 2**31:
-            raise ValueError(f"a vectorizer has n-grams of {low} to {high} and {vectorizer['n_features']} columns")
-        begin, end = vectorizer.get("around", ("", ""))
-        if not isinstance(begin, str) or not isinstance(end, str):
-            raise ValueError(f"a text cannot begin with {begin!r} and end with {end!r}")
-        if not all(isinstance(option, str) for option in vectorizer.get("decode", [])):
-            raise ValueError(f"bytes cannot be decoded by {vectorizer['decode']!r:.60}")
+        columns, empty = vectorizer["n_features"], vectorizer["padding"]
+        if type(low) is not int or type(high) is not int or low < 1 or not 1 <= columns < 2**31 or empty < 0:
+            raise ValueError(f"a vectorizer has n-grams of {low} to {high}, {columns} columns and {empty} empty ones")
+        for name in ("around", "decode"):
+            if len(vectorizer[name]) != 2 or not all(isinstance(option, str) for option in vectorizer[name]):
+                raise ValueError(f"the part {name!r} of the header is {vectorizer[name]!r:.60}")
     if not header["vectorizers"]:
         raise ValueError("the header has no vectorizer")
     evidence = header.get("evidence")
@@ -291,7 +294,7 @@ def _check_arrays(header: dict[str, Any], arrays: dict[str, Any]) -> None:
         array = arrays[name]
         if array.shape != shape or not (array.dtype.kind == "f" or (array.dtype == np.int8 and name in tables)):
             raise ValueError(f"{name!r} must be numbers of shape {shape}, got {array.dtype} of {array.shape}")
-    n_columns = sum(vectorizer["n_features"] for vectorizer in header["vectorizers"])
+    n_columns = sum(vectorizer["n_features"] + vectorizer["padding"] for vectorizer in header["vectorizers"])
     if not bag["hash_rows"] and n_columns > bag["num_embeddings"]:
         raise ValueError(f"{bag['num_embeddings']} rows are fewer than {n_columns} columns")
 
@@ -334,16 +337,14 @@ class _Vectorizer:
         values = np.ones_like(values) if self.options["binary"] else values
         if self.options["norm"] is not None and values.any():
             values = values / (np.abs(values).sum() if self.options["norm"] == "l1" else np.sqrt((values**2).sum()))
-        if self.options.get("damped"):
+        if self.options["damped"]:
             values = np.array([1 + math.log(value) for value in values.tolist()])
-        values = values.astype(np.float32)
-        weight = self.options["weight"]
-        return indices[at], values if weight is None else (values * weight).astype(np.float32)
+        return indices[at], (values.astype(np.float32) * self.options["weight"]).astype(np.float32)
 
     def ngrams(self, text: str | bytes) -> list[str]:
         """Return the n-grams of a text."""
-        string = text.decode(*self.options.get("decode", [])) if isinstance(text, bytes) else text
-        begin, end = self.options.get("around", ("", ""))
+        string = text.decode(*self.options["decode"]) if isinstance(text, bytes) else text
+        begin, end = self.options["around"]
         string = begin + (string.lower() if self.options["lowercase"] else string) + end
         string = _strip_accents(string, self.options["strip_accents"])
         low, high = self.options["ngram_range"]
@@ -373,7 +374,7 @@ class _Vectorizer:
                     ngram.encode()
                 except UnicodeEncodeError as error:
                     raise ValueError(
-                        f"{self.options['class']}: document {position} holds the lone surrogate "
+                        f"Document {position} holds the lone surrogate "
                         f"{ngram[error.start]!r} inside the n-gram {ngram!r}, which UTF-8 cannot encode. Repair it "
                         "with text.encode('utf-8', 'replace').decode('utf-8')."
                     ) from error

@@ -101,7 +101,7 @@ def of_array(name: str, part: int, value: Any) -> Callable[[dict[str, Any]], obj
         (lambda header: header["vectorizers"][0].update(n_features=10**18), "columns"),
         (lambda header: header["vectorizers"][0].update(ngram_range=[-(10**9), 2]), "n-grams of"),
         (lambda header: header["vectorizers"][0].update(token_pattern="("), "missing"),
-        (lambda header: header["vectorizers"][0].update(decode=["utf-8", 7]), "bytes cannot be decoded"),
+        (lambda header: header["vectorizers"][0].update(decode=["utf-8", 7]), "the part 'decode' of the header"),
         (lambda header: header["vectorizers"][0].pop("stop_words"), "stop_words"),
         (lambda header: header.update(vectorizers=[]), "no vectorizer"),
         (lambda header: header.update(vectorizers=7), "not iterable"),

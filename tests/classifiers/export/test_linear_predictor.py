@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.decomposition import TruncatedSVD
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer
 
@@ -24,6 +26,8 @@ from sklearn_hashnlp.classifiers.export._linear_predictor import LINKS, Unsuppor
 from sklearn_hashnlp.classifiers.export._standalone_linear import LinearTextPredictor, _Vectorizer
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
+from sklearn_hashnlp.text import AutoNgramVectorizer, CharNgramFeaturizer, FrequentNgramVectorizer, NgramVectorUnion
+from sklearn_hashnlp.text._specs_of import specs_of
 
 TEXTS = ["where is the station", "Who wrote it ?", "how many are there", "where do I go", "who was there", "how much"]
 LABELS = ["place", "person", "number", "place", "person", "number"]
@@ -145,11 +149,8 @@ VECTORIZERS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("options", VECTORIZERS, ids=str)
 @pytest.mark.parametrize("cls", [HashingNgramVectorizer, HashingVectorizer])
 def test_hashes_and_counts_are_those_of_the_vectorizer(options, cls):
-    from sklearn_hashnlp.classifiers.export._linear_predictor import vectorizer_header
-
     vectorizer = cls(**options)
-    stop_words = sorted(vectorizer.get_stop_words() or [])
-    own = _Vectorizer(vectorizer_header(cls.__name__, vectorizer.get_params(), stop_words, None))
+    own = _Vectorizer(specs_of(vectorizer)[0].to_dict())
     texts = HARD + TEXTS
     columns, signs, owners = own.hash_ngrams(0, texts)
     X = vectorizer.transform(texts)
@@ -171,6 +172,32 @@ def test_vectorizers_in_pipelines(options, tmp_path):
 def test_unions_with_weights(tmp_path):
     parts = [("a", HashingNgramVectorizer(norm=None)), ("b", HashingNgramVectorizer(analyzer="char")), ("c", "drop")]
     check(pipeline(FeatureUnion(parts, transformer_weights={"b": 0.3})), tmp_path, tolerance=1e-6)
+
+
+def test_unions_of_unions_with_empty_columns(tmp_path):
+    parts = [("a", AutoNgramVectorizer(n_features=1001)), ("b", HashingNgramVectorizer(stop_words="english"))]
+    inner = FeatureUnion(parts, transformer_weights={"a": 0.5})
+    check(pipeline(FeatureUnion([("u", inner), ("c", AutoNgramVectorizer())])), tmp_path, tolerance=1e-6)
+    union = FeatureUnion([("a", AutoNgramVectorizer(n_features=1001)), ("b", HashingNgramVectorizer(norm=None))])
+    model = make_pipeline(union, HashEmbeddingClassifier(**SMALL))
+    model[-1].fit(union.transform(TEXTS), LABELS)
+    (tmp_path / "words").mkdir()
+    check(model, tmp_path / "words", tolerance=1e-6)
+
+
+@pytest.mark.parametrize("vectorizer", [CharNgramFeaturizer(), FrequentNgramVectorizer(), "pretrained"], ids=str)
+def test_specifications_that_need_more_than_the_hash_are_refused(vectorizer, tmp_path):
+    message = "export_predictor takes a Pipeline of HashingNgramVectorizer"
+    if vectorizer == "pretrained":
+        encoder = make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0)).fit(TEXTS)
+        vectorizer, message = NgramVectorUnion(AutoNgramVectorizer(), FrozenEstimator(encoder)), "pretrained vectors"
+    model = pipeline(vectorizer)
+    with pytest.raises(TypeError, match=message):
+        export_predictor(model, tmp_path / "model.py")
+    if not isinstance(vectorizer, NgramVectorUnion):  # its encoder cannot be saved
+        with pytest.raises(ValueError, match=r"the part '(analyzer|scheme)' of the header"):
+            from_folder(model, tmp_path / "model")
+        assert load_model(tmp_path / "model").predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
 
 
 @given(texts=st.lists(st.text(max_size=60), min_size=1, max_size=4))
@@ -203,7 +230,7 @@ def test_texts_that_are_refused(any_model):
     with pytest.raises(TypeError, match="Text 1 is of type int; all texts must be str or bytes"):
         predictor.predict(["text", 3])
     for answers in (model, predictor):
-        with pytest.raises(ValueError, match=r"HashingNgramVectorizer: document 1 holds the lone surrogate '\\ud800'"):
+        with pytest.raises(ValueError, match=r"[dD]ocument 1 holds the lone surrogate '\\ud800'"):
             answers.predict(["a", "b \ud800"])
     words = from_folder_of_words = pipeline(HashingNgramVectorizer())
     assert from_folder_of_words is words
@@ -323,8 +350,12 @@ def test_losses_and_links_are_those_of_the_classifier():
     [
         (HashingNgramVectorizer(), {"hidden_layer_sizes": (4,)}, "with hidden_layer_sizes is not supported"),
         (HashingNgramVectorizer(), {"loss": "hsigmoid"}, "with loss='hsigmoid' is not supported"),
-        (HashingNgramVectorizer(tokenizer=str.split, token_pattern=None), {}, "with a tokenizer is not supported"),
-        (HashingNgramVectorizer(analyzer=str.split), {}, "is not supported"),
+        (
+            HashingNgramVectorizer(tokenizer=str.split, token_pattern=None),
+            {},
+            "with a tokenizer has no n-gram specification",
+        ),
+        (HashingNgramVectorizer(analyzer=str.split), {}, "'analyzer' of an n-gram specification must be one of"),
     ],
 )
 def test_options_that_are_not_supported(vectorizer, options, message, tmp_path):
@@ -343,7 +374,7 @@ def test_models_that_are_not_supported(tmp_path):
         from_folder(other, tmp_path / "other")
     with pytest.raises(NotFittedError):
         export_predictor(TextClassifier(), tmp_path / "model.py")
-    with pytest.raises(UnsupportedModelError, match="those of scikit-learn"):
-        from_folder(pipeline(HashingVectorizer(stop_words="english")), tmp_path / "english")
+    with pytest.raises(UnsupportedModelError, match="its vectorizer has no n-gram specification"):
+        from_folder(pipeline(CharNgramFeaturizer(analyzer="skipgram")), tmp_path / "skipgrams")
     with pytest.raises(UnsupportedModelError, match="a HashingVectorizer is not supported"):
         from_folder(HashingVectorizer(), tmp_path / "vectorizer")

@@ -1,0 +1,81 @@
+"""The n-gram specifications of fitted transformers, those of scikit-learn among them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import FeatureUnion
+
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
+
+# Methods that a subclass may override to change the analyzer, which a specification cannot follow.
+_OVERRIDABLE = (
+    *("build_analyzer", "build_preprocessor", "build_tokenizer", "get_stop_words"),
+    *("_char_ngrams", "_char_wb_ngrams", "_word_ngrams", "_get_hasher", "decode"),
+)
+_SHARED = (
+    *("lowercase", "strip_accents", "token_pattern", "ngram_range", "analyzer"),
+    *("n_features", "binary", "norm", "alternate_sign"),
+)
+
+
+def specs_of(transformer: Any) -> list[NgramSpec]:
+    """Return the specifications of a fitted transformer, or raise a TypeError or ValueError with the reason."""
+    if isinstance(transformer, FrozenEstimator):
+        return specs_of(transformer.estimator)
+    if isinstance(transformer, FeatureUnion):
+        return [
+            replace(spec, name=spec.name or name, weight=spec.weight * (1.0 if weight is None else float(weight)))
+            for name, part, weight in transformer._iter()
+            for spec in specs_of(part)
+        ]
+    name = type(transformer).__name__
+    owner = next((cls for cls in type(transformer).__mro__ if "transform" in vars(cls)), object)
+    if not hasattr(transformer, "ngram_specs") and not isinstance(transformer, HashingVectorizer):
+        raise TypeError(f"A {name} has no n-gram specification.")
+    if owner.__module__.partition(".")[0] not in ("sklearn", "sklearn_hashnlp"):
+        raise TypeError(f"A {name} has no n-gram specification: its transform is code.")
+    return transformer.ngram_specs() if hasattr(transformer, "ngram_specs") else [hashing_spec(transformer)]
+
+
+def hashing_spec(vectorizer: HashingVectorizer) -> NgramSpec:
+    """Return the specification of a HashingVectorizer, or raise a ValueError with the reason why it has none."""
+    name, is_word = type(vectorizer).__name__, vectorizer.analyzer == "word"
+    if vectorizer.input != "content":
+        raise ValueError(f"A {name} with input={vectorizer.input!r} has no n-gram specification: it reads files.")
+    for parameter in ("preprocessor", "tokenizer"):
+        if getattr(vectorizer, parameter) is not None and (is_word or parameter == "preprocessor"):
+            raise ValueError(f"A {name} with a {parameter} has no n-gram specification: it is code.")
+    for method in _OVERRIDABLE:
+        if getattr(type(vectorizer), method) is not getattr(HashingVectorizer, method):
+            raise ValueError(f"A {name} with its own {method} has no n-gram specification.")
+    words = (vectorizer.get_stop_words() or ()) if is_word else ()
+    low, high = (int(n) if isinstance(n, Integral) else n for n in vectorizer.ngram_range)
+    try:
+        return NgramSpec(
+            n_features=int(vectorizer.n_features),
+            token_pattern=vectorizer.token_pattern if is_word else None,
+            strip_accents=vectorizer.strip_accents or None,
+            stop_words=tuple(sorted(word for word in words if isinstance(word, str))),
+            decode=(vectorizer.encoding, vectorizer.decode_error),
+            ngram_range=(low, high),
+            dtype=np.dtype(vectorizer.dtype).name,
+            analyzer=vectorizer.analyzer,
+            lowercase=bool(vectorizer.lowercase),
+            alternate_sign=bool(vectorizer.alternate_sign),
+            binary=bool(vectorizer.binary),
+            norm=vectorizer.norm,
+        )
+    except ValueError as error:
+        raise ValueError(f"A {name} has no n-gram specification: {error}") from error
+
+
+def as_scikit_learn(spec: NgramSpec) -> HashingVectorizer:
+    """Return the HashingVectorizer that :func:`hashing_spec` describes, for texts that are ``str``."""
+    values = {name: getattr(spec, name) for name in _SHARED}
+    return HashingVectorizer(stop_words=list(spec.stop_words) or None, dtype=np.dtype(spec.dtype).type, **values)

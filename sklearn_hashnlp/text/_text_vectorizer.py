@@ -1,0 +1,97 @@
+"""TextVectorizer: the base of the transformers that count n-grams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+from sklearn.base import TransformerMixin
+
+from sklearn_hashnlp._sklearn import BaseEstimator
+from sklearn_hashnlp.text._count_ngrams import count_ngrams
+from sklearn_hashnlp.text._documents import as_documents
+from sklearn_hashnlp.text._ngram_spec import NgramSpec
+
+
+class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
+    """A transformer that counts n-grams by the specifications that its method ``_specs`` returns."""
+
+    n_jobs: int | None
+    _specs: Callable[[], list[NgramSpec]]
+    _requires_fit: ClassVar[bool] = True
+    _hash_texts: Any = None  # kernels from texts to hashes that its specifications do not describe
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit to texts, and count their n-grams.
+
+        Parameters
+        ----------
+        X : iterable of str
+            The texts, as in ``transform``; a generator is converted to a list first.
+        y : any
+            Ignored.
+
+        Returns
+        -------
+        sparse matrix of shape (n_texts, n_features)
+            The values, as ``transform`` returns them.
+        """
+        texts = list(as_documents(X, caller=type(self).__name__))
+        return self.fit(texts, y).transform(texts)
+
+    def transform(self, X: Iterable[Any]) -> Any:
+        """Count the n-grams of each text.
+
+        Parameters
+        ----------
+        X : iterable of str
+            The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
+
+        Returns
+        -------
+        sparse matrix of shape (n_texts, n_features)
+            The values, CSR with sorted columns.
+
+        Raises
+        ------
+        NotFittedError
+            Before ``fit``, if the vectorizer learns from texts.
+        ValueError
+            If ``X`` is a single string or a table, a text is NaN or cannot be encoded as UTF-8, or a parameter is
+            invalid.
+        TypeError
+            If a text is not a ``str``. The message names its index.
+        """
+        self._validate_params()
+        caller = type(self).__name__
+        return count_ngrams(X, self._specs(), self.n_jobs, caller=caller, hash_texts=self._hash_texts)
+
+    def ngram_specs(self) -> list[NgramSpec]:
+        """Return what is counted: a specification of each kind of n-grams, in the order of their columns.
+
+        Returns
+        -------
+        list of NgramSpec
+            The specifications.
+
+        Raises
+        ------
+        ValueError
+            If there are none: of skip-grams, with a callable, or with ``input`` other than ``"content"``.
+        NotFittedError
+            Before ``fit``, if the vectorizer learns from texts.
+
+        Examples
+        --------
+        >>> from sklearn_hashnlp.text import AutoNgramVectorizer
+        >>> [(spec.name, spec.ngram_range, spec.weight) for spec in AutoNgramVectorizer().fit(["a b"]).ngram_specs()]
+        [('words', (1, 2), 1.0), ('characters', (2, 5), 0.5)]
+        """
+        return self._specs()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.requires_fit = self._requires_fit
+        return tags
